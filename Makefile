@@ -1,0 +1,30 @@
+# make demo   set up, retune the real Alpha libc (or the embedded sample), verify, run a program
+# make test   set up, then style, types and the whole test suite
+# make bench  set up, then figures as ratios measured in one run
+# make clean  remove what was built; `make distclean` also the virtual environment
+# Nothing asks questions; what is already set up is left alone (scripts/setup.sh).
+
+BIN := .venv/bin
+
+.PHONY: demo test bench clean distclean
+
+demo:
+	@scripts/setup.sh demo
+	@$(BIN)/python scripts/demo.py
+
+test:
+	@scripts/setup.sh test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pytest -n 2
+
+bench:
+	@scripts/setup.sh test
+	@$(BIN)/python benchmarks/bench.py
+
+clean:
+	rm -rf build .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+distclean: clean
+	rm -rf .venv *.egg-info

@@ -1,0 +1,167 @@
+"""Recognising what a value is by what it does, whatever instructions spell it.
+
+A value made from one granule load is a function of the granule's content and of where in it the
+address points.  Written down with those two as variables it is a *shape*; what the shape computes
+is found once, by evaluating it, and remembered.  The prover has the last word on every use.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from rewriter.core.evaluate import Evaluator
+from rewriter.core.term import Term, Terms
+
+_DEEPEST = 12  # nodes between a value and its load
+
+
+@dataclass(frozen=True, slots=True)
+class Narrow:
+    """A value that is `size` bytes at the address of a granule load, sign-extended or not."""
+
+    size: int
+    signed: bool
+
+
+def granule_load(term: Term) -> Term | None:
+    """The one granule load that a value is made from, if it is not far below."""
+    found: Term | None = None
+    stack, seen = [(term, 0)], set()
+    while stack:
+        top, depth = stack.pop()
+        if top.number in seen:
+            continue
+        seen.add(top.number)
+        if top.kind == "load":
+            if found is not None and found is not top:
+                return None
+            found = top
+        elif depth < _DEEPEST and top.kind not in ("opaque", "world"):
+            stack.extend((a, depth + 1) for a in top.args)
+    return found
+
+
+def unmasked(place: Term, granule: int) -> Term | None:
+    """The address that a granule's place was made from: x in x & -granule."""
+    if place.kind == "and" and place.args[1].kind == "const":
+        if place.args[1].value == (1 << place.store.width) - granule:
+            return place.args[0]
+    return None
+
+
+class Shapes:
+    """What shapes compute, remembered."""
+
+    def __init__(self, granule: int) -> None:
+        self.granule = granule
+        self._known: dict[tuple[Any, ...], Narrow | None] = {}
+
+    def narrow(self, value: Term, load: Term) -> Narrow | None:
+        """What `value` is of the memory at the address of `load`, if it is a narrow access."""
+        address = unmasked(load.args[1], self.granule)
+        if address is None:
+            return None
+        key = _written(value, load, address, self.granule)
+        if key is None:
+            return None
+        if key not in self._known:
+            self._known[key] = self._find(key)
+        return self._known[key]
+
+    def _find(self, key: tuple[Any, ...]) -> Narrow | None:
+        generator = random.Random(len(key))
+        width = 8 * self.granule
+        contents = [generator.getrandbits(width) for _ in range(6)]
+        samples = [(content, at) for content in contents for at in range(self.granule)]
+        results = {sample: _compute(key, *sample, self.granule) for sample in samples}
+        for size in (1, 2):
+            for signed in (False, True):
+                wanted = [(c, at) for c, at in samples if at % size == 0]
+                if all(results[s] == _access(*s, size, signed, width) for s in wanted):
+                    return Narrow(size, signed)
+        return None
+
+
+def _access(content: int, at: int, size: int, signed: bool, width: int) -> int:
+    value = content >> 8 * at & (1 << 8 * size) - 1
+    if signed and value >> (8 * size - 1):
+        value -= 1 << 8 * size
+    return value % (1 << width)
+
+
+def _written(value: Term, load: Term, address: Term, granule: int) -> tuple[Any, ...] | None:
+    """The value with its load as "content" and the address's low bits as "at"; None if it is more."""
+    store = value.store
+    root, displacement = store.linear(address)
+    nodes: list[tuple[Any, ...]] = []
+    number: dict[int, int] = {}
+
+    def visit(term: Term, depth: int) -> int | None:
+        if term.number in number:
+            return number[term.number]
+        if depth > _DEEPEST:
+            return None
+        node: tuple[Any, ...] | None
+        residue = _residue(term, root, displacement, granule)
+        if term is load:
+            node = ("content",)
+        elif residue is not None:
+            node = ("at", *residue)
+        elif term.kind == "const":
+            node = ("const", term.data)
+        elif not term.args or term.kind in ("load", "opaque"):
+            return None
+        else:
+            inner = []
+            for argument in term.args:
+                seen = visit(argument, depth + 1)
+                if seen is None:
+                    return None
+                inner.append(seen)
+            node = (term.kind, *inner)
+        number[term.number] = len(nodes)
+        nodes.append(node)
+        return number[term.number]
+
+    return tuple(nodes) if visit(value, 0) is not None else None
+
+
+def _residue(term: Term, root: Term, displacement: int, granule: int) -> tuple[int, int] | None:
+    """(sign, offset) when `term` is (sign * address + offset) modulo the granule."""
+    if term.kind != "and" or term.args[1].kind != "const" or term.args[1].value != granule - 1:
+        return None
+    inner, offset = term.store.linear(term.args[0])
+    if inner is root:
+        return 1, (offset - displacement) % granule
+    if inner.kind == "sub" and inner.args[0].kind == "const" and inner.args[1] is root:
+        return -1, (offset + inner.args[0].value + displacement) % granule
+    return None
+
+
+def _compute(key: tuple[Any, ...], content: int, at: int, granule: int) -> int:
+    """The value of a written shape."""
+    terms = Terms(8 * granule)
+    built: list[Term] = []
+    for kind, *rest in key:
+        if kind == "content":
+            built.append(terms.const(content))
+        elif kind == "at":
+            sign, offset = rest
+            built.append(terms.const((sign * at + offset) % granule))
+        elif kind == "const":
+            built.append(terms.const(rest[0]))
+        else:
+            args = tuple(built[n] for n in rest)
+            built.append(terms.rebuild(terms.make(kind, *args), ()) if not args else _fold(terms, kind, args))
+    result: int = Evaluator({}, lambda _: 0)(built[-1])
+    return result
+
+
+def _fold(terms: Terms, kind: str, args: tuple[Term, ...]) -> Term:
+    return terms.make(kind, *args)
+
+
+Predicate = Callable[[Term], bool]

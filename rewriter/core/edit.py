@@ -1,0 +1,90 @@
+"""Rewrites, evidence and edits: what a pass proposes, why it is right, what is written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from rewriter.core.isa import Insn
+
+
+class Grade(Enum):
+    """How strong the evidence is; never one word for all."""
+
+    PROVED = "PROVED"
+    BOUNDED = "BOUNDED"
+    TESTED = "TESTED"
+    REFUTED = "REFUTED"
+    TIMEOUT = "TIMEOUT"
+    NO_SPEC = "NO-SPEC"
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What was shown.
+
+    `preconditions` are assumed, named in the manual's terms; `patterns` are the keys of the
+    normalised obligations that a prover discharged; `cases` counts trials or iterations.
+    """
+
+    grade: Grade
+    preconditions: tuple[str, ...] = ()
+    patterns: tuple[str, ...] = ()
+    cases: int = 0
+    detail: str = ""
+
+    @property
+    def good(self) -> bool:
+        """Whether an edit may rest on it."""
+        return self.grade in (Grade.PROVED, Grade.BOUNDED, Grade.TESTED)
+
+    def __str__(self) -> str:
+        cases = f"({self.cases})" if self.grade in (Grade.BOUNDED, Grade.TESTED) else ""
+        given = f" given {', '.join(self.preconditions)}" if self.preconditions else ""
+        return f"{self.grade.value}{cases}{given}"
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """A proposal for one block: slot number to its new instruction, or None for nothing there.
+
+    `site` is the slot that names it; `kind` says which idiom; `feeders` are slots that may be
+    dropped if nothing reads their results any more; `aligned` are slots whose access the idiom
+    shows to be naturally aligned.
+    """
+
+    site: int
+    kind: str
+    changes: tuple[tuple[int, Insn | None], ...]
+    feeders: frozenset[int] = frozenset()
+    aligned: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """An accepted rewrite.
+
+    `id` is stable: pass, routine and the offset of its site in the original.  `gain` is the
+    number of instructions fewer on one run through, as proved by counting.
+    """
+
+    id: str
+    technique: str
+    kind: str
+    routine: str
+    address: int
+    old: str
+    new: str
+    evidence: Evidence
+    gain: int
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """A site that was found and left alone, with the reason."""
+
+    technique: str
+    kind: str
+    routine: str
+    address: int
+    reason: str

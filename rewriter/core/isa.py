@@ -1,0 +1,341 @@
+"""The vocabulary of an instruction set: fields, formats, one `Op` per row, `Insn`, and the `Table`.
+
+A target writes rows; decoder, encoder, text, def/use sets and meanings are all derived from
+them.  Nothing here knows a word size: a word is an integer, `Format.size` says how many bytes
+of text it takes (an IA-64 slot is a 41-bit word that a bundle layer cuts out).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Reg(int):
+    """A register number in the target's one numbering of all its registers."""
+
+
+class Kind(Enum):
+    """What the value of an operand field is."""
+
+    REGISTER = "register"
+    IMMEDIATE = "immediate"
+    TARGET = "target"  # a code address, encoded relative to the next instruction
+
+
+class Flow(Enum):
+    """Where control goes after an instruction."""
+
+    NEXT = "next"
+    BRANCH = "branch"  # conditional: target or next
+    JUMP = "jump"  # always, to an encoded target
+    CALL = "call"  # to an encoded target; comes back
+    INDIRECT = "indirect"  # to a register
+    INDIRECT_CALL = "indirect call"
+    RETURN = "return"
+    TRAP = "trap"  # a call into the system; comes back unless the row says otherwise
+    STOP = "stop"  # never comes back
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """One operand and the bits that hold it.
+
+    `low` and `width` are bits of the word; the value is the field, sign-extended if `signed`,
+    times `scale`; a register's number is the field plus `base`.
+    """
+
+    name: str
+    kind: Kind
+    low: int
+    width: int
+    signed: bool = False
+    scale: int = 1
+    base: int = 0
+
+    @property
+    def mask(self) -> int:
+        """The operand's bits, in place."""
+        return ((1 << self.width) - 1) << self.low
+
+    def extract(self, word: int) -> int:
+        """The operand's value in `word`."""
+        value = (word >> self.low) & ((1 << self.width) - 1)
+        if self.signed and value >> (self.width - 1):
+            value -= 1 << self.width
+        return Reg(value + self.base) if self.kind is Kind.REGISTER else value * self.scale
+
+    def insert(self, value: int) -> int:
+        """The bits that hold `value`; ValueError when they cannot."""
+        field_value, rest = divmod(value - self.base, self.scale)
+        span = 1 << self.width
+        low, high = (-span // 2, span // 2) if self.signed else (0, span)
+        if rest or not low <= field_value < high:
+            raise ValueError(f"operand {self.name}={value} does not fit its {self.width}-bit field")
+        return (field_value % span) << self.low
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A layout of operands, in the order of the assembler's text.
+
+    `syntax` is a `str.format` template over operand names; `size` is in bytes of text.
+    """
+
+    name: str
+    operands: tuple[Operand, ...]
+    syntax: str
+    size: int
+
+    def index(self, name: str) -> int:
+        """The position of operand `name`."""
+        return next(i for i, operand in enumerate(self.operands) if operand.name == name)
+
+
+Does = Callable[..., None]
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """One row: an instruction in one format.
+
+    `match` and `mask` are the fixed bits; `does` is the meaning, called with a machine and the
+    operands; `sched` names a scheduling class that a `Cpu` describes; `needs` names the feature
+    that a `Cpu` must have, or is empty.
+    """
+
+    name: str
+    format: Format
+    match: int
+    mask: int
+    does: Does
+    sched: str
+    needs: str = ""
+    flow: Flow = Flow.NEXT
+    source: str = ""
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.format.name, self.match))
+
+    def __repr__(self) -> str:
+        return f"<Op {self.name} {self.format.name}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Insn:
+    """An instruction with its operand values; position-free (a target operand is a distance)."""
+
+    op: Op
+    operands: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        """The mnemonic."""
+        return self.op.name
+
+    @property
+    def size(self) -> int:
+        """Bytes of text."""
+        return self.op.format.size
+
+    def operand(self, name: str) -> int:
+        """The value of operand `name`."""
+        return self.operands[self.op.format.index(name)]
+
+    def has(self, name: str) -> bool:
+        """Whether the format has an operand `name`."""
+        return any(operand.name == name for operand in self.op.format.operands)
+
+    def replace(self, **values: int) -> Insn:
+        """The same instruction with some operands changed."""
+        names = [operand.name for operand in self.op.format.operands]
+        assert values.keys() <= set(names), (self, values)
+        return Insn(
+            self.op, tuple(values.get(n, v) for n, v in zip(names, self.operands, strict=True))
+        )
+
+    def target(self, address: int) -> int | None:
+        """The encoded target of the instruction when it stands at `address`, if it has one."""
+        for operand, value in zip(self.op.format.operands, self.operands, strict=True):
+            if operand.kind is Kind.TARGET:
+                return address + self.size + value
+        return None
+
+
+@dataclass(frozen=True)
+class Effects:
+    """What a row reads and writes, found by running its meaning on a recording machine.
+
+    `reads` and `writes` index operands; `fixed_reads` and `fixed_writes` are registers that the
+    encoding does not name.
+    """
+
+    reads: tuple[int, ...]
+    writes: tuple[int, ...]
+    fixed_reads: frozenset[int]
+    fixed_writes: frozenset[int]
+    loads: bool
+    stores: bool
+    events: tuple[str, ...]
+
+
+Words = NDArray[np.unsignedinteger[Any]]
+
+
+@dataclass
+class Table:
+    """The rows of one instruction set, with what is derived from them.
+
+    `constants` maps registers that cannot change (Alpha's $31) to their value.
+    """
+
+    name: str
+    rows: tuple[Op, ...]
+    word_bits: int
+    constants: dict[int, int] = field(default_factory=dict)
+    register_names: tuple[str, ...] = ()
+    _decoded: dict[int, Insn | None] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        self._groups = self._by_mask()
+        self._by_name: dict[str, list[Op]] = {}
+        for row in self.rows:
+            self._by_name.setdefault(row.name, []).append(row)
+        self._effects = {id(row): _effects(row) for row in self.rows}
+
+    def _by_mask(self) -> list[tuple[int, dict[int, int]]]:
+        groups: dict[int, dict[int, int]] = {}
+        for index, row in enumerate(self.rows):
+            assert row.match & ~row.mask == 0, row
+            clash = groups.setdefault(row.mask, {}).setdefault(row.match, index)
+            assert clash == index, f"{row} and {self.rows[clash]} have the same encoding"
+        # The most specific mask wins, as in a manual's list of exceptions to a general form.
+        return sorted(groups.items(), key=lambda item: -item[0].bit_count())
+
+    def __iter__(self) -> Iterator[Op]:
+        return iter(self.rows)
+
+    def find(self, name: str, form: str = "") -> Op:
+        """The row called `name`, in format `form` when it has several; KeyError if there is none."""
+        for row in self._by_name[name]:
+            if not form or row.format.name == form:
+                return row
+        raise KeyError(f"{name} has no format {form}")
+
+    def effects(self, op: Op) -> Effects:
+        """What the row reads and writes."""
+        return self._effects[id(op)]
+
+    def decode(self, word: int) -> Insn | None:
+        """The instruction that `word` encodes, or None."""
+        try:
+            return self._decoded[word]
+        except KeyError:
+            insn = self._decoded[word] = self._decode(word)
+            return insn
+
+    def _decode(self, word: int) -> Insn | None:
+        for mask, rows in self._groups:
+            index = rows.get(word & mask)
+            if index is not None:
+                op = self.rows[index]
+                return Insn(op, tuple(operand.extract(word) for operand in op.format.operands))
+        return None
+
+    def encode(self, insn: Insn) -> int:
+        """The word for `insn`; ValueError when an operand does not fit."""
+        word = insn.op.match
+        for operand, value in zip(insn.op.format.operands, insn.operands, strict=True):
+            word |= operand.insert(value)
+        return word
+
+    def classify(self, words: Words) -> NDArray[np.int16]:
+        """The row number of each word, -1 where none matches.  One vectorised pass per mask."""
+        result = np.full(words.shape, -1, dtype=np.int16)
+        for mask, rows in reversed(self._groups):
+            matches = np.array(sorted(rows), dtype=words.dtype)
+            numbers = np.array([rows[int(match)] for match in matches], dtype=np.int16)
+            masked = words & words.dtype.type(mask)
+            at = np.minimum(np.searchsorted(matches, masked), len(matches) - 1)
+            found = matches[at] == masked
+            result[found] = numbers[at[found]]
+        return result
+
+    def extract(self, words: Words, operand: Operand) -> NDArray[np.int64]:
+        """The values of `operand` in each word."""
+        values = (
+            (words >> words.dtype.type(operand.low)) & words.dtype.type((1 << operand.width) - 1)
+        ).astype(np.int64)
+        if operand.signed:
+            values -= (values >> (operand.width - 1)) << operand.width
+        return values * operand.scale + operand.base
+
+    def uses_and_defs(
+        self, words: Words, rows: NDArray[np.int16]
+    ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        """Register masks (bit n for register n) read and written by each word."""
+        uses = np.zeros(words.shape, dtype=np.uint64)
+        defs = np.zeros(words.shape, dtype=np.uint64)
+        for number in np.unique(rows):
+            if number < 0:
+                continue
+            op = self.rows[number]
+            at = np.flatnonzero(rows == number)
+            effects = self.effects(op)
+            for masks, indices, fixed in (
+                (uses, effects.reads, effects.fixed_reads),
+                (defs, effects.writes, effects.fixed_writes),
+            ):
+                total = np.full(at.shape, register_mask(fixed), dtype=np.uint64)
+                for index in indices:
+                    registers = self.extract(words[at], op.format.operands[index]).astype(np.uint64)
+                    total |= np.uint64(1) << registers
+                masks[at] = total & np.uint64(~register_mask(self.constants) & (1 << 64) - 1)
+        return uses, defs
+
+    def uses(self, insn: Insn) -> int:
+        """Mask of the registers that `insn` reads."""
+        effects = self.effects(insn.op)
+        named = (insn.operands[i] for i in effects.reads)
+        return (register_mask(named) | register_mask(effects.fixed_reads)) & ~register_mask(
+            self.constants
+        )
+
+    def defs(self, insn: Insn) -> int:
+        """Mask of the registers that `insn` writes."""
+        effects = self.effects(insn.op)
+        named = (insn.operands[i] for i in effects.writes)
+        return (register_mask(named) | register_mask(effects.fixed_writes)) & ~register_mask(
+            self.constants
+        )
+
+    def text(self, insn: Insn, address: int | None = None) -> str:
+        """Assembler text; a target is absolute when `address` is given."""
+        values: dict[str, str] = {}
+        for operand, value in zip(insn.op.format.operands, insn.operands, strict=True):
+            if operand.kind is Kind.REGISTER:
+                values[operand.name] = self.register_names[value]
+            elif operand.kind is Kind.TARGET and address is not None:
+                values[operand.name] = f"{address + insn.size + value:x}"
+            else:
+                values[operand.name] = str(value)
+        return f"{insn.name} {insn.op.format.syntax.format(**values)}".rstrip()
+
+
+def register_mask(registers: Iterable[int]) -> int:
+    """The mask with bit n set for each register n."""
+    mask = 0
+    for register in registers:
+        mask |= 1 << register
+    return mask
+
+
+def _effects(op: Op) -> Effects:
+    from rewriter.core.recorder import record
+
+    return record(op)

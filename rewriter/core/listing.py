@@ -1,0 +1,101 @@
+"""All instruction positions of a text, in address order, as parallel arrays.
+
+The arrays are what whole-program analyses run on; `insn` gives the one at a position.  A target
+makes the listing: for fixed-width words with `decode_words`, for bundles slot by slot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rewriter.core.isa import Flow, Insn, Kind, Table, Words
+
+FLOWS = tuple(Flow)
+FLOW_CODE = {flow: code for code, flow in enumerate(FLOWS)}
+UNKNOWN = -1  # in `rows` and `flows`: the word is not an instruction
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Parallel arrays, one element per instruction position.
+
+    `addresses` ascend; `targets` holds the encoded target or -1; `uses` and `defs` hold a register
+    mask in as many 64-bit columns as the target's registers need.
+    """
+
+    table: Table
+    addresses: NDArray[np.int64]
+    words: Words
+    rows: NDArray[np.int16]
+    flows: NDArray[np.int8]
+    targets: NDArray[np.int64]
+    uses: NDArray[np.uint64]
+    defs: NDArray[np.uint64]
+
+    def __len__(self) -> int:
+        return len(self.addresses)
+
+    def index(self, address: int) -> int:
+        """The position at `address`; KeyError if no instruction starts there."""
+        at = int(np.searchsorted(self.addresses, address))
+        if at == len(self.addresses) or self.addresses[at] != address:
+            raise KeyError(address)
+        return at
+
+    def has(self, address: int) -> bool:
+        """Whether an instruction position is at `address`."""
+        at = int(np.searchsorted(self.addresses, address))
+        return at < len(self.addresses) and int(self.addresses[at]) == address
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """The positions in [start, end) as a half-open range."""
+        first, last = np.searchsorted(self.addresses, (start, end))
+        return int(first), int(last)
+
+    def insn(self, at: int) -> Insn | None:
+        """The instruction at a position, or None for data."""
+        return self.table.decode(int(self.words[at]))
+
+    def insns(self, start: int, end: int) -> list[Insn | None]:
+        """The instructions in [start, end)."""
+        first, last = self.span(start, end)
+        decode = self.table.decode
+        return [decode(word) for word in self.words[first:last].tolist()]
+
+
+def decode_words(table: Table, parts: Iterable[tuple[int, NDArray[Any]]]) -> Listing:
+    """The listing of fixed-width text: (address, words) of each range, ascending."""
+    pieces = list(parts)
+    size = table.rows[0].format.size
+    words = np.concatenate([words for _, words in pieces]).astype(np.dtype(f"u{size}"))
+    addresses = np.concatenate([start + size * np.arange(len(w), dtype=np.int64) for start, w in pieces])
+    rows = table.classify(words)
+    flow_of = np.array([FLOW_CODE[op.flow] for op in table.rows] + [UNKNOWN], dtype=np.int8)
+    uses, defs = table.uses_and_defs(words, rows)
+    return Listing(
+        table=table,
+        addresses=addresses,
+        words=words,
+        rows=rows,
+        flows=flow_of[rows],
+        targets=_targets(table, words, rows, addresses, size),
+        uses=uses[:, None],
+        defs=defs[:, None],
+    )
+
+
+def _targets(
+    table: Table, words: Words, rows: NDArray[np.int16], addresses: NDArray[np.int64], size: int
+) -> NDArray[np.int64]:
+    targets = np.full(len(words), -1, dtype=np.int64)
+    for number in np.unique(rows[rows >= 0]):
+        for operand in table.rows[number].format.operands:
+            if operand.kind is Kind.TARGET:
+                at = np.flatnonzero(rows == number)
+                targets[at] = addresses[at] + size + table.extract(words[at], operand)
+    return targets

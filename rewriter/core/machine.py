@@ -1,0 +1,167 @@
+"""What a row's meaning sees: a machine with registers, memory, control, and arithmetic.
+
+A meaning is written once, against `Machine`, and read in several ways by its subclasses:
+Python integers (`concrete`), NumPy lanes (`batched`), hash-consed terms (`symbolic`), and the
+recorder that finds def/use sets.  A value supports `+ - * & | ^ ~` modulo two to the power of
+`width`; everything that looks at high bits (shifts, comparisons) is a method, because a Python
+integer has no fixed width.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from rewriter.core.isa import Insn, Kind, Reg
+
+Value = Any  # an int, a NumPy array, a Term: each machine knows its own
+
+
+class Machine(ABC):
+    """State and arithmetic for one reading of the table.
+
+    `width` is the register width in bits; `next` is the address after the current instruction,
+    as a value.
+    """
+
+    width: int
+    next: Value
+
+    # State --------------------------------------------------------------------------------
+
+    @abstractmethod
+    def get(self, source: Reg | Value) -> Value:
+        """The value of a register; an immediate operand is its own value."""
+
+    @abstractmethod
+    def set(self, register: Reg, value: Value) -> None:
+        """Writes a register; a constant register ignores it."""
+
+    @abstractmethod
+    def load(self, address: Value, size: int) -> Value:
+        """`size` bytes at a naturally aligned address, zero-extended."""
+
+    @abstractmethod
+    def store(self, address: Value, value: Value, size: int) -> None:
+        """Writes the low `size` bytes of `value` at a naturally aligned address."""
+
+    @abstractmethod
+    def conditional_store(self, address: Value, value: Value, size: int) -> Value:
+        """Stores if the lock set by a load-locked still holds; one if it did, else zero."""
+
+    @abstractmethod
+    def branch(self, condition: Value, target: Value) -> None:
+        """Goes to `target` if `condition` holds."""
+
+    @abstractmethod
+    def jump(self, target: Value) -> None:
+        """Goes to `target`."""
+
+    @abstractmethod
+    def opaque(self, name: str, *values: Value) -> Value:
+        """A result that depends on `values` in a way the table does not say."""
+
+    @abstractmethod
+    def event(self, name: str, *values: Value) -> None:
+        """Something the world sees, in order: a barrier, a trap, a system call, a hint."""
+
+    # Arithmetic ---------------------------------------------------------------------------
+
+    @abstractmethod
+    def const(self, value: int) -> Value:
+        """A constant, taken modulo two to the power of `width`."""
+
+    @abstractmethod
+    def code(self, address: int) -> Value:
+        """The run-time value of a code address of the image."""
+
+    @abstractmethod
+    def shl(self, value: Value, amount: Value) -> Value:
+        """Shift left; `amount` is below `width`."""
+
+    @abstractmethod
+    def lshr(self, value: Value, amount: Value) -> Value:
+        """Logical shift right; `amount` is below `width`."""
+
+    @abstractmethod
+    def ashr(self, value: Value, amount: Value) -> Value:
+        """Arithmetic shift right; `amount` is below `width`."""
+
+    @abstractmethod
+    def eq(self, a: Value, b: Value) -> Value:
+        """A condition: equal."""
+
+    @abstractmethod
+    def ult(self, a: Value, b: Value) -> Value:
+        """A condition: less, unsigned."""
+
+    @abstractmethod
+    def slt(self, a: Value, b: Value) -> Value:
+        """A condition: less, signed."""
+
+    @abstractmethod
+    def both(self, a: Value, b: Value) -> Value:
+        """A condition: a and b."""
+
+    @abstractmethod
+    def negate(self, condition: Value) -> Value:
+        """A condition: not."""
+
+    @abstractmethod
+    def ite(self, condition: Value, a: Value, b: Value) -> Value:
+        """`a` if the condition holds, else `b`."""
+
+    @abstractmethod
+    def umulh(self, a: Value, b: Value) -> Value:
+        """The high half of the unsigned product."""
+
+    @abstractmethod
+    def ctpop(self, value: Value) -> Value:
+        """How many bits are set."""
+
+    @abstractmethod
+    def cttz(self, value: Value) -> Value:
+        """Trailing zeros; `width` for zero."""
+
+    @abstractmethod
+    def ctlz(self, value: Value) -> Value:
+        """Leading zeros; `width` for zero."""
+
+    # Derived ------------------------------------------------------------------------------
+
+    def ule(self, a: Value, b: Value) -> Value:
+        """A condition: less or equal, unsigned."""
+        return self.negate(self.ult(b, a))
+
+    def sle(self, a: Value, b: Value) -> Value:
+        """A condition: less or equal, signed."""
+        return self.negate(self.slt(b, a))
+
+    def bit(self, condition: Value) -> Value:
+        """One if the condition holds, else zero."""
+        return self.ite(condition, self.const(1), self.const(0))
+
+    def zext(self, value: Value, bits: int) -> Value:
+        """The low `bits` bits, zero-extended."""
+        return value & self.const((1 << bits) - 1)
+
+    def sext(self, value: Value, bits: int) -> Value:
+        """The low `bits` bits, sign-extended."""
+        amount = self.const(self.width - bits)
+        return self.ashr(self.shl(value, amount), amount)
+
+    def execute(self, insn: Insn, address: int) -> None:
+        """Runs one instruction that stands at `address`."""
+        self.next = self.code(address + insn.size)
+        insn.op.does(
+            self,
+            *(
+                self._lift(o.kind, v, address + insn.size)
+                for o, v in zip(insn.op.format.operands, insn.operands, strict=True)
+            ),
+        )
+
+    def _lift(self, kind: Kind, value: int, following: int) -> Reg | Value:
+        if kind is Kind.REGISTER:
+            return value
+        return self.const(value) if kind is Kind.IMMEDIATE else self.code(following + value)

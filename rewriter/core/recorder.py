@@ -1,0 +1,97 @@
+"""The reading of a meaning that finds out what it reads and writes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from rewriter.core.isa import Effects, Kind, Op, Reg
+from rewriter.core.machine import Machine, Value
+
+
+class _Any:
+    """A value of which nothing is known; every operation gives another."""
+
+    def _same(self, *_: Any) -> _Any:
+        return self
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _same
+    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __invert__ = __neg__ = _same
+
+
+_ANY = _Any()
+_OPERAND_BASE = 1 << 16  # stands for "the register in operand n", above every real register
+
+
+@dataclass
+class Recorder(Machine):
+    """Runs a meaning with unknown values and notes every access."""
+
+    width: int = 64
+    next: Value = _ANY
+    reads: list[int] = field(default_factory=list)
+    writes: list[int] = field(default_factory=list)
+    loads: bool = False
+    stores: bool = False
+    events: list[str] = field(default_factory=list)
+
+    def get(self, source: Reg | Value) -> Value:
+        if isinstance(source, Reg):
+            self.reads.append(source)
+        return _ANY
+
+    def set(self, register: Reg, value: Value) -> None:
+        self.writes.append(register)
+
+    def load(self, address: Value, size: int) -> Value:
+        self.loads = True
+        return _ANY
+
+    def store(self, address: Value, value: Value, size: int) -> None:
+        self.stores = True
+
+    def conditional_store(self, address: Value, value: Value, size: int) -> Value:
+        self.stores = True
+        self.events.append("conditional store")
+        return _ANY
+
+    def event(self, name: str, *values: Value) -> None:
+        self.events.append(name)
+
+    def branch(self, condition: Value, target: Value) -> None:
+        pass
+
+    def jump(self, target: Value) -> None:
+        pass
+
+    def _any(self, *_: Any) -> Value:
+        return _ANY
+
+    opaque = const = code = shl = lshr = ashr = eq = ult = slt = both = negate = _any
+    ite = umulh = ctpop = cttz = ctlz = _any
+
+
+def record(op: Op) -> Effects:
+    """The effects of a row."""
+    machine = Recorder()
+    operands = op.format.operands
+    op.does(
+        machine,
+        *(
+            Reg(_OPERAND_BASE + i) if o.kind is Kind.REGISTER else _ANY
+            for i, o in enumerate(operands)
+        ),
+    )
+    return Effects(
+        reads=_named(machine.reads),
+        writes=_named(machine.writes),
+        fixed_reads=frozenset(int(r) for r in machine.reads if r < _OPERAND_BASE),
+        fixed_writes=frozenset(int(r) for r in machine.writes if r < _OPERAND_BASE),
+        loads=machine.loads,
+        stores=machine.stores,
+        events=tuple(machine.events),
+    )
+
+
+def _named(registers: list[int]) -> tuple[int, ...]:
+    return tuple(sorted({int(r) - _OPERAND_BASE for r in registers if r >= _OPERAND_BASE}))

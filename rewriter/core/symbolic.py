@@ -1,0 +1,145 @@
+"""The symbolic reading: registers and memory as terms over the state at the start."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from rewriter.core.isa import Reg
+from rewriter.core.machine import Machine
+from rewriter.core.term import Term, Terms
+
+
+@dataclass
+class Symbolic(Machine):
+    """A straight run from an unknown state.
+
+    Memory is an array of naturally aligned granules of `granule` bytes: hardware traps on a
+    misaligned access, so none crosses a granule.  `code` addresses are relative to the unknown
+    load address when `movable` holds.  `events` and `touched` (granules accessed, in order)
+    belong to what must stay the same.
+    """
+
+    terms: Terms
+    constants: dict[int, int] = field(default_factory=dict)
+    granule: int = 8
+    movable: bool = True
+    registers: dict[int, Term] = field(default_factory=dict)
+    memory: Term = field(init=False)
+    events: list[tuple[str, tuple[Term, ...], Term]] = field(default_factory=list)
+    loaded: set[Term] = field(default_factory=set)
+    stored: list[tuple[Term, Term]] = field(default_factory=list)
+    narrow: set[tuple[Term, int]] = field(default_factory=set)
+    control: tuple[Term, Term] | None = None
+
+    def __post_init__(self) -> None:
+        self.memory = self.terms.make("mem", data="M")
+        self.width = self.terms.width
+        self._base = self.terms.var("load address") if self.movable else self.terms.const(0)
+
+    def get(self, source: Reg | Term) -> Term:
+        if not isinstance(source, Reg):
+            return source
+        value = self.registers.get(source)
+        if value is None:
+            fixed = self.constants.get(source)
+            value = self.terms.var(f"r{int(source)}") if fixed is None else self.terms.const(fixed)
+            self.registers[source] = value
+        return value
+
+    def set(self, register: Reg, value: Term) -> None:
+        if register not in self.constants:
+            self.registers[register] = value
+
+    # Memory -------------------------------------------------------------------------------
+
+    def _place(self, address: Term, size: int) -> tuple[Term, Term]:
+        """The granule's address, and the shift in bits of an access of `size` bytes in it."""
+        low = self.terms.const(self.granule - 1)
+        if 1 < size:
+            self.narrow.add((address, size))
+        inside = self.terms.and_(address, low)
+        if size == self.granule:
+            inside = self.terms.const(0)
+        return self.terms.and_(address, ~low), self.terms.shl(inside, self.terms.const(3))
+
+    def load(self, address: Term, size: int) -> Term:
+        place, shift = self._place(address, size)
+        self.loaded.add(place)
+        value = self.terms.make("load", self.memory, place)
+        return self.zext(self.terms.lshr(value, shift), 8 * size)
+
+    def store(self, address: Term, value: Term, size: int) -> None:
+        place, shift = self._place(address, size)
+        if size < self.granule:
+            mask = self.terms.shl(self.const((1 << 8 * size) - 1), shift)
+            old = self.terms.make("load", self.memory, place)
+            value = (old & ~mask) | self.terms.shl(self.zext(value, 8 * size), shift)
+        self.stored.append((place, value))
+        self.memory = self.terms.make("store", self.memory, place, value)
+
+    # Control and events -------------------------------------------------------------------
+
+    def branch(self, condition: Term, target: Term) -> None:
+        self.control = (condition, target)
+
+    def jump(self, target: Term) -> None:
+        self.control = (self.terms.true, target)
+
+    def opaque(self, name: str, *values: Term) -> Term:
+        return self.terms.make("opaque", *values, data=name)
+
+    def event(self, name: str, *values: Term) -> None:
+        self.events.append((name, values, self.memory))
+        # What the world does to memory meanwhile depends on the same things on both sides.
+        self.memory = self.terms.make("world", self.memory, *values, data=name)
+
+    def conditional_store(self, address: Term, value: Term, size: int) -> Term:
+        self.event("conditional store", address, self.zext(value, 8 * size))
+        return self.terms.make("opaque", self.memory, data="lock held")
+
+    # Arithmetic ---------------------------------------------------------------------------
+
+    def const(self, value: int) -> Term:
+        return self.terms.const(value)
+
+    def code(self, address: int) -> Term:
+        return self.terms.add(self._base, self.terms.const(address))
+
+    def shl(self, value: Term, amount: Term) -> Term:
+        return self.terms.shl(value, amount)
+
+    def lshr(self, value: Term, amount: Term) -> Term:
+        return self.terms.lshr(value, amount)
+
+    def ashr(self, value: Term, amount: Term) -> Term:
+        return self.terms.ashr(value, amount)
+
+    def eq(self, a: Term, b: Term) -> Term:
+        return self.terms.eq(a, b)
+
+    def ult(self, a: Term, b: Term) -> Term:
+        return self.terms.ult(a, b)
+
+    def slt(self, a: Term, b: Term) -> Term:
+        return self.terms.slt(a, b)
+
+    def both(self, a: Term, b: Term) -> Term:
+        return self.terms.band(a, b)
+
+    def negate(self, condition: Term) -> Term:
+        return self.terms.bnot(condition)
+
+    def ite(self, condition: Term, a: Term, b: Term) -> Term:
+        return self.terms.ite(condition, a, b)
+
+    def umulh(self, a: Term, b: Term) -> Term:
+        return self.terms.make("umulh", a, b)
+
+    def ctpop(self, value: Term) -> Term:
+        return self.terms.make("ctpop", value)
+
+    def cttz(self, value: Term) -> Term:
+        return self.terms.make("cttz", value)
+
+    def ctlz(self, value: Term) -> Term:
+        return self.terms.make("ctlz", value)

@@ -1,0 +1,352 @@
+"""Hash-consed terms: the symbolic values of the table's meanings.
+
+A `Terms` store makes each distinct term once, so equal terms are the same object, and folds
+what needs no thought: constants, neutral elements, added constants, the low bits of a sum under
+a low mask.  Each folding rule is proved by Z3 in the tests.  What remains different is for the
+prover.
+
+Kinds: const, var, add, sub, mul, and, or, xor, not, shl, lshr, ashr, umulh, ctpop, cttz, ctlz,
+ite (values); eq, ult, slt, band, bnot, true, false (conditions); mem, store (memories);
+load (value of a memory granule); opaque (uninterpreted).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+
+class Term:
+    """One term.  `data` is a constant's value, a variable's name, an opaque function's name."""
+
+    __slots__ = ("args", "data", "kind", "number", "store")
+
+    def __init__(
+        self, store: Terms, kind: str, args: tuple[Term, ...], data: int | str, number: int
+    ) -> None:
+        self.store = store
+        self.kind = kind
+        self.args = args
+        self.data = data
+        self.number = number
+
+    @property
+    def value(self) -> int:
+        """The value of a constant."""
+        assert self.kind == "const" and isinstance(self.data, int)
+        return self.data
+
+    def __add__(self, other: Term) -> Term:
+        return self.store.add(self, other)
+
+    def __sub__(self, other: Term) -> Term:
+        return self.store.sub(self, other)
+
+    def __mul__(self, other: Term) -> Term:
+        return self.store.mul(self, other)
+
+    def __and__(self, other: Term) -> Term:
+        return self.store.and_(self, other)
+
+    def __or__(self, other: Term) -> Term:
+        return self.store.or_(self, other)
+
+    def __xor__(self, other: Term) -> Term:
+        return self.store.xor(self, other)
+
+    def __invert__(self) -> Term:
+        return self.store.not_(self)
+
+    def __repr__(self) -> str:
+        if self.kind == "const":
+            return f"{self.value:#x}"
+        if self.kind == "var":
+            return str(self.data)
+        inner = " ".join(repr(a) for a in self.args)
+        name = f"{self.kind}:{self.data}" if self.data != "" else self.kind
+        return f"({name} {inner})" if inner else name
+
+    def walk(self) -> Iterator[Term]:
+        """Every distinct term below and including this one, parents first."""
+        seen: set[int] = set()
+        stack = [self]
+        while stack:
+            term = stack.pop()
+            if term.number not in seen:
+                seen.add(term.number)
+                yield term
+                stack.extend(term.args)
+
+
+class Terms:
+    """A store of terms for registers of `width` bits."""
+
+    def __init__(self, width: int = 64) -> None:
+        self.width = width
+        self.ones = (1 << width) - 1
+        self._table: dict[tuple[object, ...], Term] = {}
+        self.true = self.make("true")
+        self.false = self.make("false")
+
+    def make(self, kind: str, *args: Term, data: int | str = "") -> Term:
+        """The term of this kind, without folding."""
+        key = (kind, data, *(a.number for a in args))
+        term = self._table.get(key)
+        if term is None:
+            term = self._table[key] = Term(self, kind, args, data, len(self._table))
+        return term
+
+    def const(self, value: int) -> Term:
+        """A constant, modulo two to the power of the width."""
+        return self.make("const", data=value & self.ones)
+
+    def var(self, name: str) -> Term:
+        """A free value."""
+        return self.make("var", data=name)
+
+    def _signed(self, value: int) -> int:
+        return value - (1 << self.width) if value >> (self.width - 1) else value
+
+    def _commutative(self, kind: str, a: Term, b: Term) -> Term:
+        # A constant goes last, so that every rule need look in one place only.
+        if a.kind == "const" or (b.kind != "const" and a.number > b.number):
+            a, b = b, a
+        return self.make(kind, a, b)
+
+    def _fold(self, a: Term, b: Term, function: Callable[[int, int], int]) -> Term | None:
+        if a.kind == "const" and b.kind == "const":
+            return self.const(function(a.value, b.value))
+        return None
+
+    # Values -------------------------------------------------------------------------------
+
+    def add(self, a: Term, b: Term) -> Term:
+        """a + b, with added constants gathered."""
+        if a.kind == "const":
+            a, b = b, a
+        if b.kind == "const":
+            if a.kind == "const":
+                return self.const(a.value + b.value)
+            if b.value == 0:
+                return a
+            if a.kind == "add" and a.args[1].kind == "const":
+                return self.add(a.args[0], self.const(a.args[1].value + b.value))
+            return self.make("add", a, b)
+        # (x + c) + y = (x + y) + c, so that a constant displacement is always outermost.
+        for first, second in ((a, b), (b, a)):
+            if first.kind == "add" and first.args[1].kind == "const":
+                return self.add(self.add(first.args[0], second), first.args[1])
+        return self._commutative("add", a, b)
+
+    def sub(self, a: Term, b: Term) -> Term:
+        """a - b."""
+        if b.kind == "const":
+            return self.add(a, self.const(-b.value))
+        if a is b:
+            return self.const(0)
+        if b.kind == "add" and b.args[1].kind == "const":
+            return self.add(self.sub(a, b.args[0]), self.const(-b.args[1].value))
+        if a.kind == "add" and a.args[1].kind == "const":
+            return self.add(self.sub(a.args[0], b), a.args[1])
+        return self.make("sub", a, b)
+
+    def mul(self, a: Term, b: Term) -> Term:
+        """a * b; a power of two is a shift."""
+        if a.kind == "const":
+            a, b = b, a
+        if b.kind == "const":
+            if a.kind == "const":
+                return self.const(a.value * b.value)
+            if b.value == 0:
+                return b
+            if b.value.bit_count() == 1:
+                return self.shl(a, self.const(b.value.bit_length() - 1))
+        return self._commutative("mul", a, b)
+
+    def and_(self, a: Term, b: Term) -> Term:
+        """a & b; under a low mask, only the low bits of an added constant remain."""
+        if a.kind == "const":
+            a, b = b, a
+        if a is b:
+            return a
+        if b.kind == "const":
+            mask = b.value
+            if a.kind == "const":
+                return self.const(a.value & mask)
+            if mask == 0:
+                return b
+            if mask == self.ones:
+                return a
+            if a.kind == "and" and a.args[1].kind == "const":
+                return self.and_(a.args[0], self.const(a.args[1].value & mask))
+            if mask & (mask + 1) == 0 and a.kind == "add" and a.args[1].kind == "const":
+                added = a.args[1].value
+                if added > mask:
+                    return self.and_(self.add(a.args[0], self.const(added & mask)), b)
+        return self._commutative("and", a, b)
+
+    def or_(self, a: Term, b: Term) -> Term:
+        """a | b."""
+        if a.kind == "const":
+            a, b = b, a
+        if a is b:
+            return a
+        if b.kind == "const":
+            if a.kind == "const":
+                return self.const(a.value | b.value)
+            if b.value == 0:
+                return a
+            if b.value == self.ones:
+                return b
+        return self._commutative("or", a, b)
+
+    def xor(self, a: Term, b: Term) -> Term:
+        """a ^ b."""
+        if a.kind == "const":
+            a, b = b, a
+        if a is b:
+            return self.const(0)
+        if b.kind == "const":
+            if a.kind == "const":
+                return self.const(a.value ^ b.value)
+            if b.value == 0:
+                return a
+            if b.value == self.ones:
+                return self.not_(a)
+        return self._commutative("xor", a, b)
+
+    def not_(self, a: Term) -> Term:
+        """~a."""
+        if a.kind == "const":
+            return self.const(~a.value)
+        return a.args[0] if a.kind == "not" else self.make("not", a)
+
+    def shl(self, a: Term, amount: Term) -> Term:
+        """a << amount."""
+        if amount.kind == "const":
+            if amount.value == 0:
+                return a
+            if a.kind == "const":
+                return self.const(a.value << amount.value)
+            if a.kind == "shl" and a.args[1].kind == "const":
+                total = a.args[1].value + amount.value
+                return (
+                    self.shl(a.args[0], self.const(total)) if total < self.width else self.const(0)
+                )
+        if a.kind == "const" and a.value == 0:
+            return a
+        return self.make("shl", a, amount)
+
+    def lshr(self, a: Term, amount: Term) -> Term:
+        """a >> amount, logical."""
+        if amount.kind == "const":
+            if amount.value == 0:
+                return a
+            if a.kind == "const":
+                return self.const(a.value >> amount.value)
+        if a.kind == "const" and a.value == 0:
+            return a
+        return self.make("lshr", a, amount)
+
+    def ashr(self, a: Term, amount: Term) -> Term:
+        """a >> amount, arithmetic."""
+        if amount.kind == "const":
+            if amount.value == 0:
+                return a
+            if a.kind == "const":
+                return self.const(self._signed(a.value) >> amount.value)
+        return self.make("ashr", a, amount)
+
+    def ite(self, condition: Term, a: Term, b: Term) -> Term:
+        """a if condition else b."""
+        if condition is self.true or a is b:
+            return a
+        if condition is self.false:
+            return b
+        if condition.kind == "bnot":
+            return self.make("ite", condition.args[0], b, a)
+        return self.make("ite", condition, a, b)
+
+    # Conditions ---------------------------------------------------------------------------
+
+    def boolean(self, value: bool) -> Term:
+        """True or false."""
+        return self.true if value else self.false
+
+    def eq(self, a: Term, b: Term) -> Term:
+        """a == b."""
+        if a is b:
+            return self.true
+        if a.kind == "const" and b.kind == "const":
+            return self.false
+        return self._commutative("eq", a, b)
+
+    def ult(self, a: Term, b: Term) -> Term:
+        """a < b, unsigned."""
+        if a is b or (b.kind == "const" and b.value == 0):
+            return self.false
+        if a.kind == "const" and b.kind == "const":
+            return self.boolean(a.value < b.value)
+        return self.make("ult", a, b)
+
+    def slt(self, a: Term, b: Term) -> Term:
+        """a < b, signed."""
+        if a is b:
+            return self.false
+        if a.kind == "const" and b.kind == "const":
+            return self.boolean(self._signed(a.value) < self._signed(b.value))
+        return self.make("slt", a, b)
+
+    def bnot(self, a: Term) -> Term:
+        """not a."""
+        if a in (self.true, self.false):
+            return self.boolean(a is self.false)
+        return a.args[0] if a.kind == "bnot" else self.make("bnot", a)
+
+    def band(self, a: Term, b: Term) -> Term:
+        """a and b."""
+        if self.false in (a, b):
+            return self.false
+        if a is self.true or a is b:
+            return b
+        return a if b is self.true else self.make("band", a, b)
+
+    def rebuild(self, term: Term, args: tuple[Term, ...]) -> Term:
+        """The term of the same kind over other arguments, folded anew."""
+        if args == term.args:
+            return term
+        if term.kind not in _FOLDING:
+            return self.make(term.kind, *args, data=term.data)
+        folded: Term = getattr(self, _FOLDING[term.kind])(*args)
+        return folded
+
+    # Reading ------------------------------------------------------------------------------
+
+    def linear(self, term: Term) -> tuple[Term, int]:
+        """`term` as (root, signed displacement)."""
+        if term.kind == "add" and term.args[1].kind == "const":
+            return term.args[0], self._signed(term.args[1].value)
+        return term, 0
+
+    def bits(self, term: Term) -> int:
+        """An upper bound of how many low bits of `term` can be set."""
+        if term.kind == "const":
+            return term.value.bit_length()
+        if term.kind == "and":
+            return min(self.bits(a) for a in term.args)
+        if term.kind in ("or", "xor"):
+            return max(self.bits(a) for a in term.args)
+        if term.kind == "ite":
+            return max(self.bits(a) for a in term.args[1:])
+        if term.kind == "lshr" and term.args[1].kind == "const":
+            return max(self.bits(term.args[0]) - term.args[1].value, 0)
+        if term.kind == "shl" and term.args[1].kind == "const":
+            return min(self.bits(term.args[0]) + term.args[1].value, self.width)
+        return self.width
+
+
+_FOLDING = {
+    **{kind: kind for kind in ("add", "sub", "mul", "xor", "shl", "lshr", "ashr", "ite")},
+    **{kind: kind for kind in ("eq", "ult", "slt", "band", "bnot")},
+    **{"and": "and_", "or": "or_", "not": "not_"},
+}
+"""The method that folds each kind."""

@@ -1,0 +1,45 @@
+"""Addresses in text that data, symbols or the unwinder rely on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rewriter.core.listing import Listing
+from rewriter.core.program import Function, Pin
+from rewriter.core.target import Slot, Target
+from rewriter.elf.image import Image
+from rewriter.elf.unwind import Fde, lsda_ranges
+
+
+def relocated(image: Image, target: Target) -> dict[int, Slot]:
+    """What the loader's relocations make of each word, where that is an address of this image."""
+    defined = {s.name: s.st_value for s in image.symbols if s.dynamic and s.st_shndx}
+    found = {}
+    for relocation in image.relocations:
+        if relocation.dynamic:
+            value = defined.get(relocation.symbol) if relocation.r_sym else None
+            slot = target.relocated(relocation.r_type, relocation.r_addend, value)
+            if slot is not None:
+                found[relocation.r_offset] = slot
+    return found
+
+
+def data_pins(
+    image: Image,
+    target: Target,
+    listing: Listing,
+    functions: Sequence[Function],
+    frames: Iterable[Fde],
+) -> tuple[Pin, ...]:
+    """Every address in text that something outside text names, ascending, with the reason."""
+    pins = {Pin(function.start, "function start") for function in functions}
+    pins.add(Pin(image.entry, "entry point"))
+    pins.update(Pin(s.st_value, f"symbol {s.name}") for s in image.symbols if s.st_shndx)
+    for address, slot in relocated(image, target).items():
+        pins.add(Pin(slot.value, f"relocated word at {address:#x}"))
+    for frame in frames:
+        if frame.lsda is not None:
+            for site in lsda_ranges(image, frame):
+                if site.landing_pad is not None:
+                    pins.add(Pin(site.landing_pad, "landing pad"))
+    return tuple(sorted((p for p in pins if listing.has(p.address)), key=lambda p: (p.address, p.reason)))

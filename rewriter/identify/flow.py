@@ -1,0 +1,270 @@
+"""The flow of control of a whole text: blocks and edges, as arrays.
+
+Beside a node for each block there is one for each function's return: blocks that return lead to
+it, and it leads to wherever the function was called from, through tail calls too.  Edges into a
+called function (`CALL`) are kept apart, so that an analysis can summarise a callee instead of
+mixing its callers.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rewriter.core.isa import Flow, Insn
+from rewriter.core.listing import FLOW_CODE, UNKNOWN, Listing
+from rewriter.core.program import Function, JumpTable
+
+Edges = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Convention:
+    """What a target says about control that crosses functions.
+
+    `live_after` is what unseen code may read after a transfer, `passed` what a callee that we
+    see may have been given by a call.
+    """
+
+    live_after: Callable[[Insn], int]
+    passed: Callable[[Insn], int]
+    standard_return: Callable[[Insn], bool]
+    everything: int
+
+
+WITHIN, CALL, RETURN = range(3)
+"""Kinds of edges: inside a function or a tail call; into a callee; from a return to a caller."""
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Blocks as positions [first, last) of the listing; nodes above `len(first)` are returns.
+
+    `source`, `target` and `kind` are the edges between nodes; `passed` is, per edge, the mask of
+    registers that can carry a value along it.  Per node, `outside` is the mask
+    of registers that code outside the graph may read when control leaves there for good or for
+    a call, and `returned` that which an unknown caller may read after a return.  `function_of`
+    is per block, -1 for none.
+    """
+
+    listing: Listing
+    functions: tuple[Function, ...]
+    first: NDArray[np.int64]
+    last: NDArray[np.int64]
+    function_of: NDArray[np.int64]
+    source: Edges
+    target: Edges
+    kind: NDArray[np.int8]
+    passed: NDArray[np.uint64]
+    outside: NDArray[np.uint64]
+    returned: NDArray[np.uint64]
+    nodes: int
+    _block_at: dict[int, int] = field(default_factory=dict)
+
+    def block_at(self, address: int) -> int:
+        """The block that starts at `address`; KeyError if none does."""
+        return self._block_at[address]
+
+    def starts(self, function: Function) -> list[int]:
+        """The addresses of the function's blocks."""
+        addresses = self.listing.addresses[self.first]
+        low, high = np.searchsorted(addresses, (function.start, function.end))
+        return [int(a) for a in addresses[low:high]]
+
+
+def build(
+    listing: Listing,
+    functions: Sequence[Function],
+    tables: Sequence[JumpTable],
+    entries: Iterable[int],
+    callees: dict[int, int],
+    convention: Convention,
+) -> Graph:
+    """The graph of a listing.
+
+    `entries` are all addresses at which control may arrive by other ways than branches;
+    `callees` gives, for computed calls that are understood, the function's address.
+    """
+    first = _leaders(listing, functions, tables, entries)
+    last = np.append(first[1:], len(listing))
+    starts = np.array([f.start for f in functions], dtype=np.int64)
+    ends = np.array([f.end for f in functions], dtype=np.int64)
+    addresses = listing.addresses[first]
+    owner = np.searchsorted(starts, addresses, side="right") - 1
+    inside = (owner >= 0) & (addresses < ends[np.maximum(owner, 0)])
+    function_of = np.where(inside, owner, -1)
+    builder = _Edges(listing, first, last, function_of, len(functions), convention)
+    builder.add_all({table.jump: table for table in tables}, callees)
+    return Graph(
+        listing=listing,
+        functions=tuple(functions),
+        first=first,
+        last=last,
+        function_of=function_of,
+        source=np.array(builder.source, dtype=np.int64),
+        target=np.array(builder.target, dtype=np.int64),
+        kind=np.array(builder.kind, dtype=np.int8),
+        passed=np.array(builder.passed, dtype=np.uint64).reshape(-1, listing.uses.shape[1]),
+        outside=builder.outside,
+        returned=builder.returned,
+        nodes=builder.nodes,
+        _block_at={int(address): block for block, address in enumerate(addresses)},
+    )
+
+
+def _leaders(
+    listing: Listing,
+    functions: Sequence[Function],
+    tables: Sequence[JumpTable],
+    entries: Iterable[int],
+) -> NDArray[np.int64]:
+    named = {f.start for f in functions} | {f.end for f in functions} | set(entries)
+    for table in tables:
+        named.update(table.targets)
+    wanted = np.concatenate((np.array(sorted(named), dtype=np.int64), listing.targets[listing.targets >= 0]))
+    at = np.searchsorted(listing.addresses, wanted)
+    at = at[at < len(listing)]
+    at = at[np.isin(listing.addresses[at], wanted)]
+    leaves = np.flatnonzero(listing.flows != FLOW_CODE[Flow.NEXT]) + 1
+    gaps = np.flatnonzero(np.diff(listing.addresses) > np.min(np.diff(listing.addresses))) + 1
+    every = np.unique(np.concatenate(([0], at, leaves, gaps)))
+    return every[every < len(listing)].astype(np.int64)
+
+
+class _Edges:
+    """Collects edges and outside readers block by block."""
+
+    def __init__(
+        self,
+        listing: Listing,
+        first: NDArray[np.int64],
+        last: NDArray[np.int64],
+        function_of: NDArray[np.int64],
+        functions: int,
+        convention: Convention,
+    ) -> None:
+        self.listing, self.convention = listing, convention
+        self.blocks, self.nodes = len(first), len(first) + functions
+        self.addresses = listing.addresses[first].tolist()
+        self.final = (last - 1).tolist()
+        self.function_of = function_of.tolist()
+        self.source: list[int] = []
+        self.target: list[int] = []
+        self.kind: list[int] = []
+        self.passed: list[list[int]] = []
+        self._all = self._columns(convention.everything)
+        self.outside = np.zeros((self.nodes, listing.uses.shape[1]), dtype=np.uint64)
+        self.returned = np.zeros_like(self.outside)
+
+    def add_all(self, tables: dict[int, JumpTable], callees: dict[int, int]) -> None:
+        flows = self.listing.flows[self.final].tolist()
+        targets = self.listing.targets[self.final].tolist()
+        codes = {code: flow for flow, code in FLOW_CODE.items()}
+        for block, (code, target) in enumerate(zip(flows, targets, strict=True)):
+            if code == UNKNOWN:
+                self._escape(block)
+                continue
+            flow = codes[code]
+            if flow in (Flow.NEXT, Flow.BRANCH, Flow.TRAP):
+                self._fall_through(block)
+            if flow in (Flow.BRANCH, Flow.JUMP):
+                self._go(block, target)
+            elif flow is Flow.CALL:
+                self._call(block, target)
+            elif flow is Flow.INDIRECT_CALL:
+                self._computed_call(block, callees.get(self._end_address(block)))
+            elif flow is Flow.RETURN:
+                self._return(block)
+            elif flow is Flow.INDIRECT:
+                self._computed(block, tables.get(self._end_address(block)))
+
+    def _end_address(self, block: int) -> int:
+        return int(self.listing.addresses[self.final[block]])
+
+    def _columns(self, mask: int) -> list[int]:
+        return [mask >> 64 * n & (1 << 64) - 1 for n in range(self.listing.uses.shape[1])]
+
+    def _edge(
+        self, source: int, target: int, kind: int = WITHIN, passed: list[int] | None = None
+    ) -> None:
+        self.source.append(source)
+        self.target.append(target)
+        self.kind.append(kind)
+        self.passed.append(self._all if passed is None else passed)
+
+    def _block_of(self, address: int) -> int | None:
+        at = bisect_right(self.addresses, address) - 1
+        return at if at >= 0 and self.addresses[at] == address else None
+
+    def _escape(self, block: int) -> None:
+        self._mark(self.outside, block, self.convention.everything)
+
+    def _mark(self, masks: NDArray[np.uint64], block: int, mask: int) -> None:
+        masks[block] |= np.array(self._columns(mask), dtype=np.uint64)
+
+    def _final(self, block: int) -> Insn:
+        insn = self.listing.insn(self.final[block])
+        assert insn is not None
+        return insn
+
+    def _fall_through(self, block: int) -> None:
+        if block + 1 < self.blocks:
+            self._edge(block, block + 1)
+        else:
+            self._escape(block)
+
+    def _return_node(self, block: int) -> int | None:
+        function = self.function_of[block]
+        return None if function < 0 else self.blocks + function
+
+    def _go(self, block: int, target: int) -> None:
+        to = self._block_of(target)
+        if to is None:
+            self._escape(block)
+            return
+        self._edge(block, to)
+        here, there = self._return_node(block), self._return_node(to)
+        if here != there:
+            # A tail call: the other function returns to where this one was called from.
+            if here is None or there is None:
+                self._escape(block)
+            else:
+                self._edge(there, here, RETURN)
+
+    def _call(self, block: int, target: int) -> None:
+        self._fall_through(block)
+        to = self._block_of(target)
+        node = None if to is None else self._return_node(to)
+        if to is None or node is None:
+            self._escape(block)
+            return
+        self._edge(block, to, CALL, self._columns(self.convention.passed(self._final(block))))
+        if block + 1 < self.blocks:
+            self._edge(node, block + 1, RETURN)
+
+    def _computed_call(self, block: int, callee: int | None) -> None:
+        if callee is not None and self._block_of(callee) is not None:
+            self._call(block, callee)
+        else:
+            self._fall_through(block)
+            self._mark(self.outside, block, self.convention.live_after(self._final(block)))
+
+    def _return(self, block: int) -> None:
+        insn = self._final(block)
+        node = self._return_node(block)
+        if node is None or not self.convention.standard_return(insn):
+            self._mark(self.returned, block, self.convention.everything)
+        else:
+            self._mark(self.returned, block, self.convention.live_after(insn))
+            self._edge(block, node, RETURN)
+
+    def _computed(self, block: int, table: JumpTable | None) -> None:
+        if table is None:
+            self._mark(self.outside, block, self.convention.live_after(self._final(block)))
+            return
+        for target in sorted(set(table.targets)):
+            self._go(block, target)

@@ -1,0 +1,111 @@
+"""Everything that retune knows about a file's text before it touches it."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, field
+
+from rewriter.core.listing import Listing
+from rewriter.core.program import Block, Function, JumpTable, Pin, Refusal, Routine
+from rewriter.core.target import References, Target
+from rewriter.elf import unwind
+from rewriter.elf.image import Image
+from rewriter.elf.pins import data_pins
+from rewriter.identify import flow, liveness
+from rewriter.identify.functions import find_functions, with_called
+
+
+@dataclass(frozen=True)
+class Program:
+    """A file's text: listing, functions, graph, liveness, pins, and what is not understood."""
+
+    image: Image
+    target: Target
+    listing: Listing
+    functions: tuple[Function, ...]
+    frames: dict[int, unwind.Fde]
+    references: References
+    pins: tuple[Pin, ...]
+    graph: flow.Graph
+    live: liveness.Liveness
+    _starts: list[int] = field(default_factory=list)
+
+    def function_at(self, address: int) -> Function | None:
+        """The function that holds an address."""
+        at = bisect_right(self._starts, address) - 1
+        return self.functions[at] if at >= 0 and address in self.functions[at] else None
+
+    def tables_of(self, function: Function) -> tuple[JumpTable, ...]:
+        """The jump tables that the function's jumps read."""
+        return tuple(t for t in self.references.tables if t.jump in function)
+
+    def live_into(self, address: int) -> int:
+        """Registers that may be read from a block's start on; everything where no block is."""
+        try:
+            return self.live.into(self.graph.block_at(address))
+        except KeyError:
+            return self.target.everything
+
+    def routine(self, function: Function) -> Routine | Refusal:
+        """The function as blocks, or why it must be left alone."""
+        insns = self.listing.insns(function.start, function.end)
+        reason = self._not_understood(function)
+        if None in insns:
+            reason = "data in text"
+        if reason:
+            return Refusal(function, reason)
+        blocks = []
+        for address in self.graph.starts(function):
+            block = self.graph.block_at(address)
+            first, last = int(self.graph.first[block]), int(self.graph.last[block])
+            known = tuple(i for i in map(self.listing.insn, range(first, last)) if i is not None)
+            blocks.append(Block(address, known, self.live.out_of(block)))
+        return Routine(
+            function,
+            tuple(blocks),
+            pins=tuple(p for p in self.pins if p.address in function),
+            tables=self.tables_of(function),
+        )
+
+    def _not_understood(self, function: Function) -> str:
+        if any(address in function for address in self.references.unresolved):
+            return "computed jump not understood"
+        return ""
+
+
+def analyse(image: Image, target: Target) -> Program:
+    """Reads a whole file's text."""
+    listing = target.listing(image)
+    frames = unwind.frames(image)
+    functions = with_called(find_functions(image, frames), listing)
+    pins = data_pins(image, target, listing, functions, frames)
+    slots = {slot: pin for slot, pin in _slots(image, target).items() if listing.has(pin)}
+    references = target.references(image, listing, functions, slots)
+    entries = {pin.address for pin in pins} | references.labels
+    for function in functions:
+        entries.update(target.entries(listing, function))
+    convention = flow.Convention(
+        target.live_after, target.passed, target.standard_return, target.everything
+    )
+    graph = flow.build(
+        listing, functions, references.tables, entries, dict(references.callees), convention
+    )
+    return Program(
+        image=image,
+        target=target,
+        listing=listing,
+        functions=functions,
+        frames={frame.start: frame for frame in frames},
+        references=references,
+        pins=pins,
+        graph=graph,
+        live=liveness.solve(graph),
+        _starts=[f.start for f in functions],
+    )
+
+
+def _slots(image: Image, target: Target) -> dict[int, int]:
+    """Relocated words, by address, as addresses of this image."""
+    from rewriter.elf.pins import relocated
+
+    return {address: slot.value for address, slot in relocated(image, target).items()}

@@ -1,0 +1,144 @@
+"""Equality of terms, proved by Z3 once per normalised pattern.
+
+Two terms that must be equal usually share most of what they are made of.  Each largest shared
+part is replaced by a free variable, which only makes the claim stronger, and what remains is a
+pattern of a few nodes: thousands of sites are a few dozen patterns.  Where the stronger claim does
+not hold, the terms are compared as they are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rewriter.core.edit import Grade
+from rewriter.core.term import Term
+
+TIMEOUT_MS = 10_000
+_CONDITIONS = frozenset({"eq", "ult", "slt", "band", "bnot", "true", "false"})
+_MEMORIES = frozenset({"mem", "store", "world"})
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A normalised obligation: nodes in order, each (kind, data, argument numbers).
+
+    The last two nodes named by `roots` must be equal when all `given` hold.
+    """
+
+    nodes: tuple[tuple[Any, ...], ...]
+    roots: tuple[int, int]
+    given: tuple[int, ...]
+
+    @property
+    def key(self) -> str:
+        """A stable short name."""
+        return hashlib.sha256(repr(self).encode()).hexdigest()[:12]
+
+
+@dataclass
+class Prover:
+    """Proves equalities and remembers the patterns that it has decided."""
+
+    width: int = 64
+    granule: int = 8
+    decided: dict[Pattern, Grade] = field(default_factory=dict)
+    asked: int = 0
+    solved: int = 0
+
+    def equal(self, a: Term, b: Term, given: Sequence[Term] = ()) -> tuple[Grade, str]:
+        """Whether a == b for every value of what they are made of; and the pattern's key."""
+        if a is b:
+            return Grade.PROVED, ""
+        self.asked += 1
+        shared = _shared((a, b))
+        general = _pattern(a, b, given, shared)
+        grade = self._decide(general, shared, a, b, given)
+        if grade is Grade.PROVED:
+            return grade, general.key
+        leaves = _leaves((a, b, *given))
+        exact = _pattern(a, b, given, leaves)
+        return self._decide(exact, leaves, a, b, given), exact.key
+
+    def _decide(
+        self, pattern: Pattern, cut: dict[int, Term], a: Term, b: Term, given: Sequence[Term]
+    ) -> Grade:
+        if pattern not in self.decided:
+            self.solved += 1
+            self.decided[pattern] = self._solve(cut, a, b, given)
+        return self.decided[pattern]
+
+    def _solve(self, cut: dict[int, Term], a: Term, b: Term, given: Sequence[Term]) -> Grade:
+        import z3
+
+        from rewriter.verify.lower import Lowering
+
+        leaves = {n: _free(z3, t, self.width, self.granule) for n, t in cut.items()}
+        lowering = Lowering(self.width, self.granule, leaves)
+        solver = z3.SolverFor("QF_AUFBV")
+        solver.set("timeout", TIMEOUT_MS)
+        for condition in given:
+            solver.add(lowering.lower(condition))
+        solver.add(lowering.lower(a) != lowering.lower(b))
+        answer = solver.check()
+        if answer == z3.unsat:
+            return Grade.PROVED
+        return Grade.REFUTED if answer == z3.sat else Grade.TIMEOUT
+
+
+def _free(z3: Any, term: Term, width: int, granule: int) -> Any:
+    """An unknown of the term's sort; of no more bits than the term can set."""
+    name = f"x{term.number}"
+    if term.kind in _CONDITIONS:
+        return z3.Bool(name)
+    if term.kind in _MEMORIES:
+        return z3.Array(name, z3.BitVecSort(width), z3.BitVecSort(8 * granule))
+    bits = max(term.store.bits(term), 1)
+    free = z3.BitVec(name, bits)
+    return free if bits == width else z3.ZeroExt(width - bits, free)
+
+
+def _reached(terms: Iterable[Term]) -> dict[int, Term]:
+    return {t.number: t for term in terms for t in term.walk()}
+
+
+def _shared(pair: tuple[Term, Term]) -> dict[int, Term]:
+    """Terms, other than constants, that both are made of."""
+    a, b = (_reached((term,)) for term in pair)
+    return {n: t for n, t in a.items() if n in b and t.kind not in ("const", "true", "false")}
+
+
+def _leaves(terms: Iterable[Term]) -> dict[int, Term]:
+    return {n: t for n, t in _reached(terms).items() if t.kind in ("var", "mem", "world")}
+
+
+def _pattern(a: Term, b: Term, given: Sequence[Term], cut: dict[int, Term]) -> Pattern:
+    """The obligation with every cut term a variable, nodes numbered as they are met."""
+    number: dict[int, int] = {}
+    nodes: list[tuple[Any, ...]] = []
+
+    def visit(root: Term) -> int:
+        stack = [root]
+        while stack:
+            term = stack[-1]
+            if term.number in number:
+                stack.pop()
+                continue
+            if term.number in cut:
+                sort = "bool" if term.kind in _CONDITIONS else "mem" if term.kind in _MEMORIES else term.store.bits(term)
+                node: tuple[Any, ...] = ("?", sort)
+            else:
+                missing = [x for x in reversed(term.args) if x.number not in number]
+                if missing:
+                    stack.extend(missing)
+                    continue
+                node = (term.kind, term.data, *(number[x.number] for x in term.args))
+            number[term.number] = len(nodes)
+            nodes.append(node)
+            stack.pop()
+        return number[root.number]
+
+    roots = (visit(a), visit(b))
+    return Pattern(tuple(nodes), roots, tuple(visit(condition) for condition in given))

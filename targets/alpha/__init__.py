@@ -1,0 +1,136 @@
+"""DEC Alpha, from the 21064 to the 21264: what the floors above ask, answered."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from rewriter.core.isa import Flow, Insn
+from rewriter.core.listing import FLOW_CODE, Listing, decode_words
+from rewriter.core.program import Function, JumpTable
+from rewriter.core.target import Memory, References, Slot
+from targets.alpha import abi, pointers
+from targets.alpha.cpus import CPUS
+from targets.alpha.isa import TABLE
+
+EM_ALPHA, EM_ALPHA_OFFICIAL = 0x9026, 41
+R_REFQUAD, R_GLOB_DAT, R_JMP_SLOT, R_RELATIVE = 2, 25, 26, 27
+LOCAL_ENTRY = 8  # bytes that a caller with the same gp skips
+
+
+class Alpha:
+    """The target."""
+
+    name = "alpha"
+    machines = frozenset({EM_ALPHA, EM_ALPHA_OFFICIAL})
+    table = TABLE
+    cpus = CPUS
+    everything = abi.ALL
+    granule = 8
+
+    live_after = staticmethod(abi.live_after)
+    passed = staticmethod(abi.passed)
+    standard_return = staticmethod(abi.standard_return)
+    is_sibling_call = staticmethod(abi.is_sibling_call)
+
+    def listing(self, image: Memory) -> Listing:
+        """Decodes all text."""
+        ranges = image.executable_ranges()
+        return decode_words(TABLE, [(start, image.words(start, end, 4)) for start, end in ranges])
+
+    def entries(self, listing: Listing, function: Function) -> tuple[int, ...]:
+        """The entry that skips the gp set-up, where there is one."""
+        has_gp = pointers.entry_gp(listing, function.start) is not None
+        return (function.start + LOCAL_ENTRY,) if has_gp else ()
+
+    def relocated(self, r_type: int, addend: int, symbol: int | None) -> Slot | None:
+        """What a dynamic relocation makes of its word."""
+        if r_type == R_RELATIVE:
+            return Slot(addend, private=True)
+        if r_type in (R_REFQUAD, R_GLOB_DAT, R_JMP_SLOT) and symbol is not None:
+            return Slot(symbol + addend, private=False)
+        return None
+
+    def references(
+        self,
+        image: Memory,
+        listing: Listing,
+        functions: Sequence[Function],
+        slots: Mapping[int, int],
+    ) -> References:
+        """Jump tables, labels, computed calls."""
+        gp = pointers.common_gp(listing, functions)
+        jumps = np.flatnonzero(listing.flows == FLOW_CODE[Flow.INDIRECT]).tolist()
+        if gp is None:
+            every = frozenset(int(listing.addresses[at]) for at in jumps)
+            return References((), frozenset(), {}, every, {})
+        constants = pointers.constants(listing, functions, gp)
+        finder = _Jumps(image, listing, functions, gp, constants)
+        for at in jumps:
+            finder.add(at)
+        labels = frozenset(a for made in constants for a in made if listing.has(a))
+        callees = _callees(listing, gp, slots)
+        return References(
+            tuple(finder.tables), labels, callees, frozenset(finder.unresolved), {"gp": gp}
+        )
+
+    def fillers(self, size: int) -> list[Insn]:
+        """UNOPs: the 21264 drops them before they issue."""
+        return [pointers.UNOP] * (size // pointers.UNOP.size)
+
+    def is_filler(self, insn: Insn) -> bool:
+        """Whether an instruction does nothing: UNOP, NOP, FNOP and their like."""
+        return pointers.is_filler(insn)
+
+
+class _Jumps:
+    """Finds where computed jumps go, function by function."""
+
+    def __init__(
+        self,
+        image: Memory,
+        listing: Listing,
+        functions: Sequence[Function],
+        gp: int,
+        constants: Sequence[frozenset[int]],
+    ) -> None:
+        self.image, self.listing, self.functions = image, listing, functions
+        self.gp, self.constants = gp, constants
+        self.starts = [f.start for f in functions]
+        self.tables: list[JumpTable] = []
+        self.unresolved: set[int] = set()
+
+    def add(self, at: int) -> None:
+        insn = self.listing.insn(at)
+        address = int(self.listing.addresses[at])
+        owner = bisect_right(self.starts, address) - 1
+        if insn is None or abi.is_sibling_call(insn):
+            return
+        if owner < 0 or address not in self.functions[owner]:
+            self.unresolved.add(address)
+            return
+        function = self.functions[owner]
+        found = pointers.jump_table(self.listing, at, function, self.gp, self.image)
+        if found is None:
+            made = self.constants[owner]
+            labels = frozenset(a for a in made if self.listing.has(a) and a in function)
+            tables = pointers.tables_in(function, made - labels, labels, self.gp, self.image)
+            found = pointers.possible_targets(self.listing, at, function, labels, tables)
+        if found is None:
+            self.unresolved.add(address)
+        else:
+            self.tables.append(found)
+
+
+def _callees(listing: Listing, gp: int, slots: Mapping[int, int]) -> dict[int, int]:
+    """Computed calls with a linkage of their own, which the calling standard does not describe."""
+    found = {}
+    for at in np.flatnonzero(listing.flows == FLOW_CODE[Flow.INDIRECT_CALL]).tolist():
+        insn = listing.insn(at)
+        if insn is not None and abi.live_after(insn) == abi.ALL:
+            callee = pointers.callee(listing, at, max(0, at - 30), gp, slots)
+            if callee is not None and listing.has(callee):
+                found[int(listing.addresses[at])] = callee
+    return found

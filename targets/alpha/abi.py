@@ -1,0 +1,52 @@
+"""Who may read which register when control leaves code that we see.
+
+Source: the calling standard that gcc's alpha back end and glibc follow (gcc-12 config/alpha/alpha.h,
+CALL_USED_REGISTERS and FUNCTION_ARG; Alpha Architecture Handbook v4 for PALcode).
+"""
+
+from __future__ import annotations
+
+from rewriter.core.isa import Flow, Insn, register_mask
+from targets.alpha.registers import A0, CONSTANTS, FP, GP, PV, RA, SP, V0
+
+ALL = register_mask(r for r in range(2 * FP) if r not in CONSTANTS)
+SAVED = register_mask((*range(9, 16), *range(FP + 2, FP + 10), GP, SP))
+"""Callee-saved: $9-$15, $f2-$f9, and $30; $29 where caller and callee share it."""
+
+STATIC_CHAIN = 1
+ARGUMENTS = register_mask((*range(A0, A0 + 6), *range(FP + 16, FP + 22), PV, RA, STATIC_CHAIN))
+RESULTS = register_mask((V0, FP, FP + 1, RA))
+
+CALL_LIVE = SAVED | ARGUMENTS
+RETURN_LIVE = SAVED | RESULTS
+
+
+def standard_return(insn: Insn) -> bool:
+    """Whether a RETURN goes back through the standard link register."""
+    return insn.op.flow is Flow.RETURN and insn.operand("rb") == RA
+
+
+def live_after(insn: Insn) -> int:
+    """What code that we do not see may read after this control transfer.
+
+    Other linkages than the standard one (divide's $23, millicode's $28) may pass anything.
+    """
+    flow = insn.op.flow
+    if flow is Flow.RETURN:
+        return RETURN_LIVE if standard_return(insn) else ALL
+    if flow is Flow.INDIRECT_CALL:
+        return CALL_LIVE if (insn.operand("ra"), insn.operand("rb")) == (RA, PV) else ALL
+    if flow is Flow.INDIRECT:
+        # gcc's sibling call: the callee returns to our caller.
+        return CALL_LIVE | RETURN_LIVE if insn.operand("rb") == PV else ALL
+    return ALL
+
+
+def passed(insn: Insn) -> int:
+    """What a direct call may give its callee: the standard's registers through $26, else any."""
+    return CALL_LIVE if insn.operand("ra") == RA else ALL
+
+
+def is_sibling_call(insn: Insn) -> bool:
+    """Whether an INDIRECT is a standard call in tail position."""
+    return insn.op.flow is Flow.INDIRECT and insn.operand("rb") == PV

@@ -1,0 +1,69 @@
+"""How Alpha spells what passes want: narrow accesses, sign extension, moves, bit counts."""
+
+from __future__ import annotations
+
+from rewriter.core.isa import Insn
+from targets.alpha.isa import TABLE
+from targets.alpha.registers import ZERO
+
+_LOADS = {1: TABLE.find("ldbu"), 2: TABLE.find("ldwu")}
+_STORES = {1: TABLE.find("stb"), 2: TABLE.find("stw")}
+_SIGN = {1: TABLE.find("sextb", "unary"), 2: TABLE.find("sextw", "unary")}
+_COUNTS = {name: TABLE.find(name) for name in ("cttz", "ctlz", "ctpop")}
+_MOVE = TABLE.find("bis", "operate")
+_LITERAL = "operate literal"
+
+CROSSING = frozenset({"extwh", "inswh", "mskwh"})
+"""What handles the part of an unaligned word beyond its quadword: its presence says "unaligned"."""
+
+GRANULE_ACCESSES = frozenset({"ldq_u", "stq_u"})
+
+CLUES = {
+    "bytes": frozenset({"ldq_u", "stq_u", "sra"}),
+    "bitscan": frozenset({"cmpult", "cmovne", "cmoveq", "s4addq", "s8addq", "addq"}),
+}
+"""Per pass, instructions of which a block with a site has at least one."""
+
+
+def address(insn: Insn) -> tuple[int, int]:
+    """Base register and displacement in bytes of a memory access."""
+    return insn.operand("rb"), insn.operand("disp")
+
+
+def narrow_load(size: int, target: int, base: int, displacement: int) -> Insn | None:
+    """A zero-extending load; None where there is no such size or the displacement is too far."""
+    if size not in _LOADS or not -0x8000 <= displacement < 0x8000:
+        return None
+    return Insn(_LOADS[size], (target, displacement, base))
+
+
+def narrow_store(size: int, source: int | None, base: int, displacement: int) -> Insn | None:
+    """A store of the low bytes of a register, or of zero for None."""
+    if size not in _STORES or not -0x8000 <= displacement < 0x8000:
+        return None
+    return Insn(_STORES[size], (ZERO if source is None else source, displacement, base))
+
+
+def sign_extend(size: int, source: int, target: int) -> Insn | None:
+    """target = the low `size` bytes of source, sign-extended."""
+    return Insn(_SIGN[size], (source, target)) if size in _SIGN else None
+
+
+def move(source: int, target: int) -> Insn:
+    """target = source."""
+    return Insn(_MOVE, (ZERO, source, target))
+
+
+def count(name: str, source: int, target: int) -> Insn:
+    """cttz, ctlz or ctpop of a register."""
+    return Insn(_COUNTS[name], (source, target))
+
+
+def immediate(name: str, source: int, value: int, target: int) -> Insn:
+    """target = source op value, for an operate instruction with an 8-bit literal."""
+    return Insn(TABLE.find(name, _LITERAL), (source, value, target))
+
+
+def negated(source: int, target: int) -> Insn:
+    """target = ~source."""
+    return Insn(TABLE.find("ornot", "operate"), (ZERO, source, target))

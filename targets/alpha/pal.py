@@ -1,0 +1,58 @@
+"""Rows: PALcode calls, opaque, with exact register sets for the ones that Linux uses.
+
+Function codes and registers: Alpha Architecture Handbook v4, chapter 12 (OSF/1 PALcode), and
+for CALLSYS the Linux system call convention ($0 number, $16-$21 arguments; $0 and $19 results).
+"""
+
+from __future__ import annotations
+
+from rewriter.core.isa import Does, Flow, Op, Reg
+from rewriter.core.machine import Machine, Value
+from targets.alpha import formats as f
+from targets.alpha.formats import row
+from targets.alpha.registers import A0, FP, FZERO, SP, V0, ZERO
+
+_ARGUMENTS = tuple(range(A0, A0 + 6))
+_EVERYTHING = tuple(r for r in range(2 * FP) if r not in (ZERO, FZERO))
+
+# name, function, reads, writes, flow
+_CALLS = (
+    ("bpt", 0x80, _EVERYTHING, (), Flow.TRAP),
+    ("bugchk", 0x81, (), (), Flow.TRAP),
+    ("callsys", 0x83, (V0, *_ARGUMENTS, SP), (V0, A0 + 3), Flow.TRAP),
+    ("imb", 0x86, (), (), Flow.TRAP),
+    ("rduniq", 0x9E, (), (V0,), Flow.TRAP),
+    ("wruniq", 0x9F, (A0,), (), Flow.TRAP),
+    ("gentrap", 0xAA, (A0,), (), Flow.TRAP),
+)
+
+
+def _call(name: str, reads: tuple[int, ...], writes: tuple[int, ...]) -> Does:
+    def meaning(m: Machine, *function: Value) -> None:
+        m.event(name, *function, *(m.get(Reg(r)) for r in reads))
+        for r in writes:
+            m.set(Reg(r), m.opaque(f"{name} ${r}"))
+
+    return meaning
+
+
+def _rows() -> list[Op]:
+    rows = [
+        row(name, f.BARE, function, _call(name, reads, writes), "pal", flow=flow)
+        for name, function, reads, writes, flow in _CALLS
+    ]
+    # Any other PALcode function may read and write every register.
+    rows.append(
+        row(
+            "call_pal",
+            f.PALCODE,
+            0,
+            _call("call_pal", _EVERYTHING, _EVERYTHING),
+            "pal",
+            flow=Flow.TRAP,
+        )
+    )
+    return rows
+
+
+ROWS = tuple(_rows())

@@ -1,0 +1,69 @@
+"""What several groups of tests share: the real files, the command, files patched once per run."""
+
+from __future__ import annotations
+
+import fcntl
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from fixtures import inputs
+
+Retune = Callable[..., subprocess.CompletedProcess[str]]
+Patched = Callable[..., Path]
+
+
+@pytest.fixture(scope="session")
+def retune() -> Retune:
+    """Runs the `retune` command as a user does: `retune("patch", path, ...)`."""
+    command = Path(sys.executable).with_name("retune")
+
+    def call(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            (str(command), *map(str, arguments)), capture_output=True, text=True, check=False
+        )
+
+    return call
+
+
+@pytest.fixture(scope="session")
+def patched(retune: Retune, tmp_path_factory: pytest.TempPathFactory) -> Patched:
+    """`patched(name, cpu)`: an input retuned for a CPU, made once for all workers of this run."""
+    shared = tmp_path_factory.getbasetemp().parent
+
+    def make(name: str, cpu: str, options: Sequence[str] = ()) -> Path:
+        original = inputs.require(name)
+        folder = shared / "-".join(("patched", name, cpu, *options)).replace("/", "_")
+        folder.mkdir(exist_ok=True)
+        target = folder / original.name
+        # Workers of pytest-xdist share this folder: the first one patches, the others wait.
+        with (folder / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not target.is_file():
+                done = retune("patch", original, "-o", target, "--cpu", cpu, *options)
+                if done.returncode:
+                    pytest.fail(f"retune patch ended with {done.returncode}: {done.stderr}")
+        return target
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def libc() -> Path:
+    """The real Alpha libc."""
+    return inputs.require("alpha-libc")
+
+
+@pytest.fixture(scope="session")
+def libc_ev67(patched: Patched) -> Path:
+    """The Alpha libc retuned for an EV67: byte and word memory, counts of bits."""
+    return patched("alpha-libc", "ev67")
+
+
+@pytest.fixture(scope="session")
+def libc_ev56(patched: Patched) -> Path:
+    """The Alpha libc retuned for an EV56: byte and word memory, no counts of bits."""
+    return patched("alpha-libc", "ev56")

@@ -1,0 +1,214 @@
+"""Unwind tables against pyelftools, which shares nothing with ours; and what a change does."""
+
+from __future__ import annotations
+
+import functools
+import io
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from elftools.dwarf.callframe import FDE, ZERO
+from elftools.elf.elffile import ELFFile
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fixtures import inputs
+from rewriter.core.errors import BadInput
+from rewriter.elf import emit, unwind
+from rewriter.elf.image import Image, load, parse
+from rewriter.elf.unwind import Fde
+
+LIBRARIES = ["alpha-libc", "ppc-libc", "ppc64-libc"]
+
+# (input, one FDE in how many has its rows compared: pyelftools takes 1 ms for each)
+SAMPLED = {"alpha-libc": 1, "ppc-libc": 6, "ppc64-libc": 6, "alpha-libstdc++": 8}
+
+
+@functools.cache
+def image(name: str) -> Image:
+    return load(inputs.require(name))
+
+
+@functools.cache
+def frames(name: str) -> tuple[Fde, ...]:
+    return unwind.frames(image(name))
+
+
+@functools.cache
+def oracle(name: str) -> list[FDE]:
+    elf = ELFFile(io.BytesIO(image(name).data))
+    entries = elf.get_dwarf_info(relocate_dwarf_sections=False).EH_CFI_entries()
+    return [e for e in entries if not isinstance(e, ZERO) and isinstance(e, FDE)]
+
+
+@pytest.mark.parametrize("name", SAMPLED)
+def test_ranges_are_those_of_pyelftools(name: str) -> None:
+    expected = [(e["initial_location"], e["address_range"]) for e in oracle(name)]
+    assert [(f.start, f.end - f.start) for f in frames(name)] == expected
+    assert len(expected) > 3000
+
+
+@pytest.mark.parametrize("name", SAMPLED)
+def test_lsda_pointers_are_those_of_pyelftools(name: str) -> None:
+    expected = [e.lsda_pointer for e in oracle(name)]
+    assert [f.lsda for f in frames(name)] == expected
+    assert any(expected)
+
+
+@pytest.mark.parametrize("name", SAMPLED)
+def test_rows_are_those_of_pyelftools(name: str) -> None:
+    step = SAMPLED[name]
+    compared = 0
+    for fde, entry in zip(frames(name)[::step], oracle(name)[::step], strict=True):
+        assert list(_ours(fde)) == _theirs(entry), f"{fde.start:#x}"
+        compared += 1
+    assert compared > 500
+
+
+def _ours(fde: Fde) -> Iterator[tuple[int, object, dict[int, object]]]:
+    for address, rules in unwind.rows(fde):
+        registers: dict[int, object] = {
+            r: rule for r, rule in rules.registers if rule[0] != "same_value"
+        }
+        yield address, rules.cfa, registers
+
+
+def _theirs(entry: FDE) -> list[tuple[int, object, dict[int, object]]]:
+    """Rows of pyelftools in our words; of several rows at one address the last one counts."""
+    names = {"OFFSET": "offset", "VAL_OFFSET": "val_offset", "REGISTER": "register"}
+    names |= {"UNDEFINED": "undefined", "EXPRESSION": "expression"}
+    rows: dict[int, tuple[int, object, dict[int, object]]] = {}
+    for line in entry.get_decoded().table or [_initial(entry)]:
+        cfa = line["cfa"]
+        ours = ("expression", 0, bytes(cfa.expr)) if cfa.expr else ("register", cfa.reg, cfa.offset)
+        registers: dict[int, object] = {}
+        for number, rule in line.items():
+            if not isinstance(number, int) or rule.type == "SAME_VALUE":
+                continue
+            value = bytes(rule.arg) if rule.type == "EXPRESSION" else rule.arg
+            registers[number] = (names[rule.type], value)
+        rows[line["pc"]] = (line["pc"], ours, registers)
+    return list(rows.values())
+
+
+def _initial(entry: FDE) -> dict[Any, Any]:
+    """The row of an FDE without instructions, which pyelftools leaves out: that of its CIE."""
+    assert entry.cie is not None
+    return {**entry.cie.get_decoded().table[-1], "pc": entry["initial_location"]}
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_search_table_points_at_the_records(name: str) -> None:
+    table = unwind.search_table(image(name))
+    assert table is not None
+    assert np.all(table.starts[:-1] < table.starts[1:])
+    records = {image(name).address_of(f.offset): f.start for f in frames(name)}
+    assert dict(zip(table.fdes.tolist(), table.starts.tolist(), strict=True)) == records
+    offset = table.offset + 2 * table.width * 7
+    word = image(name).data[offset : offset + table.width]
+    displacement = int.from_bytes(word, image(name).byteorder, signed=True)
+    assert table.base + displacement == int(table.starts[7])
+
+
+def test_the_kernel_of_alpha_has_a_table_and_those_of_others_none() -> None:
+    kernel = image("alpha-vmlinux")
+    fdes = unwind.frames(kernel)
+    assert len(fdes) > 20_000
+    ranges = kernel.executable_ranges()
+    assert all(any(a <= f.start < f.end <= b for a, b in ranges) for f in fdes)
+    assert unwind.search_table(kernel) is None
+    for other in ("ia64-libc", "ppc32-vmlinux"):
+        assert unwind.frames(load(inputs.require(other))) == ()
+
+
+@pytest.mark.parametrize("name", [*LIBRARIES, "alpha-libstdc++"])
+def test_call_sites_lie_in_their_function(name: str) -> None:
+    starts = {f.start: f.end for f in frames(name)}
+    seen = pads = 0
+    for fde in frames(name):
+        for site in unwind.lsda_ranges(image(name), fde):
+            assert fde.start <= site.start <= site.end <= fde.end
+            if site.landing_pad is not None:
+                assert site.landing_pad in range(fde.start, fde.end)
+                pads += 1
+            seen += 1
+    assert starts
+    assert seen > pads > 50
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_advances_are_the_row_boundaries(name: str) -> None:
+    for fde in frames(name)[::5]:
+        moved = {a.after for a in unwind.advances(fde) if a.after != a.before}
+        assert moved == {address for address, _ in unwind.rows(fde)[1:]}
+
+
+def _swap_advance(data: bytes, advance: unwind.Advance) -> bytes:
+    """Return `data` with a six-bit advance one unit longer, or shorter at the limit."""
+    opcode = data[advance.offset]
+    changed = opcode + (1 if opcode & 0x3F < 0x3F else -1)
+    return data[: advance.offset] + bytes((changed,)) + data[advance.offset + 1 :]
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_a_changed_advance_is_seen(name: str) -> None:
+    original = image(name)
+    candidates = [(i, a) for i, f in enumerate(frames(name)) for a in unwind.advances(f)[:1]]
+    seen = 0
+    for index, advance in candidates[:: len(candidates) // 8]:
+        if advance.bits != 6:
+            continue
+        mutant = parse(_swap_advance(original.data, advance), "mutant")
+        fde = unwind.frames(mutant)[index]
+        try:
+            rows = unwind.rows(fde)
+        except BadInput:
+            continue
+        assert rows != unwind.rows(frames(name)[index])
+        seen += 1
+    assert seen > 2
+
+
+def _retimed(name: str, fde: Fde, patches: list[emit.Patch]) -> Fde:
+    whole = emit.apply(image(name).data, patches)
+    changed = parse(whole, "retimed")
+    return next(f for f in unwind.frames(changed) if f.start == fde.start)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.data(), st.sampled_from(LIBRARIES))
+def test_retime_moves_rows_as_told(draw: st.DataObject, name: str) -> None:
+    fde = draw.draw(st.sampled_from(frames(name)))
+    unit = fde.cie.code_alignment_factor
+    addresses = range(fde.start, fde.end + 1, unit)
+    rows = unwind.rows(fde)
+    targets = sorted(
+        draw.draw(st.lists(st.sampled_from(addresses), min_size=len(rows), max_size=len(rows)))
+    )
+    mapping = {address: new for (address, _), new in zip(rows, targets, strict=True)}
+    mapping[fde.start] = fde.start
+    patches = unwind.retime(fde, mapping.__getitem__)
+    if patches is None:
+        deltas = [mapping[a.after] - mapping[a.before] for a in unwind.advances(fde)]
+        limits = [unit << a.bits for a in unwind.advances(fde)]
+        assert any(d >= limit for d, limit in zip(deltas, limits, strict=True))
+        return
+    again = _retimed(name, fde, sorted(patches, key=lambda p: p.offset))
+    expected = {mapping[address]: rules for address, rules in rows}
+    assert dict(unwind.rows(again)) == expected
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_retime_with_the_identity_changes_nothing(name: str) -> None:
+    assert all(unwind.retime(f, lambda address: address) == [] for f in frames(name)[::4])
+
+
+def test_retime_refuses_a_mapping_that_falls_or_leaves() -> None:
+    fde = next(f for f in frames("alpha-libc") if len(unwind.rows(f)) > 2)
+    with pytest.raises(ValueError, match="goes to"):
+        unwind.retime(fde, lambda address: 2 * fde.start - address)
+    with pytest.raises(ValueError, match="goes to"):
+        unwind.retime(fde, lambda address: address + fde.end)
+    assert unwind.retime(fde, lambda address: min(address + 1, fde.end)) is None
