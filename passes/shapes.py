@@ -8,7 +8,6 @@ is found once, by evaluating it, and remembered.  The prover has the last word o
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -154,14 +153,6 @@ def _compute(key: tuple[Any, ...], content: int, at: int, granule: int) -> int:
         elif kind == "const":
             built.append(terms.const(rest[0]))
         else:
-            args = tuple(built[n] for n in rest)
-            built.append(terms.rebuild(terms.make(kind, *args), ()) if not args else _fold(terms, kind, args))
+            built.append(terms.make(kind, *(built[n] for n in rest)))
     result: int = Evaluator({}, lambda _: 0)(built[-1])
     return result
-
-
-def _fold(terms: Terms, kind: str, args: tuple[Term, ...]) -> Term:
-    return terms.make(kind, *args)
-
-
-Predicate = Callable[[Term], bool]

@@ -1,0 +1,44 @@
+"""The `retune` command: a thin layer of Click over library functions.
+
+Nothing here imports NumPy, LIEF, Z3, Rich or a target before a command's body runs, so that
+`retune --help` answers at once.
+"""
+
+from __future__ import annotations
+
+import click
+
+from rewriter.cli.check import revert, verify
+from rewriter.cli.group import Retune
+from rewriter.cli.look import cpus, edits, explain, identify
+from rewriter.cli.patch import patch
+
+
+@click.group(cls=Retune, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="retune", message="retune %(version)s")
+def main() -> None:
+    """Retune an existing ELF executable to the CPU that runs it, without its source.
+
+    Every edit is proved or tested before it is written, listed in the output, and can be taken
+    back.
+
+    \b
+    Examples:
+      retune patch libc.so.6.1 -o tuned/libc.so.6.1 --cpu ev67
+      retune verify libc.so.6.1 tuned/libc.so.6.1
+      retune explain libc.so.6.1 memchr --cpu ev67
+      retune edits tuned/libc.so.6.1
+      retune revert tuned/libc.so.6.1 -o libc.again
+
+    \b
+    Exit status:
+      0  done
+      1  verification failed; nothing was written
+      2  bad usage: an option or argument that retune cannot follow
+      3  bad input: not ELF, truncated, damaged, or for another architecture
+      4  nothing to do: no edit was chosen; the output is an identical copy
+    """
+
+
+for _command in (patch, identify, explain, verify, revert, cpus, edits):
+    main.add_command(_command)

@@ -82,7 +82,8 @@ class Batched(Machine):
     def const(self, value: int) -> Lanes:
         return np.full(self.lanes, value % (1 << self.width), dtype=np.uint64)
 
-    code = const
+    def code(self, address: int) -> Lanes:
+        return self.const(address)
 
     def shl(self, value: Lanes, amount: Lanes) -> Lanes:
         return value << amount
@@ -115,10 +116,11 @@ class Batched(Machine):
         half, low = np.uint64(32), np.uint64(0xFFFFFFFF)
         a1, a0, b1, b0 = a >> half, a & low, b >> half, b & low
         middle = a1 * b0 + (a0 * b0 >> half)
-        return a1 * b1 + (middle >> half) + ((a0 * b1 + (middle & low)) >> half)
+        high: Lanes = a1 * b1 + (middle >> half) + ((a0 * b1 + (middle & low)) >> half)
+        return high
 
     def ctpop(self, value: Lanes) -> Lanes:
-        return np.bitwise_count(value).astype(np.uint64)
+        return np.asarray(np.bitwise_count(value), dtype=np.uint64)
 
     def cttz(self, value: Lanes) -> Lanes:
         return self.ctpop(~value & (value - _ONE))

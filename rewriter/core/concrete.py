@@ -89,7 +89,8 @@ class Concrete(Machine):
     def const(self, value: int) -> int:
         return value & self.ones
 
-    code = const
+    def code(self, address: int) -> int:
+        return self.const(address)
 
     def _signed(self, value: int) -> int:
         value &= self.ones

@@ -86,7 +86,8 @@ def evaluate(
     opaque: Opaque = _no_opaque,
 ) -> int | bool:
     """The value of one term; see `Evaluator`, which is quicker for several."""
-    return Evaluator(variables, memory, opaque)(term)
+    value: int | bool = Evaluator(variables, memory, opaque)(term)
+    return value
 
 
 def _signed(width: int, value: int) -> int:

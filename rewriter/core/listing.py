@@ -73,7 +73,9 @@ def decode_words(table: Table, parts: Iterable[tuple[int, NDArray[Any]]]) -> Lis
     pieces = list(parts)
     size = table.rows[0].format.size
     words = np.concatenate([words for _, words in pieces]).astype(np.dtype(f"u{size}"))
-    addresses = np.concatenate([start + size * np.arange(len(w), dtype=np.int64) for start, w in pieces])
+    addresses = np.concatenate(
+        [start + size * np.arange(len(w), dtype=np.int64) for start, w in pieces]
+    )
     rows = table.classify(words)
     flow_of = np.array([FLOW_CODE[op.flow] for op in table.rows] + [UNKNOWN], dtype=np.int8)
     uses, defs = table.uses_and_defs(words, rows)

@@ -163,5 +163,5 @@ class Machine(ABC):
 
     def _lift(self, kind: Kind, value: int, following: int) -> Reg | Value:
         if kind is Kind.REGISTER:
-            return value
+            return value if isinstance(value, Reg) else Reg(value)
         return self.const(value) if kind is Kind.IMMEDIATE else self.code(following + value)

@@ -54,6 +54,19 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
+class Window:
+    """Straight code with side exits: control enters at `address` only.
+
+    `exits` are (slot, mask): after that slot control may leave, to where the registers of the
+    mask may be read; the last slot is always the last exit.
+    """
+
+    address: int
+    insns: tuple[Insn, ...]
+    exits: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Pin:
     """An address in text that something outside relies on, and why."""
 

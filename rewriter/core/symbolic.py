@@ -31,6 +31,15 @@ class Symbolic(Machine):
     narrow: set[tuple[Term, int]] = field(default_factory=set)
     control: tuple[Term, Term] | None = None
 
+    def snapshot(self) -> Symbolic:
+        """The state as it is now; the terms are shared."""
+        copy = Symbolic(self.terms, self.constants, self.granule, self.movable)
+        copy.registers, copy.memory = dict(self.registers), self.memory
+        copy.events, copy.stored = list(self.events), list(self.stored)
+        copy.loaded, copy.narrow = set(self.loaded), set(self.narrow)
+        copy.control = self.control
+        return copy
+
     def __post_init__(self) -> None:
         self.memory = self.terms.make("mem", data="M")
         self.width = self.terms.width

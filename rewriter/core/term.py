@@ -57,11 +57,17 @@ class Term:
         return self.store.not_(self)
 
     def __repr__(self) -> str:
+        return self.text()
+
+    def text(self, depth: int = 5) -> str:
+        """The term as an s-expression; what lies deeper is left out (a shared term may be huge)."""
         if self.kind == "const":
             return f"{self.value:#x}"
         if self.kind == "var":
             return str(self.data)
-        inner = " ".join(repr(a) for a in self.args)
+        if depth == 0:
+            return ".."
+        inner = " ".join(a.text(depth - 1) for a in self.args)
         name = f"{self.kind}:{self.data}" if self.data != "" else self.kind
         return f"({name} {inner})" if inner else name
 

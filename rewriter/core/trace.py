@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from rewriter.core.isa import Insn, Reg, Table
@@ -33,13 +33,32 @@ def run(
     granule: int,
     insns: Sequence[Insn | None],
     addresses: Sequence[int],
-) -> Symbolic:
-    """The state after a straight run; None is an empty slot."""
+    exits: Iterable[int],
+) -> Run:
+    """Runs straight code symbolically; None is an empty slot, `exits` are slots."""
     state = machine(table, terms, granule)
-    for insn, address in zip(insns, addresses, strict=True):
+    leaving = set(exits)
+    found = Run(state)
+    for slot, (insn, address) in enumerate(zip(insns, addresses, strict=True)):
         if insn is not None:
+            known = len(state.narrow)
+            before = set(state.narrow) if insn.op.needs else None
             state.execute(insn, address)
-    return state
+            if before is not None and len(state.narrow) > known:
+                found.narrow[slot] = next(iter(state.narrow - before))
+        if slot in leaving:
+            found.exits[slot] = state.snapshot()
+            state.control = None
+    return found
+
+
+@dataclass
+class Run:
+    """A straight run: the state at each exit, by slot, and new narrow accesses by slot."""
+
+    state: Symbolic
+    exits: dict[int, Symbolic] = field(default_factory=dict)
+    narrow: dict[int, tuple[Term, int]] = field(default_factory=dict)
 
 
 @dataclass
@@ -48,22 +67,27 @@ class Trace:
 
     `value[i]` is what slot i puts in its one result register, if it has one; `definition[i]` maps
     each register that slot i reads to the slot that defines it, and `operand[i]` to its value;
-    `users[i]` are the slots that read slot i's results.
+    `users[i]` are the slots that read slot i's results; `states` are those at the exits; `stored[i]` is the granule's address and
+    value where slot i stores.
     """
 
     table: Table
     insns: tuple[Insn, ...]
     address: int
-    granule: int = 8
+    granule: int
+    exits: tuple[tuple[int, int], ...]
     terms: Terms = field(default_factory=Terms)
     value: list[Term | None] = field(default_factory=list)
     definition: list[dict[int, int]] = field(default_factory=list)
     users: dict[int, list[int]] = field(default_factory=dict)
     operand: list[dict[int, Term]] = field(default_factory=list)
+    stored: dict[int, tuple[Term, Term]] = field(default_factory=dict)
     addresses: list[int] = field(default_factory=list)
+    states: dict[int, Symbolic] = field(default_factory=dict)
     state: Symbolic = field(init=False)
 
     def __post_init__(self) -> None:
+        leaving = dict(self.exits)
         self.state = machine(self.table, self.terms, self.granule)
         last: dict[int, int] = {}
         address = self.address
@@ -74,11 +98,31 @@ class Trace:
             self.operand.append({r: self.state.get(Reg(r)) for r in reads})
             for source in set(self.definition[-1].values()):
                 self.users.setdefault(source, []).append(slot)
+            stores = len(self.state.stored)
             self.state.execute(insn, address)
+            if len(self.state.stored) > stores:
+                self.stored[slot] = self.state.stored[-1]
             address += insn.size
+            if slot in leaving:
+                self.states[slot] = self.state.snapshot()
+                self.state.control = None
             writes = registers_of(self.table.defs(insn))
             self.value.append(self.state.registers[writes[0]] if len(writes) == 1 else None)
             last.update(dict.fromkeys(writes, slot))
+
+    def escapes(self, slot: int) -> bool:
+        """Whether a result of `slot` may be read after an exit."""
+        results = self.table.defs(self.insns[slot])
+        at = slot
+        for leaving, live in self.exits:
+            if leaving < slot:
+                continue
+            for between in range(at + 1, leaving + 1):
+                results &= ~self.table.defs(self.insns[between])
+            at = leaving
+            if results & live:
+                return True
+        return False
 
     def slice(self, slot: int, stop: frozenset[int] = frozenset()) -> set[int]:
         """The slots that the results of `slot` come from, without those in `stop`."""
@@ -94,12 +138,17 @@ class Trace:
 
 
 def drop_dead(
-    table: Table, slots: Sequence[Insn | None], candidates: frozenset[int], live_out: int
+    table: Table,
+    slots: Sequence[Insn | None],
+    candidates: frozenset[int],
+    exits: Iterable[tuple[int, int]],
 ) -> list[Insn | None]:
     """The slots, with every candidate emptied whose results nothing reads."""
     result = list(slots)
-    live = live_out
+    leaving = dict(exits)
+    live = 0
     for slot in range(len(result) - 1, -1, -1):
+        live |= leaving.get(slot, 0)
         insn = result[slot]
         if insn is None:
             continue

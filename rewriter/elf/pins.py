@@ -42,4 +42,6 @@ def data_pins(
             for site in lsda_ranges(image, frame):
                 if site.landing_pad is not None:
                     pins.add(Pin(site.landing_pad, "landing pad"))
-    return tuple(sorted((p for p in pins if listing.has(p.address)), key=lambda p: (p.address, p.reason)))
+    return tuple(
+        sorted((p for p in pins if listing.has(p.address)), key=lambda p: (p.address, p.reason))
+    )

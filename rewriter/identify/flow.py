@@ -48,7 +48,7 @@ class Graph:
     registers that can carry a value along it.  Per node, `outside` is the mask
     of registers that code outside the graph may read when control leaves there for good or for
     a call, and `returned` that which an unknown caller may read after a return.  `function_of`
-    is per block, -1 for none.
+    is per block, -1 for none; `continues` says that control comes only from the block before.
     """
 
     listing: Listing
@@ -63,6 +63,7 @@ class Graph:
     outside: NDArray[np.uint64]
     returned: NDArray[np.uint64]
     nodes: int
+    continues: NDArray[np.bool_]
     _block_at: dict[int, int] = field(default_factory=dict)
 
     def block_at(self, address: int) -> int:
@@ -89,6 +90,7 @@ def build(
     `entries` are all addresses at which control may arrive by other ways than branches;
     `callees` gives, for computed calls that are understood, the function's address.
     """
+    entries = set(entries)
     first = _leaders(listing, functions, tables, entries)
     last = np.append(first[1:], len(listing))
     starts = np.array([f.start for f in functions], dtype=np.int64)
@@ -99,6 +101,7 @@ def build(
     function_of = np.where(inside, owner, -1)
     builder = _Edges(listing, first, last, function_of, len(functions), convention)
     builder.add_all({table.jump: table for table in tables}, callees)
+    entered = np.isin(addresses, np.array(sorted(entries | {f.start for f in functions})))
     return Graph(
         listing=listing,
         functions=tuple(functions),
@@ -112,6 +115,7 @@ def build(
         outside=builder.outside,
         returned=builder.returned,
         nodes=builder.nodes,
+        continues=_continues(builder, entered),
         _block_at={int(address): block for block, address in enumerate(addresses)},
     )
 
@@ -125,7 +129,9 @@ def _leaders(
     named = {f.start for f in functions} | {f.end for f in functions} | set(entries)
     for table in tables:
         named.update(table.targets)
-    wanted = np.concatenate((np.array(sorted(named), dtype=np.int64), listing.targets[listing.targets >= 0]))
+    wanted = np.concatenate(
+        (np.array(sorted(named), dtype=np.int64), listing.targets[listing.targets >= 0])
+    )
     at = np.searchsorted(listing.addresses, wanted)
     at = at[at < len(listing)]
     at = at[np.isin(listing.addresses[at], wanted)]
@@ -133,6 +139,15 @@ def _leaders(
     gaps = np.flatnonzero(np.diff(listing.addresses) > np.min(np.diff(listing.addresses))) + 1
     every = np.unique(np.concatenate(([0], at, leaves, gaps)))
     return every[every < len(listing)].astype(np.int64)
+
+
+def _continues(builder: _Edges, entered: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    count = np.bincount(np.array(builder.target, dtype=np.int64), minlength=builder.nodes)
+    straight = np.isin(
+        builder.listing.flows[builder.final], (FLOW_CODE[Flow.NEXT], FLOW_CODE[Flow.BRANCH])
+    )
+    after_straight = np.concatenate(([False], straight[:-1]))
+    return (count[: builder.blocks] == 1) & ~entered & after_straight
 
 
 class _Edges:

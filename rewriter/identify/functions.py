@@ -24,7 +24,9 @@ def find_functions(image: Image, frames: Iterable[Fde]) -> tuple[Function, ...]:
     """
     symbols = function_symbols(image)
     names = _names(symbols)
-    ranges = {frame.start: (frame.end, "unwind table") for frame in frames if frame.end > frame.start}
+    ranges = {
+        frame.start: (frame.end, "unwind table") for frame in frames if frame.end > frame.start
+    }
     covered = sorted((start, end) for start, (end, _) in ranges.items())
     for symbol in symbols:
         start, end = symbol.st_value, symbol.st_value + symbol.st_size
@@ -54,7 +56,12 @@ def with_called(functions: Sequence[Function], listing: Listing) -> tuple[Functi
     breaks = listing.addresses[np.flatnonzero(np.diff(listing.addresses) > step)] + step
     stops = np.unique(np.concatenate((starts, free, breaks, listing.addresses[-1:] + step)))
     extra = [
-        Function(address, int(stops[np.searchsorted(stops, address, side="right")]), f"sub_{address:x}", "call")
+        Function(
+            address,
+            int(stops[np.searchsorted(stops, address, side="right")]),
+            f"sub_{address:x}",
+            "call",
+        )
         for address in free
     ]
     return tuple(sorted((*functions, *extra)))
@@ -66,7 +73,9 @@ def function_symbols(image: Image) -> list[Symbol]:
     return [
         s
         for s in image.symbols
-        if s.st_type in (STT_NOTYPE, STT_FUNC) and s.st_shndx and any(a <= s.st_value < b for a, b in ranges)
+        if s.st_type in (STT_NOTYPE, STT_FUNC)
+        and s.st_shndx
+        and any(a <= s.st_value < b for a, b in ranges)
     ]
 
 
@@ -76,7 +85,12 @@ def _names(symbols: Iterable[Symbol]) -> dict[int, str]:
     def rank(symbol: Symbol) -> tuple[int, int, int, str]:
         name = symbol.name
         underscores = len(name) - len(name.lstrip("_"))
-        return (0 if symbol.st_bind == 1 else 1 if symbol.st_bind == 2 else 2, underscores, len(name), name)
+        return (
+            0 if symbol.st_bind == 1 else 1 if symbol.st_bind == 2 else 2,
+            underscores,
+            len(name),
+            name,
+        )
 
     best: dict[int, Symbol] = {}
     for symbol in symbols:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from rewriter.core.listing import Listing
-from rewriter.core.program import Block, Function, JumpTable, Pin, Refusal, Routine
+from rewriter.core.listing import FLOW_CODE, Listing
+from rewriter.core.isa import Flow, Insn
+from rewriter.core.program import Block, Function, JumpTable, Pin, Refusal, Routine, Window
 from rewriter.core.target import References, Target
 from rewriter.elf import unwind
 from rewriter.elf.image import Image
@@ -66,6 +68,31 @@ class Program:
             pins=tuple(p for p in self.pins if p.address in function),
             tables=self.tables_of(function),
         )
+
+    def windows(self, blocks: Sequence[int]) -> list[Window]:
+        """Blocks, ascending, joined where control can only come from the one before."""
+        found: list[Window] = []
+        insns: list[Insn] = []
+        exits: list[tuple[int, int]] = []
+        start = previous = -1
+        for block in blocks:
+            if insns and not (block == previous + 1 and self.graph.continues[block]):
+                found.append(Window(start, tuple(insns), tuple(exits)))
+                insns, exits = [], []
+            first, last = int(self.graph.first[block]), int(self.graph.last[block])
+            if not insns:
+                start = int(self.listing.addresses[first])
+            elif self.listing.flows[first - 1] == FLOW_CODE[Flow.BRANCH]:
+                branched = int(self.listing.targets[first - 1])
+                exits[-1] = (exits[-1][0], self.live_into(branched))
+            else:
+                exits.pop()
+            insns += [i for i in map(self.listing.insn, range(first, last)) if i is not None]
+            exits.append((len(insns) - 1, self.live.out_of(block)))
+            previous = block
+        if insns:
+            found.append(Window(start, tuple(insns), tuple(exits)))
+        return found
 
     def _not_understood(self, function: Function) -> str:
         if any(address in function for address in self.references.unresolved):

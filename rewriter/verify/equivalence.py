@@ -5,19 +5,20 @@ What is compared, and in this order, because what is shown equal is then used:
 - stores, in order, each granule and value; so that memory at the end is equal;
 - the branch condition;
 - every register that is live afterwards;
-- the granules accessed: a rewrite touches exactly those that the original touched, so it faults
-  where the original would fault and nowhere else.
+- the granules accessed: a rewrite touches none that the original did not, so it faults nowhere
+  else.  A load whose result nothing reads may go.
+
+Code with side exits is compared exit by exit, in order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from rewriter.core.edit import Evidence, Grade
 from rewriter.core.isa import Reg
 from rewriter.core.symbolic import Symbolic
-from rewriter.core.term import Term
+from rewriter.core.term import Term, Terms
 from rewriter.core.trace import registers_of
 from rewriter.verify.prove import Prover
 
@@ -32,31 +33,37 @@ class Different(Exception):
 
 @dataclass
 class Comparison:
-    """Compares `new` with `old`, two runs over one store of terms.
+    """Compares a new run with an old one, over one store of terms.
 
-    `names` are register names for messages; `assumed` are conditions that may be used.
+    `names` are register names for messages; `aligned` are accesses of the new run, address and
+    size in bytes, that something shows to be naturally aligned.
     """
 
     prover: Prover
-    old: Symbolic
-    new: Symbolic
+    terms: Terms
     names: tuple[str, ...]
-    assumed: tuple[Term, ...] = ()
+    aligned: tuple[tuple[Term, int], ...] = ()
     patterns: set[str] = field(default_factory=set)
-    used_assumptions: bool = False
     _alias: dict[int, Term] = field(default_factory=dict)
     _rebuilt: dict[int, Term] = field(default_factory=dict)
 
-    def check(self, live: int) -> Evidence:
-        """Evidence that the runs agree, with `live` registers read afterwards; or Different."""
-        self._events()
-        self._memories(self.old.memory, self.new.memory, "memory")
-        self._conditions()
+    def check(self, old: Symbolic, new: Symbolic, live: int) -> None:
+        """Shows that the states agree where `live` registers are read afterwards, or Different."""
+        self._events(old, new)
+        self._memories(old.memory, new.memory, "memory")
+        if (old.control is None) != (new.control is None):
+            raise Different("a branch appeared or went")
+        if old.control is not None and new.control is not None:
+            self.same(old.control[0], new.control[0], "branch condition")
         for register in registers_of(live):
-            old, new = self.old.get(Reg(register)), self.new.get(Reg(register))
-            self.same(old, new, f"register {self.names[register]}")
-        self._accesses()
-        preconditions = ("natural alignment shown by the idiom",) if self.used_assumptions else ()
+            before, after = old.get(Reg(register)), new.get(Reg(register))
+            self.same(before, after, f"register {self.names[register]}")
+        self._accesses(old, new)
+        self._alignments(old, new)
+
+    def evidence(self) -> Evidence:
+        """What was shown by the checks so far."""
+        preconditions = ("natural alignment shown by the idiom",) if self.aligned else ()
         return Evidence(Grade.PROVED, preconditions, tuple(sorted(self.patterns)))
 
     def same(self, old: Term, new: Term, what: str) -> None:
@@ -65,14 +72,33 @@ class Comparison:
         if old is new:
             return
         grade, key = self.prover.equal(old, new)
-        if grade is not Grade.PROVED and self.assumed:
-            grade, key = self.prover.equal(old, new, self.assumed)
-            self.used_assumptions |= grade is Grade.PROVED
+        if grade is not Grade.PROVED and self.aligned:
+            grade, key = self.prover.equal(old, new, self._assumed())
         if grade is not Grade.PROVED:
             raise Different(f"{what} differs: {old} became {new}"[:300], grade)
         self.patterns.add(key)
         self._alias[new.number] = old
         self._rebuilt.clear()
+
+    def _assumed(self) -> list[Term]:
+        """That the shown accesses are aligned, as conditions."""
+        zero = self.terms.const(0)
+        return [
+            self.terms.eq(self._through(address) & self.terms.const(size - 1), zero)
+            for address, size in self.aligned
+        ]
+
+    def _alignments(self, old: Symbolic, new: Symbolic) -> None:
+        """That no access may trap on its alignment unless the old run's would, or it is shown."""
+        known = old.narrow | {(self._through(address), size) for address, size in self.aligned}
+        added = {(self._through(address), size) for address, size in new.narrow} - known
+        if any(not self._was(address, size, known) for address, size in added):
+            raise Different("a new access may be misaligned", Grade.NO_SPEC)
+
+    def _was(self, address: Term, size: int, known: set[tuple[Term, int]]) -> bool:
+        """Whether an access is one of the known ones under another spelling."""
+        same_size = sorted((a for a, n in known if n == size), key=_number)
+        return any(self.prover.equal(a, address)[0] is Grade.PROVED for a in same_size)
 
     def _through(self, term: Term) -> Term:
         """The new run's term with every part that was shown equal replaced by the old one's."""
@@ -94,8 +120,8 @@ class Comparison:
             stack.pop()
         return done[term.number]
 
-    def _events(self) -> None:
-        old, new = self.old.events, self.new.events
+    def _events(self, before: Symbolic, after: Symbolic) -> None:
+        old, new = before.events, after.events
         if [e[0] for e in old] != [e[0] for e in new]:
             raise Different(f"events differ: {[e[0] for e in old]} became {[e[0] for e in new]}")
         for (name, values, memory), (_, new_values, new_memory) in zip(old, new, strict=True):
@@ -119,28 +145,24 @@ class Comparison:
                 self._alias[new_state.number] = state
                 self._rebuilt.clear()
 
-    def _conditions(self) -> None:
-        old, new = self.old.control, self.new.control
-        if (old is None) != (new is None):
-            raise Different("a branch appeared or went")
-        if old is not None and new is not None:
-            self.same(old[0], new[0], "branch condition")
+    def _accesses(self, before: Symbolic, after: Symbolic) -> None:
+        old = _places(before)
+        added = {self._through(place) for place in _places(after)} - old
+        for place in sorted(added, key=_number):
+            # It may be an old one under another spelling.
+            if not any(
+                self.prover.equal(place, other)[0] is Grade.PROVED
+                for other in sorted(old, key=_number)
+            ):
+                raise Different(f"an access is new: {place}")
 
-    def _accesses(self) -> None:
-        old = _places(self.old)
-        new = {self._through(place) for place in _places(self.new)}
-        if old - new:
-            raise Different(f"an access is lost: {_first(old - new)}")
-        if new - old:
-            raise Different(f"an access is new: {_first(new - old)}")
+
+def _number(term: Term) -> int:
+    return term.number
 
 
 def _places(state: Symbolic) -> set[Term]:
     return state.loaded | {place for place, _ in state.stored}
-
-
-def _first(terms: Iterable[Term]) -> Term:
-    return min(terms, key=lambda term: term.number)
 
 
 def _history(memory: Term) -> tuple[Term, list[tuple[Term, Term, Term]]]:

@@ -9,14 +9,17 @@ not hold, the terms are compared as they are.
 from __future__ import annotations
 
 import hashlib
+import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from rewriter.core.edit import Grade
+from rewriter.core.evaluate import Evaluator, Granules
 from rewriter.core.term import Term
 
 TIMEOUT_MS = 10_000
+_SAMPLES = 8
 _CONDITIONS = frozenset({"eq", "ult", "slt", "band", "bnot", "true", "false"})
 _MEMORIES = frozenset({"mem", "store", "world"})
 
@@ -53,9 +56,9 @@ class Prover:
         if a is b:
             return Grade.PROVED, ""
         self.asked += 1
-        shared = _shared((a, b))
-        general = _pattern(a, b, given, shared)
-        grade = self._decide(general, shared, a, b, given)
+        claim, cut = _generalised((a, b, *given))
+        general = _pattern(*claim[:2], claim[2:], cut)
+        grade = self._decide(general, cut, *claim[:2], claim[2:])
         if grade is Grade.PROVED:
             return grade, general.key
         leaves = _leaves((a, b, *given))
@@ -71,6 +74,8 @@ class Prover:
         return self.decided[pattern]
 
     def _solve(self, cut: dict[int, Term], a: Term, b: Term, given: Sequence[Term]) -> Grade:
+        if _counterexample(cut, a, b, given):
+            return Grade.REFUTED
         import z3
 
         from rewriter.verify.lower import Lowering
@@ -86,6 +91,48 @@ class Prover:
         if answer == z3.unsat:
             return Grade.PROVED
         return Grade.REFUTED if answer == z3.sat else Grade.TIMEOUT
+
+
+def _counterexample(cut: dict[int, Term], a: Term, b: Term, given: Sequence[Term]) -> bool:
+    """Whether one of a few random assignments to the cut terms tells a and b apart.
+
+    A solver needs a thousand times longer to say no.
+    """
+    for seed in range(_SAMPLES):
+        noise = _Noise(seed)
+        known = {n: noise.value(n, t) for n, t in cut.items()}
+        evaluate = Evaluator(noise, noise, _known=known)
+        try:
+            if all(evaluate(c) for c in given) and evaluate(a) != evaluate(b):
+                return True
+        except NotImplementedError:
+            return False
+    return False
+
+
+class _Noise(dict[str, int]):
+    """Random but repeatable values: of variables by name, of memory by address."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        self.seed = seed
+
+    def __missing__(self, name: str) -> int:
+        return self._bits(name, 64)
+
+    def __call__(self, address: int) -> int:
+        return self._bits(address, 64)
+
+    def value(self, number: int, term: Term) -> int | bool | Granules:
+        """What a cut term stands for."""
+        if term.kind in _CONDITIONS:
+            return bool(self._bits(number, 1))
+        if term.kind in _MEMORIES:
+            return Granules(lambda address: self._bits((number, address), 64))
+        return self._bits(number, max(term.store.bits(term), 1))
+
+    def _bits(self, key: object, bits: int) -> int:
+        return random.Random(f"{self.seed} {key}").getrandbits(bits)
 
 
 def _free(z3: Any, term: Term, width: int, granule: int) -> Any:
@@ -104,10 +151,53 @@ def _reached(terms: Iterable[Term]) -> dict[int, Term]:
     return {t.number: t for term in terms for t in term.walk()}
 
 
-def _shared(pair: tuple[Term, Term]) -> dict[int, Term]:
-    """Terms, other than constants, that both are made of."""
-    a, b = (_reached((term,)) for term in pair)
-    return {n: t for n, t in a.items() if n in b and t.kind not in ("const", "true", "false")}
+def _generalised(claim: tuple[Term, ...]) -> tuple[tuple[Term, ...], dict[int, Term]]:
+    """The claim with its largest shared parts free, and these parts.
+
+    A free x may as well be y - c: with c chosen so that the first sum x + c becomes plain y, claims
+    that differ in displacements only become the same.
+    """
+    a, b = (_reached((term,)) for term in claim[:2])
+    cut = {n: t for n, t in a.items() if n in b and t.kind not in ("const", "true", "false")}
+    store = claim[0].store
+    moved: dict[int, Term] = {}
+    for term in _above(claim, cut):
+        if term.kind == "add" and term.args[1].kind == "const" and term.args[0].number in cut:
+            root = term.args[0]
+            if root.number not in moved and store.bits(root) == store.width:
+                moved[root.number] = store.sub(root, term.args[1])
+    if not moved:
+        return claim, cut
+    done = {n: moved.get(n, t) for n, t in cut.items()}
+    return tuple(_rebuilt(term, done) for term in claim), cut
+
+
+def _above(claim: tuple[Term, ...], cut: dict[int, Term]) -> list[Term]:
+    """The terms of the claim that are not below a cut one, in a repeatable order."""
+    found: dict[int, Term] = {}
+    stack = list(reversed(claim))
+    while stack:
+        term = stack.pop()
+        if term.number not in found and term.number not in cut:
+            found[term.number] = term
+            stack.extend(reversed(term.args))
+    return list(found.values())
+
+
+def _rebuilt(term: Term, done: dict[int, Term]) -> Term:
+    """The term over replaced parts, folded anew."""
+    stack = [term]
+    while stack:
+        top = stack[-1]
+        missing = [x for x in top.args if x.number not in done]
+        if top.number in done:
+            stack.pop()
+        elif missing:
+            stack.extend(missing)
+        else:
+            done[top.number] = top.store.rebuild(top, tuple(done[x.number] for x in top.args))
+            stack.pop()
+    return done[term.number]
 
 
 def _leaves(terms: Iterable[Term]) -> dict[int, Term]:
@@ -127,7 +217,13 @@ def _pattern(a: Term, b: Term, given: Sequence[Term], cut: dict[int, Term]) -> P
                 stack.pop()
                 continue
             if term.number in cut:
-                sort = "bool" if term.kind in _CONDITIONS else "mem" if term.kind in _MEMORIES else term.store.bits(term)
+                sort = (
+                    "bool"
+                    if term.kind in _CONDITIONS
+                    else "mem"
+                    if term.kind in _MEMORIES
+                    else term.store.bits(term)
+                )
                 node: tuple[Any, ...] = ("?", sort)
             else:
                 missing = [x for x in reversed(term.args) if x.number not in number]

@@ -90,6 +90,7 @@ ALIASES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
 _LABEL = re.compile(r"\s*([A-Za-z_][\w$]*):")
 _EQUATE = re.compile(r"([A-Za-z_][\w$]*)\s*=\s*(.+)")
 _TERM = re.compile(r"\s*([+-]?)\s*(0[xX][0-9a-fA-F]+|\d+|\.|[A-Za-z_][\w$]*)")
+_PUNCTUATION = re.compile(r"\s*([-+,()])\s*")
 _DATA = {".quad": 8, ".long": 4, ".word": 2, ".byte": 1}
 _UNOP = TABLE.encode(Insn(TABLE.find("ldq_u"), (Reg(ZERO), 0, Reg(30))))
 
@@ -204,21 +205,23 @@ class _Assembler:
         if text is None:  # a field that the text does not show
             return operand.base
         if operand.kind is Kind.REGISTER:
-            return _register(text)
+            return _register(text, operand.base)
         value = self.value(text, here)
         return value - here - WORD if operand.kind is Kind.TARGET else value
 
 
 def normal(text: str) -> str:
-    """One space after the mnemonic, none elsewhere but around + and -."""
+    """One space after the mnemonic, none around punctuation."""
     name, *operands = text.split(None, 1)
-    return f"{name} {''.join(operands[0].split())}" if operands else name
+    return " ".join([name, *(_PUNCTUATION.sub(r"\1", text) for text in operands)])
 
 
-def _register(text: str) -> Reg:
-    if text not in REGISTERS:
-        raise ValueError(f"{text} is no register")
-    return Reg(REGISTERS[text])
+def _register(text: str, file: int = 0) -> Reg:
+    """A register of the integer file, or of the floating one that starts at `file`."""
+    number = REGISTERS.get(text)
+    if number is None or number & FP != file:
+        raise ValueError(f"{text} is no {'floating' if file else 'integer'} register")
+    return Reg(number)
 
 
 def _little(word: int) -> bytes:
@@ -280,8 +283,9 @@ def assemble(text: str, base: int = 0, symbols: Mapping[str, int] | None = None)
     """
     state = _Assembler(base, dict(symbols or {}), address=base)
     for number, line in enumerate(text.splitlines(), 1):
+        line = line.partition("#")[0]
         try:
-            state.statement(number, line.partition("#")[0])
+            state.statement(number, line)
         except ValueError as problem:
             raise AssemblyError(number, line, str(problem)) from None
     code = bytearray()

@@ -7,7 +7,8 @@ their meaning.  Function codes: Alpha Architecture Handbook v4, tables C-2 to C-
 
 from __future__ import annotations
 
-from rewriter.core.isa import Flow, Op
+from rewriter.core.isa import Flow, Op, Reg
+from rewriter.core.machine import Machine, Value
 from targets.alpha import formats as f
 from targets.alpha import meanings as does
 from targets.alpha.formats import row
@@ -109,7 +110,7 @@ _COPY_SIGN = (
 )
 
 
-def _single_register(m: does.Machine, value: does.Value) -> does.Value:
+def _single_register(m: Machine, value: Value) -> Value:
     return m.sext(does.register_to_s(m, value), 32)
 
 
@@ -159,11 +160,11 @@ def _moves() -> list[Op]:
     return rows
 
 
-def _write_fpcr(m: does.Machine, fa: does.Reg, fb: does.Reg, fc: does.Reg) -> None:
+def _write_fpcr(m: Machine, fa: Reg, fb: Reg, fc: Reg) -> None:
     m.event("mt_fpcr", m.get(fa))
 
 
-def _read_fpcr(m: does.Machine, fa: does.Reg, fb: does.Reg, fc: does.Reg) -> None:
+def _read_fpcr(m: Machine, fa: Reg, fb: Reg, fc: Reg) -> None:
     m.event("mf_fpcr")
     m.set(fa, m.opaque("mf_fpcr"))
 

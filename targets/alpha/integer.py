@@ -6,7 +6,8 @@ the 21264 Hardware Reference Manual, table 2-4.
 
 from __future__ import annotations
 
-from rewriter.core.isa import Flow, Op
+from rewriter.core.isa import Does, Flow, Op, Reg
+from rewriter.core.machine import Machine, Value
 from targets.alpha import formats as f
 from targets.alpha import meanings as does
 from targets.alpha.formats import operate, row, unary
@@ -16,7 +17,7 @@ _add = scaled(1, +1)
 _sub = scaled(1, -1)
 
 
-def _mul(m: does.Machine, a: does.Value, b: does.Value) -> does.Value:
+def _mul(m: Machine, a: Value, b: Value) -> Value:
     return a * b
 
 
@@ -121,7 +122,11 @@ _PACK = (
 )
 
 
-def _sign_extend_long(m: does.Machine, value: does.Value) -> does.Value:
+def _extend(bits: int) -> Does:
+    return single(lambda m, b: m.sext(b, bits))
+
+
+def _sign_extend_long(m: Machine, value: Value) -> Value:
     return m.sext(value, 32)
 
 
@@ -176,18 +181,18 @@ _LINE_HINTS = (
 _COUNTERS = (("rpcc", 0xC000), ("rc", 0xE000), ("rs", 0xF000))
 
 
-def _counter(name: str) -> does.Does:
-    def meaning(m: does.Machine, ra: does.Reg) -> None:
+def _counter(name: str) -> Does:
+    def meaning(m: Machine, ra: Reg) -> None:
         m.event(name)
         m.set(ra, m.opaque(name))
 
     return meaning
 
 
-def _implementation(name: str) -> does.Does:
+def _implementation(name: str) -> Does:
     """AMASK and IMPLVER: what they say depends on the chip alone."""
 
-    def meaning(m: does.Machine, *operands: does.Reg) -> None:
+    def meaning(m: Machine, *operands: Reg) -> None:
         *sources, rc = operands
         m.set(rc, m.opaque(name, *(m.get(s) for s in sources)))
 
@@ -216,9 +221,7 @@ def _operates() -> list[Op]:
 def _extensions() -> list[Op]:
     rows: list[Op] = []
     for name, function, bits in (("sextb", 0x00, 8), ("sextw", 0x01, 16)):
-        rows += unary(
-            name, 0x1C, function, single(lambda m, b, bits=bits: m.sext(b, bits)), "ishf", "BWX"
-        )
+        rows += unary(name, 0x1C, function, _extend(bits), "ishf", "BWX")
     for name, function, count in _COUNT:
         rows.append(unary(name, 0x1C, function, single(count), "imisc", "CIX")[0])
     for name, function, move in _PACK:

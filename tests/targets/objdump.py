@@ -12,8 +12,14 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rewriter.core.isa import Insn
 from targets.alpha.isa import TABLE
+
+Words = NDArray[np.uint32]
+Addresses = NDArray[np.uint64]
 
 _R = r"([$\w]+)"  # a register
 _V = r"([$\w]+)"  # a register or a literal
@@ -112,37 +118,35 @@ class Listing:
     plain: Counter[tuple[int, str]] = field(default_factory=Counter)
     placed: list[tuple[int, int, str]] = field(default_factory=list)
 
-    @property
-    def instructions(self) -> int:
-        """How many lines there are."""
-        return self.plain.total() + len(self.placed)
+
+# Opcodes whose text depends on where the instruction stands: jumps and branches.
+_PLACED = np.isin(np.arange(64), (0x1A, *range(0x30, 0x40)))
 
 
-# The top byte of a word whose text depends on where it stands: opcode 1A, and 30 to 3F.
-_PLACED = {f"{opcode << 2 | low:02x}" for opcode in (0x1A, *range(0x30, 0x40)) for low in range(4)}
-
-
-def listing(objdump: str, *arguments: str | Path) -> Listing:
-    """Runs objdump and reads what it prints."""
-    run = subprocess.run([objdump, "-z", *arguments], capture_output=True, check=True, text=True)
+def listing(objdump: str, words: Words, addresses: Addresses, *arguments: str | Path) -> Listing:
+    """Runs objdump and reads what it prints about `words`."""
+    command = [objdump, "-z", "--no-show-raw-insn", *arguments]
+    run = subprocess.run(command, capture_output=True, check=True, text=True)
+    parts = (line.partition(":\t") for line in run.stdout.split("\n"))
+    lines = [text for _, colon, text in parts if colon]
+    assert len(lines) == len(words), "objdump sees other instructions"
     result = Listing()
-    lines: Counter[str] = Counter()
-    for line in run.stdout.splitlines():
-        address, colon, rest = line.partition(":\t")
-        if colon:
-            if rest[9:11] in _PLACED:
-                result.placed.append((int(address, 16), *_split(rest)))
-            else:
-                lines[rest] += 1
-    for rest, count in lines.items():
-        result.plain[_split(rest)] += count
+    placed = _PLACED[words >> 26]
+    columns = zip(addresses.tolist(), words.tolist(), lines, placed.tolist(), strict=True)
+    plain: Counter[tuple[int, str]] = Counter()
+    for address, word, line, is_placed in columns:
+        if is_placed:
+            result.placed.append((address, word, _clean(line)))
+        else:
+            plain[word, line] += 1
+    for (word, line), count in plain.items():
+        result.plain[word, _clean(line)] += count
     return result
 
 
-def _split(rest: str) -> tuple[int, str]:
-    raw, _, text = rest.partition(" \t")
-    word = int.from_bytes(bytes.fromhex(raw), "little")
-    return word, text.partition(" <")[0].replace("\t", " ").rstrip()
+def _clean(line: str) -> str:
+    """The text without tabs and without the symbol that follows an address."""
+    return line.partition(" <")[0].replace("\t", " ").rstrip()
 
 
 def differences(result: Listing) -> tuple[list[str], Counter[str]]:
@@ -159,7 +163,7 @@ def differences(result: Listing) -> tuple[list[str], Counter[str]]:
         insn = TABLE.decode(word)
         if insn is None:
             unknown[theirs.partition(" ")[0]] += 1
-        # An address with no symbol near it has a prefix.
-        elif (ours := spelling(insn, address)).replace(",0x", ",") != theirs.replace(",0x", ","):
+        elif (ours := spelling(insn, address)) != theirs and ours != theirs.replace("0x", ""):
+            # (An address with no symbol near it has a prefix.)
             wrong.append(f"{address:x} {word:08x}: {ours!r}, objdump {theirs!r}")
     return wrong, unknown

@@ -11,7 +11,7 @@ import pytest
 from elftools.elf.elffile import ELFFile
 from hypothesis import given
 from hypothesis import strategies as st
-from objdump import Listing, differences, listing
+from objdump import Addresses, Listing, Words, differences, listing
 from operands import limits, random_insn
 
 from fixtures import inputs
@@ -31,35 +31,36 @@ UNKNOWN_TO_GNU = {("sextb", "unary literal"), ("sextw", "unary literal")}
 ONE_REGISTER = ("mt_fpcr", "mf_fpcr")
 
 
-def executable_words(path: Path) -> np.ndarray:
-    """The words of every executable section, in the order of the file."""
+def executable_words(path: Path) -> tuple[Words, Addresses]:
+    """The words of every executable section, in the order of the file, and their addresses."""
+    words, addresses = [], []
     with path.open("rb") as stream:
-        sections = [
-            section.data()
-            for section in ELFFile(stream).iter_sections()
-            if section["sh_flags"] & 4 and section["sh_type"] == "SHT_PROGBITS"
-        ]
-    return np.concatenate([np.frombuffer(data, dtype="<u4") for data in sections])
+        for section in ELFFile(stream).iter_sections():
+            if section["sh_flags"] & 4 and section["sh_type"] == "SHT_PROGBITS":
+                words.append(np.frombuffer(section.data(), dtype="<u4"))
+                steps = np.arange(len(words[-1]), dtype=np.uint64) * np.uint64(4)
+                addresses.append(np.uint64(section["sh_addr"]) + steps)
+    return np.concatenate(words), np.concatenate(addresses)
 
 
 @pytest.fixture(scope="module", params=FILES)
-def disassembled(request: pytest.FixtureRequest) -> tuple[str, np.ndarray, Listing]:
+def disassembled(request: pytest.FixtureRequest) -> tuple[str, Words, Listing]:
     """A file's name, its words, and what objdump says about them."""
     objdump = inputs.require_tool("alpha-linux-gnu-objdump")
     path = inputs.require(request.param)
-    return request.param, executable_words(path), listing(objdump, "-d", path)
+    words, addresses = executable_words(path)
+    return request.param, words, listing(objdump, words, addresses, "-d", path)
 
 
-def test_text_is_objdumps(disassembled: tuple[str, np.ndarray, Listing]) -> None:
-    name, words, lines = disassembled
-    assert lines.instructions == len(words)
+def test_text_is_objdumps(disassembled: tuple[str, Words, Listing]) -> None:
+    name, _, lines = disassembled
     wrong, unknown = differences(lines)
     assert wrong == []
     assert unknown == NOT_DECODED[name]
 
 
 def test_decoding_and_encoding_is_the_identity(
-    disassembled: tuple[str, np.ndarray, Listing],
+    disassembled: tuple[str, Words, Listing],
 ) -> None:
     name, words, _ = disassembled
     distinct, counts = np.unique(words, return_counts=True)
@@ -74,7 +75,7 @@ def test_decoding_and_encoding_is_the_identity(
 
 
 def test_vectorised_decoding_is_the_same(
-    disassembled: tuple[str, np.ndarray, Listing],
+    disassembled: tuple[str, Words, Listing],
 ) -> None:
     distinct = np.unique(disassembled[1])
     # Random words too: most of what can be written is no instruction.
@@ -110,13 +111,16 @@ def test_every_row_is_objdumps(tmp_path: Path) -> None:
     for op in TABLE:
         if (op.name, op.format.name) not in UNKNOWN_TO_GNU:
             insns += [_plain(random_insn(op, source)) for _ in range(100)]
-    blob = tmp_path / "rows"
-    blob.write_bytes(b"".join(TABLE.encode(insn).to_bytes(4, "little") for insn in insns))
-    # High enough that no branch goes below address 0.
-    machine = ("-b", "binary", "-m", "alpha:ev6", "--adjust-vma=0x10000000")
-    lines = listing(objdump, "-D", *machine, blob)
-    assert lines.instructions == len(insns)
-    assert differences(lines) == ([], Counter())
+    assert differences(_blob_listing(objdump, insns, tmp_path)) == ([], Counter())
+
+
+def _blob_listing(objdump: str, insns: list[Insn], folder: Path) -> Listing:
+    blob, base = folder / "blob", 1 << 28  # so high that no branch goes below address 0
+    words = np.array([TABLE.encode(insn) for insn in insns], dtype=np.uint32)
+    blob.write_bytes(words.astype("<u4").tobytes())
+    addresses = np.arange(len(words), dtype=np.uint64) * np.uint64(4) + np.uint64(base)
+    options = ("-D", "-b", "binary", "-m", "alpha:ev6", f"--adjust-vma={base:#x}")
+    return listing(objdump, words, addresses, *options, blob)
 
 
 def _plain(insn: Insn) -> Insn:
@@ -129,12 +133,8 @@ def _plain(insn: Insn) -> Insn:
 def test_gnu_lacks_only_what_is_listed(tmp_path: Path) -> None:
     objdump = inputs.require_tool("alpha-linux-gnu-objdump")
     for name, form in UNKNOWN_TO_GNU:
-        blob = tmp_path / name
         insn = random_insn(TABLE.find(name, form), random.Random(4))
-        blob.write_bytes(TABLE.encode(insn).to_bytes(4, "little"))
-        (text,) = (
-            t for _, t in listing(objdump, "-D", "-b", "binary", "-m", "alpha:ev6", blob).plain
-        )
+        ((_, text),) = _blob_listing(objdump, [insn], tmp_path).plain
         assert text.startswith(".long"), f"objdump now knows {name}: {text}"
 
 

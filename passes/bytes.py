@@ -1,0 +1,249 @@
+"""Narrow loads, stores and sign extensions, where a chip without them spelled them out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from passes.shapes import Narrow, Shapes, granule_load, unmasked
+from passes.technique import Site
+from rewriter.core.cpu import Cpu
+from rewriter.core.edit import Rewrite
+from rewriter.core.isa import Insn
+from rewriter.core.term import Term
+from rewriter.core.trace import Trace, registers_of
+
+_NAMES = {1: "byte", 2: "word"}
+
+
+class Bytes:
+    """A byte or word inside a granule becomes one access of its own.
+
+    Before    ldq_u t,d(p); extbl t,q,r            with q = p + d modulo 8
+              ldq_u t,d(p); extqh t,q,u; sra u,56,r      with q = p + d + 1 modulo 8
+              ldq_u t,d(p); insbl v,q,i; mskbl t,q,m; bis i,m,s; stq_u s,d(p)
+              sll v,56,t; sra t,56,r
+    After     ldbu r,d(p)
+              ldbu r,d(p); sextb r,r
+              stb v,d(p)
+              sextb v,r
+    Requires  BWX.  For words, an aligned address: the compiler's idiom for an aligned word shows
+              it, and the idiom for an unaligned one (with extwh, inswh or mskwh of the same
+              address in the block) is left alone.
+    Proof     The block, for every input; the accessed quadwords stay the same.
+    """
+
+    name = "bytes"
+    needs = frozenset({"BWX"})
+
+    def __init__(self) -> None:
+        self._shapes: dict[int, Shapes] = {}
+
+    def sites(self, trace: Trace, spelling: Any, cpu: Cpu) -> Iterator[Site]:
+        """The narrow accesses of a block."""
+        shapes = self._shapes.setdefault(trace.granule, Shapes(trace.granule))
+        block = _Block(trace, spelling, shapes)
+        for slot, insn in enumerate(trace.insns):
+            if insn.name in spelling.GRANULE_ACCESSES and trace.value[slot] is None:
+                yield from block.store_sites(slot)
+            elif trace.value[slot] is not None and insn.name not in spelling.GRANULE_ACCESSES:
+                yield from block.load_sites(slot)
+
+
+@dataclass
+class _Block:
+    trace: Trace
+    spelling: Any
+    shapes: Shapes
+
+    # Loads --------------------------------------------------------------------------------
+
+    def load_sites(self, slot: int) -> Iterator[Site]:
+        value = self.trace.value[slot]
+        assert value is not None
+        if value.kind not in ("and", "ashr", "lshr") or self._is_move(slot, value):
+            return
+        load = granule_load(value)
+        narrow = self.shapes.narrow(value, load) if load is not None else None
+        if load is not None and narrow is not None:
+            yield self._load_site(slot, load, narrow)
+        elif (extended := _sign_extended(value)) is not None:
+            yield self._extension_site(slot, *extended)
+
+    def _is_move(self, slot: int, value: Term) -> bool:
+        return any(operand is value for operand in self.trace.operand[slot].values())
+
+    def _load_site(self, slot: int, load: Term, narrow: Narrow) -> Site:
+        kind = f"{'signed ' if narrow.signed else ''}{_NAMES[narrow.size]} load"
+        address = unmasked(load.args[1], self.trace.granule)
+        assert address is not None
+        if narrow.size > 1 and self._crosses(address):
+            return Site(slot, kind, (), "unaligned access")
+        feeders = self.trace.slice(slot)
+        source = next((s for s in sorted(feeders) if self.trace.value[s] is load), None)
+        if source is None:
+            return Site(slot, kind, (), "the load is not in the block")
+        make = self._signed_loads if narrow.signed else self._plain_loads
+        proposals = tuple(
+            Rewrite(slot, kind, changes, frozenset(feeders), self._aligned(changes, narrow))
+            for changes in make(slot, source, sorted(feeders), narrow.size)
+        )
+        return Site(slot, kind, proposals)
+
+    def _aligned(self, changes: Changes, narrow: Narrow) -> frozenset[int]:
+        return frozenset(s for s, insn in changes if insn is not None) if narrow.size > 1 else frozenset()
+
+    def _target(self, slot: int) -> int:
+        return registers_of(self.trace.table.defs(self.trace.insns[slot]))[0]
+
+    def _plain_loads(self, slot: int, source: int, feeders: list[int], size: int) -> Iterator[Changes]:
+        base, displacement = self.spelling.address(self.trace.insns[source])
+        result, temporary = self._target(slot), self._target(source)
+        early = self.spelling.narrow_load(size, result, base, displacement)
+        yield ((source, early), (slot, None))
+        yield ((slot, early),)
+        for between in reversed([f for f in feeders if f > source]):
+            yield ((between, early), (slot, None))
+        kept = self.spelling.narrow_load(size, temporary, base, displacement)
+        yield ((source, kept), (slot, self.spelling.move(temporary, result)))
+
+    def _signed_loads(self, slot: int, source: int, feeders: list[int], size: int) -> Iterator[Changes]:
+        base, displacement = self.spelling.address(self.trace.insns[source])
+        result, temporary = self._target(slot), self._target(source)
+        for place in (source, *reversed([f for f in feeders if f > source])):
+            between = self._target(place)
+            for register in dict.fromkeys((between, temporary, result)):
+                load = self.spelling.narrow_load(size, register, base, displacement)
+                yield ((place, load), (slot, self.spelling.sign_extend(size, register, result)))
+
+    def _extension_site(self, slot: int, size: int, inner: Term) -> Site:
+        result = self._target(slot)
+        feeders = self.trace.slice(slot)
+        sources = dict.fromkeys(
+            register
+            for feeder in (slot, *sorted(feeders, reverse=True))
+            for register, value in self.trace.operand[feeder].items()
+            if value is inner
+        )
+        kind = f"sign extension of a {_NAMES[size]}"
+        changes = (((slot, self.spelling.sign_extend(size, s, result)),) for s in sources)
+        return Site(slot, kind, tuple(Rewrite(slot, kind, c, frozenset(feeders)) for c in changes))
+
+    # Stores -------------------------------------------------------------------------------
+
+    def store_sites(self, slot: int) -> Iterator[Site]:
+        if slot not in self.trace.stored:
+            return
+        place, value = self.trace.stored[slot]
+        found = _merged(value, place, self.trace.granule)
+        if found is None:
+            return
+        size, inner = found
+        kind = f"{_NAMES[size]} store" if inner is not None else f"zero {_NAMES[size]} store"
+        address = unmasked(place, self.trace.granule)
+        if size > 1 and address is not None and self._crosses(address):
+            yield Site(slot, kind, (), "unaligned access")
+            return
+        yield self._store_site(slot, kind, size, inner)
+
+    def _store_site(self, slot: int, kind: str, size: int, inner: Term | None) -> Site:
+        base, displacement = self.spelling.address(self.trace.insns[slot])
+        feeders = self.trace.slice(slot)
+        aligned = frozenset({slot}) if size > 1 else frozenset()
+
+        def rewrite(source: int | None, *others: tuple[int, Insn | None]) -> Rewrite:
+            store = self.spelling.narrow_store(size, source, base, displacement)
+            return Rewrite(slot, kind, ((slot, store), *others), frozenset(feeders), aligned)
+
+        if inner is None:
+            return Site(slot, kind, (rewrite(None),))
+        sources = self._holders(slot, inner, size)
+        proposals = [rewrite(register) for register, _ in sources]
+        for register, at in sources:
+            if at != slot:
+                # The value's register is written again before the store: keep a copy.
+                copy = self._target(at)
+                proposals.append(rewrite(copy, (at, self.spelling.move(register, copy))))
+        return Site(slot, kind, tuple(proposals))
+
+    def _holders(self, slot: int, inner: Term, size: int) -> list[tuple[int, int]]:
+        """Registers that hold the stored value, and a slot among the feeders that reads them."""
+        store = inner.store
+        mask = store.const((1 << 8 * size) - 1)
+        found: dict[tuple[int, int], None] = {}
+        for feeder in sorted(self.trace.slice(slot), reverse=True):
+            for register, value in self.trace.operand[feeder].items():
+                if value is inner or store.and_(value, mask) is store.and_(inner, mask):
+                    found[register, feeder] = None
+        return list(found)
+
+    def _crosses(self, address: Term) -> bool:
+        """Whether the block handles the part of the access beyond its granule."""
+        root, _ = address.store.linear(address)
+        for slot, insn in enumerate(self.trace.insns):
+            if insn.name in self.spelling.CROSSING:
+                if any(v.store.linear(v)[0] is root for v in self.trace.operand[slot].values()):
+                    return True
+        return False
+
+
+Changes = tuple[tuple[int, Insn | None], ...]
+
+
+def _sign_extended(value: Term) -> tuple[int, Term] | None:
+    """(bytes, x) when the value is x's low bytes, sign-extended by two shifts."""
+    if value.kind != "ashr" or value.args[1].kind != "const":
+        return None
+    inner = value.args[0]
+    if inner.kind != "shl" or inner.args[1] is not value.args[1]:
+        return None
+    size = (value.store.width - value.args[1].value) // 8
+    return (size, inner.args[0]) if value.args[1].value % 8 == 0 and size in _NAMES else None
+
+
+def _merged(value: Term, place: Term, granule: int) -> tuple[int, Term | None] | None:
+    """(size, what) when `value` is the granule at `place` with one narrow field replaced.
+
+    `what` is None for zeros.
+    """
+    store = value.store
+    address = unmasked(place, granule)
+    if address is None:
+        return None
+    shift = store.shl(store.and_(address, store.const(granule - 1)), store.const(3))
+    for size in _NAMES:
+        mask = store.const((1 << 8 * size) - 1)
+        hole = store.not_(store.shl(mask, shift))
+        for kept, field in ((value, None), *(_halves(value))):
+            if not _is_kept(kept, hole, place):
+                continue
+            if field is None:
+                return size, None
+            inner = _shifted(field, shift, size)
+            if inner is not None:
+                return size, inner
+    return None
+
+
+def _halves(value: Term) -> tuple[tuple[Term, Term], ...]:
+    return ((value.args[0], value.args[1]), (value.args[1], value.args[0])) if value.kind == "or" else ()
+
+
+def _is_kept(term: Term, hole: Term, place: Term) -> bool:
+    if term.kind != "and" or hole not in term.args:
+        return False
+    other = term.args[0] if term.args[1] is hole else term.args[1]
+    return other.kind == "load" and other.args[1] is place
+
+
+def _shifted(field: Term, shift: Term, size: int) -> Term | None:
+    """x when the field is x's low bytes at the shift, and nothing else."""
+    store = field.store
+    if field.kind != "shl" or field.args[1] is not shift:
+        return None
+    inner = field.args[0]
+    mask = (1 << 8 * size) - 1
+    if inner.kind == "and" and inner.args[1].kind == "const" and inner.args[1].value == mask:
+        return inner.args[0] if store.bits(inner) == 8 * size else inner
+    return inner if store.bits(inner) <= 8 * size else None

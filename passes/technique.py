@@ -1,0 +1,43 @@
+"""What a pass is: it looks at one block and proposes rewrites of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from rewriter.core.cpu import Cpu
+from rewriter.core.edit import Rewrite
+from rewriter.core.trace import Trace
+
+
+@dataclass(frozen=True)
+class Site:
+    """A place where a pass has something to propose: the best proposal first.
+
+    `slot` is where it is in the block; `reason` says why, when there is no proposal at all.
+    """
+
+    slot: int
+    kind: str
+    proposals: tuple[Rewrite, ...]
+    reason: str = ""
+
+
+class Technique(Protocol):
+    """A pass over blocks.
+
+    `needs` are features of which the CPU must have at least one for the pass to do anything.
+    """
+
+    name: str
+    needs: frozenset[str]
+
+    def sites(self, trace: Trace, spelling: Any, cpu: Cpu) -> Iterator[Site]:
+        """The sites of a block, in slot order.  `spelling` is how the target spells things."""
+        ...
+
+
+def usable(cpu: Cpu, insns: Sequence[Any]) -> bool:
+    """Whether the CPU has every instruction of a proposal."""
+    return all(not insn.op.needs or insn.op.needs in cpu.features for insn in insns)

@@ -1,0 +1,188 @@
+"""Applies techniques to a window of code: propose, drop what died, prove, keep or try the next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from passes.technique import Site, Technique, usable
+from rewriter.core.cpu import Cpu
+from rewriter.core.edit import Evidence, Rewrite
+from rewriter.core.isa import Insn
+from rewriter.core.program import Window
+from rewriter.core.target import Target
+from rewriter.core.trace import INPUT, Trace, drop_dead, registers_of, run
+from rewriter.verify.equivalence import Comparison, Different
+from rewriter.verify.prove import Prover
+
+Chosen = Callable[[str, int], bool]
+"""Whether the user wants the edit of a technique at an address."""
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """A rewrite that was proved; `before` and `after` are the slots."""
+
+    technique: str
+    rewrite: Rewrite
+    evidence: Evidence
+    before: tuple[Insn | None, ...]
+    after: tuple[Insn | None, ...]
+
+    @property
+    def gain(self) -> int:
+        """How many instructions fewer the window has."""
+        return _count(self.before) - _count(self.after)
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A site that was left alone."""
+
+    technique: str
+    site: Site
+    reason: str
+
+
+@dataclass
+class TunedWindow:
+    """A window's slots after all that was accepted; an empty slot is None."""
+
+    window: Window
+    slots: tuple[Insn | None, ...]
+    accepted: list[Accepted] = field(default_factory=list)
+    refused: list[Refused] = field(default_factory=list)
+
+
+def tune_window(
+    window: Window,
+    techniques: Sequence[Technique],
+    target: Target,
+    cpu: Cpu,
+    prover: Prover,
+    chosen: Chosen,
+    locked: frozenset[int],
+) -> TunedWindow:
+    """Tries every technique's sites in order; each is proved against the original.
+
+    `locked` are addresses between a load-locked and its store-conditional: nothing there changes.
+    """
+    trace = Trace(target.table, window.insns, window.address, target.granule, window.exits)
+    tuned = TunedWindow(window, window.insns)
+    attempt = _Attempt(tuned, trace, target, cpu, prover, locked)
+    for technique in techniques:
+        for site in technique.sites(trace, target.spelling, cpu):
+            gone = tuned.slots[site.slot] is None  # an earlier rewrite made it needless
+            if not gone and chosen(technique.name, trace.addresses[site.slot]):
+                attempt.site(technique.name, site)
+    return tuned
+
+
+@dataclass
+class _Attempt:
+    tuned: TunedWindow
+    trace: Trace
+    target: Target
+    cpu: Cpu
+    prover: Prover
+    locked: frozenset[int]
+    feeders: frozenset[int] = frozenset()
+    aligned: frozenset[int] = frozenset()
+
+    def site(self, technique: str, site: Site) -> None:
+        reason = site.reason or "no free register or place"
+        for proposal in site.proposals:
+            result = self._try(proposal)
+            if isinstance(result, str):
+                # The first proposal is the natural one: its failure says most.
+                reason = result if proposal is site.proposals[0] else reason
+                continue
+            slots, evidence = result
+            accepted = Accepted(technique, proposal, evidence, self.tuned.slots, slots)
+            self.tuned.accepted.append(accepted)
+            self.tuned.slots = slots
+            self.feeders |= proposal.feeders
+            self.aligned |= proposal.aligned
+            return
+        self.tuned.refused.append(Refused(technique, site, reason))
+
+    def _try(self, proposal: Rewrite) -> tuple[tuple[Insn | None, ...], Evidence] | str:
+        """The new slots with their evidence, or why not."""
+        touched = {slot for slot, _ in proposal.changes} | proposal.feeders
+        if any(self.trace.addresses[slot] in self.locked for slot in touched):
+            return "between load-locked and store-conditional"
+        new = [insn for _, insn in proposal.changes if insn is not None]
+        if not usable(self.cpu, new):
+            return f"{self.cpu.name} lacks the instruction"
+        reason = ""
+        for needed in self._needed(proposal):
+            slots = list(self.tuned.slots)
+            for slot in self._only_for(proposal, needed):
+                slots[slot] = None
+            for slot, insn in proposal.changes:
+                slots[slot] = insn
+            feeders = self.feeders | proposal.feeders
+            slots = drop_dead(self.target.table, slots, feeders, self.trace.exits)
+            if _count(slots) >= _count(self.tuned.slots):
+                reason = reason or "no instruction saved"
+                continue
+            try:
+                return tuple(slots), self._prove(slots, self.aligned | proposal.aligned)
+            except Different as different:
+                reason = reason or different.what
+        return reason
+
+    def _only_for(self, proposal: Rewrite, needed: set[int]) -> set[int]:
+        """The feeders whose results nothing but the site uses; none of the `needed` ones."""
+        trace = self.trace
+        found: set[int] = set()
+        for feeder in sorted(proposal.feeders, reverse=True):
+            users = {u for u in trace.users.get(feeder, ()) if self.tuned.slots[u] is not None}
+            kept = feeder in needed or trace.escapes(feeder)
+            if users <= found | {proposal.site} and not kept:
+                found.add(feeder)
+        return found
+
+    def _needed(self, proposal: Rewrite) -> list[set[int]]:
+        """The slots that the new instructions may get their operands from.
+
+        A register's last writer is the plain answer; if that is a feeder which reads the same
+        register (`sll r,56,r`), what it reads may be meant, and that is the second answer.
+        """
+        plain, through = set[int](), set[int]()
+        table = self.target.table
+        made = {slot: table.defs(insn) for slot, insn in proposal.changes if insn is not None}
+        for slot, insn in proposal.changes:
+            for register in registers_of(table.uses(insn)) if insn is not None else ():
+                if not any(s < slot and defs >> register & 1 for s, defs in made.items()):
+                    writers = self._writers(register, slot, proposal)
+                    plain |= self._with_sources(writers[:1])
+                    through |= self._with_sources(writers[-1:])
+        return [plain] if plain == through else [plain, through]
+
+    def _writers(self, register: int, before: int, proposal: Rewrite) -> list[int]:
+        """The last slot that writes a register, and those before it that it passes through."""
+        trace, found = self.trace, []
+        for slot in range(before - 1, -1, -1):
+            if self.target.table.defs(trace.insns[slot]) >> register & 1:
+                found.append(slot)
+                if slot not in proposal.feeders or register not in trace.definition[slot]:
+                    return found
+        return [*found, INPUT]
+
+    def _with_sources(self, slots: Sequence[int]) -> set[int]:
+        return {s for slot in slots if slot != INPUT for s in {slot} | self.trace.slice(slot)}
+
+    def _prove(self, slots: Sequence[Insn | None], aligned: frozenset[int]) -> Evidence:
+        trace, table = self.trace, self.target.table
+        new = run(table, trace.terms, trace.granule, slots, trace.addresses, trace.states)
+        shown = tuple(new.narrow[slot] for slot in sorted(aligned & new.narrow.keys()))
+        comparison = Comparison(self.prover, trace.terms, table.register_names, shown)
+        for slot, live in trace.exits:
+            comparison.check(trace.states[slot], new.exits[slot], live)
+        return comparison.evidence()
+
+
+def _count(slots: Sequence[Any]) -> int:
+    return sum(insn is not None for insn in slots)

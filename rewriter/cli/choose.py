@@ -1,0 +1,164 @@
+"""Names on the command line become targets, CPUs, passes and functions, or a clear refusal."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rewriter.core.errors import BadUsage
+
+if TYPE_CHECKING:
+    from passes.technique import Technique
+    from rewriter.cli.options import Wanted
+    from rewriter.core.cpu import Cpu
+    from rewriter.core.edit import Edit
+    from rewriter.core.program import Function
+    from rewriter.core.target import Target
+    from rewriter.elf.image import Image
+    from rewriter.identify.program import Program
+    from rewriter.pipeline import Options
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A tuning with every name looked up."""
+
+    target: Target
+    cpu: Cpu
+    options: Options
+
+    def record(self, wanted: Wanted) -> dict[str, Any]:
+        """The options as the manifest keeps them: what was used, not how it was spelled."""
+        kept = dataclasses.asdict(self.options)
+        kept = {k: sorted(v) if isinstance(v, frozenset) else v for k, v in kept.items()}
+        return {"tune": wanted.tune or self.cpu.name} | {
+            k: list(v) if isinstance(v, tuple) else v for k, v in kept.items()
+        }
+
+
+def check(wanted: Wanted) -> None:
+    """Refuse what is wrong whatever the file is, before a large one is read."""
+    for option, patterns in (("--funcs", wanted.funcs), ("--skip-funcs", wanted.skip_funcs)):
+        for pattern in patterns:
+            try:
+                re.compile(pattern)
+            except (re.error, RecursionError, OverflowError) as error:
+                raise BadUsage(f"{option} {pattern}: not a regular expression: {error}") from error
+    if wanted.passes == "none":
+        return
+    _named_passes(wanted.passes)
+    if wanted.cpu is None:
+        raise BadUsage("--cpu is missing", hint="`retune cpus` lists the CPUs that retune knows")
+
+
+def resolve(image: Image, wanted: Wanted) -> Chosen | None:
+    """Look all names up for a file; None when no pass runs, which needs no target."""
+    import targets
+    from rewriter.pipeline import Options
+
+    if wanted.passes == "none" and not _known_machine(image):
+        return None
+    target = targets.for_machine(image.machine, image.name)
+    cpu = _cpu(target, "--cpu", wanted.cpu) if wanted.cpu else None
+    tune = _cpu(target, "--tune", wanted.tune) if wanted.tune else cpu
+    if wanted.passes == "none" or cpu is None or tune is None:
+        return None
+    options = Options(
+        passes=_passes(wanted.passes, cpu),
+        funcs=wanted.funcs,
+        skip_funcs=wanted.skip_funcs,
+        only=frozenset(wanted.only),
+        skip=frozenset(wanted.skip),
+        max_edits=wanted.max_edits,
+    )
+    # The instructions of one CPU, the figures of the other: gcc's -mcpu and -mtune.
+    mixed = dataclasses.replace(cpu, fetch_block=tune.fetch_block, figures=tune.figures)
+    return Chosen(target, mixed, options)
+
+
+def made(wanted: Wanted, edits: Iterable[Edit]) -> None:
+    """Refuse an `--only` that names no edit: a slip of the pen would silently do nothing."""
+    known = {edit.id for edit in edits}
+    for name in wanted.only:
+        if name not in known and wanted.max_edits is None and name not in wanted.skip:
+            hint = "`retune patch IN --dry-run -v` lists the ids for a CPU"
+            raise BadUsage(f"--only {name}: no such edit was made", hint=hint)
+
+
+def function(program: Program, name: str) -> Function:
+    """The function called `name`, by any of its symbols, or at an address 0x..."""
+    by_name = {f.name: f for f in reversed(program.functions)}
+    if name in by_name:
+        return by_name[name]
+    symbols = {s.name: s.st_value for s in program.image.symbols if s.st_shndx and s.name}
+    address = symbols.get(name)
+    if address is None and re.fullmatch(r"0x[0-9a-fA-F]{1,16}", name):
+        address = int(name, 16)
+    found = program.function_at(address) if address is not None else None
+    if found is None:
+        hint = _like(name, by_name.keys() | symbols.keys()) or "`retune identify -vv` lists them"
+        raise BadUsage(f"{name}: no such function in {program.image.name}", hint=hint)
+    return found
+
+
+def _known_machine(image: Image) -> bool:
+    import targets
+
+    return any(image.machine in target.machines for target in targets.TARGETS)
+
+
+def _cpu(target: Target, option: str, name: str) -> Cpu:
+    """A CPU by its name (ev67) or by its chip's (21264A), in any case."""
+    names = {key.casefold(): cpu for key, cpu in target.cpus.items()}
+    chips = {cpu.description.casefold(): cpu for cpu in target.cpus.values()}
+    found = names.get(name.casefold()) or chips.get(name.casefold())
+    if found is not None:
+        return found
+    known = f"known for {target.name}: {', '.join(target.cpus)}"
+    if name == "native":
+        raise BadUsage(
+            f"{option} native: retune runs on one machine and tunes for another", hint=known
+        )
+    suggestion = _like(name, target.cpus)
+    raise BadUsage(
+        f"{option} {name}: no such CPU", hint="; ".join(filter(None, (suggestion, known)))
+    )
+
+
+def _named_passes(text: str | None) -> tuple[Technique, ...] | None:
+    """The passes that a list names, in the order in which they run; None for all."""
+    from passes import ORDER
+
+    if text is None or text == "all":
+        return None
+    names = [name.strip() for name in text.split(",")]
+    known = [technique.name for technique in ORDER]
+    for name in names:
+        if name not in known:
+            hint = "; ".join(filter(None, (_like(name, known), f"known: {', '.join(known)}")))
+            raise BadUsage(f"--passes {text}: no such pass: {name!r}", hint=hint)
+    return tuple(technique for technique in ORDER if technique.name in names)
+
+
+def _passes(text: str | None, cpu: Cpu) -> tuple[str, ...]:
+    from passes import ORDER
+
+    named = _named_passes(text)
+    for technique in named or ():
+        if not _supports(cpu, technique):
+            needs = " or ".join(sorted(technique.needs))
+            raise BadUsage(f"--passes {technique.name}: needs {needs}, which {cpu.name} lacks")
+    return tuple(t.name for t in (ORDER if named is None else named) if _supports(cpu, t))
+
+
+def _supports(cpu: Cpu, technique: Technique) -> bool:
+    return not technique.needs or bool(technique.needs & cpu.features)
+
+
+def _like(name: str, known: Collection[str]) -> str:
+    near = difflib.get_close_matches(name, known, n=3)
+    return f"did you mean {' or '.join(near)}?" if near else ""

@@ -1,0 +1,82 @@
+"""The files that a command reads and writes: refused early, written whole."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from pathlib import Path
+
+from rewriter.core.errors import BadInput, BadUsage
+
+
+def check_output(source: Path, output: Path, *others: Path | None) -> None:
+    """Refuse, before any work, an output that is the input itself or cannot be written.
+
+    `others` are further files that the command writes; no two may be the same.
+    """
+    written = [output, *(path for path in others if path is not None)]
+    for at, path in enumerate(written):
+        for other, what in (
+            (source, "the input itself"),
+            *((p, "named twice") for p in written[:at]),
+        ):
+            if _same(path, other):
+                raise BadUsage(f"{_shown(path)}: is {what}", hint="give the output another name")
+        _check_place(path)
+
+
+def read(path: Path) -> bytes:
+    """Return the bytes of a regular file, or BadInput."""
+    try:
+        # Opening a FIFO would wait for a writer for ever.
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise BadInput(f"{_shown(path)}: is not a regular file")
+        return path.read_bytes()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise BadInput(f"{_shown(path)}: cannot be read: {reason}") from error
+
+
+def write(path: Path, data: bytes, like: Path) -> None:
+    """Write a file in one step, with the permission bits of `like`."""
+    from rewriter.elf.emit import write_atomically
+
+    write_atomically(path, data, like)
+
+
+def write_beside(path: Path, data: bytes, like: Path) -> None:
+    """Write a file of data: readable by whom `like` is, and nothing to execute."""
+    write(path, data, like)
+    with contextlib.suppress(OSError):
+        os.chmod(path, stat.S_IMODE(path.stat().st_mode) & 0o666)
+
+
+def _check_place(path: Path) -> None:
+    from rewriter.elf.emit import CannotWrite
+
+    folder = Path(os.path.realpath(path)).parent
+    if str(path) == "-":
+        raise BadUsage("-: retune writes files, not pipes", hint="name a file")
+    if path.is_dir():
+        raise CannotWrite(f"cannot write {_shown(path)}: it is a directory")
+    if not folder.is_dir():
+        raise CannotWrite(f"cannot write {_shown(path)}: no folder {_shown(folder)}")
+    if not os.access(folder, os.W_OK):
+        raise CannotWrite(f"cannot write {_shown(path)}: the folder is not writable")
+
+
+def _same(one: Path, other: Path) -> bool:
+    """Whether two names lead to one file, through links of either kind."""
+    if os.path.realpath(one) == os.path.realpath(other):
+        return True
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False
+
+
+def _shown(path: Path) -> str:
+    from rewriter.elf.image import printable
+
+    return printable(str(path))

@@ -1,0 +1,105 @@
+"""Options that several commands share, each declared once."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+Body = Callable[..., Any]
+_Gathered = TypeVar("_Gathered")
+
+PATH = click.Path(path_type=Path)
+"""A path that is not looked at: a missing file is bad input (3), not bad usage (2)."""
+
+
+@dataclass(frozen=True)
+class View:
+    """How to show the result: `verbosity` is -1 for nothing, 0 for a summary, 1 and 2 for more."""
+
+    json: bool
+    verbosity: int
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the command line says of the tuning, names not yet looked up."""
+
+    cpu: str | None = None
+    tune: str | None = None
+    passes: str | None = None
+    funcs: tuple[str, ...] = ()
+    skip_funcs: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
+    skip: tuple[str, ...] = ()
+    max_edits: int | None = None
+
+
+_TUNING = (
+    click.option("--cpu", metavar="NAME", help="The CPU that will run it; `retune cpus` lists."),
+    click.option("--tune", metavar="NAME", help="Decide what pays by this CPU instead of --cpu."),
+    click.option(
+        "--passes",
+        metavar="LIST",
+        help="Passes to run: a,b,... or none or all.  [default: all that the CPU supports]",
+    ),
+)
+_SELECTING = (
+    click.option("--funcs", multiple=True, metavar="RE", help="Only functions whose name matches."),
+    click.option("--skip-funcs", multiple=True, metavar="RE", help="No function that matches."),
+    click.option("--only", multiple=True, metavar="ID", help="Only this edit; may be repeated."),
+    click.option("--skip", multiple=True, metavar="ID", help="Not this edit; may be repeated."),
+    click.option(
+        "--max-edits",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help="The first N edits by address, to find a bad one by halving.",
+    ),
+)
+_VIEW = (
+    click.option("--json", "as_json", is_flag=True, help="Print one JSON document."),
+    click.option("-v", "--verbose", count=True, help="List each edit; -vv also what was left."),
+    click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors."),
+)
+
+
+def tuning(body: Body) -> Body:
+    """`--cpu --tune --passes`, as one argument `wanted`."""
+    return _all(_TUNING, _gather(body))
+
+
+def selecting(body: Body) -> Body:
+    """The options of `tuning` and those that choose functions and edits, as `wanted`."""
+    return _all((*_TUNING, *_SELECTING), _gather(body))
+
+
+def viewing(body: Body) -> Body:
+    """`--json -v -q`, as one argument `view`."""
+
+    @functools.wraps(body)
+    def call(*args: Any, as_json: bool, verbose: int, quiet: bool, **others: Any) -> Any:
+        return body(*args, view=View(as_json, -1 if quiet else verbose), **others)
+
+    return _all(_VIEW, call)
+
+
+def _gather(body: Body) -> Body:
+    names = {field.name for field in fields(Wanted)}
+
+    @functools.wraps(body)
+    def call(*args: Any, **given: Any) -> Any:
+        wanted = Wanted(**{name: given.pop(name) for name in names & given.keys()})
+        return body(*args, wanted=wanted, **given)
+
+    return call
+
+
+def _all(options: Sequence[Callable[[Body], Body]], body: Body) -> Body:
+    # Click lists options in the order of decorators, the innermost last.
+    for option in reversed(options):
+        body = option(body)
+    return body

@@ -1,0 +1,106 @@
+"""`retune patch`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from rewriter.cli import choose, files, show
+from rewriter.cli.options import PATH, View, Wanted, selecting, viewing
+
+if TYPE_CHECKING:
+    from rewriter.elf.image import Image
+    from rewriter.elf.manifest import Manifest
+    from rewriter.pipeline import Tuned
+
+
+@click.command()
+@click.argument("source", metavar="IN", type=PATH)
+@click.option("-o", "--output", metavar="OUT", type=PATH, help="The file to write; never IN.")
+@selecting
+@click.option(
+    "--manifest", "beside", metavar="FILE", type=PATH, help="Keep the manifest here, not in OUT."
+)
+@click.option("--dry-run", is_flag=True, help="Do everything but write.")
+@viewing
+@click.pass_context
+def patch(
+    ctx: click.Context,
+    source: Path,
+    output: Path | None,
+    wanted: Wanted,
+    beside: Path | None,
+    dry_run: bool,
+    view: View,
+) -> None:
+    """Tune IN to a CPU and write OUT.
+
+    OUT has the mode bits of IN, appears in one step, and carries a note that lists every edit
+    with its evidence and leads back to IN (`retune revert`). IN is never written to.
+
+    \b
+    Examples:
+      retune patch libc.so.6.1 -o out/libc.so.6.1 --cpu ev67
+      retune patch vmlinux -o vmlinux.ev6 --cpu ev6 --passes bytes,align
+      retune patch libc.so.6.1 --dry-run -v --cpu ev67 --funcs 'str.*'
+      retune patch a.out -o b.out --cpu ev56 --tune ev67 --max-edits 100
+
+    \b
+    Exit status: 0 done, 1 an edit could not be verified (nothing is written), 2 bad usage,
+    3 bad input, 4 nothing to do (OUT is then an identical copy, without a note).
+    """
+    from rewriter.elf.image import load
+    from rewriter.pipeline import tune
+    from rewriter.report.summary import Report
+
+    if output is None and not dry_run:
+        raise click.UsageError("Missing option '-o' / '--output'.", ctx)
+    if output is not None:
+        files.check_output(source, output, beside)
+    choose.check(wanted)
+    image = load(source)
+    chosen = choose.resolve(image, wanted)
+    report, data, record = Report(wanted.cpu or ""), image.data, None
+    if chosen is not None:
+        with show.progress() as progress:
+            tuned = tune(image, chosen.target, chosen.cpu, chosen.options, progress)
+        choose.made(wanted, tuned.edits)
+        report, data, record = Report.of(tuned), tuned.data, _record(image, tuned, chosen, wanted)
+    if output is not None and not dry_run:
+        _write(source, output, beside, data, record)
+    show.result(report, view)
+    ctx.exit(report.return_code)
+
+
+def _record(image: Image, tuned: Tuned, chosen: choose.Chosen, wanted: Wanted) -> Manifest | None:
+    """The manifest of what was done; None when nothing was."""
+    from rewriter.elf import manifest
+
+    if not tuned.edits:
+        return None
+    return manifest.record(
+        image.data,
+        tuned.data,
+        target=chosen.target.name,
+        cpu=chosen.cpu.name,
+        edits=tuned.edits,
+        patches=tuned.patches,
+        skips=tuned.skips,
+        options=chosen.record(wanted),
+    )
+
+
+def _write(
+    source: Path, output: Path, beside: Path | None, data: bytes, record: Manifest | None
+) -> None:
+    """Write the output, with the manifest in it or beside it."""
+    from rewriter.elf import manifest
+    from rewriter.elf.image import printable
+
+    if record is not None and beside is not None:
+        files.write_beside(beside, manifest.dump(record), source)
+    elif record is not None:
+        data = manifest.attach(data, record, printable(str(source)))
+    files.write(output, data, source)

@@ -1,0 +1,49 @@
+"""Results on stdout, progress on stderr: for people on a terminal, for programs elsewhere."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from rewriter.cli.options import View
+    from rewriter.report.grid import Reported
+
+
+def result(report: Reported, view: View) -> None:
+    """Print a report: one JSON document, tables, or plain lines."""
+    if view.json:
+        click.echo(json.dumps(report.as_json(), indent=2))
+    elif view.verbosity < 0:
+        return
+    elif sys.stdout.isatty():
+        from rewriter.report.tables import render
+
+        render(report.grids(view.verbosity))
+    else:
+        click.echo("\n".join(report.lines(view.verbosity)))
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[str, int, int], None]]:
+    """What to call with a stage, how much of it is done and how much there is."""
+    if not sys.stderr.isatty():
+        yield lambda stage, done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress, TaskID
+
+    with Progress(console=Console(stderr=True), transient=True) as bars:
+        tasks: dict[str, TaskID] = {}
+
+        def update(stage: str, done: int, total: int) -> None:
+            if stage not in tasks:
+                tasks[stage] = bars.add_task(stage)
+            bars.update(tasks[stage], completed=done, total=total)
+
+        yield update

@@ -1,0 +1,225 @@
+"""What a run of the road found, did, and left alone, in figures."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from rewriter.core.cpu import Cpu
+from rewriter.core.edit import Edit, Skip
+from rewriter.core.errors import NothingToDo
+from rewriter.core.program import Refusal
+from rewriter.elf.emit import Patch
+from rewriter.elf.image import printable
+from rewriter.elf.manifest import cause
+from rewriter.report.edits import edit_grid, edit_json, edit_lines
+from rewriter.report.grid import Grid, counted, in_order, joined
+
+
+class Outcome(Protocol):
+    """What a report asks of the pipeline's result."""
+
+    @property
+    def cpu(self) -> Cpu: ...
+    @property
+    def edits(self) -> Sequence[Edit]: ...
+    @property
+    def skips(self) -> Sequence[Skip]: ...
+    @property
+    def refusals(self) -> Sequence[Refusal]: ...
+    @property
+    def patches(self) -> Sequence[Patch]: ...
+    @property
+    def functions(self) -> int: ...
+    @property
+    def instructions(self) -> int: ...
+    @property
+    def proofs(self) -> Mapping[str, int]: ...
+
+
+@dataclass(frozen=True)
+class Tally:
+    """One kind of site of one pass; `saved` counts instructions, `left` sites by reason."""
+
+    technique: str
+    kind: str
+    rewritten: int
+    saved: int
+    left: Mapping[str, int]
+
+    @property
+    def sites(self) -> int:
+        """How many were found."""
+        return self.rewritten + sum(self.left.values())
+
+
+@dataclass(frozen=True)
+class Report:
+    """The figures of one run."""
+
+    cpu: str
+    functions: int = 0
+    instructions: int = 0
+    tallies: tuple[Tally, ...] = ()
+    refusals: Mapping[str, int] = field(default_factory=dict)
+    proofs: Mapping[str, int] = field(default_factory=dict)
+    edits: tuple[Edit, ...] = ()
+    skips: tuple[Skip, ...] = ()
+    changed_bytes: int = 0
+
+    @classmethod
+    def of(cls, outcome: Outcome) -> Report:
+        """The report on what the pipeline gave."""
+        changed = (zip(p.old, p.new, strict=True) for p in outcome.patches)
+        return cls(
+            cpu=outcome.cpu.name,
+            functions=outcome.functions,
+            instructions=outcome.instructions,
+            tallies=tuple(_tallies(outcome.edits, outcome.skips)),
+            refusals=in_order(Counter(refusal.reason for refusal in outcome.refusals)),
+            proofs=dict(outcome.proofs),
+            edits=tuple(outcome.edits),
+            skips=tuple(outcome.skips),
+            changed_bytes=sum(old != new for pairs in changed for old, new in pairs),
+        )
+
+    @property
+    def return_code(self) -> int:
+        """The exit status.
+
+        | status | meaning |
+        |---|---|
+        | 0 | edits were made |
+        | 4 | nothing to do: the output is an identical copy |
+
+        Everything else (1 verification failed, 2 bad usage, 3 bad input) is an error that is
+        raised, and then there is no report.
+        """
+        return 0 if self.edits else NothingToDo.exit_code
+
+    @property
+    def saved(self) -> int:
+        """Instructions fewer in the text."""
+        return sum(edit.gain for edit in self.edits)
+
+    @property
+    def grades(self) -> dict[str, int]:
+        """Edits by grade of their evidence."""
+        return in_order(Counter(edit.evidence.grade.value for edit in self.edits))
+
+    @property
+    def preconditions(self) -> dict[str, int]:
+        """Edits by what their evidence assumes."""
+        return in_order(Counter(p for edit in self.edits for p in edit.evidence.preconditions))
+
+    def as_json(self) -> dict[str, Any]:
+        """Everything, for programs."""
+        return {
+            "cpu": self.cpu,
+            "return_code": self.return_code,
+            "functions": self.functions,
+            "instructions": self.instructions,
+            "changed_bytes": self.changed_bytes,
+            "saved": self.saved,
+            "sites": [
+                {
+                    "pass": t.technique, "kind": t.kind, "sites": t.sites,
+                    "rewritten": t.rewritten, "saved": t.saved, "left": dict(t.left),
+                }
+                for t in self.tallies
+            ],
+            "refusals": dict(self.refusals),
+            "grades": self.grades,
+            "preconditions": self.preconditions,
+            "proofs": dict(self.proofs),
+            "edits": [edit_json(edit) for edit in self.edits],
+            "skips": [_skip_json(skip) for skip in self.skips],
+        }  # fmt: skip
+
+    def lines(self, verbosity: int = 0) -> Iterator[str]:
+        """The report as plain lines."""
+        for t in self.tallies:
+            done = f"{t.rewritten} rewritten, {counted(t.saved, 'instruction')} saved"
+            yield f"{t.technique}, {t.kind}: {counted(t.sites, 'site')}, {done}"
+            for reason, number in t.left.items():
+                yield f"{t.technique}, {t.kind}: {number} left alone: {printable(reason)}"
+        if verbosity > 0:
+            yield from edit_lines(self.edits)
+        if verbosity > 1:
+            yield from (
+                f"left alone {_place(skip)}: {skip.kind}: {printable(skip.reason)}"
+                for skip in self.skips
+            )
+        yield from self._closing()
+
+    def grids(self, verbosity: int = 0) -> Iterator[Grid | str]:
+        """The report as tables."""
+        if self.tallies:
+            yield self._sites()
+        if any(t.left for t in self.tallies):
+            yield self._left()
+        if verbosity > 0 and self.edits:
+            yield edit_grid(self.edits)
+        if verbosity > 1 and self.skips:
+            rows = tuple((_place(s), s.kind, printable(s.reason)) for s in self.skips)
+            yield Grid("each site left alone", ("place", "kind", "reason"), rows)
+        yield from self._closing()
+
+    def _sites(self) -> Grid:
+        numbers = ("sites", "rewritten", "saved")
+        rows = tuple(
+            (t.technique, t.kind, *map(str, (t.sites, t.rewritten, t.saved))) for t in self.tallies
+        )
+        return Grid(f"sites, for {self.cpu}", ("pass", "kind", *numbers), rows, frozenset(numbers))
+
+    def _left(self) -> Grid:
+        left: Counter[tuple[str, str]] = Counter()
+        for t in self.tallies:
+            for reason, number in t.left.items():
+                left[t.technique, reason] += number
+        rows = tuple((t, printable(r), str(n)) for (t, r), n in sorted(left.items()))
+        return Grid("sites left alone", ("pass", "reason", "sites"), rows, frozenset({"sites"}))
+
+    def _closing(self) -> Iterator[str]:
+        if self.functions:
+            instructions = counted(self.instructions, "instruction")
+            yield f"read: {counted(self.functions, 'function')}, {instructions}"
+        for reason, number in self.refusals.items():
+            yield f"left alone: {counted(number, 'function')}: {printable(reason)}"
+        if any(self.proofs.values()):
+            yield f"proofs: {', '.join(f'{n} {name}' for name, n in self.proofs.items())}"
+        if not self.edits:
+            yield "nothing to do"
+            return
+        yield f"evidence: {joined(self.grades)}"
+        for precondition, number in self.preconditions.items():
+            yield f"assumed by {counted(number, 'edit')}: {printable(precondition)}"
+        changed, saved = counted(self.changed_bytes, "byte"), counted(self.saved, "instruction")
+        yield f"{counted(len(self.edits), 'edit')}, {changed} changed, {saved} saved"
+
+
+def _tallies(edits: Iterable[Edit], skips: Iterable[Skip]) -> Iterator[Tally]:
+    """Tallies by the name of the pass, then by kind."""
+    made: dict[tuple[str, str], list[Edit]] = {}
+    left: dict[tuple[str, str], Counter[str]] = {}
+    for edit in edits:
+        made.setdefault((edit.technique, edit.kind), []).append(edit)
+    for skip in skips:
+        left.setdefault((skip.technique, skip.kind), Counter())[cause(skip.reason)] += 1
+    for key in sorted({*made, *left}):
+        done = made.get(key, [])
+        saved = sum(edit.gain for edit in done)
+        yield Tally(*key, len(done), saved, in_order(left.get(key, Counter())))
+
+
+def _skip_json(skip: Skip) -> dict[str, Any]:
+    return {
+        "pass": skip.technique, "kind": skip.kind, "function": skip.routine,
+        "address": skip.address, "reason": skip.reason,
+    }  # fmt: skip
+
+
+def _place(skip: Skip) -> str:
+    return f"{skip.technique}:{printable(skip.routine)} at {skip.address:#x}"

@@ -1,0 +1,118 @@
+"""What the independent verifier found, to be looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from rewriter.core.errors import VerificationFailed
+from rewriter.elf import manifest
+from rewriter.elf.image import Image, parse, printable
+from rewriter.report.grid import Grid, counted, in_order, joined
+
+SHOWN = 10
+"""Findings that a summary shows; all of them with a verbosity of 1 and in JSON."""
+
+
+class Found(Protocol):
+    """What a report asks of the verifier's verdict."""
+
+    @property
+    def ok(self) -> bool: ...
+    @property
+    def findings(self) -> tuple[str, ...]: ...
+    @property
+    def functions(self) -> int: ...
+    @property
+    def blocks(self) -> int: ...
+    @property
+    def grades(self) -> Mapping[str, int]: ...
+    @property
+    def preconditions(self) -> Mapping[str, int]: ...
+    @property
+    def changed_bytes(self) -> int: ...
+
+
+NONE, LEADS_BACK, REFUSED = "none", "leads back to the original", "refused"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A comparison of two files; `manifest` says what became of the new one's note."""
+
+    findings: tuple[str, ...] = ()
+    manifest: str = NONE
+    functions: int = 0
+    blocks: int = 0
+    changed_bytes: int = 0
+    grades: Mapping[str, int] = field(default_factory=dict)
+    preconditions: Mapping[str, int] = field(default_factory=dict)
+    failed: bool = False
+
+    @classmethod
+    def of(cls, found: Found, note_findings: tuple[str, ...], manifest: str) -> Comparison:
+        """The verifier's verdict together with what speaks against the note."""
+        return cls(
+            findings=(*note_findings, *found.findings),
+            manifest=manifest,
+            functions=found.functions,
+            blocks=found.blocks,
+            changed_bytes=found.changed_bytes,
+            grades=in_order(found.grades),
+            preconditions=in_order(found.preconditions),
+            failed=not found.ok,
+        )
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing was found against the new file."""
+        return not self.findings and not self.failed
+
+    @property
+    def return_code(self) -> int:
+        """0 when all is shown to be equal, else 1."""
+        return 0 if self.ok else VerificationFailed.exit_code
+
+    def as_json(self) -> dict[str, Any]:
+        """Everything, for programs."""
+        return {
+            "ok": self.ok, "findings": list(self.findings), "manifest": self.manifest,
+            "functions": self.functions, "blocks": self.blocks,
+            "changed_bytes": self.changed_bytes, "grades": dict(self.grades),
+            "preconditions": dict(self.preconditions),
+        }  # fmt: skip
+
+    def lines(self, verbosity: int = 0) -> Iterator[str]:
+        """The findings, the first of them unless more are asked for, and the figures."""
+        shown = self.findings if verbosity > 0 else self.findings[:SHOWN]
+        yield from (f"found: {printable(finding)}" for finding in shown)
+        if len(shown) < len(self.findings):
+            yield f"found: {len(self.findings) - len(shown)} more (-v shows them)"
+        changed = counted(self.changed_bytes, "byte")
+        where = f"{counted(self.functions, 'function')}, {counted(self.blocks, 'block')} compared"
+        yield f"changed: {changed} in {where}"
+        if self.grades:
+            yield f"evidence: {joined(self.grades)}"
+        for precondition, number in self.preconditions.items():
+            yield f"assumed {counted(number, 'time')}: {printable(precondition)}"
+        yield f"manifest: {self.manifest}"
+        yield "verified" if self.ok else "NOT verified"
+
+    def grids(self, verbosity: int = 0) -> Iterator[Grid | str]:
+        """The same: there is nothing here that a table would make clearer."""
+        yield from self.lines(verbosity)
+
+
+def compare(old: Image, new: Image, progress: Callable[[str, int, int], None]) -> Comparison:
+    """Verify `new` against `old`, and the manifest of `new` if it carries one."""
+    bare, findings = manifest.compare(old.data, new.data, new.name)
+    said = REFUSED if findings else NONE if bare is new.data else LEADS_BACK
+    if bare is None or bare == old.data:
+        return Comparison(findings, said)
+    import targets
+    from rewriter.verify.check import verify
+
+    target = targets.for_machine(old.machine, old.name)
+    found = verify(old, parse(bare, new.name), target, progress)
+    return Comparison.of(found, findings, said)

@@ -1,0 +1,153 @@
+"""`retune identify`, `explain`, `edits`, `cpus`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+from fixtures import inputs
+from rewriter.elf import manifest, note
+from targets import TARGETS
+
+Run = Callable[..., Result]
+
+
+def test_identify_the_sample(run: Run, sample: Path) -> None:
+    result = run("identify", sample)
+    assert (result.exit_code, result.stderr) == (0, "")
+    lines = result.stdout.splitlines()
+    assert lines[:4] == [
+        "alpha: 23 functions, 916 instructions",
+        "functions from the unwind table: 23",
+        "jump tables of known length: 1",
+        "jump tables of unknown length: 0",
+    ]
+    assert "pins, function start: 23" in lines
+
+
+def test_identify_lists_every_function(run: Run, sample: Path) -> None:
+    document = json.loads(run("identify", sample, "--json").stdout)
+    assert len(document["functions"]) == 23
+    assert document["sources"] == {"unwind table": 23}
+    assert sum(f["refused"] is not None for f in document["functions"]) == sum(
+        document["refusals"].values()
+    )
+    text = run("identify", sample, "-vv").stdout
+    for f in document["functions"]:
+        assert f"\n{f['start']:#x} {f['end']:#x} {f['name']} ({f['source']})" in text
+
+
+def test_identify_says_why_a_function_is_left_alone(run: Run, libc: Path) -> None:
+    document = json.loads(run("identify", libc, "--json").stdout)
+    assert document["instructions"] > 380_000
+    assert len(document["functions"]) > 3_600
+    refused = [f for f in document["functions"] if f["refused"]]
+    assert sum(document["refusals"].values()) == len(refused) < 40
+
+
+def test_explain_shows_before_and_after(run: Run, sample: Path) -> None:
+    edits = json.loads(
+        run("patch", sample, "--dry-run", "--cpu", "ev67", "--passes", "bytes", "--json").stdout
+    )["edits"]
+    name = edits[0]["function"]
+    arguments = ("explain", sample, name, "--cpu", "ev67", "--passes", "bytes")
+    result = run(*arguments)
+    assert (result.exit_code, result.stderr) == (0, "")
+    lines = result.stdout.splitlines()
+    assert lines[0].startswith(f"{name}: 0x")
+    assert any(line.startswith("- ") for line in lines)
+    assert any(line.startswith("+ ") for line in lines)
+    for edit in (e for e in edits if e["function"] == name):
+        assert any(
+            line[2:].startswith(f"{edit['address']:x}: ") and edit["id"] in line for line in lines
+        )
+        at = lines.index(f"{edit['id']}: {edit['kind']}, saves {_counted(edit['saved'])}")
+        assert lines[at + 1].startswith(f"  evidence: {edit['grade']}")
+        assert lines[at + 2 : at + 2 + len(edit["preconditions"])] == [
+            f"  assumes: {p}" for p in edit["preconditions"]
+        ]
+    document = json.loads(run(*arguments, "--json").stdout)
+    before = [row["address"] for row in document["listing"] if row["mark"] != "+"]
+    assert before == list(range(document["start"], document["end"], 4))
+
+
+def _counted(number: int) -> str:
+    return "1 instruction" if number == 1 else f"{number} instructions"
+
+
+def test_explain_takes_an_address(run: Run, sample: Path) -> None:
+    by_name = run("explain", sample, "sample_length", "--cpu", "ev67")
+    by_address = run("explain", sample, "0x6d4", "--cpu", "ev67")
+    assert by_name.exit_code == by_address.exit_code == 0
+    assert by_name.stdout == by_address.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("sample_lenght", "did you mean sample_length"),
+        ("0x4", "`retune identify -vv` lists them"),
+        ("\x1b[31m", "`retune identify -vv` lists them"),
+    ],
+)
+def test_explain_no_such_function(name: str, hint: str, run: Run, sample: Path) -> None:
+    result = run("explain", sample, name, "--cpu", "ev67")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f": no such function in {sample} ({hint}" in result.stderr
+    assert "\x1b" not in result.stderr
+
+
+def test_explain_nothing(run: Run, sample: Path) -> None:
+    result = run("explain", sample, "sample_length", "--passes", "none")
+    message = "retune: --passes none: there is nothing to explain\n"
+    assert (result.exit_code, result.stderr) == (2, message)
+
+
+def test_edits_lists_the_manifest(run: Run, tuned: Path, tmp_path: Path) -> None:
+    record = manifest.read(tuned.read_bytes())
+    payload = note.find(tuned.read_bytes())
+    assert record is not None
+    assert payload is not None
+    result = run("edits", tuned)
+    assert (result.exit_code, result.stderr) == (0, "")
+    lines = result.stdout.splitlines()
+    assert [line.split()[0] for line in lines[: len(record.edits)]] == [e.id for e in record.edits]
+    assert lines[-1].startswith(f"{len(record.edits)} edits in {len(record.patches)} places: ")
+    beside = tmp_path / "manifest"
+    beside.write_bytes(payload)
+    assert run("edits", beside).stdout == result.stdout
+    document = json.loads(run("edits", tuned, "--json").stdout)
+    assert [e["id"] for e in document["edits"]] == [e.id for e in record.edits]
+    assert document["original"] == record.original
+
+
+def test_edits_of_a_file_that_is_not_ours(run: Run, sample: Path) -> None:
+    result = run("edits", sample)
+    message = f"retune: {sample}: carries no manifest (it was not made by retune)\n"
+    assert (result.exit_code, result.stdout, result.stderr) == (3, "", message)
+
+
+def test_cpus_names_every_cpu_and_source(run: Run) -> None:
+    result = run("cpus")
+    document = json.loads(run("cpus", "--json").stdout)
+    assert (result.exit_code, result.stderr) == (0, "")
+    for target in TARGETS:
+        assert set(document[target.name]) == set(target.cpus)
+        for cpu in target.cpus.values():
+            assert f"{target.name} {cpu.name}: {cpu.description}; features: " in result.stdout
+            assert cpu.fetch_block.source in result.stdout
+            figures = document[target.name][cpu.name]["figures"]
+            assert all(figure["source"] for figure in figures.values())
+
+
+def test_a_foreign_file_is_named_as_such(run: Run) -> None:
+    path = inputs.require("ia64-libc")
+    if any(0x32 in target.machines for target in TARGETS):
+        pytest.skip("IA-64 is known by now")
+    result = run("identify", path)
+    assert result.exit_code == 3
+    assert result.stderr.startswith(f"retune: {path}: e_machine 0x32 is no architecture")
