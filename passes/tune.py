@@ -128,7 +128,7 @@ class _Attempt:
                 reason = reason or "no instruction saved"
                 continue
             try:
-                return tuple(slots), self._prove(slots, self.aligned | proposal.aligned)
+                return tuple(slots), self._prove(slots, proposal)
             except Different as different:
                 reason = reason or different.what
         return reason
@@ -174,11 +174,16 @@ class _Attempt:
     def _with_sources(self, slots: Sequence[int]) -> set[int]:
         return {s for slot in slots if slot != INPUT for s in {slot} | self.trace.slice(slot)}
 
-    def _prove(self, slots: Sequence[Insn | None], aligned: frozenset[int]) -> Evidence:
+    def _prove(self, slots: Sequence[Insn | None], proposal: Rewrite) -> Evidence:
         trace, table = self.trace, self.target.table
+        aligned = self.aligned | proposal.aligned
         new = run(table, trace.terms, trace.granule, slots, trace.addresses, trace.states)
         shown = tuple(new.narrow[slot] for slot in sorted(aligned & new.narrow.keys()))
         comparison = Comparison(self.prover, trace.terms, table.register_names, shown)
+        for done in (*(a.rewrite for a in self.tuned.accepted), proposal):
+            old_value = trace.value[done.site]
+            if old_value is not None and done.result in new.value:
+                comparison.suggest(old_value, new.value[done.result])
         for slot, live in trace.exits:
             comparison.check(trace.states[slot], new.exits[slot], live)
         return comparison.evidence()

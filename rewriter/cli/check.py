@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from rewriter.cli import files, show
+from rewriter.cli import choose, files, show
 from rewriter.cli.options import PATH, View, viewing
 from rewriter.core.errors import VerificationFailed
 
@@ -34,7 +34,7 @@ def verify(old: Path, new: Path, view: View) -> None:
 
     before, after = load(old), load(new)
     with show.progress() as progress:
-        comparison = compare(before, after, progress)
+        comparison = compare(before, after, choose.target_of, progress)
     show.result(comparison, view)
     if not comparison.ok:
         first = next(iter(comparison.findings), "the verifier does not say why")

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rewriter.core.errors import BadUsage
+from rewriter.core.errors import BadInput, BadUsage
 
 if TYPE_CHECKING:
     from passes.technique import Technique
@@ -55,14 +55,23 @@ def check(wanted: Wanted) -> None:
         raise BadUsage("--cpu is missing", hint="`retune cpus` lists the CPUs that retune knows")
 
 
+def target_of(image: Image) -> Target:
+    """The target of a file that holds code."""
+    import targets
+
+    target = targets.for_machine(image.machine, image.name)
+    if not image.executable_ranges():
+        raise BadInput(f"{image.name}: holds no code", hint="no section or segment is executable")
+    return target
+
+
 def resolve(image: Image, wanted: Wanted) -> Chosen | None:
     """Look all names up for a file; None when no pass runs, which needs no target."""
-    import targets
     from rewriter.pipeline import Options
 
-    if wanted.passes == "none" and not _known_machine(image):
+    if wanted.passes == "none" and not (_known_machine(image) and image.executable_ranges()):
         return None
-    target = targets.for_machine(image.machine, image.name)
+    target = target_of(image)
     cpu = _cpu(target, "--cpu", wanted.cpu) if wanted.cpu else None
     tune = _cpu(target, "--tune", wanted.tune) if wanted.tune else cpu
     if wanted.passes == "none" or cpu is None or tune is None:

@@ -32,13 +32,12 @@ def identify(ctx: click.Context, source: Path, view: View) -> None:
 
     Exit status: 0 done, 2 bad usage, 3 bad input, 4 no functions.
     """
-    import targets
     from rewriter.elf.image import load
     from rewriter.identify.program import analyse
     from rewriter.report.survey import survey
 
     image = load(source)
-    target = targets.for_machine(image.machine, image.name)
+    target = choose.target_of(image)
     with show.progress() as progress:
         found = survey(analyse(image, target), progress)
     show.result(found, view)

@@ -59,6 +59,11 @@ class Rewrite:
     feeders: frozenset[int] = frozenset()
     aligned: frozenset[int] = frozenset()
 
+    @property
+    def result(self) -> int:
+        """The slot whose new instruction gives what `site` gave."""
+        return max(slot for slot, insn in self.changes if insn is not None)
+
 
 @dataclass(frozen=True, slots=True)
 class Edit:

@@ -231,6 +231,8 @@ class Terms:
         if amount.kind == "const":
             if amount.value == 0:
                 return a
+            if amount.value >= self.width:
+                return self.const(0)
             if a.kind == "const":
                 return self.const(a.value << amount.value)
             if a.kind == "shl" and a.args[1].kind == "const":

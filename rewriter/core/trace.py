@@ -44,6 +44,9 @@ def run(
             known = len(state.narrow)
             before = set(state.narrow) if insn.op.needs else None
             state.execute(insn, address)
+            writes = registers_of(table.defs(insn))
+            if len(writes) == 1:
+                found.value[slot] = state.registers[writes[0]]
             if before is not None and len(state.narrow) > known:
                 found.narrow[slot] = next(iter(state.narrow - before))
         if slot in leaving:
@@ -54,9 +57,10 @@ def run(
 
 @dataclass
 class Run:
-    """A straight run: the state at each exit, by slot, and new narrow accesses by slot."""
+    """A straight run: by slot, the states at exits, single results, and new narrow accesses."""
 
     state: Symbolic
+    value: dict[int, Term] = field(default_factory=dict)
     exits: dict[int, Symbolic] = field(default_factory=dict)
     narrow: dict[int, tuple[Term, int]] = field(default_factory=dict)
 

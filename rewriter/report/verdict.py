@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from rewriter.core.errors import VerificationFailed
+from rewriter.core.target import Target
 from rewriter.elf import manifest
 from rewriter.elf.image import Image, parse, printable
 from rewriter.report.grid import Grid, counted, in_order, joined
@@ -104,15 +105,21 @@ class Comparison:
         yield from self.lines(verbosity)
 
 
-def compare(old: Image, new: Image, progress: Callable[[str, int, int], None]) -> Comparison:
-    """Verify `new` against `old`, and the manifest of `new` if it carries one."""
+def compare(
+    old: Image,
+    new: Image,
+    target_of: Callable[[Image], Target],
+    progress: Callable[[str, int, int], None],
+) -> Comparison:
+    """Verify `new` against `old`, and the manifest of `new` if it carries one.
+
+    The target is asked for only when code must be compared: identical files need none.
+    """
     bare, findings = manifest.compare(old.data, new.data, new.name)
     said = REFUSED if findings else NONE if bare is new.data else LEADS_BACK
     if bare is None or bare == old.data:
         return Comparison(findings, said)
-    import targets
     from rewriter.verify.check import verify
 
-    target = targets.for_machine(old.machine, old.name)
-    found = verify(old, parse(bare, new.name), target, progress)
+    found = verify(old, parse(bare, new.name), target_of(old), progress)
     return Comparison.of(found, findings, said)

@@ -66,6 +66,13 @@ class Comparison:
         preconditions = ("natural alignment shown by the idiom",) if self.aligned else ()
         return Evidence(Grade.PROVED, preconditions, tuple(sorted(self.patterns)))
 
+    def suggest(self, old: Term, new: Term) -> None:
+        """Two terms that are likely equal: if they are, what is made from them is too, at once."""
+        try:
+            self.same(old, new, "suggestion")
+        except Different:
+            return
+
     def same(self, old: Term, new: Term, what: str) -> None:
         """Shows two terms equal, or raises Different."""
         new = self._through(new)

@@ -13,8 +13,10 @@ ALL = register_mask(r for r in range(2 * FP) if r not in CONSTANTS)
 SAVED = register_mask((*range(9, 16), *range(FP + 2, FP + 10), GP, SP))
 """Callee-saved: $9-$15, $f2-$f9, and $30; $29 where caller and callee share it."""
 
-STATIC_CHAIN = 1
-ARGUMENTS = register_mask((*range(A0, A0 + 6), *range(FP + 16, FP + 22), PV, RA, STATIC_CHAIN))
+ARGUMENTS = register_mask((*range(A0, A0 + 6), *range(FP + 16, FP + 22), PV, RA))
+"""$1 is not among them: gcc passes its static chain by direct calls, which we see, and through
+trampolines, which load it themselves.  (Go's closures do otherwise.)"""
+
 RESULTS = register_mask((V0, FP, FP + 1, RA))
 
 CALL_LIVE = SAVED | ARGUMENTS

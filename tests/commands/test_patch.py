@@ -341,6 +341,34 @@ def test_bad_input_is_one_line_and_status_3(
     assert not out.exists()
 
 
+def test_a_file_without_code(run: Run, sample: Path, tmp_path: Path) -> None:
+    from rewriter.elf.image import PF_X, read_headers
+
+    data = bytearray(sample.read_bytes())
+    headers = read_headers(bytes(data), "f")
+    ehdr, phdr = headers.layout.ehdr, headers.layout.phdr
+    row = list(ehdr.unpack_from(data, 16))
+    row[5] = row[10] = row[11] = row[12] = 0
+    ehdr.pack_into(data, 16, *row)
+    for at in range(
+        headers.e_phoff, headers.e_phoff + len(headers.segments) * phdr.size, phdr.size
+    ):
+        row = list(phdr.unpack_from(data, at))
+        row[1] &= ~PF_X
+        phdr.pack_into(data, at, *row)
+    sample.write_bytes(data)
+    message = f"retune: {sample}: holds no code (no section or segment is executable)\n"
+    out = ("-o", tmp_path / "out")
+    for arguments in (
+        ("identify", sample),
+        ("patch", sample, *out, "--cpu", "ev67"),
+        ("explain", sample, "f", "--cpu", "ev67"),
+    ):
+        result = run(*arguments)
+        assert (result.exit_code, result.stdout, result.stderr) == (3, "", message)
+    assert run("patch", sample, *out, "--passes", "none").exit_code == 4
+
+
 def test_a_name_with_a_line_break_stays_on_its_line(run: Run, tmp_path: Path) -> None:
     result = run("identify", tmp_path / "a\nb\x1b[31m")
     assert result.exit_code == 3
