@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from rewriter.core.isa import Insn
 
@@ -37,23 +37,6 @@ class JumpTable:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
-    """Straight code: control enters at `address` only and leaves after the last instruction.
-
-    `live_out` is the mask of registers that anything may read after it.
-    """
-
-    address: int
-    insns: tuple[Insn, ...]
-    live_out: int
-
-    @property
-    def end(self) -> int:
-        """The address after the block."""
-        return self.address + sum(insn.size for insn in self.insns)
-
-
-@dataclass(frozen=True, slots=True)
 class Window:
     """Straight code with side exits: control enters at `address` only.
 
@@ -64,6 +47,19 @@ class Window:
     address: int
     insns: tuple[Insn, ...]
     exits: tuple[tuple[int, int], ...]
+
+    def addresses(self) -> list[int]:
+        """The address of each slot."""
+        found, address = [], self.address
+        for insn in self.insns:
+            found.append(address)
+            address += insn.size
+        return found
+
+    @property
+    def end(self) -> int:
+        """The address after the last slot."""
+        return self.address + sum(insn.size for insn in self.insns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,15 +76,3 @@ class Refusal:
 
     function: Function
     reason: str
-
-
-@dataclass(frozen=True)
-class Routine:
-    """A function whose every control transfer is understood, as blocks in address order."""
-
-    function: Function
-    blocks: tuple[Block, ...]
-    pins: tuple[Pin, ...] = ()
-    tables: tuple[JumpTable, ...] = ()
-    moves_refused: str = ""
-    successors: dict[int, tuple[int, ...]] = field(default_factory=dict)

@@ -69,6 +69,11 @@ class Target(Protocol):
     cpus: Mapping[str, Cpu]
     everything: int
     granule: int
+    spelling: Any
+
+    def encode(self, insn: Insn) -> bytes:
+        """The bytes of an instruction in memory."""
+        ...
 
     def listing(self, image: Memory) -> Listing:
         """Decodes all text."""

@@ -70,11 +70,11 @@ class Graph:
         """The block that starts at `address`; KeyError if none does."""
         return self._block_at[address]
 
-    def starts(self, function: Function) -> list[int]:
-        """The addresses of the function's blocks."""
+    def blocks_of(self, function: Function) -> range:
+        """The function's blocks."""
         addresses = self.listing.addresses[self.first]
         low, high = np.searchsorted(addresses, (function.start, function.end))
-        return [int(a) for a in addresses[low:high]]
+        return range(int(low), int(high))
 
 
 def build(

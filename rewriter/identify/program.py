@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from rewriter.core.listing import FLOW_CODE, Listing
+import numpy as np
+
 from rewriter.core.isa import Flow, Insn
-from rewriter.core.program import Block, Function, JumpTable, Pin, Refusal, Routine, Window
+from rewriter.core.program import Function, JumpTable, Pin, Window
 from rewriter.core.target import References, Target
 from rewriter.elf import unwind
 from rewriter.elf.image import Image
@@ -48,29 +49,9 @@ class Program:
         except KeyError:
             return self.target.everything
 
-    def routine(self, function: Function) -> Routine | Refusal:
-        """The function as blocks, or why it must be left alone."""
-        insns = self.listing.insns(function.start, function.end)
-        reason = self._not_understood(function)
-        if None in insns:
-            reason = "data in text"
-        if reason:
-            return Refusal(function, reason)
-        blocks = []
-        for address in self.graph.starts(function):
-            block = self.graph.block_at(address)
-            first, last = int(self.graph.first[block]), int(self.graph.last[block])
-            known = tuple(i for i in map(self.listing.insn, range(first, last)) if i is not None)
-            blocks.append(Block(address, known, self.live.out_of(block)))
-        return Routine(
-            function,
-            tuple(blocks),
-            pins=tuple(p for p in self.pins if p.address in function),
-            tables=self.tables_of(function),
-        )
-
-    def windows(self, blocks: Sequence[int]) -> list[Window]:
-        """Blocks, ascending, joined where control can only come from the one before."""
+    def windows(self, function: Function) -> list[Window]:
+        """The function's blocks, joined where control can only come from the one before."""
+        blocks = self.graph.blocks_of(function)
         found: list[Window] = []
         insns: list[Insn] = []
         exits: list[tuple[int, int]] = []
@@ -94,7 +75,11 @@ class Program:
             found.append(Window(start, tuple(insns), tuple(exits)))
         return found
 
-    def _not_understood(self, function: Function) -> str:
+    def not_understood(self, function: Function) -> str:
+        """Why a function must be left alone, or nothing."""
+        first, last = self.listing.span(function.start, function.end)
+        if np.any(self.listing.rows[first:last] < 0):
+            return "data in text"
         if any(address in function for address in self.references.unresolved):
             return "computed jump not understood"
         return ""

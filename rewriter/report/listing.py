@@ -7,7 +7,7 @@ distance changed with it, is the same instruction.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Any
 
@@ -107,7 +107,7 @@ class Explanation:
         for edit in self.edits:
             saved = counted(edit.gain, "instruction")
             yield f"{printable(edit.id)}: {edit.kind}, saves {saved}"
-            yield f"  evidence: {printable(str(edit.evidence))}"
+            yield f"  evidence: {replace(edit.evidence, preconditions=())}"
             yield from (f"  assumes: {printable(p)}" for p in edit.evidence.preconditions)
             if edit.evidence.patterns:
                 yield f"  proved patterns: {', '.join(edit.evidence.patterns)}"

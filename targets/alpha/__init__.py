@@ -11,7 +11,7 @@ from rewriter.core.isa import Flow, Insn
 from rewriter.core.listing import FLOW_CODE, Listing, decode_words
 from rewriter.core.program import Function, JumpTable
 from rewriter.core.target import Memory, References, Slot
-from targets.alpha import abi, pointers
+from targets.alpha import abi, accesses, pointers
 from targets.alpha.cpus import CPUS
 from targets.alpha.isa import TABLE
 
@@ -29,6 +29,11 @@ class Alpha:
     cpus = CPUS
     everything = abi.ALL
     granule = 8
+    spelling = accesses
+
+    def encode(self, insn: Insn) -> bytes:
+        """The bytes of an instruction: a little-endian word."""
+        return TABLE.encode(insn).to_bytes(4, "little")
 
     live_after = staticmethod(abi.live_after)
     passed = staticmethod(abi.passed)
