@@ -64,7 +64,7 @@ class _Block:
         assert value is not None
         if value.kind not in ("and", "ashr", "lshr") or self._is_move(slot, value):
             return
-        load = granule_load(value)
+        load = granule_load(value, self.trace.granule)
         narrow = self.shapes.narrow(value, load) if load is not None else None
         if load is not None and narrow is not None:
             yield self._load_site(slot, load, narrow)

@@ -25,8 +25,11 @@ class Narrow:
     signed: bool
 
 
-def granule_load(term: Term) -> Term | None:
-    """The one granule load that a value is made from, if it is not far below."""
+def granule_load(term: Term, granule: int) -> Term | None:
+    """The one granule load that a value is made from, if it is not far below.
+
+    What says where in the granule to look (x & granule - 1) is not looked into.
+    """
     found: Term | None = None
     stack, seen = [(term, 0)], set()
     while stack:
@@ -38,6 +41,8 @@ def granule_load(term: Term) -> Term | None:
             if found is not None and found is not top:
                 return None
             found = top
+        elif top.kind == "and" and top.args[1].data == granule - 1:
+            continue
         elif depth < _DEEPEST and top.kind not in ("opaque", "world"):
             stack.extend((a, depth + 1) for a in top.args)
     return found

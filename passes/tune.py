@@ -180,10 +180,9 @@ class _Attempt:
         new = run(table, trace.terms, trace.granule, slots, trace.addresses, trace.states)
         shown = tuple(new.narrow[slot] for slot in sorted(aligned & new.narrow.keys()))
         comparison = Comparison(self.prover, trace.terms, table.register_names, shown)
-        for done in (*(a.rewrite for a in self.tuned.accepted), proposal):
-            old_value = trace.value[done.site]
-            if old_value is not None and done.result in new.value:
-                comparison.suggest(old_value, new.value[done.result])
+        done = (*(a.rewrite for a in self.tuned.accepted), proposal)
+        sites = {rewrite.result: rewrite.site for rewrite in done}
+        comparison.follow(trace.state, new, lambda slot, _: trace.value[sites.get(slot, slot)])
         for slot, live in trace.exits:
             comparison.check(trace.states[slot], new.exits[slot], live)
         return comparison.evidence()

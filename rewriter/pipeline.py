@@ -19,7 +19,6 @@ from rewriter.core.program import Function, Refusal, Window
 from rewriter.core.target import Target
 from rewriter.elf.emit import Patch, difference
 from rewriter.elf.image import Image
-from rewriter.identify.locked import locked_addresses
 from rewriter.identify.program import Program, analyse
 from rewriter.verify.prove import Prover
 
@@ -118,7 +117,7 @@ class _Work:
     def __post_init__(self) -> None:
         target = self.program.target
         self.prover = Prover(target.granule * 8, target.granule)
-        self.locked = locked_addresses(self.program.graph)
+        self.locked = self.program.locked()
 
     def run(self, progress: Progress) -> None:
         """Goes through every function that has a clue for some pass."""
@@ -135,7 +134,9 @@ class _Work:
         listing = graph.listing
         names = {n for t in self.techniques for n in target.spelling.CLUES.get(t.name, ())}
         rows = [n for n, op in enumerate(listing.table.rows) if op.name in names]
-        hits = np.flatnonzero(np.isin(listing.rows, rows))
+        stores = [n for n in rows if listing.table.effects(listing.table.rows[n]).stores]
+        acts = listing.defs.any(axis=1) | np.isin(listing.rows, stores)  # the rest are fillers
+        hits = np.flatnonzero(np.isin(listing.rows, rows) & acts)
         blocks = np.searchsorted(graph.first, hits, side="right") - 1
         owners = graph.function_of[blocks]
         found: dict[int, list[int]] = {}

@@ -38,8 +38,7 @@ def identify(ctx: click.Context, source: Path, view: View) -> None:
 
     image = load(source)
     target = choose.target_of(image)
-    with show.progress() as progress:
-        found = survey(analyse(image, target), progress)
+    found = survey(analyse(image, target))
     show.result(found, view)
     ctx.exit(found.return_code)
 

@@ -15,8 +15,8 @@ class Symbolic(Machine):
 
     Memory is an array of naturally aligned granules of `granule` bytes: hardware traps on a
     misaligned access, so none crosses a granule.  `code` addresses are relative to the unknown
-    load address when `movable` holds.  `events` and `touched` (granules accessed, in order)
-    belong to what must stay the same.
+    load address when `movable` holds.  `loaded` are the granules read, `stored` the stores in
+    order (granule, value, memory afterwards), `narrow` the accesses that trap when misaligned.
     """
 
     terms: Terms
@@ -27,7 +27,7 @@ class Symbolic(Machine):
     memory: Term = field(init=False)
     events: list[tuple[str, tuple[Term, ...], Term]] = field(default_factory=list)
     loaded: set[Term] = field(default_factory=set)
-    stored: list[tuple[Term, Term]] = field(default_factory=list)
+    stored: list[tuple[Term, Term, Term]] = field(default_factory=list)
     narrow: set[tuple[Term, int]] = field(default_factory=set)
     control: tuple[Term, Term] | None = None
 
@@ -83,8 +83,8 @@ class Symbolic(Machine):
             mask = self.terms.shl(self.const((1 << 8 * size) - 1), shift)
             old = self.terms.make("load", self.memory, place)
             value = (old & ~mask) | self.terms.shl(self.zext(value, 8 * size), shift)
-        self.stored.append((place, value))
         self.memory = self.terms.make("store", self.memory, place, value)
+        self.stored.append((place, value, self.memory))
 
     # Control and events -------------------------------------------------------------------
 

@@ -70,6 +70,7 @@ class Target(Protocol):
     everything: int
     granule: int
     spelling: Any
+    link: int
 
     def encode(self, insn: Insn) -> bytes:
         """The bytes of an instruction in memory."""

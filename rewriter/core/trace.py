@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rewriter.core.isa import Insn, Reg, Table
@@ -34,16 +34,26 @@ def run(
     insns: Sequence[Insn | None],
     addresses: Sequence[int],
     exits: Iterable[int],
+    code: Mapping[int, int] | None = None,
 ) -> Run:
-    """Runs straight code symbolically; None is an empty slot, `exits` are slots."""
+    """Runs straight code symbolically; None is an empty slot, `exits` are slots.
+
+    `code` are registers that hold code addresses at the start.
+    """
     state = machine(table, terms, granule)
+    for register, place in (code or {}).items():
+        state.registers[register] = state.code(place)
     leaving = set(exits)
     found = Run(state)
     for slot, (insn, address) in enumerate(zip(insns, addresses, strict=True)):
         if insn is not None:
-            known = len(state.narrow)
+            known, stores = len(state.narrow), len(state.stored)
+            reads = registers_of(table.uses(insn))
+            found.operand[slot] = tuple(state.get(Reg(register)) for register in reads)
             before = set(state.narrow) if insn.op.needs else None
             state.execute(insn, address)
+            if len(state.stored) > stores:
+                found.store[slot] = len(state.stored) - 1
             writes = registers_of(table.defs(insn))
             if len(writes) == 1:
                 found.value[slot] = state.registers[writes[0]]
@@ -57,10 +67,15 @@ def run(
 
 @dataclass
 class Run:
-    """A straight run: by slot, the states at exits, single results, and new narrow accesses."""
+    """A straight run: by slot, the states at exits, operands, single results, narrow accesses.
+
+    `store` numbers the stores: slot to position in `state.stored`.
+    """
 
     state: Symbolic
     value: dict[int, Term] = field(default_factory=dict)
+    store: dict[int, int] = field(default_factory=dict)
+    operand: dict[int, tuple[Term, ...]] = field(default_factory=dict)
     exits: dict[int, Symbolic] = field(default_factory=dict)
     narrow: dict[int, tuple[Term, int]] = field(default_factory=dict)
 
@@ -105,7 +120,7 @@ class Trace:
             stores = len(self.state.stored)
             self.state.execute(insn, address)
             if len(self.state.stored) > stores:
-                self.stored[slot] = self.state.stored[-1]
+                self.stored[slot] = self.state.stored[-1][:2]
             address += insn.size
             if slot in leaving:
                 self.states[slot] = self.state.snapshot()

@@ -48,7 +48,8 @@ class Graph:
     registers that can carry a value along it.  Per node, `outside` is the mask
     of registers that code outside the graph may read when control leaves there for good or for
     a call, and `returned` that which an unknown caller may read after a return.  `function_of`
-    is per block, -1 for none; `continues` says that control comes only from the block before.
+    is per block, -1 for none; `continues` says that control comes only from the block before,
+    `entered` that it may come from outside the function.
     """
 
     listing: Listing
@@ -64,11 +65,17 @@ class Graph:
     returned: NDArray[np.uint64]
     nodes: int
     continues: NDArray[np.bool_]
+    entered: NDArray[np.bool_]
     _block_at: dict[int, int] = field(default_factory=dict)
 
     def block_at(self, address: int) -> int:
         """The block that starts at `address`; KeyError if none does."""
         return self._block_at[address]
+
+    def block_holding(self, address: int) -> int:
+        """The block with an instruction at `address`."""
+        at = self.listing.index(address)
+        return int(np.searchsorted(self.first, at, side="right")) - 1
 
     def blocks_of(self, function: Function) -> range:
         """The function's blocks."""
@@ -116,6 +123,7 @@ def build(
         returned=builder.returned,
         nodes=builder.nodes,
         continues=_continues(builder, entered),
+        entered=entered | _entered_from_elsewhere(builder),
         _block_at={int(address): block for block, address in enumerate(addresses)},
     )
 
@@ -148,6 +156,16 @@ def _continues(builder: _Edges, entered: NDArray[np.bool_]) -> NDArray[np.bool_]
     )
     after_straight = np.concatenate(([False], straight[:-1]))
     return (count[: builder.blocks] == 1) & ~entered & after_straight
+
+
+def _entered_from_elsewhere(builder: _Edges) -> NDArray[np.bool_]:
+    """Blocks that code of another function calls or branches to."""
+    entered = np.zeros(builder.blocks, dtype=bool)
+    for source, target, kind in zip(builder.source, builder.target, builder.kind, strict=True):
+        if kind != RETURN and target < builder.blocks:
+            if kind == CALL or builder.function_of[source] != builder.function_of[target]:
+                entered[target] = True
+    return entered
 
 
 class _Edges:

@@ -15,6 +15,7 @@ from rewriter.elf import unwind
 from rewriter.elf.image import Image
 from rewriter.elf.pins import data_pins
 from rewriter.identify import flow, liveness
+from rewriter.identify.locked import locked_addresses
 from rewriter.identify.functions import find_functions, with_called
 
 
@@ -41,6 +42,10 @@ class Program:
     def tables_of(self, function: Function) -> tuple[JumpTable, ...]:
         """The jump tables that the function's jumps read."""
         return tuple(t for t in self.references.tables if t.jump in function)
+
+    def locked(self) -> frozenset[int]:
+        """Addresses between a load-locked and its store-conditional."""
+        return locked_addresses(self.graph)
 
     def live_into(self, address: int) -> int:
         """Registers that may be read from a block's start on; everything where no block is."""

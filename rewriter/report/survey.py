@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +11,6 @@ from rewriter.core.program import Function, JumpTable, Refusal
 from rewriter.elf.image import printable
 from rewriter.identify.program import Program
 from rewriter.report.grid import Grid, counted, in_order
-
-PROGRESS_STEP = 64
 
 
 @dataclass(frozen=True)
@@ -88,7 +86,7 @@ class Survey:
             yield Grid("functions", columns, listed, frozenset({"start", "end"}))
 
     def _figures(self) -> Iterator[tuple[str, int]]:
-        yield from ((f"functions from the {s}", n) for s, n in self.sources.items())
+        yield from ((f"functions known by {s}", n) for s, n in self.sources.items())
         yield from ((f"left alone, {printable(r)}", n) for r, n in self.reasons.items())
         yield "jump tables of known length", sum(t.exact for t in self.tables)
         yield "jump tables of unknown length", sum(not t.exact for t in self.tables)
@@ -101,15 +99,10 @@ class Survey:
                 yield f, refused.get(f.start, "")
 
 
-def survey(program: Program, progress: Callable[[str, int, int], None]) -> Survey:
+def survey(program: Program) -> Survey:
     """Return the figures of a program that was read."""
-    refusals = []
-    for at, function in enumerate(program.functions):
-        if at % PROGRESS_STEP == 0:
-            progress("functions", at, len(program.functions))
-        found = program.routine(function)
-        if isinstance(found, Refusal):
-            refusals.append(found)
+    reasons = ((f, program.not_understood(f)) for f in program.functions)
+    refusals = [Refusal(function, reason) for function, reason in reasons if reason]
     return Survey(
         target=program.target.name,
         instructions=len(program.listing),

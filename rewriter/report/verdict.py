@@ -119,7 +119,8 @@ def compare(
     said = REFUSED if findings else NONE if bare is new.data else LEADS_BACK
     if bare is None or bare == old.data:
         return Comparison(findings, said)
+    target = target_of(old)
     from rewriter.verify.check import verify
 
-    found = verify(old, parse(bare, new.name), target_of(old), progress)
+    found = verify(old, parse(bare, new.name), target, progress)
     return Comparison.of(found, findings, said)

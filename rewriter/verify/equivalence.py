@@ -13,14 +13,38 @@ Code with side exits is compared exit by exit, in order.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from rewriter.core.edit import Evidence, Grade
+from rewriter.core.evaluate import Evaluator
 from rewriter.core.isa import Reg
 from rewriter.core.symbolic import Symbolic
 from rewriter.core.term import Term, Terms
-from rewriter.core.trace import registers_of
-from rewriter.verify.prove import Prover
+from rewriter.core.trace import Run, registers_of
+from rewriter.verify.prove import Noise, Prover
+
+
+Likely = Callable[[int, Term], Term | None]
+"""Given a slot of the new run and its value, the old value that it is likely equal to."""
+
+
+def agreeing(old: Collection[Term]) -> Likely:
+    """Old values that agree with the new one on random inputs."""
+    evaluators = [Evaluator(noise, noise, noise.opaque) for noise in map(Noise, (100, 102))]
+
+    def signature(term: Term) -> tuple[object, ...]:
+        return tuple(evaluate(term) for evaluate in evaluators)
+
+    known = {term.number for term in old}
+    by_signature: dict[tuple[object, ...], Term] = {}
+    for term in old:
+        by_signature.setdefault(signature(term), term)
+
+    def likely(slot: int, value: Term) -> Term | None:
+        return None if value.number in known else by_signature.get(signature(value))
+
+    return likely
 
 
 class Different(Exception):
@@ -65,6 +89,35 @@ class Comparison:
         """What was shown by the checks so far."""
         preconditions = ("natural alignment shown by the idiom",) if self.aligned else ()
         return Evidence(Grade.PROVED, preconditions, tuple(sorted(self.patterns)))
+
+    def follow(self, old: Symbolic, new: Run, likely: Likely) -> None:
+        """Goes through the new run in order and shows each value equal to a likely old one.
+
+        What is made from a value shown equal is then the same term, so that each difference is
+        proved once, and small.  Stores are paired in order.
+        """
+        for slot in sorted(new.value.keys() | new.store.keys()):
+            if slot in new.store and new.store[slot] < len(old.stored):
+                try:
+                    self._store(old.stored[new.store[slot]], new.state.stored[new.store[slot]], "")
+                except Different:
+                    return  # the checks that follow say it better
+            if slot in new.value:
+                value = self._through(new.value[slot])
+                candidate = likely(slot, value)
+                if candidate is not None and candidate is not value:
+                    self.suggest(candidate, value)
+
+    def _store(
+        self, old: tuple[Term, Term, Term], new: tuple[Term, Term, Term], what: str
+    ) -> None:
+        """Shows two stores the same; then the memories after them are."""
+        self.same(old[0], new[0], f"{what}: address of a store")
+        self.same(old[1], new[1], f"{what}: stored value")
+        after = self._through(new[2])
+        if after is not old[2]:
+            self._alias[after.number] = old[2]
+            self._rebuilt.clear()
 
     def suggest(self, old: Term, new: Term) -> None:
         """Two terms that are likely equal: if they are, what is made from them is too, at once."""
@@ -143,14 +196,8 @@ class Comparison:
         (base, stores), (new_base, new_stores) = _history(old), _history(new)
         if base is not new_base or len(stores) != len(new_stores):
             raise Different(f"{what} differs: {len(stores)} stores became {len(new_stores)}")
-        for (place, value, state), (new_place, new_value, new_state) in zip(
-            stores, new_stores, strict=True
-        ):
-            self.same(place, new_place, f"{what}: address of a store")
-            self.same(value, new_value, f"{what}: stored value")
-            if state is not new_state:
-                self._alias[new_state.number] = state
-                self._rebuilt.clear()
+        for before, after in zip(stores, new_stores, strict=True):
+            self._store(before, after, what)
 
     def _accesses(self, before: Symbolic, after: Symbolic) -> None:
         old = _places(before)
@@ -169,7 +216,7 @@ def _number(term: Term) -> int:
 
 
 def _places(state: Symbolic) -> set[Term]:
-    return state.loaded | {place for place, _ in state.stored}
+    return state.loaded | {place for place, _, _ in state.stored}
 
 
 def _history(memory: Term) -> tuple[Term, list[tuple[Term, Term, Term]]]:

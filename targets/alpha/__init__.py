@@ -14,6 +14,7 @@ from rewriter.core.target import Memory, References, Slot
 from targets.alpha import abi, accesses, pointers
 from targets.alpha.cpus import CPUS
 from targets.alpha.isa import TABLE
+from targets.alpha.registers import RA
 
 EM_ALPHA, EM_ALPHA_OFFICIAL = 0x9026, 41
 R_REFQUAD, R_GLOB_DAT, R_JMP_SLOT, R_RELATIVE = 2, 25, 26, 27
@@ -30,6 +31,7 @@ class Alpha:
     everything = abi.ALL
     granule = 8
     spelling = accesses
+    link = RA
 
     def encode(self, insn: Insn) -> bytes:
         """The bytes of an instruction: a little-endian word."""

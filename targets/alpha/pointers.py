@@ -29,15 +29,14 @@ _LONGEST_TABLE = 1024  # entries
 
 
 UNOP = Insn(TABLE.find("ldq_u"), (ZERO, 0, SP))
-_NOPS = frozenset({"bis", "cpys"})
+_IDLE_RESULT = {"bis": ZERO, "cpys": FZERO}
 
 
 def is_filler(insn: Insn) -> bool:
     """UNOP (ldq_u to $31), NOP (bis to $31), FNOP (cpys to $f31): no register, no trap."""
     if insn.name == "ldq_u":
         return insn.operand("ra") == ZERO
-    result = insn.operands[-1]
-    return insn.name in _NOPS and (result == FZERO if insn.name == "cpys" else result == ZERO)
+    return insn.name in _IDLE_RESULT and insn.operands[-1] == _IDLE_RESULT[insn.name]
 
 
 def entry_gp(listing: Listing, start: int) -> int | None:

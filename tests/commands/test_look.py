@@ -22,7 +22,7 @@ def test_identify_the_sample(run: Run, sample: Path) -> None:
     lines = result.stdout.splitlines()
     assert lines[:4] == [
         "alpha: 23 functions, 916 instructions",
-        "functions from the unwind table: 23",
+        "functions known by unwind table: 23",
         "jump tables of known length: 1",
         "jump tables of unknown length: 0",
     ]

@@ -1,0 +1,150 @@
+"""The independent verifier: two files in, a verdict out; nothing that the rewriter said is used.
+
+The changed bytes are found by comparison.  Every function with one is walked in both files at
+once, from each of its entries, segment by segment: a segment is straight code up to a transfer
+of control, and a pair of segments is shown to do the same (`equivalence`) for what may be read
+afterwards.  Pairs of places that follow are walked next.  Whatever changed and was not walked is
+a finding, unless it is the filler that stands for nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from rewriter.core.edit import Evidence
+from rewriter.core.program import Function
+from rewriter.core.target import Target
+from rewriter.elf.image import Image
+from rewriter.identify.program import Program, analyse
+from rewriter.verify.prove import Prover
+from rewriter.verify.walk import Walk
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What was compared and what was found.
+
+    `grades` counts segments by how they were shown equal; `preconditions` those that rest on one.
+    """
+
+    findings: tuple[str, ...]
+    functions: int
+    blocks: int
+    changed_bytes: int
+    grades: dict[str, int]
+    preconditions: dict[str, int]
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything that changed was shown to do the same."""
+        return not self.findings
+
+
+def verify(old: Image, new: Image, target: Target, progress: Progress) -> Verdict:
+    """Compares a file with its tuned successor (without its note)."""
+    if len(old.data) != len(new.data):
+        return _refused(f"the size changed from {len(old.data)} to {len(new.data)} bytes")
+    changed = _changed_offsets(old.data, new.data)
+    if not len(changed):
+        return Verdict((), 0, 0, 0, {}, {})
+    progress("analyse", 0, 1)
+    program = analyse(old, target)
+    progress("analyse", 1, 1)
+    check = _Check(program, new)
+    check.run(changed, progress)
+    return Verdict(
+        findings=tuple(check.findings),
+        functions=check.functions,
+        blocks=sum(check.grades.values()),
+        changed_bytes=len(changed),
+        grades=dict(check.grades),
+        preconditions=dict(check.preconditions),
+    )
+
+
+def _refused(reason: str) -> Verdict:
+    return Verdict((reason,), 0, 0, 0, {}, {})
+
+
+def _changed_offsets(old: bytes, new: bytes) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    a, b = np.frombuffer(old, np.uint8), np.frombuffer(new, np.uint8)
+    return np.flatnonzero(a != b)
+
+
+@dataclass
+class _Check:
+    """One comparison as it goes on."""
+
+    program: Program
+    new: Image
+    findings: list[str] = field(default_factory=list)
+    grades: Counter[str] = field(default_factory=Counter)
+    preconditions: Counter[str] = field(default_factory=Counter)
+    functions: int = 0
+
+    def run(self, changed: np.ndarray[tuple[int], np.dtype[np.int64]], progress: Progress) -> None:
+        """Goes through all that changed."""
+        target = self.program.target
+        self.listing = target.listing(self.new)
+        self.prover = Prover(target.granule * 8, target.granule)
+        self.locked = self.program.locked()
+        functions, elsewhere = self._owners(changed)
+        for offset in elsewhere[:_SHOWN]:
+            self.findings.append(f"a byte changed outside all functions: {self._place(offset)}")
+        for done, function in enumerate(functions):
+            if done % 20 == 0:
+                progress("compare", done, len(functions))
+            self._function(function)
+        progress("compare", len(functions), len(functions))
+        self.functions = len(functions)
+
+    def _owners(
+        self, changed: np.ndarray[tuple[int], np.dtype[np.int64]]
+    ) -> tuple[list[Function], list[int]]:
+        """The functions with changed bytes, and the changed offsets that are in none."""
+        owners: dict[Function, None] = {}
+        elsewhere: list[int] = []
+        for offset in changed.tolist():
+            function = self._function_of(offset)
+            if function is None:
+                elsewhere.append(offset)
+            else:
+                owners[function] = None
+        return list(owners), elsewhere
+
+    def _function_of(self, offset: int) -> Function | None:
+        try:
+            address = self.program.image.address_of(offset)
+        except Exception:
+            return None
+        return self.program.function_at(address)
+
+    def _place(self, offset: int) -> str:
+        for section in self.program.image.sections:
+            if section.sh_offset <= offset < section.file_end:
+                return f"offset {offset:#x}, in {section.name or 'an unnamed section'}"
+        return f"offset {offset:#x}, in no section"
+
+    def _function(self, function: Function) -> None:
+        reason = self.program.not_understood(function)
+        if reason:
+            self.findings.append(f"{function.name} changed, but cannot be followed: {reason}")
+            return
+        walk = Walk(self.program, self.listing, function, self.prover, self.locked)
+        walk.run()
+        self.findings += walk.findings
+        for evidence in walk.evidence:
+            self._count(evidence)
+
+    def _count(self, evidence: Evidence) -> None:
+        self.grades[evidence.grade.value] += 1
+        self.preconditions.update(evidence.preconditions)
+
+
+_SHOWN = 20

@@ -1,0 +1,284 @@
+"""A function of two files, walked in both at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from rewriter.core.edit import Evidence, Grade
+from rewriter.core.isa import Flow, Insn
+from rewriter.core.listing import Listing
+from rewriter.core.program import Function
+from rewriter.core.symbolic import Symbolic
+from rewriter.core.term import Term, Terms
+from rewriter.core.trace import Run, run
+from rewriter.identify.program import Program
+from rewriter.verify.equivalence import Comparison, Different, agreeing
+from rewriter.verify.prove import Prover
+
+_LONGEST = 4096  # instructions in a segment; a walk beyond that has lost its way
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Places in the old and the new file at which the same must hold.
+
+    `linked` says that control comes back from a call here: the link register holds the place.
+    """
+
+    old: int
+    new: int
+    linked: bool = False
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Straight code from an address to a transfer of control, with conditional exits on the way."""
+
+    insns: tuple[Insn, ...]
+    addresses: tuple[int, ...]
+    exits: tuple[int, ...]
+
+    @property
+    def end(self) -> int:
+        """The address after the last instruction."""
+        return self.addresses[-1] + self.insns[-1].size
+
+
+class Lost(Exception):
+    """Code that cannot be followed."""
+
+
+@dataclass
+class Walk:
+    """Walks one function; `findings` say what was not shown, `evidence` what was."""
+
+    program: Program
+    new: Listing
+    function: Function
+    prover: Prover
+    locked: frozenset[int]
+    findings: list[str] = field(default_factory=list)
+    evidence: list[Evidence] = field(default_factory=list)
+    visited: set[int] = field(default_factory=set)
+
+    def run(self) -> None:
+        """Walks from every entry until nothing new follows, then looks at what was not walked."""
+        self.target = self.program.target
+        queue = [Pair(entry, entry) for entry in self._entries()]
+        seen: set[Pair] = set()
+        while queue:
+            pair = queue.pop()
+            if pair in seen:
+                continue
+            seen.add(pair)
+            try:
+                queue += self._segments(pair)
+            except (Lost, Different) as problem:
+                self.findings.append(f"{self.function.name} at {pair.old:#x}: {problem}")
+        self._unvisited()
+
+    def _entries(self) -> list[int]:
+        graph, addresses = self.program.graph, self.program.listing.addresses
+        return [
+            int(addresses[graph.first[block]])
+            for block in graph.blocks_of(self.function)
+            if graph.entered[block]
+        ]
+
+    # One pair of segments -----------------------------------------------------------------
+
+    def _segments(self, pair: Pair) -> list[Pair]:
+        old = self._old_segment(pair.old)
+        new = self._new_segment(pair.new, len(old.exits))
+        self.visited.update(new.addresses)
+        if old.insns != new.insns or old.addresses != new.addresses:
+            self._unlocked(old, new)
+            self.evidence.append(self._compare(pair, old, new))
+        else:
+            self.evidence.append(Evidence(Grade.PROVED))
+        return list(self._successors(old, new))
+
+    def _old_segment(self, start: int) -> Segment:
+        """From a block's start through blocks that only it leads to, or that follow."""
+        graph, listing = self.program.graph, self.program.listing
+        try:
+            block = graph.block_at(start)
+        except KeyError:
+            raise Lost(f"no block starts at {start:#x}") from None
+        insns: list[Insn] = []
+        addresses: list[int] = []
+        exits: list[int] = []
+        while len(insns) < _LONGEST:
+            first, last = int(graph.first[block]), int(graph.last[block])
+            for at in range(first, last):
+                insns.append(_decoded(listing, at))
+                addresses.append(int(listing.addresses[at]))
+            flow = insns[-1].op.flow
+            following = block + 1 < len(graph.first)
+            if flow is not Flow.NEXT:
+                exits.append(len(insns) - 1)
+            if not following or not (
+                flow is Flow.NEXT or (flow is Flow.BRANCH and graph.continues[block + 1])
+            ):
+                break
+            block += 1
+        if not exits or exits[-1] != len(insns) - 1:
+            raise Lost(f"the code from {start:#x} has no end")
+        return Segment(tuple(insns), tuple(addresses), tuple(exits))
+
+    def _new_segment(self, start: int, transfers: int) -> Segment:
+        """From an address to its n-th transfer of control."""
+        if not self.new.has(start):
+            raise Lost(f"no instruction at {start:#x} in the new file")
+        at = self.new.index(start)
+        insns: list[Insn] = []
+        addresses: list[int] = []
+        exits: list[int] = []
+        while len(exits) < transfers and len(insns) < _LONGEST and at < len(self.new):
+            insns.append(_decoded(self.new, at))
+            addresses.append(int(self.new.addresses[at]))
+            if insns[-1].op.flow is not Flow.NEXT:
+                exits.append(len(insns) - 1)
+            at += 1
+        if len(exits) < transfers:
+            raise Lost(f"the new code from {start:#x} has no end")
+        return Segment(tuple(insns), tuple(addresses), tuple(exits))
+
+    def _unlocked(self, old: Segment, new: Segment) -> None:
+        """Nothing changed between a load-locked and its store-conditional."""
+        changed = [
+            address
+            for address, insn in zip(old.addresses, old.insns, strict=True)
+            if address in self.locked and insn != self._at(new, address)
+        ]
+        if changed:
+            raise Different(
+                f"changed between load-locked and store-conditional, at {changed[0]:#x}"
+            )
+
+    def _at(self, segment: Segment, address: int) -> Insn | None:
+        try:
+            return segment.insns[segment.addresses.index(address)]
+        except ValueError:
+            return None
+
+    def _compare(self, pair: Pair, old: Segment, new: Segment) -> Evidence:
+        for slot, other in zip(old.exits, new.exits, strict=True):
+            _same_transfer(old.insns[slot], new.insns[other])
+        terms = Terms(self.target.granule * 8)
+        before, after = self._run(terms, old, pair.old, pair), self._run(terms, new, pair.new, pair)
+        shown = self._aligned(terms, before, after, old)
+        names = self.target.table.register_names
+        comparison = Comparison(self.prover, terms, names, shown)
+        comparison.follow(before.state, after, agreeing(before.value.values()))
+        for slot, other in zip(old.exits, new.exits, strict=True):
+            live = self._live_after(old, slot)
+            self._link(before.exits[slot], after.exits[other], old, new, slot, other)
+            comparison.check(before.exits[slot], after.exits[other], live)
+        return comparison.evidence()
+
+    def _run(self, terms: Terms, segment: Segment, start: int, pair: Pair) -> Run:
+        table, granule = self.target.table, self.target.granule
+        link = {self.target.link: start} if pair.linked else {}
+        return run(table, terms, granule, segment.insns, segment.addresses, segment.exits, link)
+
+    def _link(
+        self, before: Symbolic, after: Symbolic, old: Segment, new: Segment, slot: int, other: int
+    ) -> None:
+        """What a call leaves in its link register is each file's own return address."""
+        insn = old.insns[slot]
+        if insn.op.flow in (Flow.CALL, Flow.INDIRECT_CALL):
+            for state, segment, at in ((before, old, slot), (after, new, other)):
+                register = insn.operand("ra")
+                returns = segment.addresses[at] + insn.size
+                if state.registers.get(register) is state.code(returns):
+                    state.registers[register] = state.terms.var("return address")
+
+    def _aligned(
+        self, terms: Terms, before: Run, after: Run, old: Segment
+    ) -> tuple[tuple[Term, int], ...]:
+        """New accesses that must be aligned, where the old code treats their address as aligned."""
+        crossing = {
+            terms.linear(value)[0]
+            for slot, insn in enumerate(old.insns)
+            if insn.name in self.target.spelling.CROSSING
+            for value in before.operand.get(slot, ())
+        }
+        return tuple(
+            (address, size)
+            for address, size in after.narrow.values()
+            if terms.linear(address)[0] not in crossing
+        )
+
+    def _live_after(self, old: Segment, slot: int) -> int:
+        """Registers that may be read after an exit of the old code."""
+        graph = self.program.graph
+        insn, address = old.insns[slot], old.addresses[slot]
+        if insn.op.flow is Flow.BRANCH and slot != old.exits[-1]:
+            target = insn.target(address)
+            assert target is not None
+            return self.program.live_into(target)
+        block = graph.block_holding(address)
+        return self.program.live.out_of(block)
+
+    # What follows -------------------------------------------------------------------------
+
+    def _successors(self, old: Segment, new: Segment) -> Iterator[Pair]:
+        for slot, other in zip(old.exits, new.exits, strict=True):
+            insn, address, there = old.insns[slot], old.addresses[slot], new.addresses[other]
+            flow = insn.op.flow
+            if flow in (Flow.BRANCH, Flow.JUMP, Flow.CALL):
+                yield from self._targets(insn.target(address), new.insns[other].target(there))
+            if flow in (Flow.CALL, Flow.INDIRECT_CALL):
+                yield Pair(address + insn.size, there + insn.size, linked=True)
+            elif flow is Flow.TRAP or (flow is Flow.BRANCH and slot == old.exits[-1]):
+                yield Pair(address + insn.size, there + insn.size)
+            elif flow is Flow.INDIRECT:
+                yield from self._table_targets(address)
+
+    def _targets(self, old: int | None, new: int | None) -> Iterator[Pair]:
+        assert old is not None and new is not None
+        if old in self.function:
+            yield Pair(old, new)
+        elif old != new:
+            raise Different(f"a branch to {old:#x} became one to {new:#x}")
+
+    def _table_targets(self, jump: int) -> Iterator[Pair]:
+        for table in self.program.tables_of(self.function):
+            if table.jump == jump:
+                yield from (Pair(t, t) for t in table.targets if t in self.function)
+
+    def _unvisited(self) -> None:
+        """What the new file has in the function beside what was walked."""
+        listing = self.program.listing
+        first, last = listing.span(self.function.start, self.function.end)
+        fillers = {self.target.encode(i) for i in self.target.fillers(listing.insn(first).size)}  # type: ignore[union-attr]
+        for at in range(first, last):
+            if listing.words[at] == self.new.words[at]:
+                continue
+            address = int(listing.addresses[at])
+            insn = self.new.insn(at)
+            if insn is None:
+                self.findings.append(f"{self.function.name}: no instruction at {address:#x} any more")
+            elif self.target.is_filler(insn):
+                if self.target.encode(insn) not in fillers:
+                    self.findings.append(f"{self.function.name}: an odd filler at {address:#x}")
+            elif address not in self.visited:
+                self.findings.append(f"{self.function.name}: unreachable change at {address:#x}")
+
+
+def _decoded(listing: Listing, at: int) -> Insn:
+    insn = listing.insn(at)
+    if insn is None:
+        raise Lost(f"no instruction at {int(listing.addresses[at]):#x}")
+    return insn
+
+
+def _same_transfer(old: Insn, new: Insn) -> None:
+    """A transfer of control stays what it is, but for how far it goes."""
+    if old.op is not new.op:
+        raise Different(f"a transfer of control changed from {old.name} to {new.name}")
+    for name in ("ra", "rb", "hint", "function"):
+        if old.has(name) and old.operand(name) != new.operand(name):
+            raise Different(f"operand {name} of {old.name} changed")

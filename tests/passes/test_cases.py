@@ -1,0 +1,115 @@
+"""Golden cases, one a file: `fixtures/passes/NAME/*.case` says what a pass makes of a block.
+
+cpu=ev67 passes=bytes exits=v0,a0     the CPU, the passes in order, what is read afterwards
+# Why this case is one.
+ldq_u t0,0(a0)                        the block
+extbl t0,a0,v0
+# output
+ldbu v0,0(a0)                         each slot afterwards; an empty one is `unop`
+unop
+# refused: KIND: REASON               each site left alone, in order, how its reason begins
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from passes.bitscan import BitScan
+from passes.bytes import Bytes
+from passes.technique import Technique
+from passes.tune import TunedWindow, tune_window
+from rewriter.core.isa import Insn, register_mask
+from rewriter.core.program import Window
+from rewriter.identify.locked import LOCK, RELEASE
+from rewriter.verify.prove import Prover
+from targets import TARGETS
+from targets.alpha.assembler import REGISTERS, assemble
+
+CASES = sorted((Path(__file__).parents[2] / "fixtures" / "passes").glob("*/*.case"))
+TECHNIQUES: dict[str, type[Technique]] = {"bytes": Bytes, "bitscan": BitScan}
+ALPHA = next(t for t in TARGETS if t.name == "alpha")
+BASE = 0x10000
+PROVER = Prover()
+
+
+@dataclass(frozen=True)
+class Case:
+    """A case as written."""
+
+    flags: dict[str, str]
+    before: list[str]
+    after: list[str]
+    refused: list[str]
+
+    @property
+    def exits(self) -> int:
+        """The mask of what is read afterwards."""
+        return register_mask(REGISTERS[name] for name in self.flags["exits"].split(","))
+
+
+def read(path: Path) -> Case:
+    """A case from its file."""
+    head, *lines = path.read_text().splitlines()
+    divide = lines.index("# output")
+    mark = "# refused: "
+    return Case(
+        dict(flag.split("=", 1) for flag in head.split()),
+        [line for line in lines[:divide] if not line.startswith("#")],
+        [line for line in lines[divide:] if not line.startswith("#")],
+        [line.removeprefix(mark) for line in lines[divide:] if line.startswith(mark)],
+    )
+
+
+def decoded(lines: list[str]) -> tuple[Insn, ...]:
+    """The instructions of assembler text."""
+    code = assemble("\n".join(lines), BASE).code
+    words = (int.from_bytes(code[n : n + 4], "little") for n in range(0, len(code), 4))
+    return tuple(insn for word in words if (insn := ALPHA.table.decode(word)) is not None)
+
+
+def locked(insns: tuple[Insn, ...]) -> frozenset[int]:
+    """Addresses from a load-locked to its store-conditional."""
+    events = [ALPHA.table.effects(insn.op).events for insn in insns]
+    locks = [n for n, names in enumerate(events) if LOCK in names]
+    releases = [n for n, names in enumerate(events) if RELEASE in names]
+    pairs = zip(locks, releases, strict=True)
+    return frozenset(BASE + 4 * n for a, b in pairs for n in range(a, b + 1))
+
+
+def tuned(case: Case) -> TunedWindow:
+    """The case's block after its passes."""
+    insns, cpu = decoded(case.before), ALPHA.cpus[case.flags["cpu"]]
+    every = [TECHNIQUES[name]() for name in case.flags["passes"].split(",")]
+    techniques = [t for t in every if t.needs & cpu.features]
+    window = Window(BASE, insns, ((len(insns) - 1, case.exits),))
+    return tune_window(window, techniques, ALPHA, cpu, PROVER, lambda *_: True, locked(insns))
+
+
+def text(insn: Insn | None) -> str:
+    """A slot as a case writes it."""
+    return "unop" if insn is None or ALPHA.is_filler(insn) else ALPHA.table.text(insn)
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_case(path: Path) -> None:
+    case = read(path)
+    result = tuned(case)
+    assert [text(slot) for slot in result.slots] == case.after
+    refused = [f"{r.site.kind}: {r.reason}" for r in result.refused]
+    assert len(refused) == len(case.refused), refused
+    for reason, expected in zip(refused, case.refused, strict=True):
+        assert reason.startswith(expected)
+
+
+def test_there_are_cases_of_every_pass() -> None:
+    assert {path.parent.name for path in CASES} == set(TECHNIQUES)
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_input_is_canonical(path: Path) -> None:
+    """The text of a case is what the table prints, so that nothing hides in a spelling."""
+    case = read(path)
+    assert [text(insn) for insn in decoded(case.before)] == case.before

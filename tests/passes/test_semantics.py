@@ -1,0 +1,218 @@
+"""Accepted rewrites against their originals, run on numbers: an oracle without a solver.
+
+Every twelfth function of the libc that has sites is tuned; each accepted rewrite's block is run
+before and after on the concrete reading, from the same random registers and memory, and must
+leave by the same exit with the same live registers, memory and events.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from passes.bitscan import BitScan
+from passes.bytes import Bytes
+from passes.tune import Accepted, tune_window
+from rewriter.core.concrete import Concrete, Misaligned
+from rewriter.core.isa import Insn, Reg
+from rewriter.core.program import Window
+from rewriter.core.trace import registers_of
+from rewriter.elf import image
+from rewriter.identify.locked import locked_addresses
+from rewriter.identify.program import Program, analyse
+from rewriter.verify.prove import Prover
+from targets import for_machine
+
+EVERY = 12
+RUNS, TRIES = 4, 60  # runs that count, of so many tries: a block may trap on what we draw
+ARENA, ARENA_QUADS = 0x1_2000_0000, 6  # pointers meet in a few quadwords
+SLOTS = Sequence[Insn | None]
+
+
+class World(Concrete):
+    """The concrete reading, from a random state; what has no meaning gives a random number."""
+
+    def __init__(self, seed: int, constants: dict[int, int]) -> None:
+        self.seed = seed
+        aligned = random.Random(seed).random()
+        super().__init__(
+            constants=constants,
+            initial_register=lambda register: self._value("r", register, aligned),
+            initial_byte=lambda at: self._value("m", at >> 3, aligned) >> 8 * (at & 7) & 0xFF,
+        )
+
+    def _value(self, kind: str, number: int, aligned: float) -> int:
+        """A pointer into the arena mostly, of any alignment or not; else a number of some size."""
+        draw = random.Random(f"{self.seed} {kind} {number}")
+        if draw.random() < 0.6:
+            low = 0 if draw.random() < aligned else draw.randrange(8)
+            return ARENA + 8 * draw.randrange(ARENA_QUADS) + low
+        if draw.random() < 0.3:
+            return draw.randrange(256)
+        value = draw.getrandbits(64) & draw.getrandbits(64) << draw.randrange(64)
+        return value & (1 << 64) - 1
+
+    def opaque(self, name: str, *values: int) -> int:
+        return random.Random(f"{self.seed} {name} {values}").getrandbits(64)
+
+    def byte(self, at: int) -> int:
+        """Memory, whether this run has seen it or not."""
+        return self.memory.get(at, self.initial_byte(at) & 0xFF)
+
+
+@dataclass(frozen=True)
+class End:
+    """Where a run left a block, and what it did."""
+
+    exit: int
+    target: int | None
+    world: World
+
+
+def run(window: Window, slots: SLOTS, seed: int, constants: dict[int, int]) -> End:
+    """Runs the slots until control leaves."""
+    world, exits, address = World(seed, constants), dict(window.exits), window.address
+    for slot, (insn, old) in enumerate(zip(slots, window.insns, strict=True)):
+        if insn is not None:
+            world.target = None
+            world.execute(insn, address)
+            if world.target is not None:
+                assert slot in exits, "control left where there is no exit"
+                return End(slot, world.target, world)
+        address += old.size
+    return End(len(slots) - 1, None, world)
+
+
+def difference(window: Window, before: End, after: End) -> str:
+    """What tells two runs apart, or nothing."""
+    if (before.exit, before.target) != (after.exit, after.target):
+        return "exit"
+    if before.world.events != after.world.events:
+        return "events"
+    for at in sorted(before.world.memory.keys() | after.world.memory.keys()):
+        if before.world.byte(at) != after.world.byte(at):
+            return f"memory at {at:#x}"
+    for register in registers_of(dict(window.exits)[before.exit]):
+        if before.world.get(Reg(register)) != after.world.get(Reg(register)):
+            return f"register {register}"
+    return ""
+
+
+def compare(
+    window: Window, before: SLOTS, after: SLOTS, preconditions: bool, constants: dict[int, int]
+) -> tuple[int, str]:
+    """How many runs counted, and the first difference."""
+    counted = 0
+    for seed in range(TRIES):
+        try:
+            old = run(window, before, seed, constants)
+        except Misaligned:
+            continue  # the original traps: nothing to compare
+        try:
+            found = difference(window, old, run(window, after, seed, constants))
+        except Misaligned:
+            found = "" if preconditions else "trap"
+            if preconditions:
+                continue
+        counted += 1
+        if found or counted == RUNS:
+            return counted, found
+    return counted, ""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A window with what was accepted in it."""
+
+    window: Window
+    accepted: tuple[Accepted, ...]
+
+
+@pytest.fixture(scope="module")
+def program(libc: Path) -> Program:
+    loaded = image.load(str(libc))
+    return analyse(loaded, for_machine(loaded.machine, loaded.name))
+
+
+@pytest.fixture(scope="module")
+def samples(program: Program) -> list[Sample]:
+    return [s for n, found in enumerate(_tuned(program)) if n % EVERY == 0 for s in found]
+
+
+def _tuned(program: Program) -> Iterator[list[Sample]]:
+    """Function by function with sites; only every twelfth one is tuned, the others are empty."""
+    target, prover = program.target, Prover()
+    techniques, locked = (Bytes(), BitScan()), locked_addresses(program.graph)
+    clues = {name for t in techniques for name in target.spelling.CLUES[t.name]} - {"addq"}
+    number = 0
+    for function in program.functions:
+        windows = (
+            [w for w in program.windows(function) if any(i.name in clues for i in w.insns)]
+            if not program.not_understood(function)
+            else []
+        )
+        if not windows:
+            continue
+        found = []
+        for window in windows if number % EVERY == 0 else ():
+            tuned = tune_window(
+                window, techniques, target, target.cpus["ev67"], prover, lambda *_: True, locked
+            )
+            if tuned.accepted:
+                found.append(Sample(window, tuple(tuned.accepted)))
+        number += 1
+        yield found
+
+
+def constants_of(program: Program) -> dict[int, int]:
+    return dict(program.target.table.constants)
+
+
+def test_rewrites_do_the_same(program: Program, samples: list[Sample]) -> None:
+    constants, ran, total = constants_of(program), 0, 0
+    for sample in samples:
+        for one in sample.accepted:
+            given = bool(one.evidence.preconditions)
+            counted, found = compare(
+                sample.window, sample.window.insns, one.after, given, constants
+            )
+            where = f"{one.technique} at {sample.window.address:#x}+{4 * one.rewrite.site}"
+            assert not found, f"{where}: {found} differs"
+            ran, total = ran + (counted > 0), total + 1
+    assert total > 100
+    assert ran >= 0.95 * total, f"only {ran} of {total} could be run"
+
+
+def mutants(one: Accepted) -> Iterator[SLOTS]:
+    """The rewrite with a new instruction dropped, or with its last number changed."""
+    for slot, insn in one.rewrite.changes:
+        if insn is None:
+            continue
+        without: list[Insn | None] = list(one.after)
+        without[slot] = None
+        yield without
+        for at, operand in enumerate(insn.operands):
+            if not isinstance(operand, Reg):
+                changed: list[Any] = list(insn.operands)
+                changed[at] = operand ^ 1
+                other = list(one.after)
+                other[slot] = replace(insn, operands=tuple(changed))
+                yield other
+
+
+def test_a_wrong_rewrite_is_seen(program: Program, samples: list[Sample]) -> None:
+    """So that the test above can fail."""
+    constants, caught, total = constants_of(program), 0, 0
+    for sample in samples[::4]:
+        one = sample.accepted[-1]
+        for wrong in mutants(one):
+            given = bool(one.evidence.preconditions)
+            found = compare(sample.window, sample.window.insns, wrong, given, constants)[1]
+            caught, total = caught + bool(found), total + 1
+    assert total > 30
+    assert caught >= 0.9 * total, f"{caught} of {total}"
