@@ -177,18 +177,26 @@ class BitScan:
         self._stages = {byte: _stages(inputs) for byte, inputs in ((True, _BYTES), (False, _WORDS))}
 
     def sites(self, trace: Trace, spelling: Any, cpu: Cpu) -> Iterator[Site]:
-        """The searches of a block; of one within another, the outer."""
-        block = _Block(trace, spelling, self)
+        """The searches of a block; of one within another, the outer that has a proposal."""
         if trace.terms.width != _WIDTH:
             return
-        found: list[Site] = []
+        block = _Block(trace, spelling, self)
+        found: dict[int, Site] = {}
         covered: set[int] = set()
+        without: list[tuple[Site, set[int]]] = []
         for slot in block.candidates():
             if slot not in covered and (at := block.site(slot)) is not None:
                 site, inner = at
-                found.append(site)
+                if site.proposals:
+                    found[slot] = site
+                    covered |= inner
+                else:
+                    without.append(at)
+        for site, inner in without:
+            if site.slot not in covered and inner.isdisjoint(found):
+                found[site.slot] = site
                 covered |= inner
-        yield from reversed(found)
+        yield from (found[slot] for slot in sorted(found))
 
     def recognise(self, value: Term, x: Term) -> Search | str | None:
         """The search that a value is of x, or what it nearly is; remembered by its shape."""

@@ -12,6 +12,7 @@ from rewriter.core.edit import Evidence, Rewrite
 from rewriter.core.isa import Insn
 from rewriter.core.program import Window
 from rewriter.core.target import Target
+from rewriter.core.term import Term
 from rewriter.core.trace import INPUT, Trace, drop_dead, registers_of, run
 from rewriter.verify.equivalence import Comparison, Different
 from rewriter.verify.prove import Prover
@@ -71,11 +72,18 @@ def tune_window(
     trace = Trace(target.table, window.insns, window.address, target.granule, window.exits)
     tuned = TunedWindow(window, window.insns)
     attempt = _Attempt(tuned, trace, target, cpu, prover, locked)
-    for technique in techniques:
-        for site in technique.sites(trace, target.spelling, cpu):
-            gone = tuned.slots[site.slot] is None  # an earlier rewrite made it needless
-            if not gone and chosen(technique.name, trace.addresses[site.slot]):
-                attempt.site(technique.name, site)
+    open_sites = [
+        (technique.name, site)
+        for technique in techniques
+        for site in technique.sites(trace, target.spelling, cpu)
+        if chosen(technique.name, trace.addresses[site.slot])
+    ]
+    while open_sites:
+        # One rewrite may free the register that another needs: try the refused ones again.
+        accepted, tuned.refused = len(tuned.accepted), []
+        open_sites = [(name, site) for name, site in open_sites if not attempt.site(name, site)]
+        if len(tuned.accepted) == accepted:
+            break
     return tuned
 
 
@@ -90,7 +98,10 @@ class _Attempt:
     feeders: frozenset[int] = frozenset()
     aligned: frozenset[int] = frozenset()
 
-    def site(self, technique: str, site: Site) -> None:
+    def site(self, technique: str, site: Site) -> bool:
+        """Whether the site is settled: rewritten, or made needless by an earlier rewrite."""
+        if self.tuned.slots[site.slot] is None:
+            return True
         reason = site.reason or "no free register or place"
         for proposal in site.proposals:
             result = self._try(proposal)
@@ -104,8 +115,9 @@ class _Attempt:
             self.tuned.slots = slots
             self.feeders |= proposal.feeders
             self.aligned |= proposal.aligned
-            return
+            return True
         self.tuned.refused.append(Refused(technique, site, reason))
+        return False
 
     def _try(self, proposal: Rewrite) -> tuple[tuple[Insn | None, ...], Evidence] | str:
         """The new slots with their evidence, or why not."""
@@ -182,7 +194,12 @@ class _Attempt:
         comparison = Comparison(self.prover, trace.terms, table.register_names, shown)
         done = (*(a.rewrite for a in self.tuned.accepted), proposal)
         sites = {rewrite.result: rewrite.site for rewrite in done}
-        comparison.follow(trace.state, new, lambda slot, _: trace.value[sites.get(slot, slot)])
+
+        def likely(slot: int, _: Term) -> tuple[Term, ...]:
+            value = trace.value[sites[slot]] if slot in sites else None
+            return () if value is None else (value,)
+
+        comparison.follow(trace.state, new, likely)
         for slot, live in trace.exits:
             comparison.check(trace.states[slot], new.exits[slot], live)
         return comparison.evidence()

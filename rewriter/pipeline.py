@@ -97,7 +97,7 @@ def tune(image: Image, target: Target, cpu: Cpu, options: Options, progress: Pro
 
 
 def _techniques(options: Options, cpu: Cpu) -> tuple[Technique, ...]:
-    return tuple(t for t in ORDER if t.name in options.passes and t.needs & cpu.features)
+    return tuple(t for t in ORDER if t.name in options.passes and (not t.needs or t.needs & cpu.features))
 
 
 @dataclass

@@ -74,14 +74,14 @@ class Symbolic(Machine):
     def load(self, address: Term, size: int) -> Term:
         place, shift = self._place(address, size)
         self.loaded.add(place)
-        value = self.terms.make("load", self.memory, place)
+        value = self.terms.load(self.memory, place)
         return self.zext(self.terms.lshr(value, shift), 8 * size)
 
     def store(self, address: Term, value: Term, size: int) -> None:
         place, shift = self._place(address, size)
         if size < self.granule:
             mask = self.terms.shl(self.const((1 << 8 * size) - 1), shift)
-            old = self.terms.make("load", self.memory, place)
+            old = self.terms.load(self.memory, place)
             value = (old & ~mask) | self.terms.shl(self.zext(value, 8 * size), shift)
         self.memory = self.terms.make("store", self.memory, place, value)
         self.stored.append((place, value, self.memory))

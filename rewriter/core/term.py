@@ -274,6 +274,26 @@ class Terms:
             return self.make("ite", condition.args[0], b, a)
         return self.make("ite", condition, a, b)
 
+    # Memories -----------------------------------------------------------------------------
+
+    def load(self, memory: Term, place: Term) -> Term:
+        """The granule at `place`, past stores that are certainly elsewhere or just there."""
+        while memory.kind == "store":
+            if memory.args[1] is place:
+                return memory.args[2]
+            if not self._apart(memory.args[1], place):
+                break
+            memory = memory.args[0]
+        return self.make("load", memory, place)
+
+    def _apart(self, a: Term, b: Term) -> bool:
+        """Whether two granule addresses x + c & -granule and x + d & -granule differ for every x."""
+        if not (a.kind == b.kind == "and" and a.args[1] is b.args[1] and a.args[1].kind == "const"):
+            return False
+        granule = (1 << self.width) - a.args[1].value
+        (root, c), (other, d) = self.linear(a.args[0]), self.linear(b.args[0])
+        return root is other and granule <= (c - d) & self.ones <= self.ones + 1 - granule
+
     # Conditions ---------------------------------------------------------------------------
 
     def boolean(self, value: bool) -> Term:
@@ -354,7 +374,7 @@ class Terms:
 
 _FOLDING = {
     **{kind: kind for kind in ("add", "sub", "mul", "xor", "shl", "lshr", "ashr", "ite")},
-    **{kind: kind for kind in ("eq", "ult", "slt", "band", "bnot")},
+    **{kind: kind for kind in ("eq", "ult", "slt", "band", "bnot", "load")},
     **{"and": "and_", "or": "or_", "not": "not_"},
 }
 """The method that folds each kind."""

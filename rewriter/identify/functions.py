@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -32,10 +33,14 @@ def find_functions(image: Image, frames: Iterable[Fde]) -> tuple[Function, ...]:
         start, end = symbol.st_value, symbol.st_value + symbol.st_size
         if symbol.st_size and not _overlaps(covered, start, end):
             ranges.setdefault(start, (end, "symbol"))
+    repeated = {name for name, times in Counter(names.values()).items() if times > 1}
     found: list[Function] = []
     for start, (end, source) in sorted(ranges.items()):
+        name = names.get(start, f"sub_{start:x}")
         if not found or start >= found[-1].end:
-            found.append(Function(start, end, names.get(start, f"sub_{start:x}"), source))
+            # Versions of one symbol share its name; an edit's id must not.
+            unique = f"{name}@{start:x}" if name in repeated else name
+            found.append(Function(start, end, unique, source))
     return tuple(found)
 
 

@@ -13,8 +13,9 @@ Code with side exits is compared exit by exit, in order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
+from itertools import islice
 
 from rewriter.core.edit import Evidence, Grade
 from rewriter.core.evaluate import Evaluator
@@ -25,24 +26,28 @@ from rewriter.core.trace import Run, registers_of
 from rewriter.verify.prove import Noise, Prover
 
 
-Likely = Callable[[int, Term], Term | None]
-"""Given a slot of the new run and its value, the old value that it is likely equal to."""
+Likely = Callable[[int, Term], Iterable[Term]]
+"""Given a slot of the new run and its value, old values that it is likely equal to."""
+
+_CANDIDATES = 3
 
 
 def agreeing(old: Collection[Term]) -> Likely:
     """Old values that agree with the new one on random inputs."""
-    evaluators = [Evaluator(noise, noise, noise.opaque) for noise in map(Noise, (100, 102))]
+    evaluators = [Evaluator(noise, noise, noise.opaque) for noise in map(Noise, (100, 101, 102, 103))]
 
     def signature(term: Term) -> tuple[object, ...]:
         return tuple(evaluate(term) for evaluate in evaluators)
 
     known = {term.number for term in old}
-    by_signature: dict[tuple[object, ...], Term] = {}
+    by_signature: dict[tuple[object, ...], dict[Term, None]] = {}
     for term in old:
-        by_signature.setdefault(signature(term), term)
+        by_signature.setdefault(signature(term), {})[term] = None
 
-    def likely(slot: int, value: Term) -> Term | None:
-        return None if value.number in known else by_signature.get(signature(value))
+    def likely(slot: int, value: Term) -> Iterable[Term]:
+        if value.number in known:
+            return ()
+        return islice(by_signature.get(signature(value), ()), _CANDIDATES)
 
     return likely
 
@@ -104,9 +109,7 @@ class Comparison:
                     return  # the checks that follow say it better
             if slot in new.value:
                 value = self._through(new.value[slot])
-                candidate = likely(slot, value)
-                if candidate is not None and candidate is not value:
-                    self.suggest(candidate, value)
+                any(self.suggest(candidate, value) for candidate in likely(slot, value))
 
     def _store(
         self, old: tuple[Term, Term, Term], new: tuple[Term, Term, Term], what: str
@@ -119,12 +122,13 @@ class Comparison:
             self._alias[after.number] = old[2]
             self._rebuilt.clear()
 
-    def suggest(self, old: Term, new: Term) -> None:
-        """Two terms that are likely equal: if they are, what is made from them is too, at once."""
+    def suggest(self, old: Term, new: Term) -> bool:
+        """Whether two terms are equal; then what is made from them is too, at once."""
         try:
             self.same(old, new, "suggestion")
         except Different:
-            return
+            return False
+        return True
 
     def same(self, old: Term, new: Term, what: str) -> None:
         """Shows two terms equal, or raises Different."""

@@ -11,7 +11,6 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,7 +18,7 @@ from passes.bitscan import BitScan
 from passes.bytes import Bytes
 from passes.tune import Accepted, tune_window
 from rewriter.core.concrete import Concrete, Misaligned
-from rewriter.core.isa import Insn, Reg
+from rewriter.core.isa import Insn, Kind, Reg
 from rewriter.core.program import Window
 from rewriter.core.trace import registers_of
 from rewriter.elf import image
@@ -29,7 +28,7 @@ from rewriter.verify.prove import Prover
 from targets import for_machine
 
 EVERY = 12
-RUNS, TRIES = 4, 60  # runs that count, of so many tries: a block may trap on what we draw
+RUNS, TRIES = 8, 60  # runs that count, of so many tries: a block may trap on what we draw
 ARENA, ARENA_QUADS = 0x1_2000_0000, 6  # pointers meet in a few quadwords
 SLOTS = Sequence[Insn | None]
 
@@ -37,8 +36,8 @@ SLOTS = Sequence[Insn | None]
 class World(Concrete):
     """The concrete reading, from a random state; what has no meaning gives a random number."""
 
-    def __init__(self, seed: int, constants: dict[int, int]) -> None:
-        self.seed = seed
+    def __init__(self, seed: int, constants: dict[int, int], known: Sequence[int]) -> None:
+        self.seed, self.known = seed, [0, *known]
         aligned = random.Random(seed).random()
         super().__init__(
             constants=constants,
@@ -47,15 +46,17 @@ class World(Concrete):
         )
 
     def _value(self, kind: str, number: int, aligned: float) -> int:
-        """A pointer into the arena mostly, of any alignment or not; else a number of some size."""
+        """A pointer into the arena, of any alignment or not; bytes that the block may look for
+        (its literals); or a number of some density."""
         draw = random.Random(f"{self.seed} {kind} {number}")
-        if draw.random() < 0.6:
+        if draw.random() < (0.7 if kind == "r" else 0.3):
             low = 0 if draw.random() < aligned else draw.randrange(8)
             return ARENA + 8 * draw.randrange(ARENA_QUADS) + low
-        if draw.random() < 0.3:
-            return draw.randrange(256)
-        value = draw.getrandbits(64) & draw.getrandbits(64) << draw.randrange(64)
-        return value & (1 << 64) - 1
+        if draw.random() < 0.5:
+            size = draw.choice((1, 8))
+            return int.from_bytes(value & 0xFF for value in draw.choices(self.known, k=size))
+        sparse = draw.getrandbits(64) << draw.randrange(64) if draw.random() < 0.3 else -1
+        return draw.getrandbits(64) & sparse
 
     def opaque(self, name: str, *values: int) -> int:
         return random.Random(f"{self.seed} {name} {values}").getrandbits(64)
@@ -76,7 +77,13 @@ class End:
 
 def run(window: Window, slots: SLOTS, seed: int, constants: dict[int, int]) -> End:
     """Runs the slots until control leaves."""
-    world, exits, address = World(seed, constants), dict(window.exits), window.address
+    literals = [
+        value
+        for insn in window.insns
+        for operand, value in zip(insn.op.format.operands, insn.operands, strict=True)
+        if operand.kind is Kind.IMMEDIATE
+    ]
+    world, exits, address = World(seed, constants, literals), dict(window.exits), window.address
     for slot, (insn, old) in enumerate(zip(slots, window.insns, strict=True)):
         if insn is not None:
             world.target = None
@@ -189,24 +196,26 @@ def test_rewrites_do_the_same(program: Program, samples: list[Sample]) -> None:
 
 
 def mutants(one: Accepted) -> Iterator[SLOTS]:
-    """The rewrite with a new instruction dropped, or with its last number changed."""
+    """The rewrite with a new instruction dropped, or with another register or number in it."""
     for slot, insn in one.rewrite.changes:
-        if insn is None:
-            continue
-        without: list[Insn | None] = list(one.after)
-        without[slot] = None
-        yield without
-        for at, operand in enumerate(insn.operands):
-            if not isinstance(operand, Reg):
-                changed: list[Any] = list(insn.operands)
-                changed[at] = operand ^ 1
-                other = list(one.after)
-                other[slot] = replace(insn, operands=tuple(changed))
-                yield other
+        if insn is not None:
+            for other in (None, *_changed(insn)):
+                slots = list(one.after)
+                slots[slot] = other
+                yield slots
+
+
+def _changed(insn: Insn) -> Iterator[Insn]:
+    for at, operand in enumerate(insn.operands):
+        yield replace(insn, operands=(*insn.operands[:at], operand ^ 1, *insn.operands[at + 1 :]))
 
 
 def test_a_wrong_rewrite_is_seen(program: Program, samples: list[Sample]) -> None:
-    """So that the test above can fail."""
+    """So that the test above can fail.
+
+    Some mutants do the same: a sign extension before a comparison with a small number, a dead
+    register.
+    """
     constants, caught, total = constants_of(program), 0, 0
     for sample in samples[::4]:
         one = sample.accepted[-1]
@@ -215,4 +224,4 @@ def test_a_wrong_rewrite_is_seen(program: Program, samples: list[Sample]) -> Non
             found = compare(sample.window, sample.window.insns, wrong, given, constants)[1]
             caught, total = caught + bool(found), total + 1
     assert total > 30
-    assert caught >= 0.9 * total, f"{caught} of {total}"
+    assert caught >= 0.8 * total, f"{caught} of {total}"
