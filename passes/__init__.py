@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from passes.align import Align
+from passes.bitscan import BitScan
 from passes.bytes import Bytes
 from passes.technique import Technique
 
-ORDER: tuple[Technique, ...] = (
+ORDER: tuple[Technique | Align, ...] = (
     Bytes(),
+    BitScan(),
+    # After all that drop instructions: it spends the room that they leave.
+    Align(),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import random
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice, pairwise
 from typing import Any
 
@@ -255,12 +255,12 @@ class _Block:
         if not found:
             return None
         searches = [f for f in found if isinstance(f.what, Search)]
-        inner = self._feeders(slot, (searches or found)[0])
         if not searches:
-            return Site(slot, _LOWEST, (), str(found[0].what)), inner
-        sites = [self._site(slot, f) for f in searches]
-        proposals = islice(chain.from_iterable(s.proposals for s in sites), _PROPOSALS)
-        return Site(slot, sites[0].kind, tuple(proposals), sites[0].reason), inner
+            return Site(slot, _LOWEST, (), str(found[0].what)), self._feeders(slot, found[0])
+        sites = [(self._site(slot, f), self._feeders(slot, f)) for f in searches]
+        first, inner = next((at for at in sites if at[0].proposals), sites[0])
+        proposals = islice(chain.from_iterable(s.proposals for s, _ in sites), _PROPOSALS)
+        return replace(first, proposals=tuple(proposals)), inner
 
     def _alone(self, slot: int, value: Term) -> list[_Found]:
         """The slot's value as a search of a value that it all comes from, the deepest first."""
@@ -311,7 +311,7 @@ class _Block:
     ) -> Iterator[Changes]:
         result = self._target(slot)
         count = len(steps) + (found.base is not None)
-        for base in self._bases(found.base, slot, free) if count <= len(free) else ():
+        for base in self._bases(found.base, slot, free) if len(free) > count else ():
             for first, source in self._starts(found.x, slot, free):
                 places = [*[s for s in free if s >= first][: count - 1], slot]
                 if places[0] != first or len(places) < count:

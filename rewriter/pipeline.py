@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from passes import ORDER
+from passes.align import Align
+from passes.move import Moved, move
 from passes.technique import Technique
-from passes.tune import Accepted, Refused, TunedWindow, tune_window
+from passes.tune import Accepted, Refused, tune_window
 from rewriter.core.cpu import Cpu
-from rewriter.core.edit import Edit, Skip
+from rewriter.core.edit import Edit, Evidence, Grade, Skip
+from rewriter.core.errors import VerificationFailed
 from rewriter.core.isa import Insn
 from rewriter.core.program import Function, Refusal, Window
-from rewriter.core.target import Target
-from rewriter.elf.emit import Patch, difference
+from rewriter.core.target import CannotMove, Target
+from rewriter.elf.emit import Patch, apply, difference
 from rewriter.elf.image import Image
 from rewriter.identify.program import Program, analyse
+from rewriter.verify.check import verify
 from rewriter.verify.prove import Prover
 
 Progress = Callable[[str, int, int], None]
@@ -79,9 +84,10 @@ def tune(image: Image, target: Target, cpu: Cpu, options: Options, progress: Pro
     progress("analyse", 0, 1)
     program = analyse(image, target)
     progress("analyse", 1, 1)
-    work = _Work(program, cpu, options, _techniques(options, cpu))
+    passes = _passes(options, cpu)
+    work = _Work(program, cpu, options, passes)
     work.run(progress)
-    data = work.emit()
+    data = work.checked(progress)
     return Tuned(
         data=data,
         cpu=cpu,
@@ -96,8 +102,10 @@ def tune(image: Image, target: Target, cpu: Cpu, options: Options, progress: Pro
     )
 
 
-def _techniques(options: Options, cpu: Cpu) -> tuple[Technique, ...]:
-    return tuple(t for t in ORDER if t.name in options.passes and (not t.needs or t.needs & cpu.features))
+def _passes(options: Options, cpu: Cpu) -> tuple[Technique | Align, ...]:
+    return tuple(
+        p for p in ORDER if p.name in options.passes and (not p.needs or p.needs & cpu.features)
+    )
 
 
 @dataclass
@@ -107,29 +115,34 @@ class _Work:
     program: Program
     cpu: Cpu
     options: Options
-    techniques: tuple[Technique, ...]
+    passes: tuple[Technique | Align, ...]
     prover: Prover = field(init=False)
     edits: list[Edit] = field(default_factory=list)
     skips: list[Skip] = field(default_factory=list)
     refusals: list[Refusal] = field(default_factory=list)
-    words: dict[int, bytes] = field(default_factory=dict)
+    slots: dict[Function, dict[int, Insn | None]] = field(default_factory=dict)
+    moved: dict[Function, Moved] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.techniques = tuple(p for p in self.passes if not isinstance(p, Align))
+        self.align = next((p for p in self.passes if isinstance(p, Align)), None)
         target = self.program.target
         self.prover = Prover(target.granule * 8, target.granule)
-        self.locked = self.program.locked()
+        self.locked = self.program.locked_addresses
 
     def run(self, progress: Progress) -> None:
-        """Goes through every function that has a clue for some pass."""
-        functions = self._with_clues()
-        for done, (number, clues) in enumerate(functions):
-            if done % 50 == 0:
-                progress("prove", done, len(functions))
-            self._function(number, clues)
+        """Goes through every function that has a clue for some pass, or that may move."""
+        clues = self._with_clues()
+        functions = self.program.functions
+        for number, function in enumerate(functions):
+            if number % 50 == 0:
+                progress("prove", number, len(functions))
+            if self.options.wants_function(function.name):
+                self._function(function, clues.get(number, ()))
         progress("prove", len(functions), len(functions))
 
-    def _with_clues(self) -> list[tuple[int, list[int]]]:
-        """Functions that the user wants, each with the positions that some pass asks to see."""
+    def _with_clues(self) -> dict[int, list[int]]:
+        """Functions by number, each with the positions that some pass asks to see."""
         graph, target = self.program.graph, self.program.target
         listing = graph.listing
         names = {n for t in self.techniques for n in target.spelling.CLUES.get(t.name, ())}
@@ -143,22 +156,46 @@ class _Work:
         for owner, hit in zip(owners.tolist(), hits.tolist(), strict=True):
             if owner >= 0:
                 found.setdefault(owner, []).append(hit)
-        return [
-            (number, clues)
-            for number, clues in sorted(found.items())
-            if self.options.wants_function(graph.functions[number].name)
-        ]
+        return found
 
-    def _function(self, number: int, clues: Sequence[int]) -> None:
-        function = self.program.graph.functions[number]
+    def _function(self, function: Function, clues: Sequence[int]) -> None:
         reason = self.program.not_understood(function)
         if reason:
             self.refusals.append(Refusal(function, reason))
             return
-        for window in self.program.windows(function):
+        for window in self.program.windows(function) if clues else ():
             first, last = self.program.listing.span(window.address, window.end)
-            if any(first <= clue < last for clue in clues):
+            if bisect_left(clues, first) < bisect_left(clues, last):
                 self._window(function, window)
+        if self.align is not None:
+            self._move(function, self.align)
+
+    def _move(self, function: Function, align: Align) -> None:
+        edit = _id(align.name, function, function.start)
+        if not self.options.wants_edit(edit, len(self.edits)):
+            return
+        try:
+            moved = move(self.program, function, self.slots.get(function, {}), align, self.cpu)
+        except CannotMove as reason:
+            self.skips.append(Skip(align.name, "layout", function.name, function.start, str(reason)))
+            return
+        if moved is None:
+            return
+        self.moved[function] = moved
+        layout = moved.layout
+        self.edits.append(
+            Edit(
+                id=edit,
+                technique=align.name,
+                kind="layout",
+                routine=function.name,
+                address=function.start,
+                old=f"{layout.targets} branch targets",
+                new=f"{layout.aligned} of them on a fetch-block boundary",
+                evidence=Evidence(Grade.PROVED, detail="both files walked from every entry"),
+                gain=moved.dropped,
+            )
+        )
 
     def _window(self, function: Function, window: Window) -> None:
         def chosen(technique: str, address: int) -> bool:
@@ -170,16 +207,10 @@ class _Work:
         addresses = window.addresses()
         self.edits += [self._edit(function, addresses, a) for a in tuned.accepted]
         self.skips += [_skip(function, addresses, r) for r in tuned.refused]
-        self._place(tuned, addresses)
-
-    def _place(self, tuned: TunedWindow, addresses: Sequence[int]) -> None:
-        """In place: every instruction that stays keeps its address, a dropped one becomes a filler."""
-        target = self.program.target
-        for address, old, new in zip(addresses, tuned.window.insns, tuned.slots, strict=True):
-            if new is None:
-                self.words[address] = b"".join(map(target.encode, target.fillers(old.size)))
-            elif new is not old:
-                self.words[address] = target.encode(new)
+        changed = zip(addresses, tuned.window.insns, tuned.slots, strict=True)
+        slots = {address: new for address, old, new in changed if new is not old}
+        if slots:
+            self.slots.setdefault(function, {}).update(slots)
 
     def _edit(self, function: Function, addresses: Sequence[int], accepted: Accepted) -> Edit:
         text = self.program.target.table.text
@@ -203,13 +234,57 @@ class _Work:
             gain=accepted.gain,
         )
 
-    def emit(self) -> bytes:
-        """The file with the changed words in it."""
-        data = bytearray(self.program.image.data)
-        for address, word in sorted(self.words.items()):
-            offset = self.program.image.offset_of(address)
+    def checked(self, progress: Progress) -> bytes:
+        """The file as the independent verifier accepts it.
+
+        A function that it does not accept goes back to the original, and its edits are skipped.
+        """
+        while True:
+            data = self._emit()
+            new = replace(self.program.image, data=data)
+            verdict = verify(self.program, new, progress)
+            if verdict.ok:
+                return data
+            if not verdict.failed:
+                raise VerificationFailed(verdict.findings[0])
+            for function in verdict.failed:
+                self._take_back(function, verdict.findings)
+
+    def _take_back(self, function: Function, findings: Sequence[str]) -> None:
+        reason = next((f for f in findings if f.startswith(f"{function.name} ")), findings[0])
+        back = self.moved.pop(function, None) is not None
+        if not back:
+            self.slots.pop(function, None)
+        kept = []
+        for edit in self.edits:
+            if edit.routine != function.name or (back and edit.technique != "align"):
+                kept.append(edit)
+            else:
+                self.skips.append(Skip(edit.technique, edit.kind, edit.routine, edit.address, reason))
+        self.edits = kept
+
+    def _emit(self) -> bytes:
+        """The file with everything in its place.
+
+        In a function that did not move, every instruction that stays keeps its address and a
+        dropped one becomes a filler.
+        """
+        image, target = self.program.image, self.program.target
+        data = bytearray(image.data)
+        words: dict[int, bytes] = {}
+        for function, slots in self.slots.items():
+            for address, insn in slots.items() if function not in self.moved else ():
+                size = self.program.listing.table.rows[0].format.size
+                new = (insn,) if insn is not None else target.fillers(size)
+                words[address] = b"".join(map(target.encode, new))
+        patches = []
+        for moved in self.moved.values():
+            words.update(moved.words)
+            patches += moved.unwind
+        for address, word in words.items():
+            offset = image.offset_of(address)
             data[offset : offset + len(word)] = word
-        return bytes(data)
+        return apply(bytes(data), sorted(patches, key=lambda patch: patch.offset))
 
     def proofs(self) -> dict[str, int]:
         """How many equalities were asked for, how many patterns decided, and how."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -32,6 +32,10 @@ class Memory(Protocol):
     def words(self, start: int, end: int, size: int) -> NDArray[Any]:
         """A range as words of `size` bytes."""
         ...
+
+
+class CannotMove(Exception):
+    """Why a function's code must stay where it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,7 @@ class Target(Protocol):
     table: Table
     cpus: Mapping[str, Cpu]
     everything: int
+    returned: int
     granule: int
     spelling: Any
     link: int
@@ -110,8 +115,25 @@ class Target(Protocol):
         """Whether a return goes back through the standard link register."""
         ...
 
+    def touches_frame(self, insn: Insn) -> bool:
+        """Whether an instruction may be what an unwind row changes for."""
+        ...
+
     def is_sibling_call(self, insn: Insn) -> bool:
         """Whether a computed jump is a standard call in tail position."""
+        ...
+
+    def moved(
+        self,
+        items: Sequence[tuple[int, Insn]],
+        function: Function,
+        context: Mapping[str, int],
+        place: Callable[[int], int],
+    ) -> list[Insn]:
+        """Instructions, given with their old addresses, as they must be at new ones.
+
+        `place` gives an old address' new one; raises CannotMove.
+        """
         ...
 
     def fillers(self, size: int) -> Iterable[Insn]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
 
 from rewriter.core.listing import Listing
 from rewriter.core.program import Function, Pin
 from rewriter.core.target import Slot, Target
-from rewriter.elf.image import Image
+from rewriter.elf.image import SHF_ALLOC, SHF_EXECINSTR, Image
 from rewriter.elf.unwind import Fde, lsda_ranges
 
 
@@ -37,6 +39,7 @@ def data_pins(
     pins.update(Pin(s.st_value, f"symbol {s.name}") for s in image.symbols if s.st_shndx)
     for address, slot in relocated(image, target).items():
         pins.add(Pin(slot.value, f"relocated word at {address:#x}"))
+    pins.update(_plain_words(image, listing))
     for frame in frames:
         if frame.lsda is not None:
             for site in lsda_ranges(image, frame):
@@ -45,3 +48,22 @@ def data_pins(
     return tuple(
         sorted((p for p in pins if listing.has(p.address)), key=lambda p: (p.address, p.reason))
     )
+
+
+_DATA_TYPES = (1, 14, 15, 16)
+"""SHT_PROGBITS, and the arrays of functions that run at start and end."""
+
+
+def _plain_words(image: Image, listing: Listing) -> Iterator[Pin]:
+    """Words of data that read like an address in text, whoever put them there."""
+    size = image.bits // 8
+    for section in image.sections:
+        code = section.sh_flags & SHF_EXECINSTR
+        if section.sh_type not in _DATA_TYPES or code or not section.sh_flags & SHF_ALLOC:
+            continue
+        start = section.sh_addr + -section.sh_addr % size
+        end = start + max(section.sh_addr + section.sh_size - start, 0) // size * size
+        words = image.words(start, end, size).astype(np.int64)
+        at = np.minimum(np.searchsorted(listing.addresses, words), len(listing) - 1)
+        for n in np.flatnonzero(listing.addresses[at] == words).tolist():
+            yield Pin(int(words[n]), f"word at {start + size * n:#x}")

@@ -27,11 +27,13 @@ class Convention:
     """What a target says about control that crosses functions.
 
     `live_after` is what unseen code may read after a transfer, `passed` what a callee that we
-    see may have been given by a call.
+    see may have been given by a call, `returned` what a caller that we see may have been given
+    by a standard return.
     """
 
     live_after: Callable[[Insn], int]
     passed: Callable[[Insn], int]
+    returned: int
     standard_return: Callable[[Insn], bool]
     everything: int
 
@@ -49,7 +51,7 @@ class Graph:
     of registers that code outside the graph may read when control leaves there for good or for
     a call, and `returned` that which an unknown caller may read after a return.  `function_of`
     is per block, -1 for none; `continues` says that control comes only from the block before,
-    `entered` that it may come from outside the function.
+    `entered` that it may come from outside the function, `reached` that it may come at all.
     """
 
     listing: Listing
@@ -66,6 +68,7 @@ class Graph:
     nodes: int
     continues: NDArray[np.bool_]
     entered: NDArray[np.bool_]
+    reached: NDArray[np.bool_]
     _block_at: dict[int, int] = field(default_factory=dict)
 
     def block_at(self, address: int) -> int:
@@ -123,6 +126,7 @@ def build(
         returned=builder.returned,
         nodes=builder.nodes,
         continues=_continues(builder, entered),
+        reached=entered | (np.bincount(builder.target, minlength=builder.nodes) > 0)[: len(first)],
         entered=entered | _entered_from_elsewhere(builder),
         _block_at={int(address): block for block, address in enumerate(addresses)},
     )
@@ -277,7 +281,7 @@ class _Edges:
             return
         self._edge(block, to, CALL, self._columns(self.convention.passed(self._final(block))))
         if block + 1 < self.blocks:
-            self._edge(node, block + 1, RETURN)
+            self._edge(node, block + 1, RETURN, self._columns(self.convention.returned))
 
     def _computed_call(self, block: int, callee: int | None) -> None:
         if callee is not None and self._block_of(callee) is not None:

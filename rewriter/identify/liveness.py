@@ -42,9 +42,12 @@ def solve(graph: Graph) -> Liveness:
     First what a callee itself may read, with nothing read after its return; then what is read
     after each point, where a call counts for what its callee may read.
 
-    A call through the standard linkage passes only what the calling standard names, beside what
-    the callee's first block plainly reads: compilers leave paths that read an unset register but
-    are never taken, and one such path would keep every scratch register live in all its callers.
+    Calls and returns through the standard linkage pass only what the calling standard names,
+    beside what the first block that they reach plainly reads (hand-written code does): compilers
+    leave paths that read an unset register but are never taken, and one such path would keep
+    scratch registers live everywhere.  A caller that keeps a value in a scratch register across
+    a call (gcc -fipa-ra) does so only if nothing in the callee writes it, and a rewrite writes
+    no register that the code it replaces did not write.
     """
     read, written = _summaries(graph)
     passed = graph.passed | read[graph.target]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from rewriter.core.listing import FLOW_CODE, Listing
 import numpy as np
@@ -41,9 +42,19 @@ class Program:
 
     def tables_of(self, function: Function) -> tuple[JumpTable, ...]:
         """The jump tables that the function's jumps read."""
-        return tuple(t for t in self.references.tables if t.jump in function)
+        return self._tables.get(function.start, ())
 
-    def locked(self) -> frozenset[int]:
+    @cached_property
+    def _tables(self) -> dict[int, tuple[JumpTable, ...]]:
+        found: dict[int, tuple[JumpTable, ...]] = {}
+        for table in self.references.tables:
+            owner = self.function_at(table.jump)
+            if owner is not None:
+                found[owner.start] = (*found.get(owner.start, ()), table)
+        return found
+
+    @cached_property
+    def locked_addresses(self) -> frozenset[int]:
         """Addresses between a load-locked and its store-conditional."""
         return locked_addresses(self.graph)
 
@@ -102,7 +113,7 @@ def analyse(image: Image, target: Target) -> Program:
     for function in functions:
         entries.update(target.entries(listing, function))
     convention = flow.Convention(
-        target.live_after, target.passed, target.standard_return, target.everything
+        target.live_after, target.passed, target.returned, target.standard_return, target.everything
     )
     graph = flow.build(
         listing, functions, references.tables, entries, dict(references.callees), convention

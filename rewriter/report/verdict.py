@@ -120,7 +120,7 @@ def compare(
     if bare is None or bare == old.data:
         return Comparison(findings, said)
     target = target_of(old)
-    from rewriter.verify.check import verify
+    from rewriter.verify.check import compare as verify
 
     found = verify(old, parse(bare, new.name), target, progress)
     return Comparison.of(found, findings, said)

@@ -16,11 +16,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rewriter.core.edit import Evidence
+from rewriter.core.errors import BadInput
 from rewriter.core.program import Function
 from rewriter.core.target import Target
 from rewriter.elf.image import Image
 from rewriter.identify.program import Program, analyse
 from rewriter.verify.prove import Prover
+from rewriter.verify.rows import compare_rows, frame_owners
 from rewriter.verify.walk import Walk
 
 Progress = Callable[[str, int, int], None]
@@ -30,7 +32,8 @@ Progress = Callable[[str, int, int], None]
 class Verdict:
     """What was compared and what was found.
 
-    `grades` counts segments by how they were shown equal; `preconditions` those that rest on one.
+    `grades` counts segments by how they were shown equal; `preconditions` those that rest on one;
+    `failed` are functions with a finding of their own.
     """
 
     findings: tuple[str, ...]
@@ -39,6 +42,7 @@ class Verdict:
     changed_bytes: int
     grades: dict[str, int]
     preconditions: dict[str, int]
+    failed: tuple[Function, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -46,16 +50,21 @@ class Verdict:
         return not self.findings
 
 
-def verify(old: Image, new: Image, target: Target, progress: Progress) -> Verdict:
+def compare(old: Image, new: Image, target: Target, progress: Progress) -> Verdict:
     """Compares a file with its tuned successor (without its note)."""
     if len(old.data) != len(new.data):
         return _refused(f"the size changed from {len(old.data)} to {len(new.data)} bytes")
-    changed = _changed_offsets(old.data, new.data)
-    if not len(changed):
+    if old.data == new.data:
         return Verdict((), 0, 0, 0, {}, {})
     progress("analyse", 0, 1)
     program = analyse(old, target)
     progress("analyse", 1, 1)
+    return verify(program, new, progress)
+
+
+def verify(program: Program, new: Image, progress: Progress) -> Verdict:
+    """Compares an analysed file with a new one of the same size."""
+    changed = _changed_offsets(program.image.data, new.data)
     check = _Check(program, new)
     check.run(changed, progress)
     return Verdict(
@@ -65,6 +74,7 @@ def verify(old: Image, new: Image, target: Target, progress: Progress) -> Verdic
         changed_bytes=len(changed),
         grades=dict(check.grades),
         preconditions=dict(check.preconditions),
+        failed=tuple(check.failed),
     )
 
 
@@ -87,22 +97,50 @@ class _Check:
     grades: Counter[str] = field(default_factory=Counter)
     preconditions: Counter[str] = field(default_factory=Counter)
     functions: int = 0
+    failed: list[Function] = field(default_factory=list)
+    tables: set[int] = field(default_factory=set)
 
     def run(self, changed: np.ndarray[tuple[int], np.dtype[np.int64]], progress: Progress) -> None:
         """Goes through all that changed."""
         target = self.program.target
         self.listing = target.listing(self.new)
         self.prover = Prover(target.granule * 8, target.granule)
-        self.locked = self.program.locked()
+        self.locked = self.program.locked_addresses
         functions, elsewhere = self._owners(changed)
-        for offset in elsewhere[:_SHOWN]:
-            self.findings.append(f"a byte changed outside all functions: {self._place(offset)}")
+        with_rows = self._frames(elsewhere)
+        functions = list(dict.fromkeys((*functions, *with_rows)))
         for done, function in enumerate(functions):
             if done % 20 == 0:
                 progress("compare", done, len(functions))
             self._function(function)
         progress("compare", len(functions), len(functions))
         self.functions = len(functions)
+        self._elsewhere(elsewhere)
+
+    def _frames(self, offsets: list[int]) -> list[Function]:
+        """The functions whose unwind rows changed."""
+        owners = frame_owners(self.program.frames.values(), offsets)
+        found = (self.program.function_at(frame.start) for frame in owners.values())
+        self.in_frames = set(owners)
+        return [function for function in found if function is not None]
+
+    def _elsewhere(self, offsets: list[int]) -> None:
+        """Changed bytes outside functions: jump tables that were followed, rows that agree."""
+        left = [
+            offset
+            for offset in offsets
+            if offset not in self.in_frames and self._address(offset) not in self.tables
+        ]
+        for offset in left[:_SHOWN]:
+            self.findings.append(f"a byte changed outside all functions: {self._place(offset)}")
+        if self.in_frames:
+            self.findings += compare_rows(self.program, self.new, self.listing, self.in_frames)
+
+    def _address(self, offset: int) -> int | None:
+        try:
+            return self.program.image.address_of(offset)
+        except BadInput:
+            return None
 
     def _owners(
         self, changed: np.ndarray[tuple[int], np.dtype[np.int64]]
@@ -119,11 +157,8 @@ class _Check:
         return list(owners), elsewhere
 
     def _function_of(self, offset: int) -> Function | None:
-        try:
-            address = self.program.image.address_of(offset)
-        except Exception:
-            return None
-        return self.program.function_at(address)
+        address = self._address(offset)
+        return None if address is None else self.program.function_at(address)
 
     def _place(self, offset: int) -> str:
         for section in self.program.image.sections:
@@ -136,9 +171,12 @@ class _Check:
         if reason:
             self.findings.append(f"{function.name} changed, but cannot be followed: {reason}")
             return
-        walk = Walk(self.program, self.listing, function, self.prover, self.locked)
+        walk = Walk(self.program, self.new, self.listing, function, self.prover, self.locked)
         walk.run()
+        self.tables |= walk.tables
         self.findings += walk.findings
+        if walk.findings:
+            self.failed.append(function)
         for evidence in walk.evidence:
             self._count(evidence)
 

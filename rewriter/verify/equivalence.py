@@ -19,7 +19,7 @@ from itertools import islice
 
 from rewriter.core.edit import Evidence, Grade
 from rewriter.core.evaluate import Evaluator
-from rewriter.core.isa import Reg
+from rewriter.core.isa import Reg, register_mask
 from rewriter.core.symbolic import Symbolic
 from rewriter.core.term import Term, Terms
 from rewriter.core.trace import Run, registers_of
@@ -84,7 +84,8 @@ class Comparison:
             raise Different("a branch appeared or went")
         if old.control is not None and new.control is not None:
             self.same(old.control[0], new.control[0], "branch condition")
-        for register in registers_of(live):
+        touched = register_mask(old.registers.keys() | new.registers.keys())
+        for register in registers_of(live & touched):
             before, after = old.get(Reg(register)), new.get(Reg(register))
             self.same(before, after, f"register {self.names[register]}")
         self._accesses(old, new)

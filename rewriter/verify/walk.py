@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rewriter.core.edit import Evidence, Grade
-from rewriter.core.isa import Flow, Insn
+from rewriter.core.isa import Flow, Insn, Kind, Op
 from rewriter.core.listing import Listing
 from rewriter.core.program import Function
 from rewriter.core.symbolic import Symbolic
 from rewriter.core.term import Term, Terms
 from rewriter.core.trace import Run, run
+from rewriter.elf.image import Image
 from rewriter.identify.program import Program
 from rewriter.verify.equivalence import Comparison, Different, agreeing
 from rewriter.verify.prove import Prover
@@ -33,16 +34,19 @@ class Pair:
 
 @dataclass(frozen=True)
 class Segment:
-    """Straight code from an address to a transfer of control, with conditional exits on the way."""
+    """Straight code from an address to a transfer of control or the function's end.
+
+    `exits` are the slots after which control may leave, the last one included.
+    """
 
     insns: tuple[Insn, ...]
     addresses: tuple[int, ...]
     exits: tuple[int, ...]
 
     @property
-    def end(self) -> int:
-        """The address after the last instruction."""
-        return self.addresses[-1] + self.insns[-1].size
+    def falls_out(self) -> bool:
+        """Whether it ends at the end of the function, without a transfer of control."""
+        return self.insns[-1].op.flow is Flow.NEXT
 
 
 class Lost(Exception):
@@ -51,9 +55,14 @@ class Lost(Exception):
 
 @dataclass
 class Walk:
-    """Walks one function; `findings` say what was not shown, `evidence` what was."""
+    """Walks one function; `findings` say what was not shown, `evidence` what was.
+
+    `image` is the new file and `new` its listing; `tables` are the addresses of jump table bytes
+    that were compared by where they lead.
+    """
 
     program: Program
+    image: Image
     new: Listing
     function: Function
     prover: Prover
@@ -61,6 +70,7 @@ class Walk:
     findings: list[str] = field(default_factory=list)
     evidence: list[Evidence] = field(default_factory=list)
     visited: set[int] = field(default_factory=set)
+    tables: set[int] = field(default_factory=set)
 
     def run(self) -> None:
         """Walks from every entry until nothing new follows, then looks at what was not walked."""
@@ -92,12 +102,32 @@ class Walk:
         old = self._old_segment(pair.old)
         new = self._new_segment(pair.new, len(old.exits))
         self.visited.update(new.addresses)
-        if old.insns != new.insns or old.addresses != new.addresses:
-            self._unlocked(old, new)
+        self._unlocked(old, new)
+        if old.falls_out != new.falls_out:
+            raise Different("control falls out of the function otherwise")
+        for slot, other in zip(old.exits, new.exits, strict=True):
+            _same_transfer(old.insns[slot], new.insns[other])
+        if not self._plainly_same(pair, old, new):
             self.evidence.append(self._compare(pair, old, new))
         else:
             self.evidence.append(Evidence(Grade.PROVED))
         return list(self._successors(old, new))
+
+    def _plainly_same(self, pair: Pair, old: Segment, new: Segment) -> bool:
+        """Whether the instructions are the same but for fillers and how far branches go."""
+        if old.addresses == new.addresses and old.insns == new.insns:
+            return True
+        if pair.linked and pair.old != pair.new:
+            return False
+        return self._bare(old) == self._bare(new)
+
+    def _bare(self, segment: Segment) -> list[tuple[Op, tuple[int, ...]]]:
+        found = []
+        for insn in segment.insns:
+            if not self.target.is_filler(insn):
+                kept = zip(insn.op.format.operands, insn.operands, strict=True)
+                found.append((insn.op, tuple(v for o, v in kept if o.kind is not Kind.TARGET)))
+        return found
 
     def _old_segment(self, start: int) -> Segment:
         """From a block's start through blocks that only it leads to, or that follow."""
@@ -115,10 +145,10 @@ class Walk:
                 insns.append(_decoded(listing, at))
                 addresses.append(int(listing.addresses[at]))
             flow = insns[-1].op.flow
-            following = block + 1 < len(graph.first)
-            if flow is not Flow.NEXT:
+            inside = addresses[-1] + insns[-1].size < self.function.end
+            if flow is not Flow.NEXT or not inside:
                 exits.append(len(insns) - 1)
-            if not following or not (
+            if not inside or not (
                 flow is Flow.NEXT or (flow is Flow.BRANCH and graph.continues[block + 1])
             ):
                 break
@@ -128,7 +158,7 @@ class Walk:
         return Segment(tuple(insns), tuple(addresses), tuple(exits))
 
     def _new_segment(self, start: int, transfers: int) -> Segment:
-        """From an address to its n-th transfer of control."""
+        """From an address to its n-th transfer of control, or the function's end."""
         if not self.new.has(start):
             raise Lost(f"no instruction at {start:#x} in the new file")
         at = self.new.index(start)
@@ -138,11 +168,14 @@ class Walk:
         while len(exits) < transfers and len(insns) < _LONGEST and at < len(self.new):
             insns.append(_decoded(self.new, at))
             addresses.append(int(self.new.addresses[at]))
-            if insns[-1].op.flow is not Flow.NEXT:
+            out = addresses[-1] + insns[-1].size == self.function.end
+            if insns[-1].op.flow is not Flow.NEXT or out:
                 exits.append(len(insns) - 1)
             at += 1
-        if len(exits) < transfers:
-            raise Lost(f"the new code from {start:#x} has no end")
+            if out:
+                break
+        if len(exits) != transfers:
+            raise Lost(f"the new code from {start:#x} ends otherwise")
         return Segment(tuple(insns), tuple(addresses), tuple(exits))
 
     def _unlocked(self, old: Segment, new: Segment) -> None:
@@ -164,8 +197,6 @@ class Walk:
             return None
 
     def _compare(self, pair: Pair, old: Segment, new: Segment) -> Evidence:
-        for slot, other in zip(old.exits, new.exits, strict=True):
-            _same_transfer(old.insns[slot], new.insns[other])
         terms = Terms(self.target.granule * 8)
         before, after = self._run(terms, old, pair.old, pair), self._run(terms, new, pair.new, pair)
         shown = self._aligned(terms, before, after, old)
@@ -230,12 +261,21 @@ class Walk:
             flow = insn.op.flow
             if flow in (Flow.BRANCH, Flow.JUMP, Flow.CALL):
                 yield from self._targets(insn.target(address), new.insns[other].target(there))
+            following = Pair(address + insn.size, there + insn.size)
             if flow in (Flow.CALL, Flow.INDIRECT_CALL):
-                yield Pair(address + insn.size, there + insn.size, linked=True)
+                yield from self._following(replace(following, linked=self._links(insn)))
             elif flow is Flow.TRAP or (flow is Flow.BRANCH and slot == old.exits[-1]):
-                yield Pair(address + insn.size, there + insn.size)
+                yield from self._following(following)
             elif flow is Flow.INDIRECT:
                 yield from self._table_targets(address)
+
+    def _links(self, insn: Insn) -> bool:
+        return insn.operand("ra") == self.target.link
+
+    def _following(self, pair: Pair) -> Iterator[Pair]:
+        """What comes after an instruction; past the function's end only the same place will do."""
+        if pair.old < self.function.end:
+            yield pair
 
     def _targets(self, old: int | None, new: int | None) -> Iterator[Pair]:
         assert old is not None and new is not None
@@ -246,7 +286,14 @@ class Walk:
 
     def _table_targets(self, jump: int) -> Iterator[Pair]:
         for table in self.program.tables_of(self.function):
-            if table.jump == jump:
+            if table.jump == jump and table.exact:
+                size, order = table.size, self.image.byteorder
+                for n, old in enumerate(table.targets):
+                    raw = self.image.read(table.address + size * n, size)
+                    new = table.base + int.from_bytes(raw, order, signed=True)
+                    yield from self._targets(old, new)
+                    self.tables.update(range(table.address, table.address + size * len(table.targets)))
+            elif table.jump == jump:
                 yield from (Pair(t, t) for t in table.targets if t in self.function)
 
     def _unvisited(self) -> None:
@@ -277,6 +324,8 @@ def _decoded(listing: Listing, at: int) -> Insn:
 
 def _same_transfer(old: Insn, new: Insn) -> None:
     """A transfer of control stays what it is, but for how far it goes."""
+    if old.op.flow is Flow.NEXT:
+        return
     if old.op is not new.op:
         raise Different(f"a transfer of control changed from {old.name} to {new.name}")
     for name in ("ra", "rb", "hint", "function"):

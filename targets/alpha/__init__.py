@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from rewriter.core.isa import Flow, Insn
 from rewriter.core.listing import FLOW_CODE, Listing, decode_words
 from rewriter.core.program import Function, JumpTable
 from rewriter.core.target import Memory, References, Slot
-from targets.alpha import abi, accesses, pointers
+from targets.alpha import abi, accesses, moving, pointers
 from targets.alpha.cpus import CPUS
 from targets.alpha.isa import TABLE
 from targets.alpha.registers import RA
@@ -29,9 +29,11 @@ class Alpha:
     table = TABLE
     cpus = CPUS
     everything = abi.ALL
+    returned = abi.RETURN_LIVE
     granule = 8
     spelling = accesses
     link = RA
+    touches_frame = staticmethod(abi.touches_frame)
 
     def encode(self, insn: Insn) -> bytes:
         """The bytes of an instruction: a little-endian word."""
@@ -82,6 +84,16 @@ class Alpha:
         return References(
             tuple(finder.tables), labels, callees, frozenset(finder.unresolved), {"gp": gp}
         )
+
+    def moved(
+        self,
+        items: Sequence[tuple[int, Insn]],
+        function: Function,
+        context: Mapping[str, int],
+        place: Callable[[int], int],
+    ) -> list[Insn]:
+        """Branch displacements and gp set-ups follow."""
+        return moving.moved(items, function, context.get("gp"), place)
 
     def fillers(self, size: int) -> list[Insn]:
         """UNOPs: the 21264 drops them before they issue."""

@@ -13,6 +13,9 @@ ALL = register_mask(r for r in range(2 * FP) if r not in CONSTANTS)
 SAVED = register_mask((*range(9, 16), *range(FP + 2, FP + 10), GP, SP))
 """Callee-saved: $9-$15, $f2-$f9, and $30; $29 where caller and callee share it."""
 
+FRAME = register_mask((*range(9, 16), *range(FP + 2, FP + 10), RA, SP))
+"""What unwind rows speak of: $9-$15, $f2-$f9, the return address, the stack pointer."""
+
 ARGUMENTS = register_mask((*range(A0, A0 + 6), *range(FP + 16, FP + 22), PV, RA))
 """$1 is not among them: gcc passes its static chain by direct calls, which we see, and through
 trampolines, which load it themselves.  (Go's closures do otherwise.)"""
@@ -21,6 +24,21 @@ RESULTS = register_mask((V0, FP, FP + 1, RA))
 
 CALL_LIVE = SAVED | ARGUMENTS
 RETURN_LIVE = SAVED | RESULTS
+
+
+_SAVES = frozenset({"stq", "stt", "ldq", "ldt"})
+_FRAME_POINTERS = (SP, 15)
+
+
+def touches_frame(insn: Insn) -> bool:
+    """Whether an unwind row may change with the instruction: $30 moves, or a register is kept."""
+    if insn.name in _SAVES:
+        return insn.operand("rb") in _FRAME_POINTERS and bool(FRAME >> insn.operands[0] & 1)
+    return insn.name in ("lda", "subq", "addq", "bis") and insn.operands[_result(insn)] == SP
+
+
+def _result(insn: Insn) -> int:
+    return 0 if insn.name == "lda" else len(insn.operands) - 1
 
 
 def standard_return(insn: Insn) -> bool:

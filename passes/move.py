@@ -1,0 +1,164 @@
+"""Moves a function's code inside its own footprint, with everything that points into it."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from passes.align import Align, Code, Layout
+from rewriter.core.cpu import Cpu
+from rewriter.core.isa import Flow, Insn
+from rewriter.core.program import Function, JumpTable
+from rewriter.core.target import CannotMove
+from rewriter.elf import unwind
+from rewriter.elf.emit import Patch
+from rewriter.identify.program import Program
+
+Slots = Mapping[int, Insn | None]
+"""What earlier passes changed, by address; None for an instruction that went."""
+
+
+@dataclass(frozen=True)
+class Moved:
+    """A function in its new layout: bytes by address, unwind patches by file offset."""
+
+    function: Function
+    words: dict[int, bytes]
+    unwind: tuple[Patch, ...]
+    layout: Layout
+    dropped: int
+
+
+def move(program: Program, function: Function, slots: Slots, align: Align, cpu: Cpu) -> Moved | None:
+    """The function in its best layout; None if it is in it already, CannotMove if it must stay."""
+    code = _code(program, function, slots)
+    layout = align.layout(code, cpu)
+    if layout is None:
+        raise CannotMove("no room")
+    places = _Places(layout, function)
+    insns = program.target.moved(code.items, function, program.references.context, places.start)
+    words = _words(program, function, layout, insns)
+    for table in program.tables_of(function):
+        words.update(_entries(program, table, places))
+    if all(program.image.read(address, len(new)) == new for address, new in words.items()):
+        return None
+    frame = program.frames[function.start]
+    try:
+        rows = unwind.retime(frame, places.end_of_before)
+    except ValueError as error:
+        raise CannotMove("unwind rows do not follow") from error
+    if rows is None:
+        raise CannotMove("unwind rows do not fit")
+    dropped = _executed_fillers(program, function, slots) - layout.executed
+    return Moved(function, words, tuple(rows), layout, dropped)
+
+
+class _Places:
+    """Old addresses to new ones."""
+
+    def __init__(self, layout: Layout, function: Function) -> None:
+        self.function = function
+        self.old = [address for address, _, _ in layout.items]
+        self.new = [there for _, there, _ in layout.items]
+        self.sizes = [insn.size for _, _, insn in layout.items]
+
+    def start(self, address: int) -> int:
+        """Where the instruction at an address, or the next that is left, begins."""
+        at = bisect_left(self.old, address)
+        return self.new[at] if at < len(self.new) else self.new[-1] + self.sizes[-1]
+
+    def end_of_before(self, address: int) -> int:
+        """Where the last instruction before an address ends: an unwind row begins there."""
+        at = bisect_left(self.old, address) - 1
+        return self.function.start if at < 0 else self.new[at] + self.sizes[at]
+
+
+def _code(program: Program, function: Function, slots: Slots) -> Code:
+    _check(program, function)
+    first, last = program.listing.span(function.start, function.end)
+    items = []
+    for at in range(first, last):
+        address = int(program.listing.addresses[at])
+        insn = slots[address] if address in slots else program.listing.insn(at)
+        if insn is not None and not program.target.is_filler(insn):
+            items.append((address, insn))
+    if not items:
+        raise CannotMove("nothing but fillers")
+    entries = program.target.entries(program.listing, function)
+    bound = max((function.start, *entries))
+    fixed = {address for address, _ in items if address < bound} | {function.start, *entries}
+    targets, loops = set[int](), set[int]()
+    for address, insn in items:
+        target = insn.target(address)
+        if target is not None and target in function and insn.op.flow is not Flow.CALL:
+            targets.add(target)
+            if target <= address:
+                loops.add(target)
+    for table in program.tables_of(function):
+        targets.update(t for t in table.targets if t in function)
+    return Code(function, tuple(items), fixed, loops, targets)
+
+
+def _check(program: Program, function: Function) -> None:
+    """That nothing outside relies on an address in the function but its entries."""
+    graph, target = program.graph, program.target
+    allowed = {function.start, *target.entries(program.listing, function)}
+    frame = program.frames.get(function.start)
+    if frame is None or frame.end != function.end:
+        raise CannotMove("no unwind entry of its own")
+    if frame.lsda is not None:
+        raise CannotMove("has a table of exception ranges")
+    if frame.cie.signal_frame:
+        raise CannotMove("unwinders know its bytes")
+    for table in program.tables_of(function):
+        if not table.exact or table.base != program.references.context.get("gp"):
+            raise CannotMove("a jump table whose length or base is not known")
+    starts = program.listing.addresses
+    for block in graph.blocks_of(function):
+        if graph.entered[block] and int(starts[graph.first[block]]) not in allowed:
+            raise CannotMove("something outside leads into it")
+    if any(address in function for address in program.locked_addresses):
+        raise CannotMove("load-locked and store-conditional")
+
+
+def _words(
+    program: Program, function: Function, layout: Layout, insns: list[Insn]
+) -> dict[int, bytes]:
+    """The whole footprint, fillers where nothing is."""
+    target = program.target
+    size = program.listing.insn(program.listing.index(function.start)).size  # type: ignore[union-attr]
+    filler = b"".join(target.encode(insn) for insn in target.fillers(size))
+    words = {address: filler for address in range(function.start, function.end, size)}
+    for (_, there, _), insn in zip(layout.items, insns, strict=True):
+        words[there] = target.encode(insn)
+    return words
+
+
+def _entries(program: Program, table: JumpTable, places: _Places) -> dict[int, bytes]:
+    order = program.image.byteorder
+    return {
+        table.address + table.size * n: (places.start(t) - table.base).to_bytes(
+            table.size, order, signed=True
+        )
+        for n, t in enumerate(table.targets)
+        if t in places.function
+    }
+
+
+def _executed_fillers(program: Program, function: Function, slots: Slots) -> int:
+    """How many fillers and empty slots stand where control passes through."""
+    first, last = program.listing.span(function.start, function.end)
+    count, falls_in = 0, True
+    reached = {int(program.listing.addresses[program.graph.first[b]]) for b in program.graph.blocks_of(function) if program.graph.reached[b]}
+    for at in range(first, last):
+        address = int(program.listing.addresses[at])
+        insn = slots[address] if address in slots else program.listing.insn(at)
+        falls_in = falls_in or address in reached
+        if insn is None or program.target.is_filler(insn):
+            count += falls_in
+        elif insn.op.flow in (Flow.JUMP, Flow.INDIRECT, Flow.RETURN, Flow.STOP):
+            falls_in = False
+        else:
+            falls_in = True
+    return count

@@ -1,0 +1,70 @@
+"""Whether changed unwind rows still say the right thing at the right instruction.
+
+A row describes the frame from its address on, so between two rows stands the instruction that
+changes the frame.  Code keeps its order when it moves: each row must follow as many instructions
+that touch the frame (the stack pointer, callee-saved registers, the return address) as before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from rewriter.core.listing import Listing
+from rewriter.elf import unwind
+from rewriter.elf.image import Image
+from rewriter.identify.program import Program
+
+
+def frame_owners(frames: Iterable[unwind.Fde], offsets: Iterable[int]) -> dict[int, unwind.Fde]:
+    """For each file offset among the instructions of an unwind entry, that entry."""
+    ordered = sorted(frames, key=lambda frame: frame.instructions)
+    starts = np.array([frame.instructions[0] for frame in ordered], dtype=np.int64)
+    owners = {}
+    for offset in offsets:
+        at = int(np.searchsorted(starts, offset, side="right")) - 1
+        if at >= 0 and offset < ordered[at].instructions[1]:
+            owners[offset] = ordered[at]
+    return owners
+
+
+def compare_rows(program: Program, new: Image, listing: Listing, offsets: Iterable[int]) -> list[str]:
+    """What is wrong with the unwind entries that changed."""
+    changed = {f.start for f in frame_owners(program.frames.values(), offsets).values()}
+    after = {frame.start: frame for frame in unwind.frames(new)}
+    findings = []
+    for start in sorted(changed):
+        old, other = program.frames[start], after.get(start)
+        if other is None or (other.end, other.lsda) != (old.end, old.lsda):
+            findings.append(f"the unwind entry of {start:#x} covers something else")
+        elif not _agree(program, old, other, listing):
+            findings.append(f"unwind rows of {start:#x} do not follow its instructions")
+    return findings
+
+
+def _agree(program: Program, old: unwind.Fde, new: unwind.Fde, listing: Listing) -> bool:
+    before, after = unwind.rows(old), unwind.rows(new)
+    if [rules for _, rules in before] != [rules for _, rules in after]:
+        return False
+    count_old = _Frame(program, program.listing, old)
+    count_new = _Frame(program, listing, new)
+    return all(
+        count_old.until(a) == count_new.until(b)
+        for (a, _), (b, _) in zip(before, after, strict=True)
+    )
+
+
+class _Frame:
+    """Counts the instructions that touch the frame, from a function's start."""
+
+    def __init__(self, program: Program, listing: Listing, frame: unwind.Fde) -> None:
+        first, last = listing.span(frame.start, frame.end)
+        touches = program.target.touches_frame
+        insns = ((at, listing.insn(at)) for at in range(first, last))
+        chosen = [at for at, insn in insns if insn is not None and touches(insn)]
+        self.addresses = listing.addresses[chosen]
+
+    def until(self, address: int) -> int:
+        """How many stand before an address."""
+        return int(np.searchsorted(self.addresses, address))

@@ -1,0 +1,68 @@
+"""What Alpha instructions need when a function's code moves inside its own footprint."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from rewriter.core.isa import Flow, Insn
+from rewriter.core.program import Function
+from rewriter.core.target import CannotMove
+from targets.alpha.registers import GP, RA, ZERO
+
+Placed = tuple[int, Insn]
+"""An instruction and its address in the original."""
+
+_CALLS = (Flow.CALL, Flow.INDIRECT_CALL)
+_PAIR_APART = 24  # instructions between the two halves of a gp set-up, at most
+
+
+def moved(
+    items: Sequence[Placed], function: Function, gp: int | None, place: Callable[[int], int]
+) -> list[Insn]:
+    """The instructions as they must be at their new places; `place` gives an old address' new one."""
+    result = [_retargeted(address, insn, function, place) for address, insn in items]
+    for index, (address, insn) in enumerate(items):
+        if insn.name == "ldah" and (insn.operand("ra"), insn.operand("rb")) == (GP, RA):
+            low = _low_half(items, index)
+            call = _call_before(items, index)
+            halves = (insn.operand("disp") << 16) + items[low][1].operand("disp")
+            if gp is None or items[call][0] + insn.size + halves != gp:
+                raise CannotMove(f"gp set-up at {address:#x} not understood")
+            high, rest = split(gp - place(items[call][0]) - insn.size)
+            result[index] = insn.replace(disp=high)
+            result[low] = items[low][1].replace(disp=rest)
+    return result
+
+
+def split(value: int) -> tuple[int, int]:
+    """(high, low) for `ldah` and `lda`: value = high * 65536 + low, low signed."""
+    high = (value + 0x8000) >> 16
+    return high, value - (high << 16)
+
+
+def _retargeted(
+    address: int, insn: Insn, function: Function, place: Callable[[int], int]
+) -> Insn:
+    target = insn.target(address)
+    if target is None:
+        return insn
+    if insn.op.flow is Flow.JUMP and insn.operand("ra") != ZERO:
+        raise CannotMove(f"the code at {address:#x} reads its own address")
+    goal = place(target) if target in function else target
+    return insn.replace(target=goal - place(address) - insn.size)
+
+
+def _low_half(items: Sequence[Placed], high: int) -> int:
+    for index in range(high + 1, min(high + _PAIR_APART, len(items))):
+        insn = items[index][1]
+        if insn.name == "lda" and (insn.operand("ra"), insn.operand("rb")) == (GP, GP):
+            return index
+    raise CannotMove(f"half a gp set-up at {items[high][0]:#x}")
+
+
+def _call_before(items: Sequence[Placed], index: int) -> int:
+    for before in range(index - 1, -1, -1):
+        insn = items[before][1]
+        if insn.op.flow in _CALLS and insn.operand("ra") == RA:
+            return before
+    raise CannotMove(f"no call before the gp set-up at {items[index][0]:#x}")
