@@ -81,7 +81,7 @@ class _Block:
         if narrow.size > 1 and self._crosses(address):
             return Site(slot, kind, (), "unaligned access")
         feeders = self.trace.slice(slot)
-        source = next((s for s in sorted(feeders) if self.trace.value[s] is load), None)
+        source = next((s for s in sorted(feeders) if self._reads(s, load)), None)
         if source is None:
             return Site(slot, kind, (), "the load is not in the block")
         make = self._signed_loads if narrow.signed else self._plain_loads
@@ -90,6 +90,20 @@ class _Block:
             for changes in make(slot, source, sorted(feeders), narrow.size)
         )
         return Site(slot, kind, proposals)
+
+    def _reads(self, slot: int, load: Term) -> bool:
+        """Whether a slot loads from the place of a granule load, whatever it keeps of it."""
+        insn, terms = self.trace.insns[slot], self.trace.terms
+        if self.trace.value[slot] is load:
+            return True
+        if not self.trace.table.effects(insn.op).loads:
+            return False
+        base, displacement = self.spelling.address(insn)
+        address = self.trace.operand[slot].get(base)
+        if address is None:
+            return False
+        place = load.args[1]
+        return terms.and_(address + terms.const(displacement), place.args[1]) is place
 
     def _aligned(self, changes: Changes, narrow: Narrow) -> frozenset[int]:
         return frozenset(s for s, insn in changes if insn is not None) if narrow.size > 1 else frozenset()

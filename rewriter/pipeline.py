@@ -239,16 +239,18 @@ class _Work:
 
         A function that it does not accept goes back to the original, and its edits are skipped.
         """
+        doubtful: frozenset[Function] | None = None
         while True:
             data = self._emit()
             new = replace(self.program.image, data=data)
-            verdict = verify(self.program, new, progress)
+            verdict = verify(self.program, new, progress, doubtful)
             if verdict.ok:
                 return data
             if not verdict.failed:
                 raise VerificationFailed(verdict.findings[0])
             for function in verdict.failed:
                 self._take_back(function, verdict.findings)
+            doubtful = frozenset(verdict.failed)
 
     def _take_back(self, function: Function, findings: Sequence[str]) -> None:
         reason = next((f for f in findings if f.startswith(f"{function.name} ")), findings[0])

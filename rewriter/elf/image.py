@@ -217,6 +217,15 @@ class Image:
                 return s.p_vaddr + offset - s.p_offset
         raise BadInput(f"{self.name}: the byte at file offset {offset:#x} is not loaded")
 
+    def addresses_of(self, offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return where bytes at file offsets are loaded; -1 for those that are not."""
+        addresses = np.full(offsets.shape, -1, dtype=np.int64)
+        for s in self.segments:
+            if s.p_type == PT_LOAD:
+                inside = (offsets >= s.p_offset) & (offsets < s.p_offset + s.p_filesz)
+                addresses[inside] = offsets[inside] - s.p_offset + s.p_vaddr
+        return addresses
+
     def executable_ranges(self) -> tuple[tuple[int, int], ...]:
         """Return (start, end) addresses of code: sections, or PF_X segments without sections."""
         wanted = SHF_ALLOC | SHF_EXECINSTR

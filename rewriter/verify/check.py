@@ -10,7 +10,7 @@ a finding, unless it is the filler that stands for nothing.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -62,10 +62,16 @@ def compare(old: Image, new: Image, target: Target, progress: Progress) -> Verdi
     return verify(program, new, progress)
 
 
-def verify(program: Program, new: Image, progress: Progress) -> Verdict:
-    """Compares an analysed file with a new one of the same size."""
+def verify(
+    program: Program, new: Image, progress: Progress, only: Collection[Function] | None = None
+) -> Verdict:
+    """Compares an analysed file with a new one of the same size.
+
+    With `only`, other functions, and what lies outside all, are known to be as they were when
+    they were last compared.
+    """
     changed = _changed_offsets(program.image.data, new.data)
-    check = _Check(program, new)
+    check = _Check(program, new, only)
     check.run(changed, progress)
     return Verdict(
         findings=tuple(check.findings),
@@ -93,6 +99,7 @@ class _Check:
 
     program: Program
     new: Image
+    only: Collection[Function] | None = None
     findings: list[str] = field(default_factory=list)
     grades: Counter[str] = field(default_factory=Counter)
     preconditions: Counter[str] = field(default_factory=Counter)
@@ -109,13 +116,16 @@ class _Check:
         functions, elsewhere = self._owners(changed)
         with_rows = self._frames(elsewhere)
         functions = list(dict.fromkeys((*functions, *with_rows)))
+        if self.only is not None:
+            functions = [function for function in functions if function in self.only]
         for done, function in enumerate(functions):
             if done % 20 == 0:
                 progress("compare", done, len(functions))
             self._function(function)
         progress("compare", len(functions), len(functions))
         self.functions = len(functions)
-        self._elsewhere(elsewhere)
+        if self.only is None:
+            self._elsewhere(elsewhere)
 
     def _frames(self, offsets: list[int]) -> list[Function]:
         """The functions whose unwind rows changed."""
@@ -146,19 +156,14 @@ class _Check:
         self, changed: np.ndarray[tuple[int], np.dtype[np.int64]]
     ) -> tuple[list[Function], list[int]]:
         """The functions with changed bytes, and the changed offsets that are in none."""
-        owners: dict[Function, None] = {}
-        elsewhere: list[int] = []
-        for offset in changed.tolist():
-            function = self._function_of(offset)
-            if function is None:
-                elsewhere.append(offset)
-            else:
-                owners[function] = None
-        return list(owners), elsewhere
-
-    def _function_of(self, offset: int) -> Function | None:
-        address = self._address(offset)
-        return None if address is None else self.program.function_at(address)
+        program = self.program
+        addresses = program.image.addresses_of(changed)
+        starts = np.array([f.start for f in program.functions], dtype=np.int64)
+        ends = np.array([f.end for f in program.functions], dtype=np.int64)
+        owner = np.searchsorted(starts, addresses, side="right") - 1
+        inside = (owner >= 0) & (addresses < ends[np.maximum(owner, 0)])
+        owners = [program.functions[n] for n in np.unique(owner[inside]).tolist()]
+        return owners, changed[~inside].tolist()
 
     def _place(self, offset: int) -> str:
         for section in self.program.image.sections:

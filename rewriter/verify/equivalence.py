@@ -41,12 +41,13 @@ def agreeing(old: Collection[Term]) -> Likely:
 
     known = {term.number for term in old}
     by_signature: dict[tuple[object, ...], dict[Term, None]] = {}
-    for term in old:
-        by_signature.setdefault(signature(term), {})[term] = None
 
     def likely(slot: int, value: Term) -> Iterable[Term]:
         if value.number in known:
             return ()
+        if not by_signature:  # most runs never get here
+            for term in old:
+                by_signature.setdefault(signature(term), {})[term] = None
         return islice(by_signature.get(signature(value), ()), _CANDIDATES)
 
     return likely
