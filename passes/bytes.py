@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from passes.shapes import Narrow, Shapes, granule_load, unmasked
-from passes.technique import Site
+from passes.technique import UNRELATED, Site
 from rewriter.core.cpu import Cpu
 from rewriter.core.edit import Rewrite
 from rewriter.core.isa import Insn
@@ -68,6 +68,8 @@ class _Block:
         narrow = self.shapes.narrow(value, load) if load is not None else None
         if load is not None and narrow is not None:
             yield self._load_site(slot, load, narrow)
+        elif load is not None and (guess := self.shapes.guess(value, load)) is not None:
+            yield Site(slot, _kind(guess), (), UNRELATED)
         elif (extended := _sign_extended(value)) is not None:
             yield self._extension_site(slot, *extended)
 
@@ -75,7 +77,7 @@ class _Block:
         return any(operand is value for operand in self.trace.operand[slot].values())
 
     def _load_site(self, slot: int, load: Term, narrow: Narrow) -> Site:
-        kind = f"{'signed ' if narrow.signed else ''}{_NAMES[narrow.size]} load"
+        kind = _kind(narrow)
         address = unmasked(load.args[1], self.trace.granule)
         assert address is not None
         if narrow.size > 1 and self._crosses(address):
@@ -203,6 +205,10 @@ class _Block:
 
 
 Changes = tuple[tuple[int, Insn | None], ...]
+
+
+def _kind(narrow: Narrow) -> str:
+    return f"{'signed ' if narrow.signed else ''}{_NAMES[narrow.size]} load"
 
 
 def _sign_extended(value: Term) -> tuple[int, Term] | None:

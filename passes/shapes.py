@@ -75,6 +75,16 @@ class Shapes:
             self._known[key] = self._find(key)
         return self._known[key]
 
+    def guess(self, value: Term, load: Term) -> Narrow | None:
+        """What `value` would be if the address and where it looks were related as they must be."""
+        address = unmasked(load.args[1], self.granule)
+        key = None
+        if address is not None:
+            key = _written(value, load, address, self.granule, related=False)
+        if key is not None and key not in self._known:
+            self._known[key] = self._find(key)
+        return self._known[key] if key is not None else None
+
     def _find(self, key: tuple[Any, ...]) -> Narrow | None:
         generator = random.Random(len(key))
         width = 8 * self.granule
@@ -96,8 +106,14 @@ def _access(content: int, at: int, size: int, signed: bool, width: int) -> int:
     return value % (1 << width)
 
 
-def _written(value: Term, load: Term, address: Term, granule: int) -> tuple[Any, ...] | None:
-    """The value with its load as "content" and the address's low bits as "at"; None if it is more."""
+def _written(
+    value: Term, load: Term, address: Term, granule: int, related: bool = True
+) -> tuple[Any, ...] | None:
+    """The value with its load as "content" and the address's low bits as "at"; None if it is more.
+
+    Unless `related`, any low bits are taken for those of the address, or of the next one where
+    they count down from the top.
+    """
     store = value.store
     root, displacement = store.linear(address)
     nodes: list[tuple[Any, ...]] = []
@@ -110,6 +126,8 @@ def _written(value: Term, load: Term, address: Term, granule: int) -> tuple[Any,
             return None
         node: tuple[Any, ...] | None
         residue = _residue(term, root, displacement, granule)
+        if residue is None and not related:
+            residue = _unrelated(term, granule)
         if term is load:
             node = ("content",)
         elif residue is not None:
@@ -143,6 +161,14 @@ def _residue(term: Term, root: Term, displacement: int, granule: int) -> tuple[i
     if inner.kind == "sub" and inner.args[0].kind == "const" and inner.args[1] is root:
         return -1, (offset + inner.args[0].value + displacement) % granule
     return None
+
+
+def _unrelated(term: Term, granule: int) -> tuple[int, int] | None:
+    """As `_residue`, of whatever address."""
+    if term.kind != "and" or term.args[1].data != granule - 1:
+        return None
+    inner, _ = term.store.linear(term.args[0])
+    return (-1, granule - 1) if inner.kind == "sub" else (1, 0)
 
 
 def _compute(key: tuple[Any, ...], content: int, at: int, granule: int) -> int:

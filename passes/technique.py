@@ -11,6 +11,10 @@ from rewriter.core.edit import Rewrite
 from rewriter.core.trace import Trace
 
 
+UNRELATED = "address and position are not related in the block"
+"""A reason that knowing more of the registers at the start may remove."""
+
+
 @dataclass(frozen=True)
 class Site:
     """A place where a pass has something to propose: the best proposal first.

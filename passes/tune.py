@@ -13,7 +13,7 @@ from rewriter.core.isa import Insn
 from rewriter.core.program import Window
 from rewriter.core.target import Target
 from rewriter.core.term import Term
-from rewriter.core.trace import INPUT, Trace, drop_dead, registers_of, run
+from rewriter.core.trace import INPUT, Facts, Trace, drop_dead, inputs, registers_of, run
 from rewriter.verify.equivalence import Comparison, Different
 from rewriter.verify.prove import Prover
 
@@ -64,12 +64,14 @@ def tune_window(
     prover: Prover,
     chosen: Chosen,
     locked: frozenset[int],
+    facts: Facts | None = None,
 ) -> TunedWindow:
     """Tries every technique's sites in order; each is proved against the original.
 
     `locked` are addresses between a load-locked and its store-conditional: nothing there changes.
+    `facts` are known of registers at the start.
     """
-    trace = Trace(target.table, window.insns, window.address, target.granule, window.exits)
+    trace = Trace(target.table, window.insns, window.address, target.granule, window.exits, facts or {})
     tuned = TunedWindow(window, window.insns)
     attempt = _Attempt(tuned, trace, target, cpu, prover, locked)
     open_sites = [
@@ -189,7 +191,17 @@ class _Attempt:
     def _prove(self, slots: Sequence[Insn | None], proposal: Rewrite) -> Evidence:
         trace, table = self.trace, self.target.table
         aligned = self.aligned | proposal.aligned
-        new = run(table, trace.terms, trace.granule, slots, trace.addresses, trace.states)
+        if inputs(table, slots) & ~inputs(table, trace.insns):
+            raise Different("a register would be read that nothing keeps")
+        new = run(
+            table,
+            trace.terms,
+            trace.granule,
+            slots,
+            trace.addresses,
+            trace.states,
+            facts=trace.facts,
+        )
         shown = tuple(new.narrow[slot] for slot in sorted(aligned & new.narrow.keys()))
         comparison = Comparison(self.prover, trace.terms, table.register_names, shown)
         done = (*(a.rewrite for a in self.tuned.accepted), proposal)

@@ -13,14 +13,15 @@ import numpy as np
 from passes import ORDER
 from passes.align import Align
 from passes.move import Moved, move
-from passes.technique import Technique
-from passes.tune import Accepted, Refused, tune_window
+from passes.technique import UNRELATED, Technique
+from passes.tune import Accepted, Refused, TunedWindow, tune_window
 from rewriter.core.cpu import Cpu
 from rewriter.core.edit import Edit, Evidence, Grade, Skip
 from rewriter.core.errors import VerificationFailed
 from rewriter.core.isa import Insn
 from rewriter.core.program import Function, Refusal, Window
 from rewriter.core.target import CannotMove, Target
+from rewriter.core.trace import Facts
 from rewriter.elf.emit import Patch, apply, difference
 from rewriter.elf.image import Image
 from rewriter.identify.program import Program, analyse
@@ -201,9 +202,22 @@ class _Work:
         def chosen(technique: str, address: int) -> bool:
             return self.options.wants_edit(_id(technique, function, address), len(self.edits))
 
-        tuned = tune_window(
-            window, self.techniques, self.program.target, self.cpu, self.prover, chosen, self.locked
-        )
+        def attempt(facts: Facts) -> TunedWindow:
+            return tune_window(
+                window,
+                self.techniques,
+                self.program.target,
+                self.cpu,
+                self.prover,
+                chosen,
+                self.locked,
+                facts,
+            )
+
+        tuned = attempt({})
+        if any(refused.reason == UNRELATED for refused in tuned.refused):
+            facts = self.program.facts(function).get(window.address)
+            tuned = attempt(facts) if facts else tuned
         addresses = window.addresses()
         self.edits += [self._edit(function, addresses, a) for a in tuned.accepted]
         self.skips += [_skip(function, addresses, r) for r in tuned.refused]

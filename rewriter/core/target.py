@@ -73,6 +73,7 @@ class Target(Protocol):
     cpus: Mapping[str, Cpu]
     everything: int
     returned: int
+    saved: int
     granule: int
     spelling: Any
     link: int
@@ -113,6 +114,10 @@ class Target(Protocol):
 
     def standard_return(self, insn: Insn) -> bool:
         """Whether a return goes back through the standard link register."""
+        ...
+
+    def linear(self, insn: Insn) -> tuple[int, int, int] | None:
+        """(result, source, distance) of an instruction that adds a constant to a register."""
         ...
 
     def touches_frame(self, insn: Insn) -> bool:

@@ -22,9 +22,26 @@ def registers_of(mask: int) -> list[int]:
     return found
 
 
-def machine(table: Table, terms: Terms, granule: int) -> Symbolic:
-    """A symbolic machine of the table's registers in an unknown state."""
-    return Symbolic(terms, table.constants, granule)
+Facts = Mapping[int, tuple[int, int]]
+"""Register: (another register, distance)."""
+
+
+def machine(table: Table, terms: Terms, granule: int, facts: Facts | None = None) -> Symbolic:
+    """A symbolic machine of the table's registers in an unknown state, but for the facts."""
+    state = Symbolic(terms, table.constants, granule)
+    for register, (base, distance) in (facts or {}).items():
+        state.registers[register] = state.get(Reg(base)) + terms.const(distance)
+    return state
+
+
+def inputs(table: Table, insns: Iterable[Insn | None]) -> int:
+    """Mask of the registers that are read before they are written."""
+    read = written = 0
+    for insn in insns:
+        if insn is not None:
+            read |= table.uses(insn) & ~written
+            written |= table.defs(insn)
+    return read
 
 
 def run(
@@ -35,12 +52,14 @@ def run(
     addresses: Sequence[int],
     exits: Iterable[int],
     code: Mapping[int, int] | None = None,
+    facts: Facts | None = None,
 ) -> Run:
     """Runs straight code symbolically; None is an empty slot, `exits` are slots.
 
-    `code` are registers that hold code addresses at the start.
+    `code` are registers that hold code addresses at the start, `facts` registers that are another
+    plus a constant.
     """
-    state = machine(table, terms, granule)
+    state = machine(table, terms, granule, facts)
     for register, place in (code or {}).items():
         state.registers[register] = state.code(place)
     leaving = set(exits)
@@ -95,6 +114,7 @@ class Trace:
     address: int
     granule: int
     exits: tuple[tuple[int, int], ...]
+    facts: Facts = field(default_factory=dict)
     terms: Terms = field(default_factory=Terms)
     value: list[Term | None] = field(default_factory=list)
     definition: list[dict[int, int]] = field(default_factory=list)
@@ -107,7 +127,7 @@ class Trace:
 
     def __post_init__(self) -> None:
         leaving = dict(self.exits)
-        self.state = machine(self.table, self.terms, self.granule)
+        self.state = machine(self.table, self.terms, self.granule, self.facts)
         last: dict[int, int] = {}
         address = self.address
         for slot, insn in enumerate(self.insns):

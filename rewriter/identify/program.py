@@ -17,6 +17,7 @@ from rewriter.elf.image import Image
 from rewriter.elf.pins import data_pins
 from rewriter.identify import flow, liveness
 from rewriter.identify.locked import locked_addresses
+from rewriter.identify.relations import Facts, relations
 from rewriter.identify.functions import find_functions, with_called
 
 
@@ -52,6 +53,16 @@ class Program:
             if owner is not None:
                 found[owner.start] = (*found.get(owner.start, ()), table)
         return found
+
+    def facts(self, function: Function) -> dict[int, Facts]:
+        """Registers that are another plus a constant, at each block of a function."""
+        if function.start not in self._facts:
+            self._facts[function.start] = relations(self.graph, function, self.target)
+        return self._facts[function.start]
+
+    @cached_property
+    def _facts(self) -> dict[int, dict[int, Facts]]:
+        return {}
 
     @cached_property
     def locked_addresses(self) -> frozenset[int]:

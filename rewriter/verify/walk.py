@@ -11,7 +11,7 @@ from rewriter.core.listing import Listing
 from rewriter.core.program import Function
 from rewriter.core.symbolic import Symbolic
 from rewriter.core.term import Term, Terms
-from rewriter.core.trace import Run, run
+from rewriter.core.trace import Facts, Run, inputs, run
 from rewriter.elf.image import Image
 from rewriter.identify.program import Program
 from rewriter.verify.equivalence import Comparison, Different, agreeing
@@ -197,8 +197,24 @@ class Walk:
             return None
 
     def _compare(self, pair: Pair, old: Segment, new: Segment) -> Evidence:
+        if self._inputs(new) & ~self._inputs(old):
+            raise Different("a register is read that nothing keeps")
+        try:
+            return self._compare_given(pair, old, new, {})
+        except Different:
+            facts = self.program.facts(self.function).get(pair.old)
+            if not facts:
+                raise
+            return self._compare_given(pair, old, new, facts)
+
+    def _inputs(self, segment: Segment) -> int:
+        insns = (insn for insn in segment.insns if not self.target.is_filler(insn))
+        return inputs(self.target.table, insns)
+
+    def _compare_given(self, pair: Pair, old: Segment, new: Segment, facts: Facts) -> Evidence:
         terms = Terms(self.target.granule * 8)
-        before, after = self._run(terms, old, pair.old, pair), self._run(terms, new, pair.new, pair)
+        before = self._run(terms, old, pair.old, pair, facts)
+        after = self._run(terms, new, pair.new, pair, facts)
         shown = self._aligned(terms, before, after, old)
         names = self.target.table.register_names
         comparison = Comparison(self.prover, terms, names, shown)
@@ -209,10 +225,10 @@ class Walk:
             comparison.check(before.exits[slot], after.exits[other], live)
         return comparison.evidence()
 
-    def _run(self, terms: Terms, segment: Segment, start: int, pair: Pair) -> Run:
+    def _run(self, terms: Terms, segment: Segment, start: int, pair: Pair, facts: Facts) -> Run:
         table, granule = self.target.table, self.target.granule
         link = {self.target.link: start} if pair.linked else {}
-        return run(table, terms, granule, segment.insns, segment.addresses, segment.exits, link)
+        return run(table, terms, granule, segment.insns, segment.addresses, segment.exits, link, facts)
 
     def _link(
         self, before: Symbolic, after: Symbolic, old: Segment, new: Segment, slot: int, other: int

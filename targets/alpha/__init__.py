@@ -30,9 +30,11 @@ class Alpha:
     cpus = CPUS
     everything = abi.ALL
     returned = abi.RETURN_LIVE
+    saved = abi.KEPT
     granule = 8
     spelling = accesses
     link = RA
+    linear = staticmethod(accesses.linear)
     touches_frame = staticmethod(abi.touches_frame)
 
     def encode(self, insn: Insn) -> bytes:

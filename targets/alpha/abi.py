@@ -13,6 +13,9 @@ ALL = register_mask(r for r in range(2 * FP) if r not in CONSTANTS)
 SAVED = register_mask((*range(9, 16), *range(FP + 2, FP + 10), GP, SP))
 """Callee-saved: $9-$15, $f2-$f9, and $30; $29 where caller and callee share it."""
 
+KEPT = register_mask((*range(9, 16), SP))
+"""Integer registers whose value outlives a call."""
+
 FRAME = register_mask((*range(9, 16), *range(FP + 2, FP + 10), RA, SP))
 """What unwind rows speak of: $9-$15, $f2-$f9, the return address, the stack pointer."""
 

@@ -67,3 +67,20 @@ def immediate(name: str, source: int, value: int, target: int) -> Insn:
 def negated(source: int, target: int) -> Insn:
     """target = ~source."""
     return Insn(TABLE.find("ornot", "operate"), (ZERO, source, target))
+
+
+def linear(insn: Insn) -> tuple[int, int, int] | None:
+    """(result, source, distance) when the result is a register plus a constant."""
+    if insn.name == "lda":
+        result, source, distance = insn.operand("ra"), insn.operand("rb"), insn.operand("disp")
+    elif insn.name == "bis" and insn.op.format.name == "operate" and insn.operand("ra") == ZERO:
+        result, source, distance = insn.operand("rc"), insn.operand("rb"), 0
+    elif insn.name in _STEPS and insn.op.format.name == _LITERAL:
+        sign = _STEPS[insn.name]
+        result, source, distance = insn.operand("rc"), insn.operand("ra"), sign * insn.operand("rb")
+    else:
+        return None
+    return None if ZERO in (result, source) else (result, source, distance)
+
+
+_STEPS = {"addq": +1, "subq": -1}

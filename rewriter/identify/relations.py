@@ -1,0 +1,106 @@
+"""Registers that differ by a constant, at every block of a function.
+
+Loops keep a pointer and the pointer plus one in two registers; in a block that only reads them,
+nothing shows how they are related.  A forward analysis does: at each block, registers form classes
+of known distance, and where paths meet only what holds on all of them is kept.
+"""
+
+from __future__ import annotations
+
+from rewriter.core.isa import Flow
+from rewriter.core.program import Function
+from rewriter.core.target import Target
+from rewriter.core.trace import registers_of
+from rewriter.identify.flow import WITHIN, Graph
+
+Value = tuple[object, int]
+"""An unknown number's name, and what is added to it."""
+State = dict[int, Value]
+Facts = dict[int, tuple[int, int]]
+"""Register: (another register, distance), for registers that are another plus a constant."""
+
+
+def relations(graph: Graph, function: Function, target: Target) -> dict[int, Facts]:
+    """The facts at the start of each of the function's blocks, by address."""
+    blocks = graph.blocks_of(function)
+    edges = _edges(graph, blocks)
+    states: dict[int, State | None] = {b: None for b in blocks}
+    queue = [b for b in blocks if graph.entered[b] or not any(b in e for e in edges.values())]
+    for block in queue:
+        states[block] = {}
+    while queue:
+        block = queue.pop()
+        state = states[block]
+        assert state is not None
+        after = _through(graph, block, state, target)
+        for following in edges.get(block, ()):
+            known = states[following]
+            joined = after if known is None else _join(known, after)
+            if known is None or _facts(joined) != _facts(known):
+                states[following] = _renamed(joined, following)
+                queue.append(following)
+    addresses = graph.listing.addresses
+    return {
+        int(addresses[graph.first[b]]): _facts(state) for b, state in states.items() if state
+    }
+
+
+def _edges(graph: Graph, blocks: range) -> dict[int, list[int]]:
+    found: dict[int, list[int]] = {}
+    inside = (graph.source >= blocks.start) & (graph.source < blocks.stop)
+    chosen = inside & (graph.kind == WITHIN)
+    for source, to in zip(graph.source[chosen].tolist(), graph.target[chosen].tolist(), strict=True):
+        if blocks.start <= to < blocks.stop:
+            found.setdefault(source, []).append(to)
+    return found
+
+
+def _through(graph: Graph, block: int, state: State, target: Target) -> State:
+    """The state after a block; a call leaves only what callees save."""
+    state = dict(state)
+    listing = graph.listing
+    for at in range(int(graph.first[block]), int(graph.last[block])):
+        insn = listing.insn(at)
+        if insn is None:
+            return {}
+        step = target.linear(insn)
+        if step is not None:
+            result, source, distance = step
+            name, added = state.get(source, (("input", block, source), 0))
+            state.setdefault(source, (name, added))
+            state[result] = (name, added + distance)
+            continue
+        for register in registers_of(listing.table.defs(insn)):
+            state[register] = ((at, register), 0)
+        if insn.op.flow in (Flow.CALL, Flow.INDIRECT_CALL, Flow.TRAP):
+            kept = target.saved
+            state = {r: value for r, value in state.items() if kept >> r & 1}
+    return state
+
+
+def _join(a: State, b: State) -> State:
+    """What holds in both: registers of one class at one distance in each."""
+    return {
+        r: ((a[r][0], b[r][0], a[r][1] - b[r][1]), a[r][1]) for r in a.keys() & b.keys()
+    }
+
+
+def _renamed(state: State, block: int) -> State:
+    """The state with short names, so that they do not grow from round to round."""
+    names: dict[object, object] = {}
+    return {
+        r: (names.setdefault(name, ("class", block, r)), added)
+        for r, (name, added) in sorted(state.items())
+    }
+
+
+def _facts(state: State) -> Facts:
+    first: dict[object, tuple[int, int]] = {}
+    facts: Facts = {}
+    for register, (name, added) in sorted(state.items()):
+        if name in first:
+            base, base_added = first[name]
+            facts[register] = (base, added - base_added)
+        else:
+            first[name] = (register, added)
+    return facts
