@@ -61,7 +61,7 @@ class Align:
     needs: frozenset[str] = frozenset()
 
     def layout(self, code: Code, cpu: Cpu) -> Layout | None:
-        """The best layout that fits the function's footprint; None if not even the plain one does."""
+        """The best layout that fits the function's footprint; None if none does."""
         boundary = cpu.fetch_block.value
         for wanted in (set(code.loops) | set(code.targets), set(code.loops), set[int]()):
             layout = _arranged(code, wanted, boundary)

@@ -108,12 +108,18 @@ class _Block:
         return terms.and_(address + terms.const(displacement), place.args[1]) is place
 
     def _aligned(self, changes: Changes, narrow: Narrow) -> frozenset[int]:
-        return frozenset(s for s, insn in changes if insn is not None) if narrow.size > 1 else frozenset()
+        return (
+            frozenset(s for s, insn in changes if insn is not None)
+            if narrow.size > 1
+            else frozenset()
+        )
 
     def _target(self, slot: int) -> int:
         return registers_of(self.trace.table.defs(self.trace.insns[slot]))[0]
 
-    def _plain_loads(self, slot: int, source: int, feeders: list[int], size: int) -> Iterator[Changes]:
+    def _plain_loads(
+        self, slot: int, source: int, feeders: list[int], size: int
+    ) -> Iterator[Changes]:
         base, displacement = self.spelling.address(self.trace.insns[source])
         result, temporary = self._target(slot), self._target(source)
         early = self.spelling.narrow_load(size, result, base, displacement)
@@ -124,7 +130,9 @@ class _Block:
         kept = self.spelling.narrow_load(size, temporary, base, displacement)
         yield ((source, kept), (slot, self.spelling.move(temporary, result)))
 
-    def _signed_loads(self, slot: int, source: int, feeders: list[int], size: int) -> Iterator[Changes]:
+    def _signed_loads(
+        self, slot: int, source: int, feeders: list[int], size: int
+    ) -> Iterator[Changes]:
         base, displacement = self.spelling.address(self.trace.insns[source])
         result, temporary = self._target(slot), self._target(source)
         for place in (source, *reversed([f for f in feeders if f > source])):
@@ -198,9 +206,11 @@ class _Block:
         """Whether the block handles the part of the access beyond its granule."""
         root, _ = address.store.linear(address)
         for slot, insn in enumerate(self.trace.insns):
-            if insn.name in self.spelling.CROSSING:
-                if any(v.store.linear(v)[0] is root for v in self.trace.operand[slot].values()):
-                    return True
+            values = (
+                self.trace.operand[slot].values() if insn.name in self.spelling.CROSSING else ()
+            )
+            if any(value.store.linear(value)[0] is root for value in values):
+                return True
         return False
 
 
@@ -247,7 +257,11 @@ def _merged(value: Term, place: Term, granule: int) -> tuple[int, Term | None] |
 
 
 def _halves(value: Term) -> tuple[tuple[Term, Term], ...]:
-    return ((value.args[0], value.args[1]), (value.args[1], value.args[0])) if value.kind == "or" else ()
+    return (
+        ((value.args[0], value.args[1]), (value.args[1], value.args[0]))
+        if value.kind == "or"
+        else ()
+    )
 
 
 def _is_kept(term: Term, hole: Term, place: Term) -> bool:

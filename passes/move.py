@@ -30,7 +30,9 @@ class Moved:
     dropped: int
 
 
-def move(program: Program, function: Function, slots: Slots, align: Align, cpu: Cpu) -> Moved | None:
+def move(
+    program: Program, function: Function, slots: Slots, align: Align, cpu: Cpu
+) -> Moved | None:
     """The function in its best layout; None if it is in it already, CannotMove if it must stay."""
     code = _code(program, function, slots)
     layout = align.layout(code, cpu)
@@ -129,7 +131,7 @@ def _words(
     target = program.target
     size = program.listing.insn(program.listing.index(function.start)).size  # type: ignore[union-attr]
     filler = b"".join(target.encode(insn) for insn in target.fillers(size))
-    words = {address: filler for address in range(function.start, function.end, size)}
+    words = dict.fromkeys(range(function.start, function.end, size), filler)
     for (_, there, _), insn in zip(layout.items, insns, strict=True):
         words[there] = target.encode(insn)
     return words
@@ -150,7 +152,11 @@ def _executed_fillers(program: Program, function: Function, slots: Slots) -> int
     """How many fillers and empty slots stand where control passes through."""
     first, last = program.listing.span(function.start, function.end)
     count, falls_in = 0, True
-    reached = {int(program.listing.addresses[program.graph.first[b]]) for b in program.graph.blocks_of(function) if program.graph.reached[b]}
+    reached = {
+        int(program.listing.addresses[program.graph.first[b]])
+        for b in program.graph.blocks_of(function)
+        if program.graph.reached[b]
+    }
     for at in range(first, last):
         address = int(program.listing.addresses[at])
         insn = slots[address] if address in slots else program.listing.insn(at)

@@ -50,10 +50,8 @@ def granule_load(term: Term, granule: int) -> Term | None:
 
 def unmasked(place: Term, granule: int) -> Term | None:
     """The address that a granule's place was made from: x in x & -granule."""
-    if place.kind == "and" and place.args[1].kind == "const":
-        if place.args[1].value == (1 << place.store.width) - granule:
-            return place.args[0]
-    return None
+    masked = place.kind == "and" and place.args[1].data == (1 << place.store.width) - granule
+    return place.args[0] if masked else None
 
 
 class Shapes:

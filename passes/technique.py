@@ -10,7 +10,6 @@ from rewriter.core.cpu import Cpu
 from rewriter.core.edit import Rewrite
 from rewriter.core.trace import Trace
 
-
 UNRELATED = "address and position are not related in the block"
 """A reason that knowing more of the registers at the start may remove."""
 

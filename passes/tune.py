@@ -71,7 +71,9 @@ def tune_window(
     `locked` are addresses between a load-locked and its store-conditional: nothing there changes.
     `facts` are known of registers at the start.
     """
-    trace = Trace(target.table, window.insns, window.address, target.granule, window.exits, facts or {})
+    trace = Trace(
+        target.table, window.insns, window.address, target.granule, window.exits, facts or {}
+    )
     tuned = TunedWindow(window, window.insns)
     attempt = _Attempt(tuned, trace, target, cpu, prover, locked)
     open_sites = [

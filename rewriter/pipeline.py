@@ -178,7 +178,9 @@ class _Work:
         try:
             moved = move(self.program, function, self.slots.get(function, {}), align, self.cpu)
         except CannotMove as reason:
-            self.skips.append(Skip(align.name, "layout", function.name, function.start, str(reason)))
+            self.skips.append(
+                Skip(align.name, "layout", function.name, function.start, str(reason))
+            )
             return
         if moved is None:
             return
@@ -229,7 +231,9 @@ class _Work:
     def _edit(self, function: Function, addresses: Sequence[int], accepted: Accepted) -> Edit:
         text = self.program.target.table.text
         changed = [
-            n for n, (a, b) in enumerate(zip(accepted.before, accepted.after, strict=True)) if a is not b
+            n
+            for n, (a, b) in enumerate(zip(accepted.before, accepted.after, strict=True))
+            if a is not b
         ]
         address = addresses[accepted.rewrite.site]
 
@@ -276,7 +280,9 @@ class _Work:
             if edit.routine != function.name or (back and edit.technique != "align"):
                 kept.append(edit)
             else:
-                self.skips.append(Skip(edit.technique, edit.kind, edit.routine, edit.address, reason))
+                self.skips.append(
+                    Skip(edit.technique, edit.kind, edit.routine, edit.address, reason)
+                )
         self.edits = kept
 
     def _emit(self) -> bytes:
@@ -305,7 +311,11 @@ class _Work:
     def proofs(self) -> dict[str, int]:
         """How many equalities were asked for, how many patterns decided, and how."""
         grades = Counter(grade.value for grade in self.prover.decided.values())
-        return {"asked": self.prover.asked, "patterns": self.prover.solved, **dict(sorted(grades.items()))}
+        return {
+            "asked": self.prover.asked,
+            "patterns": self.prover.solved,
+            **dict(sorted(grades.items())),
+        }
 
 
 def _id(technique: str, function: Function, address: int) -> str:

@@ -15,4 +15,7 @@ def for_machine(machine: int, name: str) -> Target:
         if machine in target.machines:
             return target
     known = ", ".join(target.name for target in TARGETS)
-    raise BadInput(f"{name}: e_machine {machine:#x} is no architecture that retune knows", hint=f"it knows {known}")
+    raise BadInput(
+        f"{name}: e_machine {machine:#x} is no architecture that retune knows",
+        hint=f"it knows {known}",
+    )

@@ -221,7 +221,7 @@ class Table:
         return iter(self.rows)
 
     def find(self, name: str, form: str = "") -> Op:
-        """The row called `name`, in format `form` when it has several; KeyError if there is none."""
+        """The row called `name`, in format `form` if it has several; KeyError if there is none."""
         for row in self._by_name[name]:
             if not form or row.format.name == form:
                 return row

@@ -64,11 +64,55 @@ class Recorder(Machine):
     def jump(self, target: Value) -> None:
         pass
 
-    def _any(self, *_: Any) -> Value:
+    # Arithmetic on unknowns gives unknowns.
+
+    def const(self, value: int) -> Value:
         return _ANY
 
-    opaque = const = code = shl = lshr = ashr = eq = ult = slt = both = negate = _any
-    ite = umulh = ctpop = cttz = ctlz = _any
+    def code(self, address: int) -> Value:
+        return _ANY
+
+    def negate(self, condition: Value) -> Value:
+        return _ANY
+
+    def ctpop(self, value: Value) -> Value:
+        return _ANY
+
+    def cttz(self, value: Value) -> Value:
+        return _ANY
+
+    def ctlz(self, value: Value) -> Value:
+        return _ANY
+
+    def opaque(self, name: str, *values: Value) -> Value:
+        return _ANY
+
+    def shl(self, value: Value, amount: Value) -> Value:
+        return _ANY
+
+    def lshr(self, value: Value, amount: Value) -> Value:
+        return _ANY
+
+    def ashr(self, value: Value, amount: Value) -> Value:
+        return _ANY
+
+    def eq(self, a: Value, b: Value) -> Value:
+        return _ANY
+
+    def ult(self, a: Value, b: Value) -> Value:
+        return _ANY
+
+    def slt(self, a: Value, b: Value) -> Value:
+        return _ANY
+
+    def both(self, a: Value, b: Value) -> Value:
+        return _ANY
+
+    def umulh(self, a: Value, b: Value) -> Value:
+        return _ANY
+
+    def ite(self, condition: Value, a: Value, b: Value) -> Value:
+        return _ANY
 
 
 def record(op: Op) -> Effects:

@@ -64,7 +64,7 @@ class Symbolic(Machine):
     def _place(self, address: Term, size: int) -> tuple[Term, Term]:
         """The granule's address, and the shift in bits of an access of `size` bytes in it."""
         low = self.terms.const(self.granule - 1)
-        if 1 < size:
+        if size > 1:
             self.narrow.add((address, size))
         inside = self.terms.and_(address, low)
         if size == self.granule:
@@ -75,7 +75,7 @@ class Symbolic(Machine):
         place, shift = self._place(address, size)
         self.loaded.add(place)
         value = self.terms.load(self.memory, place)
-        return self.zext(self.terms.lshr(value, shift), 8 * size)
+        return self.terms.and_(self.terms.lshr(value, shift), self.const((1 << 8 * size) - 1))
 
     def store(self, address: Term, value: Term, size: int) -> None:
         place, shift = self._place(address, size)

@@ -101,7 +101,7 @@ class Target(Protocol):
         ...
 
     def relocated(self, r_type: int, addend: int, symbol: int | None) -> Slot | None:
-        """What a dynamic relocation makes of its word; None if it makes no address of this image."""
+        """What a dynamic relocation makes of its word; None if no address of this image."""
         ...
 
     def live_after(self, insn: Insn) -> int:

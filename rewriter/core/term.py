@@ -287,7 +287,7 @@ class Terms:
         return self.make("load", memory, place)
 
     def _apart(self, a: Term, b: Term) -> bool:
-        """Whether two granule addresses x + c & -granule and x + d & -granule differ for every x."""
+        """Whether granule addresses x + c & -granule and x + d & -granule differ for every x."""
         if not (a.kind == b.kind == "and" and a.args[1] is b.args[1] and a.args[1].kind == "const"):
             return False
         granule = (1 << self.width) - a.args[1].value
@@ -375,6 +375,8 @@ class Terms:
 _FOLDING = {
     **{kind: kind for kind in ("add", "sub", "mul", "xor", "shl", "lshr", "ashr", "ite")},
     **{kind: kind for kind in ("eq", "ult", "slt", "band", "bnot", "load")},
-    **{"and": "and_", "or": "or_", "not": "not_"},
+    "and": "and_",
+    "or": "or_",
+    "not": "not_",
 }
 """The method that folds each kind."""

@@ -105,8 +105,8 @@ class Trace:
 
     `value[i]` is what slot i puts in its one result register, if it has one; `definition[i]` maps
     each register that slot i reads to the slot that defines it, and `operand[i]` to its value;
-    `users[i]` are the slots that read slot i's results; `states` are those at the exits; `stored[i]` is the granule's address and
-    value where slot i stores.
+    `users[i]` are the slots that read slot i's results; `states` are those at the exits;
+    `stored[i]` is the granule's address and value where slot i stores.
     """
 
     table: Table

@@ -166,9 +166,10 @@ def _entered_from_elsewhere(builder: _Edges) -> NDArray[np.bool_]:
     """Blocks that code of another function calls or branches to."""
     entered = np.zeros(builder.blocks, dtype=bool)
     for source, target, kind in zip(builder.source, builder.target, builder.kind, strict=True):
-        if kind != RETURN and target < builder.blocks:
-            if kind == CALL or builder.function_of[source] != builder.function_of[target]:
-                entered[target] = True
+        if kind == CALL:
+            entered[target] = True
+        elif kind == WITHIN and builder.function_of[source] != builder.function_of[target]:
+            entered[target] = True
     return entered
 
 

@@ -47,13 +47,17 @@ def _neighbours(graph: Graph, blocks: Iterable[int]) -> tuple[Neighbours, Neighb
     chosen = (graph.kind == WITHIN) & (own == other) & np.isin(own, sorted(wanted))
     after: Neighbours = {}
     before: Neighbours = {}
-    for source, target in zip(graph.source[chosen].tolist(), graph.target[chosen].tolist(), strict=True):
+    for source, target in zip(
+        graph.source[chosen].tolist(), graph.target[chosen].tolist(), strict=True
+    ):
         after.setdefault(source, []).append(target)
         before.setdefault(target, []).append(source)
     return after, before
 
 
-def _reach(graph: Graph, starts: list[int], stops: set[int], next_of: Neighbours, step: int) -> set[int]:
+def _reach(
+    graph: Graph, starts: list[int], stops: set[int], next_of: Neighbours, step: int
+) -> set[int]:
     """Positions reached from the starts, both included, up to and including a stop."""
     found: set[int] = set()
     queue = [(start, False) for start in starts]
@@ -74,5 +78,3 @@ def _reach(graph: Graph, starts: list[int], stops: set[int], next_of: Neighbours
                 if edge not in found:
                     queue.append((edge, True))
     return found
-
-

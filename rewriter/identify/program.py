@@ -6,19 +6,19 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from rewriter.core.listing import FLOW_CODE, Listing
 import numpy as np
 
 from rewriter.core.isa import Flow, Insn
+from rewriter.core.listing import FLOW_CODE, Listing
 from rewriter.core.program import Function, JumpTable, Pin, Window
 from rewriter.core.target import References, Target
 from rewriter.elf import unwind
 from rewriter.elf.image import Image
 from rewriter.elf.pins import data_pins
 from rewriter.identify import flow, liveness
+from rewriter.identify.functions import find_functions, with_called
 from rewriter.identify.locked import locked_addresses
 from rewriter.identify.relations import Facts, relations
-from rewriter.identify.functions import find_functions, with_called
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ def relations(graph: Graph, function: Function, target: Target) -> dict[int, Fac
     """The facts at the start of each of the function's blocks, by address."""
     blocks = graph.blocks_of(function)
     edges = _edges(graph, blocks)
-    states: dict[int, State | None] = {b: None for b in blocks}
+    states: dict[int, State | None] = dict.fromkeys(blocks)
     queue = [b for b in blocks if graph.entered[b] or not any(b in e for e in edges.values())]
     for block in queue:
         states[block] = {}
@@ -40,16 +40,16 @@ def relations(graph: Graph, function: Function, target: Target) -> dict[int, Fac
                 states[following] = _renamed(joined, following)
                 queue.append(following)
     addresses = graph.listing.addresses
-    return {
-        int(addresses[graph.first[b]]): _facts(state) for b, state in states.items() if state
-    }
+    return {int(addresses[graph.first[b]]): _facts(state) for b, state in states.items() if state}
 
 
 def _edges(graph: Graph, blocks: range) -> dict[int, list[int]]:
     found: dict[int, list[int]] = {}
     inside = (graph.source >= blocks.start) & (graph.source < blocks.stop)
     chosen = inside & (graph.kind == WITHIN)
-    for source, to in zip(graph.source[chosen].tolist(), graph.target[chosen].tolist(), strict=True):
+    for source, to in zip(
+        graph.source[chosen].tolist(), graph.target[chosen].tolist(), strict=True
+    ):
         if blocks.start <= to < blocks.stop:
             found.setdefault(source, []).append(to)
     return found
@@ -80,9 +80,7 @@ def _through(graph: Graph, block: int, state: State, target: Target) -> State:
 
 def _join(a: State, b: State) -> State:
     """What holds in both: registers of one class at one distance in each."""
-    return {
-        r: ((a[r][0], b[r][0], a[r][1] - b[r][1]), a[r][1]) for r in a.keys() & b.keys()
-    }
+    return {r: ((a[r][0], b[r][0], a[r][1] - b[r][1]), a[r][1]) for r in a.keys() & b.keys()}
 
 
 def _renamed(state: State, block: int) -> State:

@@ -25,7 +25,6 @@ from rewriter.core.term import Term, Terms
 from rewriter.core.trace import Run, registers_of
 from rewriter.verify.prove import Noise, Prover
 
-
 Likely = Callable[[int, Term], Iterable[Term]]
 """Given a slot of the new run and its value, old values that it is likely equal to."""
 
@@ -34,7 +33,9 @@ _CANDIDATES = 3
 
 def agreeing(old: Collection[Term]) -> Likely:
     """Old values that agree with the new one on random inputs."""
-    evaluators = [Evaluator(noise, noise, noise.opaque) for noise in map(Noise, (100, 101, 102, 103))]
+    evaluators = [
+        Evaluator(noise, noise, noise.opaque) for noise in map(Noise, (100, 101, 102, 103))
+    ]
 
     def signature(term: Term) -> tuple[object, ...]:
         return tuple(evaluate(term) for evaluate in evaluators)
@@ -113,9 +114,7 @@ class Comparison:
                 value = self._through(new.value[slot])
                 any(self.suggest(candidate, value) for candidate in likely(slot, value))
 
-    def _store(
-        self, old: tuple[Term, Term, Term], new: tuple[Term, Term, Term], what: str
-    ) -> None:
+    def _store(self, old: tuple[Term, Term, Term], new: tuple[Term, Term, Term], what: str) -> None:
         """Shows two stores the same; then the memories after them are."""
         self.same(old[0], new[0], f"{what}: address of a store")
         self.same(old[1], new[1], f"{what}: stored value")

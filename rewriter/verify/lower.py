@@ -10,7 +10,7 @@ from rewriter.core.term import Term
 
 
 class Lowering:
-    """Lowers terms of one width; `leaves` gives Z3 expressions for terms that stand for anything."""
+    """Lowers terms of one width; `leaves` has Z3 expressions for terms that stand for anything."""
 
     def __init__(self, width: int, granule: int, leaves: dict[int, Any]) -> None:
         self.width, self.granule = width, granule

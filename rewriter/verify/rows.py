@@ -29,7 +29,9 @@ def frame_owners(frames: Iterable[unwind.Fde], offsets: Iterable[int]) -> dict[i
     return owners
 
 
-def compare_rows(program: Program, new: Image, listing: Listing, offsets: Iterable[int]) -> list[str]:
+def compare_rows(
+    program: Program, new: Image, listing: Listing, offsets: Iterable[int]
+) -> list[str]:
     """What is wrong with the unwind entries that changed."""
     changed = {f.start for f in frame_owners(program.frames.values(), offsets).values()}
     after = {frame.start: frame for frame in unwind.frames(new)}

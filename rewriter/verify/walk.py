@@ -228,7 +228,9 @@ class Walk:
     def _run(self, terms: Terms, segment: Segment, start: int, pair: Pair, facts: Facts) -> Run:
         table, granule = self.target.table, self.target.granule
         link = {self.target.link: start} if pair.linked else {}
-        return run(table, terms, granule, segment.insns, segment.addresses, segment.exits, link, facts)
+        return run(
+            table, terms, granule, segment.insns, segment.addresses, segment.exits, link, facts
+        )
 
     def _link(
         self, before: Symbolic, after: Symbolic, old: Segment, new: Segment, slot: int, other: int
@@ -308,7 +310,9 @@ class Walk:
                     raw = self.image.read(table.address + size * n, size)
                     new = table.base + int.from_bytes(raw, order, signed=True)
                     yield from self._targets(old, new)
-                    self.tables.update(range(table.address, table.address + size * len(table.targets)))
+                    self.tables.update(
+                        range(table.address, table.address + size * len(table.targets))
+                    )
             elif table.jump == jump:
                 yield from (Pair(t, t) for t in table.targets if t in self.function)
 
@@ -323,7 +327,9 @@ class Walk:
             address = int(listing.addresses[at])
             insn = self.new.insn(at)
             if insn is None:
-                self.findings.append(f"{self.function.name}: no instruction at {address:#x} any more")
+                self.findings.append(
+                    f"{self.function.name}: no instruction at {address:#x} any more"
+                )
             elif self.target.is_filler(insn):
                 if self.target.encode(insn) not in fillers:
                     self.findings.append(f"{self.function.name}: an odd filler at {address:#x}")

@@ -1,7 +1,7 @@
 """Who may read which register when control leaves code that we see.
 
-Source: the calling standard that gcc's alpha back end and glibc follow (gcc-12 config/alpha/alpha.h,
-CALL_USED_REGISTERS and FUNCTION_ARG; Alpha Architecture Handbook v4 for PALcode).
+Source: the calling standard that gcc's alpha back end and glibc follow (gcc-12
+config/alpha/alpha.h, CALL_USED_REGISTERS and FUNCTION_ARG).
 """
 
 from __future__ import annotations

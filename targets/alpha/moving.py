@@ -19,7 +19,7 @@ _PAIR_APART = 24  # instructions between the two halves of a gp set-up, at most
 def moved(
     items: Sequence[Placed], function: Function, gp: int | None, place: Callable[[int], int]
 ) -> list[Insn]:
-    """The instructions as they must be at their new places; `place` gives an old address' new one."""
+    """The instructions as they must be at their new places; `place` maps old addresses."""
     result = [_retargeted(address, insn, function, place) for address, insn in items]
     for index, (address, insn) in enumerate(items):
         if insn.name == "ldah" and (insn.operand("ra"), insn.operand("rb")) == (GP, RA):
@@ -40,9 +40,7 @@ def split(value: int) -> tuple[int, int]:
     return high, value - (high << 16)
 
 
-def _retargeted(
-    address: int, insn: Insn, function: Function, place: Callable[[int], int]
-) -> Insn:
+def _retargeted(address: int, insn: Insn, function: Function, place: Callable[[int], int]) -> Insn:
     target = insn.target(address)
     if target is None:
         return insn

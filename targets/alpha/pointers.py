@@ -60,9 +60,7 @@ def common_gp(listing: Listing, functions: Sequence[Function]) -> int | None:
     return next(iter(found)) if len(found) == 1 else None
 
 
-def constants(
-    listing: Listing, functions: Sequence[Function], gp: int
-) -> list[frozenset[int]]:
+def constants(listing: Listing, functions: Sequence[Function], gp: int) -> list[frozenset[int]]:
     """Addresses that each function may make from gp.
 
     Every `lda` off a register that some `ldah` off gp in the function wrote is combined with
@@ -122,7 +120,10 @@ def jump_table(
     if made is None or made[1].name != "addq":
         return None
     position, add = made
-    for entry, base in ((add.operand("ra"), add.operand("rb")), (add.operand("rb"), add.operand("ra"))):
+    for entry, base in (
+        (add.operand("ra"), add.operand("rb")),
+        (add.operand("rb"), add.operand("ra")),
+    ):
         load = back.definition(entry, position)
         base_value = gp if base == GP else back.address(base, position, gp)
         if load is None or load[1].name != "ldl" or base_value is None:
@@ -141,7 +142,11 @@ def jump_table(
 
 
 def possible_targets(
-    listing: Listing, at: int, function: Function, labels: frozenset[int], tables: Sequence[JumpTable]
+    listing: Listing,
+    at: int,
+    function: Function,
+    labels: frozenset[int],
+    tables: Sequence[JumpTable],
 ) -> JumpTable | None:
     """Everywhere that a computed jump in the function may go, when its own table is not found.
 
@@ -238,14 +243,16 @@ def _bound(back: _Backward, index: int, position: int) -> int | None:
         insn = back.listing.insn(at)
         if insn is None or insn.name != "cmpule" or insn.op.format.name != "operate literal":
             continue
-        if insn.operand("ra") == index or _same_value(back, index, position, insn.operand("ra"), at):
+        if insn.operand("ra") == index or _same_value(
+            back, index, position, insn.operand("ra"), at
+        ):
             return insn.operand("rb") + 1
         return None
     return None
 
 
 def _same_value(back: _Backward, index: int, position: int, compared: int, at: int) -> bool:
-    """Whether the index is the compared register zero-extended (`zapnot rX,15,rY`), or the reverse."""
+    """Whether one is the other zero-extended (`zapnot rX,15,rY`)."""
     for register, before, other in ((index, position, compared), (compared, at, index)):
         made = back.definition(register, before)
         if made is not None and made[1].name == "zapnot" and made[1].operand("ra") == other:
