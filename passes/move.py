@@ -52,7 +52,7 @@ def move(
         raise CannotMove("unwind rows do not follow") from error
     if rows is None:
         raise CannotMove("unwind rows do not fit")
-    dropped = _executed_fillers(program, function, slots) - layout.executed
+    dropped = _executed_fillers(program, function) - layout.executed
     return Moved(function, words, tuple(rows), layout, dropped)
 
 
@@ -148,23 +148,12 @@ def _entries(program: Program, table: JumpTable, places: _Places) -> dict[int, b
     }
 
 
-def _executed_fillers(program: Program, function: Function, slots: Slots) -> int:
-    """How many fillers and empty slots stand where control passes through."""
-    first, last = program.listing.span(function.start, function.end)
-    count, falls_in = 0, True
-    reached = {
-        int(program.listing.addresses[program.graph.first[b]])
-        for b in program.graph.blocks_of(function)
-        if program.graph.reached[b]
-    }
-    for at in range(first, last):
-        address = int(program.listing.addresses[at])
-        insn = slots[address] if address in slots else program.listing.insn(at)
-        falls_in = falls_in or address in reached
-        if insn is None or program.target.is_filler(insn):
-            count += falls_in
-        elif insn.op.flow in (Flow.JUMP, Flow.INDIRECT, Flow.RETURN, Flow.STOP):
-            falls_in = False
-        else:
-            falls_in = True
+def _executed_fillers(program: Program, function: Function) -> int:
+    """How many fillers of the original stand where control passes through."""
+    graph, listing = program.graph, program.listing
+    count = 0
+    for block in graph.blocks_of(function):
+        first, last = int(graph.first[block]), int(graph.last[block])
+        insns = [listing.insn(at) for at in range(first, last)] if graph.reached[block] else []
+        count += sum(insn is not None and program.target.is_filler(insn) for insn in insns)
     return count

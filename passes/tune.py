@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from passes.technique import Site, Technique, usable
@@ -13,12 +13,12 @@ from rewriter.core.isa import Insn
 from rewriter.core.program import Window
 from rewriter.core.target import Target
 from rewriter.core.term import Term
-from rewriter.core.trace import INPUT, Facts, Trace, drop_dead, inputs, registers_of, run
+from rewriter.core.trace import INPUT, Facts, Trace, drop_dead, inputs, registers_of, run, written
 from rewriter.verify.equivalence import Comparison, Different
 from rewriter.verify.prove import Prover
 
-Chosen = Callable[[str, int], bool]
-"""Whether the user wants the edit of a technique at an address."""
+Chosen = Callable[[str, int, int], bool]
+"""Whether the user wants the edit of a technique at an address, after so many in the window."""
 
 
 @dataclass(frozen=True)
@@ -75,12 +75,11 @@ def tune_window(
         target.table, window.insns, window.address, target.granule, window.exits, facts or {}
     )
     tuned = TunedWindow(window, window.insns)
-    attempt = _Attempt(tuned, trace, target, cpu, prover, locked)
+    attempt = _Attempt(tuned, trace, target, cpu, prover, chosen, locked)
     open_sites = [
         (technique.name, site)
         for technique in techniques
         for site in technique.sites(trace, target.spelling, cpu)
-        if chosen(technique.name, trace.addresses[site.slot])
     ]
     while open_sites:
         # One rewrite may free the register that another needs: try the refused ones again.
@@ -98,13 +97,16 @@ class _Attempt:
     target: Target
     cpu: Cpu
     prover: Prover
+    chosen: Chosen
     locked: frozenset[int]
     feeders: frozenset[int] = frozenset()
     aligned: frozenset[int] = frozenset()
 
     def site(self, technique: str, site: Site) -> bool:
-        """Whether the site is settled: rewritten, or made needless by an earlier rewrite."""
-        if self.tuned.slots[site.slot] is None:
+        """Whether the site is settled: rewritten, made needless by another, or not wanted."""
+        address = self.trace.addresses[site.slot]
+        wanted = self.chosen(technique, address, len(self.tuned.accepted))
+        if self.tuned.slots[site.slot] is None or not wanted:
             return True
         reason = site.reason or "no free register or place"
         for proposal in site.proposals:
@@ -195,6 +197,8 @@ class _Attempt:
         aligned = self.aligned | proposal.aligned
         if inputs(table, slots) & ~inputs(table, trace.insns):
             raise Different("a register would be read that nothing keeps")
+        if written(table, slots) & ~written(table, trace.insns):
+            raise Different("a register would be written that callers may keep")
         new = run(
             table,
             trace.terms,
@@ -216,7 +220,8 @@ class _Attempt:
         comparison.follow(trace.state, new, likely)
         for slot, live in trace.exits:
             comparison.check(trace.states[slot], new.exits[slot], live)
-        return comparison.evidence()
+        evidence = comparison.evidence()
+        return evidence if proposal.aligned else replace(evidence, preconditions=())
 
 
 def _count(slots: Sequence[Any]) -> int:

@@ -38,7 +38,7 @@ class Options:
 
     `passes` are names, in any order; `funcs` and `skip_funcs` are regular expressions that match
     whole function names (all functions when `funcs` is empty); `only` and `skip` are edit ids;
-    `max_edits` keeps the first so many edits in address order.
+    `max_edits` keeps the first so many edits, function by function in address order.
     """
 
     passes: tuple[str, ...]
@@ -96,7 +96,7 @@ def tune(image: Image, target: Target, cpu: Cpu, options: Options, progress: Pro
         edits=tuple(work.edits),
         skips=tuple(work.skips),
         refusals=tuple(work.refusals),
-        patches=difference(image.data, data),
+        patches=difference(image.data, data, _APART),
         functions=len(program.functions),
         instructions=len(program.listing),
         proofs=work.proofs(),
@@ -201,8 +201,9 @@ class _Work:
         )
 
     def _window(self, function: Function, window: Window) -> None:
-        def chosen(technique: str, address: int) -> bool:
-            return self.options.wants_edit(_id(technique, function, address), len(self.edits))
+        def chosen(technique: str, address: int, made: int) -> bool:
+            edit = _id(technique, function, address)
+            return self.options.wants_edit(edit, len(self.edits) + made)
 
         def attempt(facts: Facts) -> TunedWindow:
             return tune_window(
@@ -258,20 +259,22 @@ class _Work:
         A function that it does not accept goes back to the original, and its edits are skipped.
         """
         doubtful: frozenset[Function] | None = None
+        followed: frozenset[int] = frozenset()
         while True:
             data = self._emit()
             new = replace(self.program.image, data=data)
-            verdict = verify(self.program, new, progress, doubtful)
+            verdict = verify(self.program, new, progress, doubtful, followed)
             if verdict.ok:
                 return data
             if not verdict.failed:
                 raise VerificationFailed(verdict.findings[0])
             for function in verdict.failed:
                 self._take_back(function, verdict.findings)
-            doubtful = frozenset(verdict.failed)
+            doubtful, followed = frozenset(verdict.failed), verdict.followed
 
     def _take_back(self, function: Function, findings: Sequence[str]) -> None:
-        reason = next((f for f in findings if f.startswith(f"{function.name} ")), findings[0])
+        own = (f for f in findings if f.startswith((f"{function.name} ", f"{function.name}:")))
+        reason = f"not verified: {next(own).partition(': ')[2]}"
         back = self.moved.pop(function, None) is not None
         if not back:
             self.slots.pop(function, None)
@@ -316,6 +319,10 @@ class _Work:
             "patterns": self.prover.solved,
             **dict(sorted(grades.items())),
         }
+
+
+_APART = 16
+"""Bytes between changes that are recorded as one: a record costs more than the bytes."""
 
 
 def _id(technique: str, function: Function, address: int) -> str:

@@ -69,8 +69,9 @@ class Rewrite:
 class Edit:
     """An accepted rewrite.
 
-    `id` is stable: pass, routine and the offset of its site in the original.  `gain` is the
-    number of instructions fewer on one run through, as proved by counting.
+    `id` is stable: pass, routine and the offset of its site in the original.  `gain` counts
+    instructions fewer in the routine: those that do something, or for a new layout the fillers
+    that control passes through.  (Where a routine keeps its layout a filler takes each place.)
     """
 
     id: str

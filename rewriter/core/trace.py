@@ -84,6 +84,14 @@ def run(
     return found
 
 
+def written(table: Table, insns: Iterable[Insn | None]) -> int:
+    """Mask of the registers that are written."""
+    mask = 0
+    for insn in insns:
+        mask |= table.defs(insn) if insn is not None else 0
+    return mask
+
+
 @dataclass
 class Run:
     """A straight run: by slot, the states at exits, operands, single results, narrow accesses.

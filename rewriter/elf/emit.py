@@ -63,16 +63,22 @@ def _check(data: bytes, patch: Patch, reached: int) -> None:
         )
 
 
-def difference(old: bytes, new: bytes) -> tuple[Patch, ...]:
+def difference(old: bytes, new: bytes, apart: int = 1) -> tuple[Patch, ...]:
     """Return the maximal runs of changed bytes, in order: `apply(old, ...)` gives `new`.
 
-    Raises BadInput when the lengths differ.
+    Runs with fewer than `apart` equal bytes between them are one. Raises BadInput when the lengths
+    differ.
     """
     if len(old) != len(new):
         raise BadInput(f"files differ in length: {len(old)} and {len(new)} bytes")
     changed = np.frombuffer(old, np.uint8) != np.frombuffer(new, np.uint8)
     edges = np.flatnonzero(np.diff(changed, prepend=False, append=False)).tolist()
-    runs = zip(edges[::2], edges[1::2], strict=True)
+    runs: list[tuple[int, int]] = []
+    for start, end in zip(edges[::2], edges[1::2], strict=True):
+        if runs and start - runs[-1][1] < apart:
+            runs[-1] = (runs[-1][0], end)
+        else:
+            runs.append((start, end))
     return tuple(Patch(start, old[start:end], new[start:end]) for start, end in runs)
 
 

@@ -164,11 +164,10 @@ def _continues(builder: _Edges, entered: NDArray[np.bool_]) -> NDArray[np.bool_]
 
 def _entered_from_elsewhere(builder: _Edges) -> NDArray[np.bool_]:
     """Blocks that code of another function calls or branches to."""
+    owner = builder.function_of
     entered = np.zeros(builder.blocks, dtype=bool)
     for source, target, kind in zip(builder.source, builder.target, builder.kind, strict=True):
-        if kind == CALL:
-            entered[target] = True
-        elif kind == WITHIN and builder.function_of[source] != builder.function_of[target]:
+        if kind == CALL or (kind == WITHIN and owner[source] != owner[target]):
             entered[target] = True
     return entered
 

@@ -33,7 +33,8 @@ class Verdict:
     """What was compared and what was found.
 
     `grades` counts segments by how they were shown equal; `preconditions` those that rest on one;
-    `failed` are functions with a finding of their own.
+    `failed` are functions with a finding of their own, `followed` the addresses of jump table
+    bytes that were compared by where they lead.
     """
 
     findings: tuple[str, ...]
@@ -43,6 +44,7 @@ class Verdict:
     grades: dict[str, int]
     preconditions: dict[str, int]
     failed: tuple[Function, ...] = ()
+    followed: frozenset[int] = frozenset()
 
     @property
     def ok(self) -> bool:
@@ -63,15 +65,19 @@ def compare(old: Image, new: Image, target: Target, progress: Progress) -> Verdi
 
 
 def verify(
-    program: Program, new: Image, progress: Progress, only: Collection[Function] | None = None
+    program: Program,
+    new: Image,
+    progress: Progress,
+    only: Collection[Function] | None = None,
+    followed: frozenset[int] = frozenset(),
 ) -> Verdict:
     """Compares an analysed file with a new one of the same size.
 
-    With `only`, other functions, and what lies outside all, are known to be as they were when
-    they were last compared.
+    With `only`, other functions are known to be as they were when they were last compared, and
+    `followed` are the addresses of jump table bytes that were compared then.
     """
     changed = _changed_offsets(program.image.data, new.data)
-    check = _Check(program, new, only)
+    check = _Check(program, new, only, tables=set(followed))
     check.run(changed, progress)
     return Verdict(
         findings=tuple(check.findings),
@@ -81,6 +87,7 @@ def verify(
         grades=dict(check.grades),
         preconditions=dict(check.preconditions),
         failed=tuple(check.failed),
+        followed=frozenset(check.tables),
     )
 
 
@@ -114,8 +121,8 @@ class _Check:
         self.prover = Prover(target.granule * 8, target.granule)
         self.locked = self.program.locked_addresses
         functions, elsewhere = self._owners(changed)
-        with_rows = self._frames(elsewhere)
-        functions = list(dict.fromkeys((*functions, *with_rows)))
+        functions = list(dict.fromkeys((*functions, *self._frames(elsewhere))))
+        changed_functions = functions
         if self.only is not None:
             functions = [function for function in functions if function in self.only]
         for done, function in enumerate(functions):
@@ -124,8 +131,9 @@ class _Check:
             self._function(function)
         progress("compare", len(functions), len(functions))
         self.functions = len(functions)
-        if self.only is None:
-            self._elsewhere(elsewhere)
+        self._elsewhere(elsewhere)
+        starts = [function.start for function in changed_functions]
+        self.findings += compare_rows(self.program, self.new, self.listing, starts)
 
     def _frames(self, offsets: list[int]) -> list[Function]:
         """The functions whose unwind rows changed."""
@@ -143,8 +151,6 @@ class _Check:
         ]
         for offset in left[:_SHOWN]:
             self.findings.append(f"a byte changed outside all functions: {self._place(offset)}")
-        if self.in_frames:
-            self.findings += compare_rows(self.program, self.new, self.listing, self.in_frames)
 
     def _address(self, offset: int) -> int | None:
         try:

@@ -30,13 +30,12 @@ def frame_owners(frames: Iterable[unwind.Fde], offsets: Iterable[int]) -> dict[i
 
 
 def compare_rows(
-    program: Program, new: Image, listing: Listing, offsets: Iterable[int]
+    program: Program, new: Image, listing: Listing, starts: Iterable[int]
 ) -> list[str]:
-    """What is wrong with the unwind entries that changed."""
-    changed = {f.start for f in frame_owners(program.frames.values(), offsets).values()}
+    """What is wrong with the unwind entries of the functions that start there."""
     after = {frame.start: frame for frame in unwind.frames(new)}
     findings = []
-    for start in sorted(changed):
+    for start in sorted(set(starts) & program.frames.keys()):
         old, other = program.frames[start], after.get(start)
         if other is None or (other.end, other.lsda) != (old.end, old.lsda):
             findings.append(f"the unwind entry of {start:#x} covers something else")

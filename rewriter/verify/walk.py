@@ -11,7 +11,7 @@ from rewriter.core.listing import Listing
 from rewriter.core.program import Function
 from rewriter.core.symbolic import Symbolic
 from rewriter.core.term import Term, Terms
-from rewriter.core.trace import Facts, Run, inputs, run
+from rewriter.core.trace import Facts, Run, inputs, run, written
 from rewriter.elf.image import Image
 from rewriter.identify.program import Program
 from rewriter.verify.equivalence import Comparison, Different, agreeing
@@ -87,6 +87,15 @@ class Walk:
             except (Lost, Different) as problem:
                 self.findings.append(f"{self.function.name} at {pair.old:#x}: {problem}")
         self._unvisited()
+        self._new_writes()
+
+    def _new_writes(self) -> None:
+        """A caller may keep a value in a register because nothing in the function writes it."""
+        table, old = self.target.table, self.program.listing
+        insns = old.insns(self.function.start, self.function.end)
+        new = (self.new.insn(self.new.index(address)) for address in self.visited)
+        if written(table, new) & ~written(table, insns):
+            self.findings.append(f"{self.function.name}: a register is written that was not before")
 
     def _entries(self) -> list[int]:
         graph, addresses = self.program.graph, self.program.listing.addresses
@@ -119,6 +128,9 @@ class Walk:
             return True
         if pair.linked and pair.old != pair.new:
             return False
+        table = self.target.table
+        if any(i.op.flow is Flow.JUMP and table.defs(i) for i in old.insns):
+            return False  # it reads its own address
         return self._bare(old) == self._bare(new)
 
     def _bare(self, segment: Segment) -> list[tuple[Op, tuple[int, ...]]]:
