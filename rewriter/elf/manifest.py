@@ -6,7 +6,7 @@ distances, ...) and every repeated text is stored once: a libc has 10,000 edits.
 
     bytes 0..4    b"RTM1"
     bytes 4..36   SHA-256 of the rest
-    the rest      zlib stream of the canonical document (UTF-8, sorted keys, no spaces)
+    the rest      xz stream of the canonical document (UTF-8, sorted keys, no spaces)
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import json
+import lzma
 import re
-import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,12 +28,12 @@ from rewriter.elf.emit import Patch
 
 FORMAT = 1
 MAGIC, DIGEST_SIZE = b"RTM1", 32
-COMPRESSION = 9
+COMPRESSION = 6
 LARGEST = 1 << 28
 """Bytes that a document may have: a damaged or hostile one shall not fill the memory."""
 
 _DETAIL = re.compile(r"(.*?(?:differs?|is lost|is new)): ", re.DOTALL)
-_MALFORMED = (zlib.error, ValueError, LookupError, TypeError, AttributeError, RecursionError)
+_MALFORMED = (lzma.LZMAError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 _Value = TypeVar("_Value")
 _EDIT_TEXTS = ("technique", "kind", "routine", "old", "new")
 
@@ -44,7 +44,7 @@ class Manifest:
 
     `original` and `patched` are SHA-256 in hexadecimal: of the file as it was, and as it is
     before the note is attached. `options` are what the user chose, as JSON values; `skips` counts
-    the sites that were left alone, by reason.
+    the sites that were left alone, by pass and reason.
     """
 
     retune: str
@@ -80,7 +80,7 @@ def record(
         edits=tuple(edits),
         patches=tuple(patches),
         options=dict(options or {}),
-        skips=dict(Counter(cause(skip.reason) for skip in skips)),
+        skips=dict(Counter(f"{skip.technique}: {cause(skip.reason)}" for skip in skips)),
     )
 
 
@@ -100,7 +100,7 @@ def cause(reason: str) -> str:
 
 def dump(manifest: Manifest) -> bytes:
     """Return the manifest as bytes; the same manifest, the same bytes."""
-    packed = zlib.compress(_canonical(_document(manifest)), COMPRESSION)
+    packed = lzma.compress(_canonical(_document(manifest)), preset=COMPRESSION)
     return MAGIC + hashlib.sha256(packed).digest() + packed
 
 
@@ -208,7 +208,7 @@ def _canonical(document: Mapping[str, Any]) -> bytes:
 
 
 def _unpack(packed: bytes) -> bytes:
-    stream = zlib.decompressobj()
+    stream = lzma.LZMADecompressor(lzma.FORMAT_XZ)
     text = stream.decompress(packed, LARGEST)
     if not stream.eof or stream.unused_data:
         raise BadInput("the manifest is malformed: its stream has no end or goes on after it")

@@ -1,0 +1,127 @@
+"""What in the Alpha libc points into its text, against the survey's figures.
+
+Source: the facts on Alpha, section e (gp, computed jumps, divide calls), counted with binutils.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from rewriter.core.isa import Flow
+from rewriter.core.listing import FLOW_CODE
+from rewriter.elf import image
+from rewriter.identify.program import Program, analyse
+from targets import for_machine
+from targets.alpha import pointers
+from targets.alpha.registers import PV
+
+GP = 0x209688  # .got 0x201678 + 0x8010
+
+
+@pytest.fixture(scope="module")
+def program(libc: Path) -> Program:
+    loaded = image.load(str(libc))
+    return analyse(loaded, for_machine(loaded.machine, loaded.name))
+
+
+def _jumps(program: Program) -> list[int]:
+    """Addresses of every `jmp` that is no sibling call."""
+    listing, found = program.listing, []
+    for at in range(len(listing)):
+        if listing.flows[at] == FLOW_CODE[Flow.INDIRECT]:
+            insn = listing.insn(at)
+            assert insn is not None
+            if insn.operand("rb") != PV:
+                found.append(int(listing.addresses[at]))
+    return found
+
+
+def test_every_function_makes_the_same_gp(program: Program) -> None:
+    assert program.references.context == {"gp": GP}
+    made = [pointers.entry_gp(program.listing, f.start) for f in program.functions]
+    assert {gp for gp in made if gp is not None} == {GP}
+    assert sum(gp is not None for gp in made) >= 2990
+
+
+def test_local_entries_are_where_gp_is_made(program: Program) -> None:
+    """Relaxed calls enter at +8, behind the two instructions, and nowhere else inside."""
+    entries = {f.start: program.target.entries(program.listing, f) for f in program.functions}
+    for function in program.functions:
+        has = pointers.entry_gp(program.listing, function.start) is not None
+        assert entries[function.start] == ((function.start + 8,) if has else ())
+    calls = program.listing.targets[program.listing.flows == FLOW_CODE[Flow.CALL]].tolist()
+    known = {*entries, *(address for found in entries.values() for address in found)}
+    inside = Counter(target in known for target in calls)
+    assert inside[True] >= 0.96 * len(calls)
+    eight = {address for found in entries.values() for address in found}
+    assert sum(target in eight for target in calls) >= 8600
+
+
+def test_jump_tables(program: Program) -> None:
+    """157 computed jumps; 96 of them read a table that is made from gp."""
+    tables, unresolved = program.references.tables, program.references.unresolved
+    assert len(tables) + len(unresolved) >= 155
+    assert {table.jump for table in tables} | unresolved <= set(_jumps(program))
+    assert len(unresolved) <= 1
+    exact = [table for table in tables if table.exact]
+    assert 80 <= len(exact) <= 96
+    for table in tables:
+        owner = program.function_at(table.jump)
+        assert owner is not None
+        assert table.targets
+        if table.exact:
+            assert all(target in owner for target in table.targets)
+
+
+def test_entries_are_read_from_the_file(program: Program) -> None:
+    """Each entry of an exact table, taken from the bytes, is its target less the base."""
+    for table in program.references.tables:
+        if table.exact:
+            raw = program.image.read(table.address, table.size * len(table.targets))
+            entries = [
+                int.from_bytes(raw[at : at + 4], "little", signed=True)
+                for at in range(0, len(raw), 4)
+            ]
+            assert [table.base + entry for entry in entries] == list(table.targets)
+
+
+def test_a_bound_check_gives_the_length(program: Program) -> None:
+    """Before an exact table's jump stands the comparison that lets so many entries through."""
+    for table in program.references.tables:
+        if not table.exact:
+            continue
+        at = program.listing.index(table.jump)
+        before = [program.listing.insn(n) for n in range(at - 80, at)]
+        bounds = {
+            insn.operand("rb") + 1
+            for insn in before
+            if insn is not None and insn.name == "cmpule" and "literal" in insn.op.format.name
+        }
+        assert len(table.targets) in bounds, f"{table.jump:#x}"
+
+
+def test_divide_calls_reach_their_routines(program: Program) -> None:
+    """77 `jsr $23,($27)` go through the GOT to the eight divide and remainder routines."""
+    listing, divides = program.listing, []
+    for at in range(len(listing)):
+        if listing.flows[at] == FLOW_CODE[Flow.INDIRECT_CALL]:
+            insn = listing.insn(at)
+            assert insn is not None
+            if insn.operand("ra") == 23:
+                divides.append(int(listing.addresses[at]))
+    assert len(divides) == 77
+    callees = program.references.callees
+    assert set(callees) >= set(divides)
+    reached = {callees[address] for address in divides}
+    names = set()
+    for address in reached:
+        function = program.function_at(address)
+        assert function is not None
+        assert address == function.start
+        names.add(function.name.split("@")[0].lstrip("_"))
+    routines = {"divl", "divlu", "divq", "divqu", "reml", "remlu", "remq", "remqu"}
+    assert names <= routines
+    assert len(reached) == 8
