@@ -19,7 +19,7 @@ from rewriter.cli.patch import patch
 def main() -> None:
     """Retune an existing ELF executable to the CPU that runs it, without its source.
 
-    Every edit is proved or tested before it is written, listed in the output, and can be taken
+    Every edit is proved before it is written, listed in the output, and can be taken
     back.
 
     \b

@@ -48,7 +48,7 @@ def patch(
       retune patch a.out -o b.out --cpu ev56 --tune ev67 --max-edits 100
 
     \b
-    Exit status: 0 done, 1 an edit could not be verified (nothing is written), 2 bad usage,
+    Exit status: 0 done, 1 the output could not be verified (nothing is written), 2 bad usage,
     3 bad input, 4 nothing to do (OUT is then an identical copy, without a note).
     """
     from rewriter.elf.image import load

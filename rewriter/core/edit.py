@@ -33,11 +33,6 @@ class Evidence:
     cases: int = 0
     detail: str = ""
 
-    @property
-    def good(self) -> bool:
-        """Whether an edit may rest on it."""
-        return self.grade in (Grade.PROVED, Grade.BOUNDED, Grade.TESTED)
-
     def __str__(self) -> str:
         cases = f"({self.cases})" if self.grade in (Grade.BOUNDED, Grade.TESTED) else ""
         given = f" given {', '.join(self.preconditions)}" if self.preconditions else ""

@@ -38,17 +38,6 @@ class CannotMove(Exception):
     """Why a function's code must stay where it is."""
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
-    """A relocated word: what the loader makes of it, as an address of this image.
-
-    `private` says that no other module can change the choice.
-    """
-
-    value: int
-    private: bool
-
-
 @dataclass(frozen=True)
 class References:
     """What in text points into text.
@@ -100,7 +89,7 @@ class Target(Protocol):
         """What in text points into text."""
         ...
 
-    def relocated(self, r_type: int, addend: int, symbol: int | None) -> Slot | None:
+    def relocated(self, r_type: int, addend: int, symbol: int | None) -> int | None:
         """What a dynamic relocation makes of its word; None if no address of this image."""
         ...
 

@@ -6,13 +6,13 @@ a low mask.  Each folding rule is proved by Z3 in the tests.  What remains diffe
 prover.
 
 Kinds: const, var, add, sub, mul, and, or, xor, not, shl, lshr, ashr, umulh, ctpop, cttz, ctlz,
-ite (values); eq, ult, slt, band, bnot, true, false (conditions); mem, store (memories);
-load (value of a memory granule); opaque (uninterpreted).
+ite (values); eq, ult, slt, band, bnot, true, false (conditions); mem, store, world (memories; a
+world is what an event left); load (value of a memory granule); opaque (uninterpreted).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 
 class Term:
@@ -117,11 +117,6 @@ class Terms:
         if a.kind == "const" or (b.kind != "const" and a.number > b.number):
             a, b = b, a
         return self.make(kind, a, b)
-
-    def _fold(self, a: Term, b: Term, function: Callable[[int, int], int]) -> Term | None:
-        if a.kind == "const" and b.kind == "const":
-            return self.const(function(a.value, b.value))
-        return None
 
     # Values -------------------------------------------------------------------------------
 

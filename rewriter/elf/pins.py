@@ -8,21 +8,21 @@ import numpy as np
 
 from rewriter.core.listing import Listing
 from rewriter.core.program import Function, Pin
-from rewriter.core.target import Slot, Target
+from rewriter.core.target import Target
 from rewriter.elf.image import SHF_ALLOC, SHF_EXECINSTR, Image
 from rewriter.elf.unwind import Fde, lsda_ranges
 
 
-def relocated(image: Image, target: Target) -> dict[int, Slot]:
+def relocated(image: Image, target: Target) -> dict[int, int]:
     """What the loader's relocations make of each word, where that is an address of this image."""
     defined = {s.name: s.st_value for s in image.symbols if s.dynamic and s.st_shndx}
     found = {}
     for relocation in image.relocations:
         if relocation.dynamic:
             value = defined.get(relocation.symbol) if relocation.r_sym else None
-            slot = target.relocated(relocation.r_type, relocation.r_addend, value)
-            if slot is not None:
-                found[relocation.r_offset] = slot
+            place = target.relocated(relocation.r_type, relocation.r_addend, value)
+            if place is not None:
+                found[relocation.r_offset] = place
     return found
 
 
@@ -37,8 +37,8 @@ def data_pins(
     pins = {Pin(function.start, "function start") for function in functions}
     pins.add(Pin(image.entry, "entry point"))
     pins.update(Pin(s.st_value, f"symbol {s.name}") for s in image.symbols if s.st_shndx)
-    for address, slot in relocated(image, target).items():
-        pins.add(Pin(slot.value, f"relocated word at {address:#x}"))
+    for address, place in relocated(image, target).items():
+        pins.add(Pin(place, f"relocated word at {address:#x}"))
     pins.update(_plain_words(image, listing))
     for frame in frames:
         if frame.lsda is not None:

@@ -15,7 +15,7 @@ from rewriter.core.program import Function, JumpTable, Pin, Window
 from rewriter.core.target import References, Target
 from rewriter.elf import unwind
 from rewriter.elf.image import Image
-from rewriter.elf.pins import data_pins
+from rewriter.elf.pins import data_pins, relocated
 from rewriter.identify import flow, liveness
 from rewriter.identify.functions import find_functions, with_called
 from rewriter.identify.locked import locked_addresses
@@ -121,7 +121,7 @@ def analyse(image: Image, target: Target) -> Program:
     frames = unwind.frames(image)
     functions = with_called(find_functions(image, frames), listing)
     pins = data_pins(image, target, listing, functions, frames)
-    slots = {slot: pin for slot, pin in _slots(image, target).items() if listing.has(pin)}
+    slots = {at: place for at, place in relocated(image, target).items() if listing.has(place)}
     references = target.references(image, listing, functions, slots)
     entries = {pin.address for pin in pins} | references.labels
     for function in functions:
@@ -144,10 +144,3 @@ def analyse(image: Image, target: Target) -> Program:
         live=liveness.solve(graph),
         _starts=[f.start for f in functions],
     )
-
-
-def _slots(image: Image, target: Target) -> dict[int, int]:
-    """Relocated words, by address, as addresses of this image."""
-    from rewriter.elf.pins import relocated
-
-    return {address: slot.value for address, slot in relocated(image, target).items()}

@@ -29,7 +29,7 @@ _MEMORIES = frozenset({"mem", "store", "world"})
 class Pattern:
     """A normalised obligation: nodes in order, each (kind, data, argument numbers).
 
-    The last two nodes named by `roots` must be equal when all `given` hold.
+    The two nodes that `roots` number must be equal when all that `given` number hold.
     """
 
     nodes: tuple[tuple[Any, ...], ...]

@@ -10,7 +10,7 @@ import numpy as np
 from rewriter.core.isa import Flow, Insn
 from rewriter.core.listing import FLOW_CODE, Listing, decode_words
 from rewriter.core.program import Function, JumpTable
-from rewriter.core.target import Memory, References, Slot
+from rewriter.core.target import Memory, References
 from targets.alpha import abi, accesses, moving, pointers
 from targets.alpha.cpus import CPUS
 from targets.alpha.isa import TABLE
@@ -56,12 +56,12 @@ class Alpha:
         has_gp = pointers.entry_gp(listing, function.start) is not None
         return (function.start + LOCAL_ENTRY,) if has_gp else ()
 
-    def relocated(self, r_type: int, addend: int, symbol: int | None) -> Slot | None:
+    def relocated(self, r_type: int, addend: int, symbol: int | None) -> int | None:
         """What a dynamic relocation makes of its word."""
         if r_type == R_RELATIVE:
-            return Slot(addend, private=True)
+            return addend
         if r_type in (R_REFQUAD, R_GLOB_DAT, R_JMP_SLOT) and symbol is not None:
-            return Slot(symbol + addend, private=False)
+            return symbol + addend
         return None
 
     def references(

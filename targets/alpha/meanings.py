@@ -12,7 +12,7 @@ from typing import Any
 
 from rewriter.core.isa import Does, Reg
 from rewriter.core.machine import Machine, Value
-from targets.alpha.registers import FP, FZERO, ZERO
+from targets.alpha.registers import FZERO, ZERO
 
 Binary = Callable[[Machine, Value, Value], Value]
 Unary = Callable[[Machine, Value], Value]
@@ -452,8 +452,3 @@ def move_fp(convert: Convert | None = None) -> Does:
         m.set(target, convert(m, value) if convert else value)
 
     return does
-
-
-def is_floating(register: int) -> bool:
-    """Whether a register number names a floating register."""
-    return register >= FP
