@@ -111,14 +111,14 @@ class Comparison:
                 except Different:
                     return  # the checks that follow say it better
             if slot in new.value:
-                value = self._through(new.value[slot])
+                value = self.through(new.value[slot])
                 any(self.suggest(candidate, value) for candidate in likely(slot, value))
 
     def _store(self, old: tuple[Term, Term, Term], new: tuple[Term, Term, Term], what: str) -> None:
         """Shows two stores the same; then the memories after them are."""
         self.same(old[0], new[0], f"{what}: address of a store")
         self.same(old[1], new[1], f"{what}: stored value")
-        after = self._through(new[2])
+        after = self.through(new[2])
         if after is not old[2]:
             self._alias[after.number] = old[2]
             self._rebuilt.clear()
@@ -133,7 +133,7 @@ class Comparison:
 
     def same(self, old: Term, new: Term, what: str) -> None:
         """Shows two terms equal, or raises Different."""
-        new = self._through(new)
+        new = self.through(new)
         if old is new:
             return
         grade, key = self.prover.equal(old, new)
@@ -149,14 +149,14 @@ class Comparison:
         """That the shown accesses are aligned, as conditions."""
         zero = self.terms.const(0)
         return [
-            self.terms.eq(self._through(address) & self.terms.const(size - 1), zero)
+            self.terms.eq(self.through(address) & self.terms.const(size - 1), zero)
             for address, size in self.aligned
         ]
 
     def _alignments(self, old: Symbolic, new: Symbolic) -> None:
         """That no access may trap on its alignment unless the old run's would, or it is shown."""
-        known = old.narrow | {(self._through(address), size) for address, size in self.aligned}
-        added = {(self._through(address), size) for address, size in new.narrow} - known
+        known = old.narrow | {(self.through(address), size) for address, size in self.aligned}
+        added = {(self.through(address), size) for address, size in new.narrow} - known
         if any(not self._was(address, size, known) for address, size in added):
             raise Different("a new access may be misaligned", Grade.NO_SPEC)
 
@@ -165,7 +165,7 @@ class Comparison:
         same_size = sorted((a for a, n in known if n == size), key=_number)
         return any(self.prover.equal(a, address)[0] is Grade.PROVED for a in same_size)
 
-    def _through(self, term: Term) -> Term:
+    def through(self, term: Term) -> Term:
         """The new run's term with every part that was shown equal replaced by the old one's."""
         if not self._alias:
             return term
@@ -195,7 +195,7 @@ class Comparison:
                 self.same(value, other, f"operand of {name}")
 
     def _memories(self, old: Term, new: Term, what: str) -> None:
-        new = self._through(new)
+        new = self.through(new)
         if old is new:
             return
         (base, stores), (new_base, new_stores) = _history(old), _history(new)
@@ -206,7 +206,7 @@ class Comparison:
 
     def _accesses(self, before: Symbolic, after: Symbolic) -> None:
         old = _places(before)
-        added = {self._through(place) for place in _places(after)} - old
+        added = {self.through(place) for place in _places(after)} - old
         for place in sorted(added, key=_number):
             # It may be an old one under another spelling.
             if not any(

@@ -87,6 +87,8 @@ class Prover:
         solver.set("rlimit", EFFORT)
         for condition in given:
             solver.add(lowering.lower(condition))
+        if given and solver.check() != z3.sat:
+            return Grade.REFUTED  # from the impossible everything would follow
         solver.add(lowering.lower(a) != lowering.lower(b))
         answer = solver.check()
         if answer == z3.unsat:
@@ -169,15 +171,21 @@ def _generalised(claim: tuple[Term, ...]) -> tuple[tuple[Term, ...], dict[int, T
     cut = {n: t for n, t in a.items() if n in b and t.kind not in ("const", "true", "false")}
     store = claim[0].store
     moved: dict[int, Term] = {}
+    fresh: dict[int, Term] = {}
     for term in _above(claim, cut):
         if term.kind == "add" and term.args[1].kind == "const" and term.args[0].number in cut:
             root = term.args[0]
             if root.number not in moved and store.bits(root) == store.width:
-                moved[root.number] = store.sub(root, term.args[1])
+                # A name of its own: a sum of x must not meet a part that was cut with x in it.
+                fresh[root.number] = store.var(f"free {root.number}")
+                moved[root.number] = store.sub(fresh[root.number], term.args[1])
     if not moved:
         return claim, cut
     done = {n: moved.get(n, t) for n, t in cut.items()}
-    return tuple(_rebuilt(term, done) for term in claim), cut
+    kept = {n: t for n, t in cut.items() if n not in fresh}
+    return tuple(_rebuilt(term, done) for term in claim), kept | {
+        t.number: t for t in fresh.values()
+    }
 
 
 def _above(claim: tuple[Term, ...], cut: dict[int, Term]) -> list[Term]:

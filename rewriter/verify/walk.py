@@ -17,6 +17,7 @@ from rewriter.identify.program import Program
 from rewriter.verify.equivalence import Comparison, Different, agreeing
 from rewriter.verify.prove import Prover
 
+_WORD = 2  # bytes
 _LONGEST = 4096  # instructions in a segment; a walk beyond that has lost its way
 
 
@@ -227,10 +228,9 @@ class Walk:
         terms = Terms(self.target.granule * 8)
         before = self._run(terms, old, pair.old, pair, facts)
         after = self._run(terms, new, pair.new, pair, facts)
-        shown = self._aligned(terms, before, after, old)
-        names = self.target.table.register_names
-        comparison = Comparison(self.prover, terms, names, shown)
+        comparison = Comparison(self.prover, terms, self.target.table.register_names)
         comparison.follow(before.state, after, agreeing(before.value.values()))
+        comparison.aligned = self._aligned(comparison, before, after, old)
         for slot, other in zip(old.exits, new.exits, strict=True):
             live = self._live_after(old, slot)
             self._link(before.exits[slot], after.exits[other], old, new, slot, other)
@@ -257,19 +257,30 @@ class Walk:
                     state.registers[register] = state.terms.var("return address")
 
     def _aligned(
-        self, terms: Terms, before: Run, after: Run, old: Segment
+        self, comparison: Comparison, before: Run, after: Run, old: Segment
     ) -> tuple[tuple[Term, int], ...]:
-        """New accesses that must be aligned, where the old code treats their address as aligned."""
+        """New word accesses, where the old code handles a word at the address as an aligned one."""
+        terms = comparison.terms
         crossing = {
             terms.linear(value)[0]
             for slot, insn in enumerate(old.insns)
             if insn.name in self.target.spelling.CROSSING
             for value in before.operand.get(slot, ())
         }
+        words = {
+            terms.linear(value)[0]
+            for slot, insn in enumerate(old.insns)
+            if insn.name in self.target.spelling.WORDS
+            for value in before.operand.get(slot, ())
+        }
+        wider = {address for address, size in before.state.narrow if size > _WORD}
+        accesses = ((comparison.through(a), size) for a, size in after.narrow.values())
         return tuple(
             (address, size)
-            for address, size in after.narrow.values()
-            if terms.linear(address)[0] not in crossing
+            for address, size in accesses
+            if size == _WORD
+            and terms.linear(address)[0] not in crossing
+            and (terms.linear(address)[0] in words or address in wider)
         )
 
     def _live_after(self, old: Segment, slot: int) -> int:

@@ -16,6 +16,9 @@ _LITERAL = "operate literal"
 CROSSING = frozenset({"extwh", "inswh", "mskwh"})
 """What handles the part of an unaligned word beyond its quadword: its presence says "unaligned"."""
 
+WORDS = frozenset({"extwl", "inswl", "mskwl", "extqh"})
+"""What handles a word in its quadword; the signed one comes by `extqh` and a shift."""
+
 GRANULE_ACCESSES = frozenset({"ldq_u", "stq_u"})
 
 CLUES = {
