@@ -1,0 +1,620 @@
+"""Wrong changes in a tuned file, and an oracle that knows them without a prover.
+
+The oracle runs the original and the changed code on numbers, from places that correspond, until
+control leaves the function or comes to a call.  What it cannot tell apart is not called wrong.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from rewriter.core.concrete import Concrete, Misaligned
+from rewriter.core.errors import BadInput
+from rewriter.core.isa import Flow, Insn, Kind, Reg
+from rewriter.core.program import Function, JumpTable
+from rewriter.core.trace import registers_of
+from rewriter.elf import unwind
+from rewriter.elf.image import Image
+from rewriter.identify.program import Program
+from rewriter.verify.prove import Prover
+from rewriter.verify.walk import Pair, Segment, Walk
+from targets.alpha.registers import GP, RA, SP
+
+ARENA, ARENA_QUADS = 0x1_2000_0000, 6  # pointers meet in a few quadwords
+LIMIT = 300  # instructions of a run: more is a loop, and no verdict
+SEEDS = 24
+CHECKED = (*range(9, 16), RA)  # what an unwinder must find again
+_CALLS = (Flow.CALL, Flow.INDIRECT_CALL)
+OTHER_OP = {
+    "ldbu": "ldwu", "ldwu": "ldbu", "stb": "stw", "stw": "stb",
+    "sextb": "sextw", "sextw": "sextb", "cttz": "ctlz", "ctlz": "cttz", "ctpop": "cttz",
+    "addq": "subq", "subq": "addq", "addl": "subl", "subl": "addl", "and": "bic", "bis": "xor",
+    "cmpult": "cmpule", "cmplt": "cmple", "s4addq": "s8addq", "s8addq": "s4addq", "srl": "sra",
+    "ldl": "ldq", "ldq": "ldl", "stl": "stq", "stq": "stl", "lda": "ldah",
+    "beq": "bne", "bne": "beq", "blt": "bge", "bge": "blt", "blbs": "blbc", "blbc": "blbs",
+}  # fmt: skip
+
+
+# Running ----------------------------------------------------------------------------------
+
+
+class Start:
+    """A random state at the start, the same for every run from it."""
+
+    def __init__(self, seed: int, literals: Sequence[int]) -> None:
+        self.seed, self.literals = seed, [0, *literals]
+        self.aligned = random.Random(seed).random()
+        self.known: dict[tuple[str, int], int] = {}
+
+    def value(self, kind: str, number: int) -> int:
+        """A pointer into the arena, bytes that the code may look for, or any number."""
+        key = kind, number
+        if key not in self.known:
+            self.known[key] = self._draw(random.Random(f"{self.seed} {kind} {number}"), kind)
+        return self.known[key]
+
+    def _draw(self, draw: random.Random, kind: str) -> int:
+        if draw.random() < (0.7 if kind == "r" else 0.3):
+            low = 0 if draw.random() < self.aligned else draw.randrange(8)
+            return ARENA + 8 * draw.randrange(ARENA_QUADS) + low
+        if draw.random() < 0.5:
+            size = draw.choice((1, 8))
+            return int.from_bytes(value & 0xFF for value in draw.choices(self.literals, k=size))
+        sparse = draw.getrandbits(64) << draw.randrange(64) if draw.random() < 0.3 else -1
+        return draw.getrandbits(64) & sparse
+
+
+class World(Concrete):
+    """The concrete reading from a start; what has no meaning gives a random number."""
+
+    def __init__(self, start: Start, constants: dict[int, int]) -> None:
+        self.start = start
+        super().__init__(
+            constants=constants,
+            initial_register=lambda register: start.value("r", register),
+            initial_byte=lambda at: start.value("m", at >> 3) >> 8 * (at & 7) & 0xFF,
+        )
+
+    def opaque(self, name: str, *values: int) -> int:
+        return random.Random(f"{self.start.seed} {name} {values}").getrandbits(64)
+
+    def byte(self, at: int) -> int:
+        """Memory, whether this run has seen it or not."""
+        return self.memory.get(at, self.initial_byte(at) & 0xFF)
+
+
+@dataclass(frozen=True)
+class End:
+    """Where a run ended: the transfer, or "out", "data", "trap" or "limit"; and at which address.
+
+    `link` is the register that a call leaves its own address in.
+    """
+
+    kind: str
+    address: int
+    target: int | None
+    world: World
+    link: int | None = None
+
+
+@dataclass(frozen=True)
+class Code:
+    """A function's instructions in one version of the file."""
+
+    program: Program
+    function: Function
+    data: bytes
+
+    def insn(self, address: int) -> Insn | None:
+        """The instruction at an address of the function."""
+        at = self.program.image.offset_of(address)
+        return self.program.target.table.decode(int.from_bytes(self.data[at : at + 4], "little"))
+
+    def insns(self) -> Iterator[tuple[int, Insn | None]]:
+        """Every address with its instruction."""
+        for address in range(self.function.start, self.function.end, 4):
+            yield address, self.insn(address)
+
+    def run(self, address: int, world: World, visit: Callable[[int], None] | None = None) -> End:
+        """Runs from an address until control leaves the function, calls, or runs too long.
+
+        With `visit`, calls are stepped over and each address is visited before it runs.
+        """
+        for _ in range(LIMIT):
+            if address not in self.function:
+                return End("out", address, address, world)
+            if visit is not None:
+                visit(address)
+            insn = self.insn(address)
+            if insn is None:
+                return End("data", address, None, world)
+            world.target, here = None, address
+            try:
+                world.execute(insn, address)
+            except Misaligned:
+                return End("trap", address, None, world)
+            flow, target, address = insn.op.flow, insn.target(address), address + insn.size
+            if flow in (Flow.JUMP, Flow.BRANCH):
+                address = target if world.target is not None and target is not None else address
+            elif flow in (*_CALLS, Flow.TRAP) and visit is not None:
+                continue
+            elif flow is not Flow.NEXT:
+                outside = target if target is None or target not in self.function else None
+                link = insn.operand("ra") if flow in _CALLS else None
+                return End(f"{insn.name} {insn.operands[:1]}", here, outside, world, link)
+        return End("limit", address, None, world)
+
+
+def literals_of(program: Program, function: Function) -> list[int]:
+    """The small numbers in a function's instructions."""
+    return [
+        value
+        for insn in program.listing.insns(function.start, function.end)
+        if insn is not None
+        for operand, value in zip(insn.op.format.operands, insn.operands, strict=True)
+        if operand.kind is Kind.IMMEDIATE and operand.width == 8
+    ]
+
+
+@dataclass
+class Oracle:
+    """Tells a changed function from its original by running both.
+
+    `disagreed` are places where the right code differs from the original: there must be none.
+    """
+
+    program: Program
+    disagreed: list[str] = field(default_factory=list)
+
+    def wrong(self, function: Function, right: bytes, changed: bytes, pairs: Iterable[Pair]) -> str:
+        """What the change does wrong from one of the pairs, or nothing."""
+        codes = [Code(self.program, function, d) for d in (self.program.image.data, right, changed)]
+        literals = literals_of(self.program, function)
+        for pair in pairs:
+            for seed in range(SEEDS):
+                found = self._once(pair, codes, Start(seed, literals))
+                if found:
+                    return f"seed {seed} from {pair.old:#x}: {found}"
+        return ""
+
+    def _once(self, pair: Pair, codes: Sequence[Code], start: Start) -> str:
+        ends, facts = [], self.program.facts(codes[0].function).get(pair.old, {})
+        for code, place in zip(codes, (pair.old, pair.new, pair.new), strict=True):
+            world = World(start, dict(self.program.target.table.constants))
+            # On every way to this place these registers are others plus a constant.
+            for register, (base, distance) in facts.items():
+                world.set(Reg(register), world.get(Reg(base)) + distance)
+            if pair.linked:
+                world.registers[RA] = place
+            ends.append(code.run(place, world))
+        old, right, wrong = ends
+        if "limit" in (old.kind, right.kind) or "trap" in (old.kind, right.kind):
+            return ""
+        found = self._difference(old, right, pair)
+        if found:
+            self.disagreed.append(f"{pair}: {found}")
+            return ""
+        return "" if wrong.kind == "limit" else self._difference(old, wrong, pair)
+
+    def _difference(self, old: End, new: End, pair: Pair) -> str:
+        if (old.kind, old.target) != (new.kind, new.target):
+            return f"ends with {new.kind} {new.target}, not {old.kind} {old.target}"
+        if old.world.events != new.world.events:
+            return "events"
+        for at in old.world.memory.keys() | new.world.memory.keys():
+            if old.world.byte(at) != new.world.byte(at):
+                return f"memory at {at:#x}"
+        for register in registers_of(self._live(old)):
+            if register == old.link or (register == RA and pair.linked):
+                continue  # each file's own return address
+            if old.world.get(Reg(register)) != new.world.get(Reg(register)):
+                return f"register {register}"
+        return ""
+
+    def _live(self, end: End) -> int:
+        """What may be read after an end of the original."""
+        if end.kind == "out":
+            return self.program.live_into(end.address)
+        return self.program.live.out_of(self.program.graph.block_holding(end.address))
+
+    def unwinds_wrong(self, function: Function, right: bytes, changed: bytes) -> str:
+        """Whether unwinding by the changed rows fails somewhere where the right ones succeed."""
+        literals = literals_of(self.program, function)
+        good, bad = (_rules(self.program, function, data) for data in (right, changed))
+        if bad is None or good is None:
+            return "cannot be read" if bad is None else ""
+        code = Code(self.program, function, right)
+        for seed in range(SEEDS):
+            world = World(Start(seed, literals), dict(self.program.target.table.constants))
+            world.registers[SP] = top = 0x1_4000_0000
+            entry = {register: world.get(Reg(register)) for register in CHECKED}
+            found: list[int] = []
+
+            visit = partial(_look, good, bad, world, top, entry, found)
+            code.run(function.start, world, visit)
+            if found:
+                return f"seed {seed}: the frame at {found[0]:#x} is lost"
+        return ""
+
+
+Rows = Sequence[tuple[int, unwind.Rules]]
+
+
+def _rules(program: Program, function: Function, data: bytes) -> Rows | None:
+    frame = program.frames[function.start]
+    try:
+        return unwind.rows(replace(frame, image=replace(program.image, data=data)))
+    except BadInput:
+        return None
+
+
+def _look(
+    good: Rows,
+    bad: Rows,
+    world: World,
+    top: int,
+    entry: dict[int, int],
+    found: list[int],
+    address: int,
+) -> None:
+    """Notes an address where the good rows lead back to the caller and the bad ones do not."""
+    state = world, top, entry, address
+    if not found and _recovers(good, *state) and not _recovers(bad, *state):
+        found.append(address)
+
+
+def _recovers(rows: Rows, world: World, top: int, entry: dict[int, int], address: int) -> bool:
+    """Whether the row in force finds the frame and the saved registers of the caller."""
+    rules = [rules for at, rules in rows if at <= address][-1]
+    kind, register, offset = rules.cfa
+    if kind != "register" or not isinstance(offset, int):
+        return False
+    frame = world.get(Reg(register)) + offset & world.ones
+    if frame != top:
+        return False
+    kept = dict(rules.registers)
+    for register, value in entry.items():
+        rule, place = kept.get(register, ("same_value", None))
+        if rule == "offset" and isinstance(place, int):
+            found = sum(world.byte(frame + place + n) << 8 * n for n in range(8))
+        else:
+            found = world.get(Reg(register))
+        if found != value:
+            return False
+    return True
+
+
+# What corresponds -------------------------------------------------------------------------
+
+
+class Recorder(Walk):
+    """Walks without proving, and keeps what it walked."""
+
+    def run(self) -> None:
+        self.walked: list[tuple[Pair, Segment, Segment]] = []
+        super().run()
+
+    def _segments(self, pair: Pair) -> list[Pair]:
+        following = super()._segments(pair)
+        old = self._old_segment(pair.old)
+        self.walked.append((pair, old, self._new_segment(pair.new, len(old.exits))))
+        return following
+
+    def _plainly_same(self, pair: Pair, old: Segment, new: Segment) -> bool:
+        return True
+
+
+@dataclass
+class Bench:
+    """The original, the tuned file without its note, and parts of it."""
+
+    program: Program
+    right: bytes
+    _walks: dict[Function, Recorder] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.tuned: Image = replace(self.program.image, data=self.right)
+        self.listing = self.program.target.listing(self.tuned)
+
+    def changed_functions(self) -> list[Function]:
+        """Functions with other bytes that can be followed."""
+        old, image = self.program.image.data, self.program.image
+        found = []
+        for function in self.program.functions:
+            at = image.offset_of(function.start)
+            end = at + function.end - function.start
+            if old[at:end] != self.right[at:end] and not self.program.not_understood(function):
+                found.append(function)
+        return found
+
+    def parts(self, function: Function) -> list[tuple[int, int]]:
+        """File ranges [start, end) of a function: its code, jump tables and unwind rows."""
+        image, size = self.program.image, function.end - function.start
+        places = [(image.offset_of(function.start), size)]
+        for table in self.tables(function):
+            places.append((image.offset_of(table.address), table.size * len(table.targets)))
+        frame = self.program.frames.get(function.start)
+        found = [(at, at + size) for at, size in places]
+        return [*found, frame.instructions] if frame is not None else found
+
+    def tables(self, function: Function) -> list[JumpTable]:
+        """The function's jump tables whose length is known."""
+        return [table for table in self.program.tables_of(function) if table.exact]
+
+    def only(self, functions: Iterable[Function]) -> bytearray:
+        """The original with these functions tuned."""
+        data = bytearray(self.program.image.data)
+        for function in functions:
+            for start, end in self.parts(function):
+                data[start:end] = self.right[start:end]
+        return data
+
+    def walk(self, function: Function) -> Recorder:
+        """What corresponds in a function of both files."""
+        if function not in self._walks:
+            target = self.program.target
+            prover = Prover(target.granule * 8, target.granule)
+            locked = self.program.locked_addresses
+            walk = Recorder(self.program, self.tuned, self.listing, function, prover, locked)
+            walk.run()
+            assert not walk.findings, walk.findings
+            self._walks[function] = walk
+        return self._walks[function]
+
+    def pairs_through(self, function: Function, address: int) -> list[Pair]:
+        """Pairs from which the tuned code runs straight through an address."""
+        return [pair for pair, _, new in self.walk(function).walked if address in new.addresses]
+
+
+# Making mutants ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One wrong change of the tuned file: `new` in place of what is there at a file offset."""
+
+    kind: str
+    function: Function
+    offset: int
+    new: bytes
+    what: str
+
+    def apply(self, data: bytearray) -> None:
+        """Makes the change."""
+        data[self.offset : self.offset + len(self.new)] = self.new
+
+
+@dataclass
+class Maker:
+    """Makes random changes of each kind in places that tuning changed."""
+
+    bench: Bench
+    draw: random.Random
+
+    def __post_init__(self) -> None:
+        self.target = self.bench.program.target
+        self.table = self.target.table
+        self.image = self.bench.program.image
+
+    def make(self, kind: str, function: Function) -> Mutant | None:
+        """A mutant of the kind, or nothing where the function has no place for one."""
+        return getattr(self, f"_{kind}")(function)
+
+    def _places(self, function: Function, wanted: Callable[[Insn], bool]) -> list[tuple[int, Insn]]:
+        """Walked instructions that differ from what the original has there; edits first of all."""
+        old = self.image.data
+        found = []
+        for address in sorted(self.bench.walk(function).visited):
+            at = self.image.offset_of(address)
+            insn = Code(self.bench.program, function, self.bench.right).insn(address)
+            if insn is None or self.target.is_filler(insn) or not wanted(insn):
+                continue
+            if old[at : at + 4] != self.bench.right[at : at + 4]:
+                found.append((address, insn))
+        edited = [place for place in found if place[1].op.needs]
+        return edited if edited and self.draw.random() < 0.7 else found
+
+    def _text(
+        self,
+        kind: str,
+        function: Function,
+        wanted: Callable[[Insn], bool],
+        change: Callable[[int, Insn], Insn | None],
+    ) -> Mutant | None:
+        places = self._places(function, wanted)
+        if not places:
+            return None
+        address, insn = self.draw.choice(places)
+        other = change(address, insn)
+        if other is None or other == insn:
+            return None
+        text = f"{self.table.text(insn, address)} -> {self.table.text(other, address)}"
+        at = self.image.offset_of(address)
+        return Mutant(kind, function, at, self.target.encode(other), f"{address:#x}: {text}")
+
+    def _operand(self, insn: Insn, kind: Kind, width: int | None = None) -> int | None:
+        """The position of a random operand of a kind."""
+        operands = enumerate(insn.op.format.operands)
+        found = [n for n, o in operands if o.kind is kind and width in (None, o.width)]
+        return self.draw.choice(found) if found else None
+
+    def _with(self, insn: Insn, position: int | None, value: int) -> Insn | None:
+        if position is None:
+            return None
+        operands = (*insn.operands[:position], value, *insn.operands[position + 1 :])
+        try:
+            self.table.encode(Insn(insn.op, operands))
+        except ValueError:
+            return None
+        return Insn(insn.op, operands)
+
+    def _register(self, function: Function) -> Mutant | None:
+        def change(_: int, insn: Insn) -> Insn | None:
+            at = self._operand(insn, Kind.REGISTER)
+            base = 0 if at is None else insn.op.format.operands[at].base
+            return self._with(insn, at, Reg(base + self.draw.randrange(32)))
+
+        return self._text("register", function, lambda insn: insn.op.flow is Flow.NEXT, change)
+
+    def _displacement(self, function: Function) -> Mutant | None:
+        def change(_: int, insn: Insn) -> Insn | None:
+            step = self.draw.choice((-8, -4, -2, -1, 1, 2, 4, 8, 16, 256))
+            return insn.replace(disp=insn.operand("disp") + step)
+
+        def fits(insn: Insn) -> bool:
+            return insn.has("disp") and abs(insn.operand("disp")) < 0x7000
+
+        return self._text("displacement", function, fits, change)
+
+    def _dropped(self, function: Function) -> Mutant | None:
+        filler = next(iter(self.target.fillers(4)))
+        return self._text(
+            "dropped", function, lambda insn: insn.op.flow is Flow.NEXT, lambda *_: filler
+        )
+
+    def _swapped(self, function: Function) -> Mutant | None:
+        def change(_: int, insn: Insn) -> Insn | None:
+            kinds = [n for n, o in enumerate(insn.op.format.operands) if o.kind is Kind.REGISTER]
+            one, other = self.draw.sample(kinds, 2)
+            values = list(insn.operands)
+            values[one], values[other] = values[other], values[one]
+            return Insn(insn.op, tuple(values))
+
+        def two(insn: Insn) -> bool:
+            kinds = {(o.kind, o.base) for o in insn.op.format.operands}
+            registers = [o for o in insn.op.format.operands if o.kind is Kind.REGISTER]
+            return insn.op.flow is Flow.NEXT and len(registers) > 1 and len(kinds) <= 2
+
+        return self._text("swapped", function, two, change)
+
+    def _opcode(self, function: Function) -> Mutant | None:
+        def change(_: int, insn: Insn) -> Insn | None:
+            return Insn(self.table.find(OTHER_OP[insn.name], insn.op.format.name), insn.operands)
+
+        return self._text("opcode", function, lambda insn: insn.name in OTHER_OP, change)
+
+    def _literal(self, function: Function) -> Mutant | None:
+        def change(_: int, insn: Insn) -> Insn | None:
+            at = self._operand(insn, Kind.IMMEDIATE, 8)
+            assert at is not None
+            flipped = insn.operands[at] ^ 1 << self.draw.randrange(8)
+            return self._with(insn, at, flipped)
+
+        return self._text("literal", function, lambda i: "literal" in i.op.format.name, change)
+
+    def _branch(self, function: Function) -> Mutant | None:
+        def change(_: int, insn: Insn) -> Insn | None:
+            step = 4 * self.draw.choice((-8, -4, -3, -2, -1, 1, 2, 3, 4, 8))
+            return insn.replace(target=insn.operand("target") + step)
+
+        flows = (Flow.BRANCH, Flow.JUMP)
+        return self._text("branch", function, lambda insn: insn.op.flow in flows, change)
+
+    def _gp(self, function: Function) -> Mutant | None:
+        def change(_: int, insn: Insn) -> Insn | None:
+            step = self.draw.choice((-0x8000, -16, -8, -4, 4, 8, 16, 1))
+            step = step if insn.name == "lda" else self.draw.choice((-1, 1))
+            return self._with(insn, 1, insn.operand("disp") + step)
+
+        def half(insn: Insn) -> bool:
+            return insn.name in ("lda", "ldah") and insn.operand("ra") == GP
+
+        return self._text("gp", function, half, change)
+
+    def _table(self, function: Function) -> Mutant | None:
+        tables = self.bench.tables(function)
+        if not tables:
+            return None
+        table = self.draw.choice(tables)
+        entry = self.draw.randrange(len(table.targets))
+        at = self.image.offset_of(table.address) + table.size * entry
+        right = self.bench.right[at : at + table.size]
+        if right == self.image.data[at : at + table.size]:
+            return None
+        value = int.from_bytes(right, "little", signed=True)
+        value += 4 * self.draw.choice((-12, -4, -2, -1, 1, 2, 4, 12))
+        new = value.to_bytes(table.size, "little", signed=True)
+        return Mutant("table", function, at, new, f"entry {entry} of {table.address:#x}")
+
+    def _unwind(self, function: Function) -> Mutant | None:
+        """Another delta, or (one time in four) the row where the original has it."""
+        frame = self.bench.program.frames.get(function.start)
+        old = self.image.data
+        if frame is None:
+            return None
+        moved = [
+            advance
+            for advance in unwind.advances(replace(frame, image=self.bench.tuned))
+            if advance.bits <= 8 and old[advance.offset] != self.bench.right[advance.offset]
+        ]
+        if not moved:
+            return None
+        advance = self.draw.choice(moved)
+        byte = self.bench.right[advance.offset]
+        if self.draw.random() < 0.25:
+            new = old[advance.offset]
+        else:
+            low = (1 << advance.bits) - 1
+            new = byte & ~low | (byte + self.draw.choice((-4, -3, -2, -1, 1, 2, 3, 4))) & low
+        what = f"advance at offset {advance.offset:#x}: {byte:#x} -> {new:#x}"
+        return Mutant("unwind", function, advance.offset, bytes((new,)), what)
+
+
+def is_wrong(bench: Bench, oracle: Oracle, mutant: Mutant) -> str:
+    """What the oracle has against a mutant."""
+    changed = bytearray(bench.right)
+    mutant.apply(changed)
+    if bytes(changed) == bench.right:
+        return ""
+    function, right = mutant.function, bench.right
+    if mutant.kind == "unwind":
+        return oracle.unwinds_wrong(function, right, bytes(changed))
+    if mutant.kind == "table":
+        return _table_wrong(bench, oracle, mutant, bytes(changed))
+    address = bench.program.image.address_of(mutant.offset)
+    pairs = bench.pairs_through(function, address)
+    return oracle.wrong(function, right, bytes(changed), pairs)
+
+
+def _table_wrong(bench: Bench, oracle: Oracle, mutant: Mutant, changed: bytes) -> str:
+    """A changed entry: the code that it leads to, run against the code that it should lead to."""
+    for table in bench.tables(mutant.function):
+        entry, rest = divmod(mutant.offset - bench.program.image.offset_of(table.address), 4)
+        if rest or not 0 <= entry < len(table.targets):
+            continue
+        places = []
+        for data in (bench.right, changed):
+            raw = data[mutant.offset : mutant.offset + table.size]
+            places.append(table.base + int.from_bytes(raw, "little", signed=True))
+        jump = Code(bench.program, mutant.function, bench.right)
+        if places[1] not in mutant.function or jump.insn(places[1]) is None:
+            return "leads out of the function"
+        literals = literals_of(bench.program, mutant.function)
+        constants = dict(bench.program.target.table.constants)
+        for seed in range(SEEDS):
+            start = Start(seed, literals)
+            good, bad = (jump.run(place, World(start, constants)) for place in places)
+            if "limit" in (good.kind, bad.kind) or good.kind == "trap":
+                continue
+            # Both are the tuned file: liveness is asked where the original ends.
+            if (good.kind, good.target) != (bad.kind, bad.target):
+                return f"seed {seed}: ends with {bad.kind}, not {good.kind}"
+            for at in good.world.memory.keys() | bad.world.memory.keys():
+                if good.world.byte(at) != bad.world.byte(at):
+                    return f"seed {seed}: memory"
+    return ""
+
+
+def batches(mutants: Sequence[Mutant]) -> Iterator[list[Mutant]]:
+    """Groups with no function twice."""
+    waiting = list(mutants)
+    while waiting:
+        chosen: dict[Function, Mutant] = {}
+        for mutant in waiting:
+            chosen.setdefault(mutant.function, mutant)
+        taken = {id(mutant) for mutant in chosen.values()}
+        waiting = [mutant for mutant in waiting if id(mutant) not in taken]
+        yield list(chosen.values())
