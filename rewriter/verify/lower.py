@@ -1,49 +1,57 @@
-"""Terms to Z3: the only place where the symbolic reading meets the solver."""
+"""Patterns to Z3: the only place where the symbolic reading meets the solver."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import z3
 
-from rewriter.core.term import Term
-
 
 class Lowering:
-    """Lowers terms of one width; `leaves` has Z3 expressions for terms that stand for anything."""
+    """The nodes of a pattern as Z3 expressions, in a context of their own.
 
-    def __init__(self, width: int, granule: int, leaves: dict[int, Any]) -> None:
+    What Z3 does depends on all that its context has seen before, so a shared one would make an
+    answer near the limit of effort depend on the claims that came earlier.
+    """
+
+    def __init__(self, width: int, granule: int) -> None:
         self.width, self.granule = width, granule
-        self.done = leaves
+        self.context = z3.Context()
 
-    def lower(self, term: Term) -> Any:
-        """The Z3 expression of a term: a bit-vector, a Bool, or an array of granules."""
-        stack = [term]
-        while stack:
-            top = stack[-1]
-            if top.number in self.done:
-                stack.pop()
-                continue
-            missing = [a for a in top.args if a.number not in self.done]
-            if missing:
-                stack.extend(missing)
+    def lower(self, nodes: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """The expression of each node: a bit-vector, a Bool, or an array of granules."""
+        done: list[Any] = []
+        for number, (kind, data, *args) in enumerate(nodes):
+            if kind == "?":
+                done.append(self._free(f"x{number}", data))
             else:
-                self.done[top.number] = self._one(top, [self.done[a.number] for a in top.args])
-                stack.pop()
-        return self.done[term.number]
+                done.append(self._one(kind, data, [done[n] for n in args]))
+        return done
 
-    def _one(self, term: Term, args: list[Any]) -> Any:
-        kind = term.kind
+    def _free(self, name: str, sort: str | int) -> Any:
+        """Anything of a sort: a condition, a memory, or a word of at most so many bits."""
+        if sort == "bool":
+            return z3.Bool(name, self.context)
+        if sort == "mem":
+            return z3.Array(name, self._word(self.width), self._word(8 * self.granule))
+        assert isinstance(sort, int)
+        bits = max(sort, 1)
+        free = z3.BitVec(name, bits, self.context)
+        return free if bits == self.width else z3.ZeroExt(self.width - bits, free)
+
+    def _word(self, bits: int) -> Any:
+        return z3.BitVecSort(bits, self.context)
+
+    def _one(self, kind: str, data: int | str, args: list[Any]) -> Any:
         if kind == "const":
-            return z3.BitVecVal(term.value, self.width)
-        if kind == "var":
-            return z3.BitVec(str(term.data), self.width)
-        if kind in ("mem", "world"):
-            index, value = z3.BitVecSort(self.width), z3.BitVecSort(8 * self.granule)
-            return z3.Array(f"{kind}{term.number}", index, value)
+            return z3.BitVecVal(data, self.width, self.context)
+        if kind in ("true", "false"):
+            return z3.BoolVal(kind == "true", self.context)
         if kind == "opaque":
             sorts = [a.sort() for a in args]
-            return z3.Function(f"{term.data}/{len(args)}", *sorts, z3.BitVecSort(self.width))(*args)
+            name = f"{data}/{len(args)}"
+            return z3.Function(name, *sorts, self._word(self.width))(*args)
         return _OPERATORS[kind](*args)
 
 
@@ -55,17 +63,19 @@ def _popcount(value: Any) -> Any:
 
 def _leading_zeros(value: Any) -> Any:
     width = value.size()
-    result = z3.BitVecVal(width, width)
+    result = z3.BitVecVal(width, width, value.ctx)
     for i in range(width):
-        result = z3.If(z3.Extract(i, i, value) == 1, z3.BitVecVal(width - 1 - i, width), result)
+        count = z3.BitVecVal(width - 1 - i, width, value.ctx)
+        result = z3.If(z3.Extract(i, i, value) == 1, count, result)
     return result
 
 
 def _trailing_zeros(value: Any) -> Any:
     width = value.size()
-    result = z3.BitVecVal(width, width)
+    result = z3.BitVecVal(width, width, value.ctx)
     for i in reversed(range(width)):
-        result = z3.If(z3.Extract(i, i, value) == 1, z3.BitVecVal(i, width), result)
+        count = z3.BitVecVal(i, width, value.ctx)
+        result = z3.If(z3.Extract(i, i, value) == 1, count, result)
     return result
 
 
@@ -95,8 +105,6 @@ _OPERATORS: dict[str, Any] = {
     "slt": lambda a, b: a < b,
     "band": z3.And,
     "bnot": z3.Not,
-    "true": lambda: z3.BoolVal(True),
-    "false": lambda: z3.BoolVal(False),
     "load": z3.Select,
     "store": z3.Store,
 }

@@ -23,6 +23,7 @@ _SAMPLES = 12
 _NARROW = 16
 _CONDITIONS = frozenset({"eq", "ult", "slt", "band", "bnot", "true", "false"})
 _MEMORIES = frozenset({"mem", "store", "world"})
+_INPUTS = frozenset({"var", "mem", "world"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,25 +72,24 @@ class Prover:
     ) -> Grade:
         if pattern not in self.decided:
             self.solved += 1
-            self.decided[pattern] = self._solve(cut, a, b, given)
+            refuted = _counterexample(cut, a, b, given)
+            self.decided[pattern] = Grade.REFUTED if refuted else self._solve(pattern)
         return self.decided[pattern]
 
-    def _solve(self, cut: dict[int, Term], a: Term, b: Term, given: Sequence[Term]) -> Grade:
-        if _counterexample(cut, a, b, given):
-            return Grade.REFUTED
+    def _solve(self, pattern: Pattern) -> Grade:
         import z3
 
         from rewriter.verify.lower import Lowering
 
-        leaves = {n: _free(z3, t, self.width, self.granule) for n, t in cut.items()}
-        lowering = Lowering(self.width, self.granule, leaves)
-        solver = z3.SolverFor("QF_AUFBV")
+        lowering = Lowering(self.width, self.granule)
+        terms = lowering.lower(pattern.nodes)
+        solver = z3.SolverFor("QF_AUFBV", ctx=lowering.context)
         solver.set("rlimit", EFFORT)
-        for condition in given:
-            solver.add(lowering.lower(condition))
-        if given and solver.check() != z3.sat:
+        solver.add(*(terms[n] for n in pattern.given))
+        if pattern.given and solver.check() != z3.sat:
             return Grade.REFUTED  # from the impossible everything would follow
-        solver.add(lowering.lower(a) != lowering.lower(b))
+        a, b = pattern.roots
+        solver.add(terms[a] != terms[b])
         answer = solver.check()
         if answer == z3.unsat:
             return Grade.PROVED
@@ -143,18 +143,6 @@ class Noise(dict[str, int]):
         if self.seed % 2 and bits > _NARROW:
             return 8 * generator.randrange(3) + generator.choice((0, 0, 1, 7))
         return generator.getrandbits(bits)
-
-
-def _free(z3: Any, term: Term, width: int, granule: int) -> Any:
-    """An unknown of the term's sort; of no more bits than the term can set."""
-    name = f"x{term.number}"
-    if term.kind in _CONDITIONS:
-        return z3.Bool(name)
-    if term.kind in _MEMORIES:
-        return z3.Array(name, z3.BitVecSort(width), z3.BitVecSort(8 * granule))
-    bits = max(term.store.bits(term), 1)
-    free = z3.BitVec(name, bits)
-    return free if bits == width else z3.ZeroExt(width - bits, free)
 
 
 def _reached(terms: Iterable[Term]) -> dict[int, Term]:
@@ -217,11 +205,11 @@ def _rebuilt(term: Term, done: dict[int, Term]) -> Term:
 
 
 def _leaves(terms: Iterable[Term]) -> dict[int, Term]:
-    return {n: t for n, t in _reached(terms).items() if t.kind in ("var", "mem", "world")}
+    return {n: t for n, t in _reached(terms).items() if t.kind in _INPUTS}
 
 
 def _pattern(a: Term, b: Term, given: Sequence[Term], cut: dict[int, Term]) -> Pattern:
-    """The obligation with every cut term a variable, nodes numbered as they are met."""
+    """The obligation with every cut term and input a variable, nodes numbered as they are met."""
     number: dict[int, int] = {}
     nodes: list[tuple[Any, ...]] = []
 
@@ -232,7 +220,7 @@ def _pattern(a: Term, b: Term, given: Sequence[Term], cut: dict[int, Term]) -> P
             if term.number in number:
                 stack.pop()
                 continue
-            if term.number in cut:
+            if term.number in cut or term.kind in _INPUTS:
                 sort = (
                     "bool"
                     if term.kind in _CONDITIONS
@@ -253,4 +241,5 @@ def _pattern(a: Term, b: Term, given: Sequence[Term], cut: dict[int, Term]) -> P
         return number[root.number]
 
     roots = (visit(a), visit(b))
-    return Pattern(tuple(nodes), roots, tuple(visit(condition) for condition in given))
+    conditions = tuple(visit(condition) for condition in given)
+    return Pattern(tuple(nodes), roots, conditions)
