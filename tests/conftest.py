@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -32,7 +33,9 @@ def retune() -> Retune:
 @pytest.fixture(scope="session")
 def patched(retune: Retune, tmp_path_factory: pytest.TempPathFactory) -> Patched:
     """`patched(name, cpu)`: an input retuned for a CPU, made once for all workers of this run."""
-    shared = tmp_path_factory.getbasetemp().parent
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:  # a worker's folder is one of this run's
+        shared = shared.parent
 
     def make(name: str, cpu: str, options: Sequence[str] = ()) -> Path:
         original = inputs.require(name)

@@ -2,7 +2,8 @@
 
 A row describes the frame from its address on, so between two rows stands the instruction that
 changes the frame.  Code keeps its order when it moves: each row must follow as many instructions
-that touch the frame (the stack pointer, callee-saved registers, the return address) as before.
+that touch the frame (the stack pointer, callee-saved registers, the return address) or transfer
+control as before, and directly so if it did.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from rewriter.core.isa import Flow
 from rewriter.core.listing import Listing
 from rewriter.elf import unwind
 from rewriter.elf.image import Image
@@ -51,21 +53,25 @@ def _agree(program: Program, old: unwind.Fde, new: unwind.Fde, listing: Listing)
     count_old = _Frame(program, program.listing, old)
     count_new = _Frame(program, listing, new)
     return all(
-        count_old.until(a) == count_new.until(b)
+        count_old.place(a) == count_new.place(b)
         for (a, _), (b, _) in zip(before, after, strict=True)
     )
 
 
 class _Frame:
-    """Counts the instructions that touch the frame, from a function's start."""
+    """Where an address stands among the instructions that rows go by, from a function's start."""
 
     def __init__(self, program: Program, listing: Listing, frame: unwind.Fde) -> None:
+        target = program.target
         first, last = listing.span(frame.start, frame.end)
-        touches = program.target.touches_frame
         insns = ((at, listing.insn(at)) for at in range(first, last))
-        chosen = [at for at, insn in insns if insn is not None and touches(insn)]
-        self.addresses = listing.addresses[chosen]
+        kept = [(at, insn) for at, insn in insns if insn and not target.is_filler(insn)]
+        self.addresses = listing.addresses[[at for at, _ in kept]]
+        marks = [insn.op.flow is not Flow.NEXT or target.touches_frame(insn) for _, insn in kept]
+        self.marks = np.array([True, *marks])  # the start counts as one
+        self.passed = np.cumsum(self.marks)
 
-    def until(self, address: int) -> int:
-        """How many stand before an address."""
-        return int(np.searchsorted(self.addresses, address))
+    def place(self, address: int) -> tuple[int, bool]:
+        """How many stand before an address, and whether one does directly."""
+        at = int(np.searchsorted(self.addresses, address))
+        return int(self.passed[at]), bool(self.marks[at])

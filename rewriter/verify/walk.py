@@ -11,7 +11,7 @@ from rewriter.core.listing import Listing
 from rewriter.core.program import Function
 from rewriter.core.symbolic import Symbolic
 from rewriter.core.term import Term, Terms
-from rewriter.core.trace import Facts, Run, inputs, run, written
+from rewriter.core.trace import Facts, Run, inputs, registers_of, run, written
 from rewriter.elf.image import Image
 from rewriter.identify.program import Program
 from rewriter.verify.equivalence import Comparison, Different, agreeing
@@ -267,12 +267,7 @@ class Walk:
             if insn.name in self.target.spelling.CROSSING
             for value in before.operand.get(slot, ())
         }
-        words = {
-            terms.linear(value)[0]
-            for slot, insn in enumerate(old.insns)
-            if insn.name in self.target.spelling.WORDS
-            for value in before.operand.get(slot, ())
-        }
+        words = self._words(terms, before, old)
         wider = {address for address, size in before.state.narrow if size > _WORD}
         accesses = ((comparison.through(a), size) for a, size in after.narrow.values())
         return tuple(
@@ -280,8 +275,35 @@ class Walk:
             for address, size in accesses
             if size == _WORD
             and terms.linear(address)[0] not in crossing
-            and (terms.linear(address)[0] in words or address in wider)
+            and (self._granular(terms, address) in words or address in wider)
         )
+
+    def _words(self, terms: Terms, before: Run, old: Segment) -> set[tuple[Term, int]]:
+        """Where the old code handles a word: an address' root and the byte in its granule."""
+        spelling = self.target.spelling
+        kept = {
+            value
+            for slot, insn in enumerate(old.insns)
+            if spelling.keeps_top_word(insn)
+            for value in before.operand[slot]
+        }
+        found = set()
+        for slot, insn in enumerate(old.insns):
+            position = spelling.word_position(insn)
+            if position is None or (
+                spelling.needs_top_word(insn) and before.value.get(slot) not in kept
+            ):
+                continue
+            register, distance = position
+            reads = registers_of(self.target.table.uses(insn))
+            if register in reads:
+                at = before.operand[slot][reads.index(register)]
+                found.add(self._granular(terms, terms.add(at, terms.const(distance))))
+        return found
+
+    def _granular(self, terms: Terms, address: Term) -> tuple[Term, int]:
+        root, distance = terms.linear(address)
+        return root, distance % self.target.granule
 
     def _live_after(self, old: Segment, slot: int) -> int:
         """Registers that may be read after an exit of the old code."""

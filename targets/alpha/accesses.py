@@ -16,8 +16,8 @@ _LITERAL = "operate literal"
 CROSSING = frozenset({"extwh", "inswh", "mskwh"})
 """What handles the part of an unaligned word beyond its quadword: its presence says "unaligned"."""
 
-WORDS = frozenset({"extwl", "inswl", "mskwl", "extqh"})
-"""What handles a word in its quadword; the signed one comes by `extqh` and a shift."""
+_WORDS = frozenset({"extwl", "inswl", "mskwl"})
+_TOP_WORD = 48  # bits below a word that `extqh` has put at the top
 
 GRANULE_ACCESSES = frozenset({"ldq_u", "stq_u"})
 
@@ -31,6 +31,29 @@ CLUES = {
 def address(insn: Insn) -> tuple[int, int]:
     """Base register and displacement in bytes of a memory access."""
     return insn.operand("rb"), insn.operand("disp")
+
+
+def word_position(insn: Insn) -> tuple[int, int] | None:
+    """What handles a word in its quadword: the register with a position, and where the word is.
+
+    A signed word comes by `extqh` from the position behind it; see `keeps_top_word`.
+    """
+    if insn.op.format.name == _LITERAL:
+        return None
+    if insn.name in _WORDS:
+        return insn.operand("rb"), 0
+    return (insn.operand("rb"), -2) if insn.name == "extqh" else None
+
+
+def needs_top_word(insn: Insn) -> bool:
+    """Whether it handles a word only where `keeps_top_word` reads its result."""
+    return insn.name == "extqh"
+
+
+def keeps_top_word(insn: Insn) -> bool:
+    """Whether an instruction keeps the upper word of what it reads, and nothing else."""
+    shifts = insn.name in ("sra", "srl") and insn.op.format.name == _LITERAL
+    return shifts and insn.operand("rb") == _TOP_WORD
 
 
 def narrow_load(size: int, target: int, base: int, displacement: int) -> Insn | None:
