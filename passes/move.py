@@ -120,7 +120,7 @@ def _check(program: Program, function: Function) -> None:
     for block in graph.blocks_of(function):
         if graph.entered[block] and int(starts[graph.first[block]]) not in allowed:
             raise CannotMove("something outside leads into it")
-    if any(address in function for address in program.locked_addresses):
+    if program.has_locked(function):
         raise CannotMove("load-locked and store-conditional")
 
 

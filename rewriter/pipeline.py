@@ -263,7 +263,7 @@ class _Work:
         while True:
             data = self._emit()
             new = replace(self.program.image, data=data)
-            verdict = verify(self.program, new, progress, doubtful, followed)
+            verdict = verify(self.program, new, progress, doubtful, followed, self.prover)
             if verdict.ok:
                 return data
             if not verdict.failed:

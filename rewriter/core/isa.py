@@ -207,6 +207,11 @@ class Table:
         for row in self.rows:
             self._by_name.setdefault(row.name, []).append(row)
         self._effects = {id(row): _effects(row) for row in self.rows}
+        self._variable = ~register_mask(self.constants)
+        self._reads = {n: (e.reads, register_mask(e.fixed_reads)) for n, e in self._effects.items()}
+        self._writes = {
+            n: (e.writes, register_mask(e.fixed_writes)) for n, e in self._effects.items()
+        }
 
     def _by_mask(self) -> list[tuple[int, dict[int, int]]]:
         groups: dict[int, dict[int, int]] = {}
@@ -300,19 +305,16 @@ class Table:
 
     def uses(self, insn: Insn) -> int:
         """Mask of the registers that `insn` reads."""
-        effects = self.effects(insn.op)
-        named = (insn.operands[i] for i in effects.reads)
-        return (register_mask(named) | register_mask(effects.fixed_reads)) & ~register_mask(
-            self.constants
-        )
+        return self._mask(insn, *self._reads[id(insn.op)])
 
     def defs(self, insn: Insn) -> int:
         """Mask of the registers that `insn` writes."""
-        effects = self.effects(insn.op)
-        named = (insn.operands[i] for i in effects.writes)
-        return (register_mask(named) | register_mask(effects.fixed_writes)) & ~register_mask(
-            self.constants
-        )
+        return self._mask(insn, *self._writes[id(insn.op)])
+
+    def _mask(self, insn: Insn, named: tuple[int, ...], mask: int) -> int:
+        for index in named:
+            mask |= 1 << insn.operands[index]
+        return mask & self._variable
 
     def text(self, insn: Insn, address: int | None = None) -> str:
         """Assembler text; a target is absolute when `address` is given."""

@@ -90,6 +90,7 @@ class Terms:
         self.width = width
         self.ones = (1 << width) - 1
         self._table: dict[tuple[object, ...], Term] = {}
+        self._constants: dict[int, Term] = {}
         self.true = self.make("true")
         self.false = self.make("false")
 
@@ -103,7 +104,12 @@ class Terms:
 
     def const(self, value: int) -> Term:
         """A constant, modulo two to the power of the width."""
-        return self.make("const", data=value & self.ones)
+        value &= self.ones
+        try:
+            return self._constants[value]
+        except KeyError:
+            term = self._constants[value] = self.make("const", data=value)
+            return term
 
     def var(self, name: str) -> Term:
         """A free value."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -69,6 +69,15 @@ class Program:
     def locked_addresses(self) -> frozenset[int]:
         """Addresses between a load-locked and its store-conditional."""
         return locked_addresses(self.graph)
+
+    def has_locked(self, function: Function) -> bool:
+        """Whether some of these addresses are in a function."""
+        at = bisect_left(self._locked, function.start)
+        return at < len(self._locked) and self._locked[at] in function
+
+    @cached_property
+    def _locked(self) -> list[int]:
+        return sorted(self.locked_addresses)
 
     def live_into(self, address: int) -> int:
         """Registers that may be read from a block's start on; everything where no block is."""

@@ -70,14 +70,18 @@ def verify(
     progress: Progress,
     only: Collection[Function] | None = None,
     followed: frozenset[int] = frozenset(),
+    prover: Prover | None = None,
 ) -> Verdict:
     """Compares an analysed file with a new one of the same size.
 
     With `only`, other functions are known to be as they were when they were last compared, and
-    `followed` are the addresses of jump table bytes that were compared then.
+    `followed` are the addresses of jump table bytes that were compared then.  A `prover` may know
+    patterns already: what it says of one depends on the pattern alone.
     """
     changed = _changed_offsets(program.image.data, new.data)
-    check = _Check(program, new, only, tables=set(followed))
+    granule = program.target.granule
+    prover = prover or Prover(granule * 8, granule)
+    check = _Check(program, new, prover, only, tables=set(followed))
     check.run(changed, progress)
     return Verdict(
         findings=tuple(check.findings),
@@ -106,6 +110,7 @@ class _Check:
 
     program: Program
     new: Image
+    prover: Prover
     only: Collection[Function] | None = None
     findings: list[str] = field(default_factory=list)
     grades: Counter[str] = field(default_factory=Counter)
@@ -118,11 +123,9 @@ class _Check:
         """Goes through all that changed."""
         target = self.program.target
         self.listing = target.listing(self.new)
-        self.prover = Prover(target.granule * 8, target.granule)
         self.locked = self.program.locked_addresses
         functions, elsewhere = self._owners(changed)
         functions = list(dict.fromkeys((*functions, *self._frames(elsewhere))))
-        changed_functions = functions
         if self.only is not None:
             functions = [function for function in functions if function in self.only]
         for done, function in enumerate(functions):
@@ -132,7 +135,7 @@ class _Check:
         progress("compare", len(functions), len(functions))
         self.functions = len(functions)
         self._elsewhere(elsewhere)
-        starts = [function.start for function in changed_functions]
+        starts = [function.start for function in functions]
         self.findings += compare_rows(self.program, self.new, self.listing, starts)
 
     def _frames(self, offsets: list[int]) -> list[Function]:

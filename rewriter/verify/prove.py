@@ -18,7 +18,7 @@ from rewriter.core.edit import Grade
 from rewriter.core.evaluate import Evaluator, Granules
 from rewriter.core.term import Term
 
-EFFORT = 20_000_000  # Z3's own count of work: unlike seconds, the same on every machine
+EFFORT = 6_000_000  # Z3's own count of work: unlike seconds, the same on every machine
 _SAMPLES = 12
 _NARROW = 16
 _CONDITIONS = frozenset({"eq", "ult", "slt", "band", "bnot", "true", "false"})
