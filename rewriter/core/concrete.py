@@ -31,7 +31,7 @@ class Concrete(Machine):
     memory: dict[int, int] = field(default_factory=dict)
     events: list[tuple[object, ...]] = field(default_factory=list)
     target: int | None = None
-    next: int = 0
+    following: int = 0
 
     @property
     def ones(self) -> int:

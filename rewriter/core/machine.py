@@ -20,12 +20,17 @@ Value = Any  # an int, a NumPy array, a Term: each machine knows its own
 class Machine(ABC):
     """State and arithmetic for one reading of the table.
 
-    `width` is the register width in bits; `next` is the address after the current instruction,
-    as a value.
+    `width` is the register width in bits; `following` is the address after the current
+    instruction, as a number.
     """
 
     width: int
-    next: Value
+    following: int
+
+    @property
+    def next(self) -> Value:
+        """The address after the current instruction."""
+        return self.code(self.following)
 
     # State --------------------------------------------------------------------------------
 
@@ -152,16 +157,13 @@ class Machine(ABC):
 
     def execute(self, insn: Insn, address: int) -> None:
         """Runs one instruction that stands at `address`."""
-        self.next = self.code(address + insn.size)
-        insn.op.does(
-            self,
-            *(
-                self._lift(o.kind, v, address + insn.size)
-                for o, v in zip(insn.op.format.operands, insn.operands, strict=True)
-            ),
-        )
-
-    def _lift(self, kind: Kind, value: int, following: int) -> Reg | Value:
-        if kind is Kind.REGISTER:
-            return value if isinstance(value, Reg) else Reg(value)
-        return self.const(value) if kind is Kind.IMMEDIATE else self.code(following + value)
+        self.following = address + insn.size
+        operands: list[Reg | Value] = []
+        for operand, value in zip(insn.op.format.operands, insn.operands, strict=True):
+            if operand.kind is Kind.REGISTER:
+                operands.append(value if isinstance(value, Reg) else Reg(value))
+            elif operand.kind is Kind.IMMEDIATE:
+                operands.append(self.const(value))
+            else:
+                operands.append(self.code(self.following + value))
+        insn.op.does(self, *operands)

@@ -28,7 +28,7 @@ class Recorder(Machine):
     """Runs a meaning with unknown values and notes every access."""
 
     width: int = 64
-    next: Value = _ANY
+    following: int = 0
     reads: list[int] = field(default_factory=list)
     writes: list[int] = field(default_factory=list)
     loads: bool = False
