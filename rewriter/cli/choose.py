@@ -84,8 +84,10 @@ def resolve(image: Image, wanted: Wanted) -> Chosen | None:
         skip=frozenset(wanted.skip),
         max_edits=wanted.max_edits,
     )
-    # The instructions of one CPU, the figures of the other: gcc's -mcpu and -mtune.
-    mixed = dataclasses.replace(cpu, fetch_block=tune.fetch_block, figures=tune.figures)
+    # The instructions of one CPU, all else of the other: gcc's -mcpu and -mtune.
+    mixed = dataclasses.replace(
+        tune, name=cpu.name, description=cpu.description, features=cpu.features
+    )
     return Chosen(target, mixed, options)
 
 

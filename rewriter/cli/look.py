@@ -116,12 +116,13 @@ def edits(patched: Path, view: View) -> None:
 def cpus(view: View) -> None:
     """List the CPUs that --cpu and --tune accept.
 
-    With their features, and every figure with its source. A chip's number (21264A) is accepted
-    for its name (ev67).
+    With their features; -v adds every figure with its source. A chip's number (21264A) is
+    accepted for its name (ev67).
 
     \b
     Examples:
       retune cpus
+      retune cpus -v | grep ev67
       retune cpus --json | jq '.alpha | keys'
 
     Exit status: 0 done, 2 bad usage.

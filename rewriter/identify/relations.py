@@ -25,7 +25,7 @@ def relations(graph: Graph, function: Function, target: Target) -> dict[int, Fac
     blocks = graph.blocks_of(function)
     edges = _edges(graph, blocks)
     states: dict[int, State | None] = dict.fromkeys(blocks)
-    queue = [b for b in blocks if graph.entered[b] or not any(b in e for e in edges.values())]
+    queue = [b for b in blocks if graph.entered[b]]  # fillers behind a jump never run
     for block in queue:
         states[block] = {}
     while queue:

@@ -40,20 +40,22 @@ class Catalog:
         }
 
     def lines(self, verbosity: int = 0) -> Iterator[str]:
-        """One line a CPU, then one a figure."""
+        """One line a CPU; when asked for more, one a figure."""
         for target in self.targets:
             for cpu in target.cpus.values():
                 features = " ".join(sorted(cpu.features)) or "-"
                 yield f"{target.name} {cpu.name}: {cpu.description}; features: {features}"
-                for name, figure in _figures(cpu):
+                for name, figure in _figures(cpu) if verbosity > 0 else ():
                     yield f"{target.name} {cpu.name}: {name} {figure.value} ({figure.source})"
 
     def grids(self, verbosity: int = 0) -> Iterator[Grid | str]:
-        """One table of CPUs and one of figures for each target."""
+        """One table of CPUs for each target; when asked for more, one of figures."""
         for target in self.targets:
             cpus = tuple(target.cpus.values())
             rows = tuple((c.name, c.description, " ".join(sorted(c.features))) for c in cpus)
             yield Grid(target.name, ("--cpu", "chip", "features"), rows)
+            if verbosity <= 0:
+                continue
             figures = tuple(
                 (cpu.name, name, str(figure.value), figure.source)
                 for cpu in cpus

@@ -46,17 +46,17 @@ _ARITHMETIC = (
         for n, c in (("muls", 0x02), ("mult", 0x22))
     ),
     *(
-        (n, 0x16, c, False, _IEEE_TRAPS, _ROUNDING, "fdiv")
-        for n, c in (("divs", 0x03), ("divt", 0x23))
+        (n, 0x16, c, False, _IEEE_TRAPS, _ROUNDING, sched)
+        for n, c, sched in (("divs", 0x03, "fdivs"), ("divt", 0x23, "fdivt"))
     ),
     ("cvtts", 0x16, 0x2C, True, _IEEE_TRAPS, _ROUNDING, "fadd"),
     ("cvttq", 0x16, 0x2F, True, _TO_QUAD_TRAPS, _ROUNDING, "fadd"),
     ("cvtqs", 0x16, 0x3C, True, _FROM_QUAD_TRAPS, _ROUNDING, "fadd"),
     ("cvtqt", 0x16, 0x3E, True, _FROM_QUAD_TRAPS, _ROUNDING, "fadd"),
-    ("sqrts", 0x14, 0x0B, True, _IEEE_TRAPS, _ROUNDING, "fsqrt"),
-    ("sqrtt", 0x14, 0x2B, True, _IEEE_TRAPS, _ROUNDING, "fsqrt"),
-    ("sqrtf", 0x14, 0x0A, True, _VAX_TRAPS, _VAX_ROUNDING, "fsqrt"),
-    ("sqrtg", 0x14, 0x2A, True, _VAX_TRAPS, _VAX_ROUNDING, "fsqrt"),
+    ("sqrts", 0x14, 0x0B, True, _IEEE_TRAPS, _ROUNDING, "fsqrts"),
+    ("sqrtt", 0x14, 0x2B, True, _IEEE_TRAPS, _ROUNDING, "fsqrtt"),
+    ("sqrtf", 0x14, 0x0A, True, _VAX_TRAPS, _VAX_ROUNDING, "fsqrts"),
+    ("sqrtg", 0x14, 0x2A, True, _VAX_TRAPS, _VAX_ROUNDING, "fsqrtt"),
     *(
         (n, 0x15, c, False, _VAX_TRAPS, _VAX_ROUNDING, "fadd")
         for n, c in (("addf", 0x00), ("subf", 0x01), ("addg", 0x20), ("subg", 0x21))
@@ -66,8 +66,8 @@ _ARITHMETIC = (
         for n, c in (("mulf", 0x02), ("mulg", 0x22))
     ),
     *(
-        (n, 0x15, c, False, _VAX_TRAPS, _VAX_ROUNDING, "fdiv")
-        for n, c in (("divf", 0x03), ("divg", 0x23))
+        (n, 0x15, c, False, _VAX_TRAPS, _VAX_ROUNDING, sched)
+        for n, c, sched in (("divf", 0x03, "fdivs"), ("divg", 0x23, "fdivt"))
     ),
     *(
         (n, 0x15, c, True, _VAX_TRAPS, _VAX_ROUNDING, "fadd")
@@ -142,7 +142,7 @@ def _arithmetic() -> list[Op]:
 
 def _moves() -> list[Op]:
     rows = [
-        row(name, f.FP_OPERATE, _bits(0x17, code, False), meaning, "fadd")
+        row(name, f.FP_OPERATE, _bits(0x17, code, False), meaning, "fcpys")
         for name, code, meaning in _COPY_SIGN
     ]
     for test, code in _CMOV:

@@ -132,7 +132,7 @@ def test_edits_of_a_file_that_is_not_ours(run: Run, sample: Path) -> None:
 
 
 def test_cpus_names_every_cpu_and_source(run: Run) -> None:
-    result = run("cpus")
+    result = run("cpus", "-v")
     document = json.loads(run("cpus", "--json").stdout)
     assert (result.exit_code, result.stderr) == (0, "")
     for target in TARGETS:

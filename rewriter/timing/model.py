@@ -1,0 +1,49 @@
+"""One call: a trace, a CPU, a machine around it; cycles and where they went."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from rewriter.core.cpu import Cpu, InOrder, OutOfOrder, System
+from rewriter.core.interpret import Step
+from rewriter.core.isa import Insn
+from rewriter.timing.inorder import Chip as InOrderChip
+from rewriter.timing.outoforder import Chip as OutOfOrderChip
+from rewriter.timing.places import NotDescribed
+from rewriter.timing.result import Result
+
+Chip = InOrderChip | OutOfOrderChip
+
+
+def chip(cpu: Cpu, system: System, text: Mapping[int, Insn]) -> Chip:
+    """A chip just switched on: empty caches, predictors that have seen nothing.
+
+    Raises NotDescribed for a CPU without a pipeline.
+    """
+    match cpu.pipeline:
+        case InOrder() as pipeline:
+            return InOrderChip(cpu, pipeline, system)
+        case OutOfOrder() as pipeline:
+            return OutOfOrderChip(cpu, pipeline, system, text)
+    raise NotDescribed(f"{cpu.name} has no timing description")
+
+
+def simulate(
+    steps: Iterable[Step],
+    cpu: Cpu,
+    system: System,
+    warm: bool = True,
+    text: Mapping[int, Insn] | None = None,
+) -> Result:
+    """The time of a trace.
+
+    Warm means that caches, translation buffers and predictors have seen the same trace once;
+    otherwise nothing of it.  `text` gives instructions by address that were not executed but
+    stand in the same fetch blocks.  Raises NotDescribed.
+    """
+    trace = list(steps)
+    known = {**(text or {}), **{step.address: step.insn for step in trace}}
+    one = chip(cpu, system, known)
+    if warm:
+        one.run(trace)
+    return one.run(trace)

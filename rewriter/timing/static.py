@@ -1,0 +1,70 @@
+"""What a scheduler asks without a trace: latencies, pipes, width, slots.
+
+Functions over a CPU's data; all raise NotDescribed for a CPU or class without a description.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rewriter.core.cpu import Cpu, InOrder, OutOfOrder
+from rewriter.core.isa import Insn
+from rewriter.timing.places import NotDescribed, letter, sched_of, traits_of
+
+
+def pipeline_of(cpu: Cpu) -> InOrder | OutOfOrder:
+    """The CPU's pipeline."""
+    if cpu.pipeline is None:
+        raise NotDescribed(f"{cpu.name} has no timing description")
+    return cpu.pipeline
+
+
+def width(cpu: Cpu) -> int:
+    """Instructions that may start in a cycle."""
+    return pipeline_of(cpu).width.value
+
+
+def pipes(cpu: Cpu, insn: Insn) -> tuple[str, ...]:
+    """The pipes that can take an instruction; none for one that is thrown away."""
+    return sched_of(cpu, traits_of(cpu, insn)).pipes
+
+
+def latency(cpu: Cpu, producer: Insn, consumer: Insn) -> int:
+    """Cycles from the issue of one instruction to that of one that reads its result.
+
+    The shortest: a cache hit, no crossing between clusters.  Zero when the consumer reads no
+    result of the producer, or may issue together with it.
+    """
+    made, used = traits_of(cpu, producer), traits_of(cpu, consumer)
+    sched = sched_of(cpu, made)
+    first = 0 if sched.after is None else sched.after.value
+    late = sched_of(cpu, used).late
+    worst = 0
+    for register, role in zip(used.reads, used.roles, strict=True):
+        if register in made.writes:
+            there = first + _special(cpu, made.sched, used.sched, role, sched.latency.value)
+            after = sched_of(cpu, used).after
+            worst = max(worst, there - (after.value if role in late and after else 0))
+    return worst
+
+
+def _special(cpu: Cpu, producer: str, consumer: str, role: str, usual: int) -> int:
+    """The latency between two classes at one operand."""
+    found = usual
+    for bypass in pipeline_of(cpu).bypasses:
+        fits = producer in bypass.producers and consumer in bypass.consumers
+        if fits and bypass.operand in ("", role):
+            found = bypass.latency.value
+    return found
+
+
+def slots(cpu: Cpu, block: Sequence[Insn]) -> str:
+    """The halves that a whole fetch block's instructions go to, the lowest address first.
+
+    Empty for a CPU that does not assign them by a rule.
+    """
+    pipeline = pipeline_of(cpu)
+    if not isinstance(pipeline, OutOfOrder):
+        return ""
+    letters = [letter(pipeline, sched_of(cpu, traits_of(cpu, insn))) for insn in block]
+    return pipeline.window.slotting("".join(reversed(letters)))[::-1]

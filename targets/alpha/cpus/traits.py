@@ -1,0 +1,51 @@
+"""What timing asks of an Alpha instruction, read off its row of the table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+
+from rewriter.core.cpu import Traits
+from rewriter.core.isa import Flow, Insn, Kind
+from targets.alpha.isa import TABLE
+from targets.alpha.pointers import is_filler
+
+FILLER = "nop"  # the class of what the 21264 throws away before its queues
+_HINT_SPAN = 1 << 16  # a jump's hint gives bits <15:2> of the target (Handbook v4, 4.3.3)
+_WORD = 4
+
+
+@cache
+def plain(insn: Insn) -> Traits:
+    """For a chip that issues fillers like anything else; they wait for nothing."""
+    if is_filler(insn):
+        return Traits(insn.op.sched, Flow.NEXT, (), (), ())
+    return _of(insn)
+
+
+@cache
+def discarding(insn: Insn) -> Traits:
+    """For a chip that throws fillers away before they are queued."""
+    return Traits(FILLER, Flow.NEXT, (), (), ()) if is_filler(insn) else _of(insn)
+
+
+def _of(insn: Insn) -> Traits:
+    effects = TABLE.effects(insn.op)
+    named = [(insn.operands[i], insn.op.format.operands[i]) for i in effects.reads]
+    reads = [(r, o.name) for r, o in named if o.kind is Kind.REGISTER and r not in TABLE.constants]
+    reads += [(r, "") for r in sorted(effects.fixed_reads) if r not in TABLE.constants]
+    writes = [insn.operands[i] for i in effects.writes] + sorted(effects.fixed_writes)
+    has_hint = insn.has("hint") and insn.op.flow is not Flow.RETURN
+    return Traits(
+        sched=insn.op.sched,
+        flow=insn.op.flow,
+        reads=tuple(int(r) for r, _ in reads),
+        roles=tuple(name for _, name in reads),
+        writes=_variable(writes),
+        hint=insn.operand("hint") * _WORD if has_hint else None,
+        hint_span=_HINT_SPAN,
+    )
+
+
+def _variable(registers: Iterable[int]) -> tuple[int, ...]:
+    return tuple(int(r) for r in registers if r not in TABLE.constants)
