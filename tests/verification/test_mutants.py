@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,10 +16,9 @@ import pytest
 from mutants import Bench, Maker, Mutant, Oracle, batches, is_wrong
 
 from rewriter.core.errors import RetuneError
-from rewriter.core.program import Function
 from rewriter.elf import image, manifest
 from rewriter.identify.program import analyse
-from rewriter.verify.check import verify
+from rewriter.verify.check import Verdict, verify
 from targets import for_machine
 
 WANTED = 500
@@ -54,31 +54,33 @@ def wrong(bench: Bench) -> list[Mutant]:
 def test_every_mutant_is_caught(bench: Bench, wrong: list[Mutant]) -> None:
     kinds = Counter(mutant.kind for mutant in wrong)
     assert set(kinds) == set(KINDS), "a kind of mutant is missing"
-    survivors = [
-        m for batch in batches(wrong) for m in batch if m.function in _passed(bench, batch)
-    ]
+    survivors = [m for batch in batches(wrong) for m in _survivors(bench, batch)]
     shown = "\n".join(f"{m.kind} in {m.function.name}: {m.what}" for m in survivors)
     assert not survivors, f"{len(survivors)} of {len(wrong)} survive:\n{shown}"
 
 
-def _passed(bench: Bench, batch: list[Mutant]) -> set[Function]:
-    """The functions of a batch, each with one mutant, in which the verifier finds nothing."""
-    failed = _failed(bench, batch)
-    # What is found outside functions (rows, tables, a file that cannot be read) names none.
-    alone = [m for m in batch if failed is None or m.function not in failed]
-    return {m.function for m in alone if _failed(bench, [m], alone=True) == frozenset()}
+def _survivors(bench: Bench, batch: Sequence[Mutant]) -> list[Mutant]:
+    """The mutants of a batch, each in a function of its own, in which nothing is found."""
+    verdict = _verified(bench, batch)
+    if verdict is None and len(batch) > 1:  # one of them spoils the whole file
+        half = len(batch) // 2
+        return [*_survivors(bench, batch[:half]), *_survivors(bench, batch[half:])]
+    if verdict is None:
+        return []
+    # What is found outside functions, in unwind rows and tables, names none.
+    open_ = [mutant for mutant in batch if mutant.function not in verdict.failed]
+    if len(batch) == 1:
+        return [] if not verdict.ok else open_
+    return [mutant for mutant in open_ if _survivors(bench, [mutant])]
 
 
-def _failed(
-    bench: Bench, batch: list[Mutant], *, alone: bool = False
-) -> frozenset[Function] | None:
-    """The functions with a finding; None for one that is not a function's."""
+def _verified(bench: Bench, batch: Sequence[Mutant]) -> Verdict | None:
+    """What the verifier says of a file with these mutants; None if it cannot be read."""
     data = bench.only(mutant.function for mutant in batch)
     for mutant in batch:
         mutant.apply(data)
     changed = replace(bench.program.image, data=bytes(data))
     try:
-        verdict = verify(bench.program, changed, lambda stage, done, total: None)
+        return verify(bench.program, changed, lambda stage, done, total: None)
     except RetuneError:
         return None
-    return None if alone and not verdict.ok else frozenset(verdict.failed)
