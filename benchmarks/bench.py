@@ -23,6 +23,7 @@ from fixtures.inputs import Missing, find, tool
 
 RETUNE = Path(sys.executable).with_name("retune")
 NOTHING_TO_DO = 4
+LIBC = "alpha-libc"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,13 +126,11 @@ def measure(cpu: str, runs: int) -> Iterable[Row]:
     """All rows, each as soon as it is known; what cannot be measured says why."""
     yield from _attempt("retune --help", functools.partial(help_rows, max(runs, 5)))
     with tempfile.TemporaryDirectory() as scratch:
-        outputs = {name: Path(scratch) / name for name in ("alpha-libc",)}
-        for name, output in outputs.items():
-            yield from _attempt(name, functools.partial(cost_rows, name, cpu, runs, output))
-        patched = outputs["alpha-libc"]
+        patched = Path(scratch) / LIBC
+        yield from _attempt(LIBC, functools.partial(cost_rows, LIBC, cpu, runs, patched))
         if not patched.is_file():
             return
-        original = find("alpha-libc")
+        original = find(LIBC)
         for program in programs.BENCH:
             yield from _attempt(
                 program, functools.partial(gain_rows, program, original, patched, cpu)
