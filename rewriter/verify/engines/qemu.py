@@ -25,8 +25,8 @@ from rewriter.core.errors import RetuneError, VerificationFailed
 Records = NDArray[np.uint8]
 
 
-class Guest(Protocol):
-    """A program to run: what a target provides."""
+class Executable(Protocol):
+    """A static program of one segment: what a target provides."""
 
     @property
     def emulator(self) -> tuple[str, ...]:
@@ -55,8 +55,16 @@ class Guest(Protocol):
 
     @property
     def memory_size(self) -> int:
-        """Bytes from `base` to the end of the record buffer."""
+        """Bytes from `base` to the end of its memory."""
         ...
+
+    def code(self) -> bytes:
+        """The bytes at `base`."""
+        ...
+
+
+class Guest(Executable, Protocol):
+    """A program that runs routines over records."""
 
     @property
     def capacity(self) -> int:
@@ -66,10 +74,6 @@ class Guest(Protocol):
     @property
     def stride(self) -> int:
         """Bytes of one record."""
-        ...
-
-    def code(self) -> bytes:
-        """The bytes at `base`."""
         ...
 
 
@@ -89,7 +93,7 @@ class Batch:
     records: Records
 
 
-def static_executable(guest: Guest) -> bytes:
+def static_executable(guest: Executable) -> bytes:
     """An ELF executable with one readable, writable, executable segment and nothing else."""
     order = "<" if guest.byteorder == "little" else ">"
     wide = guest.word_bits == 64
@@ -120,6 +124,15 @@ def headers_size(word_bits: int) -> int:
     return 64 + 56 if word_bits == 64 else 52 + 32
 
 
+def emulator(guest: Executable) -> tuple[str, ...]:
+    """The command that runs a guest; raises EmulatorMissing."""
+    name, *options = guest.emulator
+    program = shutil.which(name)
+    if program is None:
+        raise EmulatorMissing(f"{name} is not installed", hint="apt-get install qemu-user")
+    return (program, *options)
+
+
 class Qemu:
     """Runs batches on a guest."""
 
@@ -127,11 +140,7 @@ class Qemu:
         """`timeout` is in seconds, for one call of `run`."""
         self.guest = guest
         self.timeout = timeout
-        name, *options = guest.emulator
-        program = shutil.which(name)
-        if program is None:
-            raise EmulatorMissing(f"{name} is not installed", hint="apt-get install qemu-user")
-        self._command = (program, *options)
+        self._command = emulator(guest)
 
     def run(self, batches: Sequence[Batch]) -> list[Records]:
         """The records of each batch as the guest leaves them."""

@@ -1,0 +1,141 @@
+"""memcmp, strcmp, strncmp: results by sign only."""
+
+from __future__ import annotations
+
+from rewriter.contracts.contract import Arena, Case, Contract, Kind, Plan, Result, View
+from rewriter.contracts.place import EIGHT, END, MIDDLE, START, address, noise, piece, scatter, text
+from rewriter.contracts.search import LIMITS, limited
+
+EQUAL, SHORTER, LONGER, LESS, GREATER, TOP_BIT = range(6)
+"""How the second operand is beside the first behind what they have in common."""
+_TAILS = {
+    EQUAL: (b"", b""),
+    SHORTER: (b"", b"\x80"),
+    LONGER: (b"\x01", b""),
+    LESS: (b"\x7f\x90", b"\x7e\x91"),
+    GREATER: (b"\x01\xff", b"\x02\x00"),
+    TOP_BIT: (b"\x7f", b"\x80"),
+}
+_ENDS = tuple(_TAILS)
+_LONG = (1500, 2047, 4096, 8193, 20000, 65536)
+
+
+def _sign(a: bytes, b: bytes) -> int:
+    return (a > b) - (a < b)
+
+
+def memcmp(view: View, first: int, second: int, count: int) -> int:
+    """Sign of the first difference, bytes unsigned."""
+    return _sign(view.read(first, count), view.read(second, count))
+
+
+def strcmp(view: View, first: int, second: int) -> int:
+    """Sign of the first difference up to the end of the shorter string."""
+    return _sign(view.string(first), view.string(second))
+
+
+def strncmp(view: View, first: int, second: int, limit: int) -> int:
+    """As strcmp, but looks at no more than `limit` bytes."""
+    return _sign(_head(view, first, limit), _head(view, second, limit))
+
+
+def _head(view: View, source: int, limit: int) -> bytes:
+    """A string's first bytes; the end of memory must not come first."""
+    try:
+        found = view.find(0, source) - source if limit else 0
+    except ValueError:
+        found = limit
+    return view.read(source, min(found, limit))
+
+
+def _pair(arena: Arena, one: bytes, two: bytes, skews: tuple[int, int], place: int) -> Case:
+    first = address(arena, 0, len(one), skews[0], place)
+    second = address(arena, 1, len(two), skews[1], place)
+    pieces = piece(arena, first, one, 1), piece(arena, second, two, 2)
+    return Case((first, second), pieces)
+
+
+def _blocks(arena: Arena, count: int, first: int, second: int, place: int, end: int) -> Case:
+    """Blocks whose first difference is somewhere among the last sixteen bytes."""
+    one = noise(count, count + first + second)
+    two = bytearray(one)
+    if count and end != EQUAL:
+        at = max(0, count - 1 - scatter(count, first, second, end) % 16)
+        two[at] ^= 0x80 if end == TOP_BIT else 1 << end
+        two[at + 1 :] = noise(count - at - 1, count + 3)
+    case = _pair(arena, one, bytes(two), (first, second), place)
+    return Case((*case.arguments, count), case.pieces)
+
+
+def _strings(arena: Arena, count: int, first: int, second: int, place: int, end: int) -> Case:
+    common = text(count, count + first + second)
+    tail = _TAILS[end]
+    return _pair(arena, common + tail[0] + b"\0", common + tail[1] + b"\0", (first, second), place)
+
+
+def _limited(
+    arena: Arena, count: int, first: int, second: int, place: int, end: int, limit: int
+) -> Case:
+    common = text(count, count + first + second)
+    most = limited(count, limit)
+    one, two = ((common + tail + b"\0")[:most] for tail in _TAILS[end])
+    case = _pair(arena, one, two, (first, second), place)
+    return Case((*case.arguments, most), case.pieces)
+
+
+def _plans(ends: tuple[int, ...], **more: tuple[int, ...]) -> tuple[Plan, ...]:
+    few = {name: (values[len(values) // 2],) for name, values in more.items()}
+    skews = {"first": EIGHT, "second": EIGHT}
+    return (
+        Plan(
+            "every alignment and length",
+            {"count": range(1025), **skews, "place": (MIDDLE,), "end": ends, **few},
+        ),
+        Plan(
+            "ends",
+            {"count": range(35), **skews, "place": (MIDDLE, END, START), "end": _ENDS, **few},
+            {
+                "count": (*range(10), 15, 16, 31, 33),
+                "first": (0, 3, 7),
+                "second": (0, 4, 7),
+                "place": (END,),
+                "end": _ENDS,
+                **few,
+            },
+        ),
+        Plan(
+            "limits",
+            {"count": range(0, 28, 3), **skews, "place": (END,), "end": _ENDS, **more},
+            {
+                "count": (5, 17),
+                "first": (0, 3),
+                "second": (0, 7),
+                "place": (END,),
+                "end": _ENDS,
+                **more,
+            },
+        ),
+        Plan("long", {"count": _LONG, **skews, "place": (END,), "end": (LESS,), **few}),
+    )
+
+
+_TWO = (Kind.FROM, Kind.FROM)
+CONTRACTS = (
+    Contract(
+        "memcmp",
+        (*_TWO, Kind.COUNT),
+        Result.SIGN,
+        memcmp,
+        _blocks,
+        _plans((GREATER,)),
+    ),
+    Contract("strcmp", _TWO, Result.SIGN, strcmp, _strings, _plans((LESS,))),
+    Contract(
+        "strncmp",
+        (*_TWO, Kind.COUNT),
+        Result.SIGN,
+        strncmp,
+        _limited,
+        _plans((LESS,), limit=tuple(range(len(LIMITS)))),
+    ),
+)

@@ -1,0 +1,23 @@
+"""How a routine is called: which registers hold what, as a target says it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Linkage:
+    """Register numbers in the target's numbering.
+
+    `link` holds the return address, `entry` the address of the routine itself, `shared` the
+    pointer to data that caller and callee share; `preserved` come back as they went in.
+    """
+
+    name: str
+    arguments: tuple[int, ...]
+    result: int
+    link: int
+    entry: int
+    shared: int
+    stack: int
+    preserved: tuple[int, ...]

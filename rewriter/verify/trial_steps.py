@@ -1,0 +1,180 @@
+"""One case at a time on the built-in interpreter, which traps what an emulator lets pass."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import Literal
+
+from rewriter.contracts.checksum import fold
+from rewriter.contracts.contract import MASK64, Case, Contract, Piece, Result, View, widen
+from rewriter.core.concrete import Misaligned
+from rewriter.core.interpret import (
+    AccessFault,
+    BadInstruction,
+    Interpreter,
+    LimitReached,
+    Memory,
+    Step,
+)
+from rewriter.core.isa import Table
+from rewriter.verify.engines.sweep import Code, Program, poison
+
+_RETURN = 0x10  # where nothing is
+_STACK = 0x2000  # bytes
+_LIMIT = 2_000_000  # instructions
+_BESIDE = b"\x5c"  # what fills a page beside the case
+
+
+class Stores(Enum):
+    """Where a routine may store."""
+
+    INSIDE = "only to bytes that the contract has written"
+    UNCHANGED = "also to bytes beside them, what they hold already"
+
+
+class _CaseMemory(Memory):
+    """Code and stack that stay, and regions that come and go with a case."""
+
+    def keep(self) -> None:
+        """What is mapped now stays."""
+        self._kept = list(self._regions)
+
+    def renew(self, pieces: list[Piece]) -> None:
+        """Only what stays, and these."""
+        self._regions, self._near = list(self._kept), None
+        for piece in pieces:
+            self.map(piece.address, piece.data, execute=False)
+
+
+class Stepper:
+    """Runs one routine on cases of one contract.
+
+    A byte may be read when its page is in the same room as a byte of the case.
+    """
+
+    def __init__(
+        self,
+        code: Code,
+        contract: Contract,
+        program: Program,
+        table: Table,
+        write_hints: Mapping[str, int],
+        stores: Stores = Stores.INSIDE,
+    ) -> None:
+        self.code, self.contract, self.program = code, contract, program
+        self.linkage, self.stores = program.linkage, stores
+        self.resumes = dict(code.resumes)
+        self.memory = _CaseMemory()
+        for start, data in code.parts:
+            self.memory.map(start, data)
+        self.memory.map(program.stack - _STACK, _STACK, execute=False)
+        self.memory.keep()
+        order: Literal["little", "big"] = "little" if program.byteorder == "little" else "big"
+        self.interpreter = Interpreter(table, self.memory, byteorder=order, write_hints=write_hints)
+        self.executed: set[int] = set()
+
+    def problem(self, case: Case) -> str:
+        """What is wrong with the case; empty when nothing is."""
+        pages = [self._page(piece) for piece in case.pieces]
+        self.memory.renew(pages)
+        before = self._registers(case)
+        self.interpreter.registers.update(before)
+        view = View(case.pieces)
+        wanted = self.contract.model(view, *case.arguments)
+        stopped = self._run(view)
+        if stopped:
+            return stopped
+        changed = [r for r in self.linkage.preserved if self.interpreter.registers[r] != before[r]]
+        if changed:
+            return f"preserved registers {changed} changed"
+        return self._outcome(case, pages, view, wanted)
+
+    def _page(self, piece: Piece) -> Piece:
+        arena = self.program.arena
+        room = (piece.address - arena.base) // (2 * arena.room)
+        start = max(arena.start(room), piece.address & -arena.page)
+        end = min(arena.end(room), piece.end + arena.page - 1 & -arena.page)
+        data = piece.data.rjust(piece.end - start, _BESIDE).ljust(end - start, _BESIDE)
+        return Piece(start, data)
+
+    def _registers(self, case: Case) -> dict[int, int]:
+        values = dict(enumerate(poison(self.program, self.code.shared).tolist()))
+        for register in self.interpreter.table.constants:
+            values.pop(register, None)
+        values |= dict(zip(self.linkage.arguments, case.arguments, strict=False))
+        return values | {self.linkage.link: _RETURN, self.linkage.entry: self.code.entry}
+
+    def _run(self, view: View) -> str:
+        """Runs to the return, over faults that the routine answers; what stopped it before."""
+        address = self.code.entry
+        try:
+            while True:
+                try:
+                    for step in self.interpreter.steps(address, _RETURN, _LIMIT):
+                        self.executed.add(step.address)
+                        if step.store and not self._may_store(step, view):
+                            return f"{self._where()}: {step.size}-byte store to {step.access:#x}"
+                    return ""
+                except AccessFault as fault:
+                    if self.interpreter.pc not in self.resumes:
+                        return f"{self._where()}: {fault}"
+                    address = self.resumes[self.interpreter.pc]
+        except (Misaligned, BadInstruction, LimitReached) as trap:
+            return f"{self._where()}: {trap}"
+
+    def _where(self) -> str:
+        return f"at offset {self.interpreter.pc - self.code.entry:#x}"
+
+    def _may_store(self, step: Step, view: View) -> bool:
+        """Hints are no stores: what they lose shows in the memory afterwards."""
+        access = step.access
+        assert access is not None
+        stack = self.program.stack
+        if self.stores is Stores.UNCHANGED or step.size > self.interpreter.table.word_bits // 4:
+            return True
+        if stack - _STACK <= access < stack:
+            return True
+        return any(low <= access and access + step.size <= high for low, high in view.written)
+
+    def _outcome(self, case: Case, pages: list[Piece], view: View, wanted: int | None) -> str:
+        got = self.interpreter.registers[self.linkage.result]
+        if self.contract.result is Result.UNDONE:
+            assert wanted is not None
+            count = case.arguments[-1]
+            if not (wanted <= got <= count and (got < count or wanted == count)):
+                return f"{got:#x} bytes are said to be left, {wanted} are"
+            view = View(case.pieces)
+            self.contract.model(view, *case.arguments[:-1], count - got)
+        elif not agrees(self.contract.result, got, wanted):
+            return f"the result is {got:#x}, not {wanted}"
+        return self._memory(case, pages, view)
+
+    def _memory(self, case: Case, pages: list[Piece], view: View) -> str:
+        for page, piece, after in zip(pages, case.pieces, view.after(), strict=True):
+            at = piece.address - page.address
+            want = page.data[:at] + after + page.data[at + len(after) :]
+            got = self.memory.read(page.address, len(page.data))
+            if got != want:
+                first = next(n for n, (a, b) in enumerate(zip(got, want, strict=True)) if a != b)
+                return (
+                    f"memory at {page.address + first:#x} is {got[first]:#x}, not {want[first]:#x}"
+                )
+        return ""
+
+
+def agrees(result: Result, got: int, wanted: int | None) -> bool:
+    """Whether a register's value is what the model gave, compared as the contract says."""
+    if result is Result.NOTHING:
+        return True
+    assert wanted is not None
+    if result is Result.QUAD:
+        return got == wanted & MASK64
+    if got != widen(got):
+        return False
+    if result is Result.SIGN:
+        signed = got - (1 << 64) if got >> 63 else got
+        return (signed > 0) - (signed < 0) == wanted
+    if result is Result.FOLDED:
+        return fold(got & 0xFFFFFFFF) == fold(wanted & 0xFFFFFFFF)
+    return got == widen(wanted)

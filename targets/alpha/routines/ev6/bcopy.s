@@ -1,0 +1,8 @@
+# bcopy: a0 source, a1 destination, a2 count; no result.  See shared/move.
+
+bcopy:  mov     a0,t2
+        mov     a1,a0
+        subq    a1,t2,t0
+        mov     t2,a1
+
+        .include move

@@ -1,0 +1,20 @@
+# divlu: t10 dividend, t11 divisor, unsigned integers of 32 bits; pv quotient; returns through t9.
+#
+# See shared/divide, and shared/ev6/align_divisor for how it begins.  A divisor of zero gives quotient
+# zero, and the dividend as the remainder.
+
+divlu:
+        .include divide_save
+        zapnot  t10,15,t0           # U
+        zapnot  t11,15,t1           # U
+        unop
+        unop
+
+        .include divide
+        .align 4
+        addl    pv,zero,pv
+        unop
+        unop
+        unop
+
+        .include divide_restore

@@ -1,0 +1,155 @@
+# strcmp: a0, a1 strings; v0 less than, equal to or greater than zero.
+#
+# Equally aligned strings take two fetch blocks for a quadword, which is left at a difference or at
+# an end.  Otherwise the bytes that the first quadwords of both have in common bring one of the
+# strings to a quadword; it becomes a0 (t9 remembers an exchange).  The other is made of two
+# quadwords, of which the second is loaded only when the string does not end in the first: nothing
+# is read behind the page that holds the end.  The first byte that matters is isolated as a bit and
+# ZAPNOT keeps it of both.
+
+strcmp: ldq_u   t2,0(a0)            # L
+        ldq_u   t4,0(a1)            # L
+        xor     a0,a1,t0
+        lda     t1,-1(zero)
+
+        and     t0,7,t0
+        insqh   t1,a0,t3            # U ones in front of the string
+        clr     t9
+        bne     t0,shift            # U
+
+        or      t2,t3,t2
+        or      t4,t3,t4
+        unop
+        unop
+
+        cmpbge  zero,t2,t5
+        xor     t2,t4,t6
+        or      t5,t6,t7
+        bne     t7,stop             # U
+
+loop:   ldq_u   t2,8(a0)            # L
+        ldq_u   t4,8(a1)            # L
+        lda     a0,8(a0)
+        lda     a1,8(a1)
+
+        cmpbge  zero,t2,t5          # ends
+        xor     t2,t4,t6
+        or      t5,t6,t7
+        bne     t7,stop             # U
+
+        ldq_u   t2,8(a0)            # L
+        ldq_u   t4,8(a1)            # L
+        lda     a0,8(a0)
+        lda     a1,8(a1)
+
+        cmpbge  zero,t2,t5          # ends
+        xor     t2,t4,t6
+        or      t5,t6,t7
+        bne     t7,stop             # U
+
+        ldq_u   t2,8(a0)            # L
+        ldq_u   t4,8(a1)            # L
+        lda     a0,8(a0)
+        lda     a1,8(a1)
+
+        cmpbge  zero,t2,t5          # ends
+        xor     t2,t4,t6
+        or      t5,t6,t7
+        bne     t7,stop             # U
+
+        ldq_u   t2,8(a0)            # L
+        ldq_u   t4,8(a1)            # L
+        lda     a0,8(a0)
+        lda     a1,8(a1)
+
+        cmpbge  zero,t2,t5          # ends
+        xor     t2,t4,t6
+        or      t5,t6,t7
+        beq     t7,loop             # U
+
+stop:   cmpbge  zero,t6,t6          # bytes that are equal
+        ornot   t5,t6,t6
+        negq    t6,t7
+        and     t6,t7,t7            # the first that ends or differs
+
+        zapnot  t2,t7,t2            # U
+        zapnot  t4,t7,t4            # U
+        cmpult  t4,t2,t0
+        cmpult  t2,t4,t1
+
+        subq    t0,t1,v0
+        xor     v0,t9,v0
+        subq    v0,t9,v0
+        ret                         # L
+
+shift:  and     a0,7,t0
+        and     a1,7,t1
+        extql   t2,a0,t2            # U
+        extql   t4,a1,t4            # U
+
+        cmpult  t0,t1,t10           # the second has fewer bytes in its quadword
+        subq    t1,t0,t7
+        subq    zero,t10,t10
+        lda     t6,8(zero)
+
+        and     t7,t10,t7
+        subq    t6,t0,t6
+        lda     t8,-1(zero)
+        subq    t6,t7,t6            # what both have, 1 to 7
+
+        mskql   t8,t6,t7            # U
+        addq    a0,t6,a0
+        addq    a1,t6,a1
+        unop
+
+        ornot   t2,t7,t2
+        ornot   t4,t7,t4
+        cmpbge  zero,t2,t5
+        xor     t2,t4,t6
+
+        xor     a0,a1,t0
+        or      t5,t6,t7
+        and     t0,t10,t0
+        bne     t7,stop             # U
+
+        xor     a0,t0,a0            # exchanged where the second is the aligned one
+        xor     a1,t0,a1
+        mov     t10,t9
+        insqh   t8,a1,t11           # U ones in front of the string
+
+        ldq_u   t8,0(a1)            # L
+        unop
+        unop
+        unop
+
+shift_loop:
+        or      t8,t11,t0
+        ldq     t2,0(a0)            # L
+        cmpbge  zero,t0,t0
+        bne     t0,shift_end        # U
+
+        ldq_u   t3,8(a1)            # L
+        extql   t8,a1,t4            # U
+        cmpbge  zero,t2,t5
+        lda     a0,8(a0)
+
+        extqh   t3,a1,t1            # U
+        mov     t3,t8
+        or      t4,t1,t4
+        lda     a1,8(a1)
+
+        xor     t2,t4,t6
+        or      t5,t6,t7
+        beq     t7,shift_loop       # U
+        unop
+
+        br      stop                # L
+        unop
+        unop
+        unop
+
+shift_end:                          # the string ends in the first of the two quadwords
+        extql   t8,a1,t4            # U
+        cmpbge  zero,t4,t5
+        xor     t2,t4,t6
+        br      stop                # L

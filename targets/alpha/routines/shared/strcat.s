@@ -1,0 +1,8 @@
+# The end of the destination (shared/strend), and from there on shared/strcopy.
+
+        .include strend
+        mov     a0,v0
+        mov     t7,a0
+        .align 4
+        .include strcopy
+done:   ret                         # L

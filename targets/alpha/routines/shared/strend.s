@@ -1,0 +1,26 @@
+# t7 becomes the address of the end of the string a0; changes t0-t5.  See shared/strlen.
+
+        ldq_u   t0,0(a0)            # L
+        lda     t1,-1(zero)
+        insqh   t1,a0,t1            # U
+        andnot  a0,7,t7
+
+        or      t1,t0,t0
+        cmpbge  zero,t0,t2
+        bne     t2,end_found        # U
+        unop
+
+end_loop:
+        ldq     t0,8(t7)            # L
+        lda     t7,8(t7)
+        cmpbge  zero,t0,t2
+        bne     t2,end_found        # U
+
+        ldq     t0,8(t7)            # L
+        lda     t7,8(t7)
+        cmpbge  zero,t0,t2
+        beq     t2,end_loop         # U
+
+end_found:
+        .include lowest
+        addq    t7,t3,t7
