@@ -5,11 +5,17 @@ from __future__ import annotations
 from passes.align import Align
 from passes.bitscan import BitScan
 from passes.bytes import Bytes
+from passes.schedule import Schedule
+from passes.substitute import Substitute
 from passes.technique import Technique
 
-ORDER: tuple[Technique | Align, ...] = (
+ORDER: tuple[Technique | Align | Schedule | Substitute, ...] = (
+    # First: what becomes another routine is left alone by all that follow.
+    Substitute(),
     Bytes(),
     BitScan(),
     # After all that drop instructions: it spends the room that they leave.
     Align(),
+    # Last: which fetch block an instruction stands in decides what order is good.
+    Schedule(),
 )

@@ -9,6 +9,9 @@ from rewriter.core.cpu import Cpu
 from rewriter.core.isa import Flow, Insn
 from rewriter.core.program import Function
 
+LONGEST_LOOP = 128
+"""Bytes: a fetch slot lost in each round of a longer loop is less than fillers on the way in."""
+
 _NEVER_FALLS = (Flow.JUMP, Flow.INDIRECT, Flow.RETURN, Flow.STOP)
 
 
@@ -30,8 +33,8 @@ class Layout:
 class Code:
     """A function's instructions that do something, by original address, and what is known of them.
 
-    `fixed` are addresses that must stay; `loops` and `targets` are addresses that branches go to,
-    backward and at all.
+    `fixed` are addresses that must stay; `loops` are heads of loops of at most `LONGEST_LOOP`,
+    and `targets` all addresses that branches go to.
     """
 
     function: Function

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from passes.align import Align, Code, Layout
+from passes.align import LONGEST_LOOP, Align, Code, Layout
 from rewriter.core.cpu import Cpu
 from rewriter.core.isa import Flow, Insn
 from rewriter.core.program import Function, JumpTable
@@ -78,28 +78,46 @@ class _Places:
 
 def _code(program: Program, function: Function, slots: Slots) -> Code:
     _check(program, function)
-    first, last = program.listing.span(function.start, function.end)
+    items = standing(program, slots, function.start, function.end)
+    if not items:
+        raise CannotMove("nothing but fillers")
+    entries = program.target.entries(program.listing, function)
+    bound = max((function.start, *entries))
+    fixed = {address for address, _ in items if address < bound} | {function.start, *entries}
+    fixed |= _locked(program, function, items)
+    targets, loops = set[int](), set[int]()
+    places = [address for address, _ in items]
+    for n, (address, insn) in enumerate(items):
+        target = insn.target(address)
+        if target is not None and target in function and insn.op.flow is not Flow.CALL:
+            targets.add(target)
+            # Without fillers, so that a second run sees the same loop.
+            if 0 <= (n - bisect_left(places, target)) * insn.size < LONGEST_LOOP:
+                loops.add(target)
+    for table in program.tables_of(function):
+        targets.update(t for t in table.targets if t in function)
+    return Code(function, tuple(items), fixed, loops, targets)
+
+
+def _locked(program: Program, function: Function, items: Sequence[tuple[int, Insn]]) -> set[int]:
+    """Code between load-locked and store-conditional stays, and so does where it branches to."""
+    if not program.has_locked(function):
+        return set()
+    locked = [(at, insn) for at, insn in items if at in program.locked_addresses]
+    targets = {insn.target(address) for address, insn in locked}
+    return {at for at, _ in locked} | {t for t in targets if t is not None and t in function}
+
+
+def standing(program: Program, slots: Slots, start: int, end: int) -> list[tuple[int, Insn]]:
+    """The instructions in [start, end) that do something, as earlier passes left them."""
+    first, last = program.listing.span(start, end)
     items = []
     for at in range(first, last):
         address = int(program.listing.addresses[at])
         insn = slots[address] if address in slots else program.listing.insn(at)
         if insn is not None and not program.target.is_filler(insn):
             items.append((address, insn))
-    if not items:
-        raise CannotMove("nothing but fillers")
-    entries = program.target.entries(program.listing, function)
-    bound = max((function.start, *entries))
-    fixed = {address for address, _ in items if address < bound} | {function.start, *entries}
-    targets, loops = set[int](), set[int]()
-    for address, insn in items:
-        target = insn.target(address)
-        if target is not None and target in function and insn.op.flow is not Flow.CALL:
-            targets.add(target)
-            if target <= address:
-                loops.add(target)
-    for table in program.tables_of(function):
-        targets.update(t for t in table.targets if t in function)
-    return Code(function, tuple(items), fixed, loops, targets)
+    return items
 
 
 def _check(program: Program, function: Function) -> None:
@@ -120,8 +138,6 @@ def _check(program: Program, function: Function) -> None:
     for block in graph.blocks_of(function):
         if graph.entered[block] and int(starts[graph.first[block]]) not in allowed:
             raise CannotMove("something outside leads into it")
-    if program.has_locked(function):
-        raise CannotMove("load-locked and store-conditional")
 
 
 def _words(

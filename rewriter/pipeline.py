@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from passes import ORDER
 from passes.align import Align
-from passes.move import Moved, move
+from passes.move import Moved, move, standing
+from passes.schedule import Item, Loop, NotReordered, Reordered, Schedule, Scheduler
+from passes.substitute import Substitute, Substitution
 from passes.technique import UNRELATED, Technique
 from passes.tune import Accepted, Refused, TunedWindow, tune_window
 from rewriter.core.cpu import Cpu
@@ -22,11 +24,15 @@ from rewriter.core.isa import Insn
 from rewriter.core.program import Function, Refusal, Window
 from rewriter.core.target import CannotMove, Target
 from rewriter.core.trace import Facts
+from rewriter.elf.caves_build import caves_of, with_bodies
 from rewriter.elf.emit import Patch, apply, difference
 from rewriter.elf.image import Image
 from rewriter.identify.program import Program, analyse
 from rewriter.verify.check import verify
 from rewriter.verify.prove import Prover
+from rewriter.verify.substituted_known import Known
+
+Pass = Technique | Align | Schedule | Substitute
 
 Progress = Callable[[str, int, int], None]
 """Called with a stage's name, how much of it is done, and how much there is."""
@@ -65,7 +71,8 @@ class Options:
 class Tuned:
     """What the road gives: the new bytes (without a manifest) and what was done and left alone.
 
-    `patches` are the changed bytes by file offset; `proofs` counts (asked, solved, by grade).
+    `patches` are the bytes of the original that changed, by file offset (what stands behind its end
+    is new); `proofs` counts (asked, solved, by grade).
     """
 
     data: bytes
@@ -81,7 +88,7 @@ class Tuned:
 
 
 def tune(image: Image, target: Target, cpu: Cpu, options: Options, progress: Progress) -> Tuned:
-    """Tunes an image to a CPU; every edit is proved."""
+    """Tunes an image to a CPU; every edit is proved, or tried where its pass says so."""
     progress("analyse", 0, 1)
     program = analyse(image, target)
     progress("analyse", 1, 1)
@@ -96,14 +103,14 @@ def tune(image: Image, target: Target, cpu: Cpu, options: Options, progress: Pro
         edits=tuple(work.edits),
         skips=tuple(work.skips),
         refusals=tuple(work.refusals),
-        patches=difference(image.data, data, _APART),
+        patches=difference(image.data, data[: len(image.data)], _APART),
         functions=len(program.functions),
         instructions=len(program.listing),
         proofs=work.proofs(),
     )
 
 
-def _passes(options: Options, cpu: Cpu) -> tuple[Technique | Align, ...]:
+def _passes(options: Options, cpu: Cpu) -> tuple[Pass, ...]:
     return tuple(
         p for p in ORDER if p.name in options.passes and (not p.needs or p.needs & cpu.features)
     )
@@ -116,20 +123,30 @@ class _Work:
     program: Program
     cpu: Cpu
     options: Options
-    passes: tuple[Technique | Align, ...]
+    passes: tuple[Pass, ...]
     prover: Prover = field(init=False)
     edits: list[Edit] = field(default_factory=list)
     skips: list[Skip] = field(default_factory=list)
     refusals: list[Refusal] = field(default_factory=list)
     slots: dict[Function, dict[int, Insn | None]] = field(default_factory=dict)
     moved: dict[Function, Moved] = field(default_factory=dict)
+    reordered: dict[Function, list[Reordered]] = field(default_factory=dict)
+    substituted: dict[Function, Substitution] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.techniques = tuple(p for p in self.passes if not isinstance(p, Align))
+        others = (Align, Schedule, Substitute)
+        self.techniques = tuple(p for p in self.passes if not isinstance(p, others))
         self.align = next((p for p in self.passes if isinstance(p, Align)), None)
+        self.substitute = next((p for p in self.passes if isinstance(p, Substitute)), None)
         target = self.program.target
+        self.known = Known(self.program)
+        routines = len(self.known.named) if self.substitute is not None else 0
+        self.caves = caves_of(self.program.image, target, routines)
         self.prover = Prover(target.granule * 8, target.granule)
         self.locked = self.program.locked_addresses
+        self.scheduler = None
+        if any(isinstance(p, Schedule) for p in self.passes):
+            self.scheduler = Scheduler(self.program, self.cpu, self.prover)
 
     def run(self, progress: Progress) -> None:
         """Goes through every function that has a clue for some pass, or that may move."""
@@ -164,12 +181,34 @@ class _Work:
         if reason:
             self.refusals.append(Refusal(function, reason))
             return
+        if self.substitute is not None and self._substituted(function, self.substitute):
+            return
         for window in self.program.windows(function) if clues else ():
             first, last = self.program.listing.span(window.address, window.end)
             if bisect_left(clues, first) < bisect_left(clues, last):
                 self._window(function, window)
         if self.align is not None:
             self._move(function, self.align)
+        if self.scheduler is not None:
+            for loop in self.scheduler.loops(function):
+                self._schedule(function, loop, self.scheduler)
+
+    def _substituted(self, function: Function, substitute: Substitute) -> bool:
+        """Whether a routine in a function became a tuned one: nothing else is done to it then."""
+        for named in self.known.within(function):
+            edit = _id(substitute.name, function, named.address)
+            if not self.options.wants_edit(edit, len(self.edits)):
+                continue
+            try:
+                found = substitute.place(self.known, named, self.cpu, self.caves)
+            except CannotMove as reason:
+                place = function.name, named.address, str(reason)
+                self.skips.append(Skip(substitute.name, "routine", *place))
+                continue
+            self.substituted[function] = found
+            self.edits.append(found.edit(edit, self.known))
+            return True
+        return False
 
     def _move(self, function: Function, align: Align) -> None:
         edit = _id(align.name, function, function.start)
@@ -199,6 +238,43 @@ class _Work:
                 gain=moved.dropped,
             )
         )
+
+    def _schedule(self, function: Function, loop: Loop, scheduler: Scheduler) -> None:
+        edit = _id(Schedule.name, function, loop.head)
+        if not self.options.wants_edit(edit, len(self.edits)):
+            return
+        kind = "loop body"
+        try:
+            found = scheduler.reordered(function, loop, self._items(function, loop))
+        except NotReordered as reason:
+            self.skips.append(Skip(Schedule.name, kind, function.name, loop.head, str(reason)))
+            return
+        if found is None:
+            return
+        self.reordered.setdefault(function, []).append(found)
+        text = self.program.target.table.text
+        self.edits.append(
+            Edit(
+                id=edit,
+                technique=Schedule.name,
+                kind=kind,
+                routine=function.name,
+                address=loop.head,
+                old="; ".join(map(text, found.old)),
+                new="; ".join(map(text, found.new)),
+                evidence=found.evidence,
+                gain=0,
+            )
+        )
+
+    def _items(self, function: Function, loop: Loop) -> Sequence[Item]:
+        """The instructions of a function where they stand now; at least those around a loop."""
+        if function in self.moved:
+            return self.moved[function].layout.items
+        block = self.cpu.fetch_block.value
+        start, end = max(function.start, loop.head - block), min(function.end, loop.latch + block)
+        slots = self.slots.get(function, {})
+        return [(at, at, insn) for at, insn in standing(self.program, slots, start, end)]
 
     def _window(self, function: Function, window: Window) -> None:
         def chosen(technique: str, address: int, made: int) -> bool:
@@ -256,14 +332,18 @@ class _Work:
     def checked(self, progress: Progress) -> bytes:
         """The file as the independent verifier accepts it.
 
-        A function that it does not accept goes back to the original, and its edits are skipped.
+        A function that it does not accept goes back step by step: first its order, then its
+        layout, then all; the edits are skipped.
         """
         doubtful: frozenset[Function] | None = None
         followed: frozenset[int] = frozenset()
         while True:
             data = self._emit()
             new = replace(self.program.image, data=data)
-            verdict = verify(self.program, new, progress, doubtful, followed, self.prover)
+            verdict = verify(
+                self.program, new, progress, doubtful, followed, self.prover, self.known
+            )
+            self._tried(verdict.tried)
             if verdict.ok:
                 return data
             if not verdict.failed:
@@ -272,21 +352,39 @@ class _Work:
                 self._take_back(function, verdict.findings)
             doubtful, followed = frozenset(verdict.failed), verdict.followed
 
+    def _tried(self, tried: Mapping[int, Evidence]) -> None:
+        """The evidence of a substitution is the trial of the output."""
+        owners = {self.substituted[f].named.address: tried.get(f.start) for f in self.substituted}
+        found = ((e, owners.get(e.address)) for e in self.edits)
+        self.edits = [
+            replace(e, evidence=new) if new and e.technique == Substitute.name else e
+            for e, new in found
+        ]
+
     def _take_back(self, function: Function, findings: Sequence[str]) -> None:
         own = (f for f in findings if f.startswith((f"{function.name} ", f"{function.name}:")))
         reason = f"not verified: {next(own).partition(': ')[2]}"
-        back = self.moved.pop(function, None) is not None
-        if not back:
-            self.slots.pop(function, None)
+        gone = self._techniques_back(function)
         kept = []
         for edit in self.edits:
-            if edit.routine != function.name or (back and edit.technique != "align"):
+            if edit.routine != function.name or edit.technique not in gone:
                 kept.append(edit)
             else:
                 self.skips.append(
                     Skip(edit.technique, edit.kind, edit.routine, edit.address, reason)
                 )
         self.edits = kept
+
+    def _techniques_back(self, function: Function) -> set[str]:
+        """Takes back what was done to a function last; the names of the passes that did it."""
+        if self.substituted.pop(function, None):
+            return {Substitute.name}
+        if self.reordered.pop(function, None):
+            return {Schedule.name}
+        if self.moved.pop(function, None):
+            return {Align.name}
+        self.slots.pop(function, None)
+        return {technique.name for technique in self.techniques}
 
     def _emit(self) -> bytes:
         """The file with everything in its place.
@@ -302,14 +400,22 @@ class _Work:
                 size = self.program.listing.table.rows[0].format.size
                 new = (insn,) if insn is not None else target.fillers(size)
                 words[address] = b"".join(map(target.encode, new))
-        patches = []
+        patches: list[Patch] = []
         for moved in self.moved.values():
             words.update(moved.words)
             patches += moved.unwind
+        for loops in self.reordered.values():
+            for loop in loops:
+                words.update((at, target.encode(insn)) for at, insn in loop.words.items())
+        for one in self.substituted.values():
+            words.update(one.words)
+            patches += one.unwind
         for address, word in words.items():
             offset = image.offset_of(address)
             data[offset : offset + len(word)] = word
-        return apply(bytes(data), sorted(patches, key=lambda patch: patch.offset))
+        tuned = apply(bytes(data), sorted(patches, key=lambda patch: patch.offset))
+        bodies = [one.body for one in self.substituted.values() if one.body is not None]
+        return with_bodies(image, target, tuned, bodies)
 
     def proofs(self) -> dict[str, int]:
         """How many equalities were asked for, how many patterns decided, and how."""

@@ -15,6 +15,7 @@ from fixtures import inputs
 
 Retune = Callable[..., subprocess.CompletedProcess[str]]
 Patched = Callable[..., Path]
+PROVED = ("--passes", "bytes,bitscan,align,schedule")
 
 
 @pytest.fixture(scope="session")
@@ -70,3 +71,9 @@ def libc_ev67(patched: Patched) -> Path:
 def libc_ev56(patched: Patched) -> Path:
     """The Alpha libc retuned for an EV56: byte and word memory, no counts of bits."""
     return patched("alpha-libc", "ev56")
+
+
+@pytest.fixture(scope="session")
+def libc_proved(patched: Patched) -> Path:
+    """The Alpha libc retuned for an EV67 by the passes that prove, of the original's size."""
+    return patched("alpha-libc", "ev67", PROVED)

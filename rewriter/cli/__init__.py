@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import click
 
+from rewriter.cli.bench import bench
 from rewriter.cli.check import revert, verify
 from rewriter.cli.group import Retune
 from rewriter.cli.look import cpus, edits, explain, identify
 from rewriter.cli.patch import patch
+from rewriter.cli.signatures import signatures
 
 
 @click.group(cls=Retune, context_settings={"help_option_names": ["-h", "--help"]})
@@ -40,5 +42,5 @@ def main() -> None:
     """
 
 
-for _command in (patch, identify, explain, verify, revert, cpus, edits):
+for _command in (patch, identify, explain, verify, revert, cpus, edits, signatures, bench):
     main.add_command(_command)

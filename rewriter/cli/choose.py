@@ -14,7 +14,7 @@ from rewriter.core.errors import BadInput, BadUsage
 if TYPE_CHECKING:
     from passes.technique import Technique
     from rewriter.cli.options import Wanted
-    from rewriter.core.cpu import Cpu
+    from rewriter.core.cpu import Cpu, System
     from rewriter.core.edit import Edit
     from rewriter.core.program import Function
     from rewriter.core.target import Target
@@ -72,8 +72,8 @@ def resolve(image: Image, wanted: Wanted) -> Chosen | None:
     if wanted.passes == "none" and not (_known_machine(image) and image.executable_ranges()):
         return None
     target = target_of(image)
-    cpu = _cpu(target, "--cpu", wanted.cpu) if wanted.cpu else None
-    tune = _cpu(target, "--tune", wanted.tune) if wanted.tune else cpu
+    cpu = cpu_named(target, "--cpu", wanted.cpu) if wanted.cpu else None
+    tune = cpu_named(target, "--tune", wanted.tune) if wanted.tune else cpu
     if wanted.passes == "none" or cpu is None or tune is None:
         return None
     options = Options(
@@ -122,7 +122,7 @@ def _known_machine(image: Image) -> bool:
     return any(image.machine in target.machines for target in targets.TARGETS)
 
 
-def _cpu(target: Target, option: str, name: str) -> Cpu:
+def cpu_named(target: Target, option: str, name: str) -> Cpu:
     """A CPU by its name (ev67) or by its chip's (21264A), in any case."""
     names = {key.casefold(): cpu for key, cpu in target.cpus.items()}
     chips = {cpu.description.casefold(): cpu for cpu in target.cpus.values()}
@@ -138,6 +138,15 @@ def _cpu(target: Target, option: str, name: str) -> Cpu:
     raise BadUsage(
         f"{option} {name}: no such CPU", hint="; ".join(filter(None, (suggestion, known)))
     )
+
+
+def system_named(target: Target, name: str) -> System:
+    """A machine by its name, in any case."""
+    found = target.systems.get(name.casefold())
+    if found is None:
+        hint = f"known for {target.name}: {', '.join(target.systems)}"
+        raise BadUsage(f"--machine {name}: no such machine", hint=hint)
+    return found
 
 
 def _named_passes(text: str | None) -> tuple[Technique, ...] | None:

@@ -15,23 +15,43 @@ from rewriter.core.errors import BadInput, BadUsage
 
 @click.command()
 @click.argument("source", metavar="IN", type=PATH)
+@click.option("--known", is_flag=True, help="Instead, list known routines: memcpy, strlen, ...")
+@click.option("--like", is_flag=True, help="With --known, also what behaves like one; slower.")
+@click.option(
+    "--database", type=PATH, multiple=True, metavar="DB", help="Signatures to use, not ours."
+)
 @viewing
 @click.pass_context
-def identify(ctx: click.Context, source: Path, view: View) -> None:
+def identify(
+    ctx: click.Context,
+    source: Path,
+    known: bool,
+    like: bool,
+    database: tuple[Path, ...],
+    view: View,
+) -> None:
     """Say what retune recognises in IN.
 
     Functions by who says that they are there, those that would be left alone with the reason,
     jump tables, and pins: the places in text that something else relies on. -v lists the
     functions left alone, -vv all functions.
 
+    With --known: routines found by signature, names are not needed, and tried on some cases of
+    their contract. Only what matches and behaves is known.
+
     \b
     Examples:
       retune identify libc.so.6.1
       retune identify -vv vmlinux | grep memcpy
       retune identify --json vmlinux | jq '.refusals'
+      retune identify --known stripped.so
 
-    Exit status: 0 done, 2 bad usage, 3 bad input, 4 no functions.
+    Exit status: 0 done, 2 bad usage, 3 bad input, 4 no functions (or no known routine).
     """
+    if known:
+        ctx.exit(_known(source, like, database, view))
+    if like or database:
+        raise BadUsage("--like and --database say how to look for known routines: add --known")
     from rewriter.elf.image import load
     from rewriter.identify.program import analyse
     from rewriter.report.survey import survey
@@ -43,21 +63,49 @@ def identify(ctx: click.Context, source: Path, view: View) -> None:
     ctx.exit(found.return_code)
 
 
+def _known(source: Path, like: bool, database: tuple[Path, ...], view: View) -> int:
+    from rewriter.contracts import CONTRACTS
+    from rewriter.elf.image import load, printable
+    from rewriter.identify.signatures import Database, shipped
+    from rewriter.identify.signatures import parse as parse_database
+    from rewriter.report.known import Known
+    from rewriter.verify.known import known_routines, like_routines, unknown_functions
+
+    image = load(source)
+    target = choose.target_of(image)
+    given = [parse_database(files.read(path), printable(str(path))) for path in database]
+    used = Database.merged(target.name, given) if given else shipped(target)
+    with show.progress() as progress:
+        found = known_routines(image, target, used, CONTRACTS, progress=progress)
+        if like:
+            rest = unknown_functions(image, target, found)
+            found += like_routines(image, target, rest, CONTRACTS, progress=progress)
+    report = Known(target.name, tuple(sorted(found, key=lambda f: (f.address, f.routine))))
+    show.result(report, view)
+    return report.return_code
+
+
 @click.command()
 @click.argument("source", metavar="IN", type=PATH)
 @click.argument("name", metavar="FUNCTION")
+@click.option("--cycles", is_flag=True, help="Show slots, issue cycles and waits instead.")
 @tuning
 @viewing
-def explain(source: Path, name: str, wanted: Wanted, view: View) -> None:
+def explain(source: Path, name: str, cycles: bool, wanted: Wanted, view: View) -> None:
     """Show what patch would do to one FUNCTION, and why.
 
     FUNCTION is a name in IN or an address (0x...). The listing reads like a diff: lines with - go,
     lines with + come, each edit's id stands at its place. Below it: what each edit saves, on what
     evidence, and what that evidence assumes.
 
+    With --cycles: the function before and after as the CPU's timing model sees it. A bar marks the
+    first instruction of a fetch block; slot, pipe and issue cycle follow, and what an instruction
+    waits for. Each straight stretch is timed by itself.
+
     \b
     Examples:
       retune explain libc.so.6.1 memchr --cpu ev67
+      retune explain libc.so.6.1 memchr --cpu ev67 --cycles
       retune explain vmlinux 0xfffffc0000812340 --cpu ev56 --passes bytes
 
     Exit status: 0 done, 2 bad usage (no such function), 3 bad input.
@@ -65,6 +113,7 @@ def explain(source: Path, name: str, wanted: Wanted, view: View) -> None:
     from rewriter.elf.image import load, parse
     from rewriter.identify.program import analyse
     from rewriter.pipeline import tune
+    from rewriter.report import cycles as timed
     from rewriter.report import listing
 
     choose.check(wanted)
@@ -78,8 +127,11 @@ def explain(source: Path, name: str, wanted: Wanted, view: View) -> None:
     with show.progress() as progress:
         tuned = tune(image, chosen.target, chosen.cpu, options, progress)
     after = chosen.target.listing(parse(tuned.data, image.name))
-    explanation = listing.explain(function, program.listing, after, tuned)
-    show.result(explanation, view)
+    if cycles:
+        system = chosen.target.system(chosen.cpu)
+        show.result(timed.cycles(function, program.listing, after, chosen.cpu, system), view)
+    else:
+        show.result(listing.explain(function, program.listing, after, tuned), view)
 
 
 @click.command()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
-from rewriter.core.cpu import Cpu
-from rewriter.core.isa import Insn, Table
+from rewriter.core.cpu import Cpu, System
+from rewriter.core.isa import Insn, Table, Words
 from rewriter.core.listing import Listing
 from rewriter.core.program import Function, JumpTable
 
@@ -38,6 +39,53 @@ class CannotMove(Exception):
     """Why a function's code must stay where it is."""
 
 
+@dataclass(frozen=True, slots=True)
+class FrameRow:
+    """How to unwind from `offset` bytes into a routine on, when it was entered at its start.
+
+    `cfa` is how far above the stack pointer that of the caller is; `link` is the register that
+    holds the return address, None for the usual one.
+    """
+
+    offset: int
+    cfa: int
+    link: int | None
+
+
+class Tuned(Protocol):
+    """A tuned routine: it stands anywhere on `Target.alignment`, and is entered at `entry`."""
+
+    @property
+    def name(self) -> str:
+        """The contract that it keeps."""
+        ...
+
+    @property
+    def folder(self) -> str:
+        """The CPU that it was written for."""
+        ...
+
+    @property
+    def code(self) -> bytes:
+        """Its bytes."""
+        ...
+
+    @property
+    def entry(self) -> int:
+        """Offset in bytes at which it is entered."""
+        ...
+
+    @property
+    def resumes(self) -> tuple[tuple[int, int], ...]:
+        """Instructions that may fault, and where control then goes on."""
+        ...
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """The features that its instructions need."""
+        ...
+
+
 @dataclass(frozen=True)
 class References:
     """What in text points into text.
@@ -53,6 +101,19 @@ class References:
     context: Mapping[str, int]
 
 
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two instructions that add up to `label` if what the first puts in `register` is there still.
+
+    `high` and `low` are positions in the listing.
+    """
+
+    label: int
+    register: int
+    high: int
+    low: int
+
+
 class Target(Protocol):
     """One architecture."""
 
@@ -66,6 +127,20 @@ class Target(Protocol):
     granule: int
     spelling: Any
     link: int
+    signatures: Path
+    trials: Any
+    page: int
+    alignment: int
+
+    systems: Mapping[str, System]
+
+    def routine(self, name: str, cpu: Cpu) -> Any:
+        """The best tuned routine of a name that a CPU can run; None if there is none."""
+        ...
+
+    def system(self, cpu: Cpu) -> System:
+        """The machine that a CPU is timed in when nothing is said."""
+        ...
 
     def encode(self, insn: Insn) -> bytes:
         """The bytes of an instruction in memory."""
@@ -87,6 +162,16 @@ class Target(Protocol):
         slots: Mapping[int, int],
     ) -> References:
         """What in text points into text."""
+        ...
+
+    def pairs(
+        self,
+        listing: Listing,
+        functions: Sequence[Function],
+        context: Mapping[str, int],
+        wanted: frozenset[int],
+    ) -> Iterable[tuple[Function, Pair]]:
+        """All in one function that may add up to one of the wanted addresses."""
         ...
 
     def relocated(self, r_type: int, addend: int, symbol: int | None) -> int | None:
@@ -113,6 +198,10 @@ class Target(Protocol):
         """Whether an instruction may be what an unwind row changes for."""
         ...
 
+    def in_order(self, insn: Insn) -> bool:
+        """Whether nothing may pass an instruction, though its operands would allow it."""
+        ...
+
     def is_sibling_call(self, insn: Insn) -> bool:
         """Whether a computed jump is a standard call in tail position."""
         ...
@@ -136,4 +225,32 @@ class Target(Protocol):
 
     def is_filler(self, insn: Insn) -> bool:
         """Whether an instruction does nothing at all."""
+        ...
+
+    def coarse(self, words: Words) -> Words:
+        """Words, each for itself, without what depends on place or link, or may."""
+        ...
+
+    def normal(self, words: Words) -> Words:
+        """A whole routine without what depends on its place or on what it was linked with."""
+        ...
+
+    def relocated_bits(self, r_type: int) -> int | None:
+        """The bits of an instruction that a relocation of this type fills; None if unknown."""
+        ...
+
+    def shared_pointer(self, words: Words, address: int) -> int:
+        """What the register for shared data holds in the routine at `address`; 0 if unknown."""
+        ...
+
+    def routines(self, name: str) -> Sequence[Tuned]:
+        """The tuned routines that keep a contract, the best first."""
+        ...
+
+    def branch(self, at: int, to: int) -> bytes:
+        """An instruction at `at` that does nothing but go to `to`; raises CannotMove."""
+        ...
+
+    def frame_rows(self, code: bytes) -> tuple[FrameRow, ...]:
+        """Where and how unwinding a leaf routine changes; raises CannotMove."""
         ...

@@ -44,7 +44,8 @@ class Manifest:
 
     `original` and `patched` are SHA-256 in hexadecimal: of the file as it was, and as it is
     before the note is attached. `options` are what the user chose, as JSON values; `skips` counts
-    the sites that were left alone, by pass and reason.
+    the sites that were left alone, by pass and reason. `appended` is what stands behind the
+    original's last byte.
     """
 
     retune: str
@@ -56,6 +57,7 @@ class Manifest:
     patches: tuple[Patch, ...]
     options: Mapping[str, Any] = field(default_factory=dict)
     skips: Mapping[str, int] = field(default_factory=dict)
+    appended: bytes = b""
     format: int = FORMAT
 
 
@@ -81,6 +83,7 @@ def record(
         patches=tuple(patches),
         options=dict(options or {}),
         skips=dict(Counter(f"{skip.technique}: {cause(skip.reason)}" for skip in skips)),
+        appended=patched[len(original) :],
     )
 
 
@@ -170,7 +173,8 @@ def revert_with(data: bytes, manifest: Manifest, label: str = "input") -> bytes:
             f"{label}: is not the file that the manifest describes",
             hint=f"SHA-256 {found[:16]}..., expected {manifest.patched[:16]}...",
         )
-    original = emit.apply(data, (Patch(p.offset, p.new, p.old) for p in manifest.patches))
+    whole = data.removesuffix(manifest.appended)
+    original = emit.apply(whole, (Patch(p.offset, p.new, p.old) for p in manifest.patches))
     if _sha256(original) != manifest.original:
         raise VerificationFailed(
             f"{label}: taking the edits back does not give the original",
@@ -249,6 +253,7 @@ def _document(manifest: Manifest) -> dict[str, Any]:
         "edits": edits,
         "evidence": [_evidence_row(evidence, strings) for evidence in kinds],
         "patches": _patch_columns(manifest.patches),
+        "appended": manifest.appended.hex(),
         "strings": list(strings.numbers),
     }
 
@@ -289,6 +294,8 @@ def _manifest(document: dict[str, Any]) -> Manifest:
         patches=tuple(_patches(document["patches"])),
         options=dict(document["options"]),
         skips=document["skips"],
+        # Manifests of before there were caves lack it.
+        appended=bytes.fromhex(document.get("appended", "")),
     )
 
 

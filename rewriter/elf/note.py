@@ -89,7 +89,7 @@ def attach(
     names = headers.sections[headers.e_shstrndx]
     names_end = names.file_end
     table_size = headers.layout.shdr.size * len(headers.sections)
-    in_place = _names_are_last(data, headers)
+    in_place = names_are_last(data, headers)
     saved = b""
     if in_place:
         saved = data[names_end : headers.e_shoff] + data[headers.e_shoff + table_size :]
@@ -180,7 +180,7 @@ def _check_can_attach(headers: Headers, name: str, label: str) -> None:
         raise BadInput(f"{label}: {len(headers.sections)} sections leave no room for another")
 
 
-def _names_are_last(data: bytes, headers: Headers) -> bool:
+def names_are_last(data: bytes, headers: Headers) -> bool:
     """Whether only the section header table, with padding, stands after the section names."""
     names = headers.sections[headers.e_shstrndx]
     layout = headers.layout

@@ -245,6 +245,12 @@ def search_table(image: Image) -> SearchTable | None:
     return SearchTable(offset, width, encoding, base, pairs[:, 0], pairs[:, 1])
 
 
+def frames_address(image: Image) -> int | None:
+    """Return the address of .eh_frame that .eh_frame_hdr gives; None without one."""
+    header = _header(image)
+    return None if header is None else header[1]
+
+
 def _header(image: Image) -> tuple[_Reader, int, int, int] | None:
     """Return a reader behind the fixed part of .eh_frame_hdr, eh_frame_ptr, and encodings."""
     segment = next((s for s in image.segments if s.p_type == PT_GNU_EH_FRAME), None)
@@ -414,6 +420,11 @@ def rows(fde: Fde) -> list[tuple[int, Rules]]:
             address = row_address
     table.append((address, state.rules()))
     return table
+
+
+def initial_rules(fde: Fde) -> Rules:
+    """Return the rules that the CIE gives, before any instruction of the entry."""
+    return _State(fde.cie, fde.image).rules()
 
 
 def advances(fde: Fde) -> list[Advance]:

@@ -86,6 +86,18 @@ class Graph:
         low, high = np.searchsorted(addresses, (function.start, function.end))
         return range(int(low), int(high))
 
+    def within(self, blocks: range) -> dict[int, list[int]]:
+        """The edges among a function's blocks: what follows each."""
+        found: dict[int, list[int]] = {}
+        inside = (self.source >= blocks.start) & (self.source < blocks.stop)
+        chosen = inside & (self.kind == WITHIN)
+        for source, to in zip(
+            self.source[chosen].tolist(), self.target[chosen].tolist(), strict=True
+        ):
+            if blocks.start <= to < blocks.stop:
+                found.setdefault(source, []).append(to)
+        return found
+
 
 def build(
     listing: Listing,

@@ -49,7 +49,7 @@ def solve(graph: Graph) -> Liveness:
     a call (gcc -fipa-ra) does so only if nothing in the callee writes it, and a rewrite writes
     no register that the code it replaces did not write.
     """
-    read, written = _summaries(graph)
+    read, written = summaries(graph)
     passed = graph.passed | read[graph.target]
     own = graph.kind != RETURN
     callee, _ = _fixed_point(graph, own, passed, read, written, graph.outside)
@@ -81,7 +81,7 @@ def _fixed_point(
         live_in = after
 
 
-def _summaries(graph: Graph) -> tuple[Masks, Masks]:
+def summaries(graph: Graph) -> tuple[Masks, Masks]:
     """Per node: registers read before any write in it, and registers written."""
     uses, defs = graph.listing.uses, graph.listing.defs
     read = np.zeros((graph.nodes, uses.shape[1]), dtype=np.uint64)

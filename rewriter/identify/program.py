@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -16,7 +16,7 @@ from rewriter.core.target import References, Target
 from rewriter.elf import unwind
 from rewriter.elf.image import Image
 from rewriter.elf.pins import data_pins, relocated
-from rewriter.identify import flow, liveness
+from rewriter.identify import flow, labels, liveness
 from rewriter.identify.functions import find_functions, with_called
 from rewriter.identify.locked import locked_addresses
 from rewriter.identify.relations import Facts, relations
@@ -132,15 +132,14 @@ def analyse(image: Image, target: Target) -> Program:
     pins = data_pins(image, target, listing, functions, frames)
     slots = {at: place for at, place in relocated(image, target).items() if listing.has(place)}
     references = target.references(image, listing, functions, slots)
-    entries = {pin.address for pin in pins} | references.labels
+    entries = {pin.address for pin in pins}
     for function in functions:
         entries.update(target.entries(listing, function))
-    convention = flow.Convention(
-        target.live_after, target.passed, target.returned, target.standard_return, target.everything
-    )
-    graph = flow.build(
-        listing, functions, references.tables, entries, dict(references.callees), convention
-    )
+    graph = _graph(listing, target, functions, references, entries)
+    unmade = labels.unmade(graph, target, references)
+    if unmade:
+        references = replace(references, labels=references.labels - unmade)
+        graph = _graph(listing, target, functions, references, entries)
     return Program(
         image=image,
         target=target,
@@ -153,3 +152,18 @@ def analyse(image: Image, target: Target) -> Program:
         live=liveness.solve(graph),
         _starts=[f.start for f in functions],
     )
+
+
+def _graph(
+    listing: Listing,
+    target: Target,
+    functions: tuple[Function, ...],
+    references: References,
+    entries: set[int],
+) -> flow.Graph:
+    convention = flow.Convention(
+        target.live_after, target.passed, target.returned, target.standard_return, target.everything
+    )
+    entries = entries | references.labels
+    callees = dict(references.callees)
+    return flow.build(listing, functions, references.tables, entries, callees, convention)

@@ -11,7 +11,7 @@ from rewriter.core.isa import Flow
 from rewriter.core.program import Function
 from rewriter.core.target import Target
 from rewriter.core.trace import registers_of
-from rewriter.identify.flow import WITHIN, Graph
+from rewriter.identify.flow import Graph
 
 Value = tuple[object, int]
 """An unknown number's name, and what is added to it."""
@@ -23,7 +23,7 @@ Facts = dict[int, tuple[int, int]]
 def relations(graph: Graph, function: Function, target: Target) -> dict[int, Facts]:
     """The facts at the start of each of the function's blocks, by address."""
     blocks = graph.blocks_of(function)
-    edges = _edges(graph, blocks)
+    edges = graph.within(blocks)
     states: dict[int, State | None] = dict.fromkeys(blocks)
     queue = [b for b in blocks if graph.entered[b]]  # fillers behind a jump never run
     for block in queue:
@@ -41,18 +41,6 @@ def relations(graph: Graph, function: Function, target: Target) -> dict[int, Fac
                 queue.append(following)
     addresses = graph.listing.addresses
     return {int(addresses[graph.first[b]]): _facts(state) for b, state in states.items() if state}
-
-
-def _edges(graph: Graph, blocks: range) -> dict[int, list[int]]:
-    found: dict[int, list[int]] = {}
-    inside = (graph.source >= blocks.start) & (graph.source < blocks.stop)
-    chosen = inside & (graph.kind == WITHIN)
-    for source, to in zip(
-        graph.source[chosen].tolist(), graph.target[chosen].tolist(), strict=True
-    ):
-        if blocks.start <= to < blocks.stop:
-            found.setdefault(source, []).append(to)
-    return found
 
 
 def _through(graph: Graph, block: int, state: State, target: Target) -> State:

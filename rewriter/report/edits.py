@@ -24,12 +24,18 @@ def edit_json(edit: Edit) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def gained(edit: Edit) -> str:
+    """What an edit saves: instructions, or what its evidence says where it saves none."""
+    if edit.gain or not edit.evidence.detail:
+        return f"saves {counted(edit.gain, 'instruction')}"
+    return printable(edit.evidence.detail)
+
+
 def edit_lines(edits: Iterable[Edit]) -> Iterator[str]:
     """One line an edit: id, address, kind, what it saves, on what evidence."""
     for edit in edits:
-        saved = counted(edit.gain, "instruction")
         shown = printable(str(edit.evidence))
-        yield f"{printable(edit.id)} at {edit.address:#x}: {edit.kind}, saves {saved}, {shown}"
+        yield f"{printable(edit.id)} at {edit.address:#x}: {edit.kind}, {gained(edit)}, {shown}"
 
 
 def edit_grid(edits: Iterable[Edit]) -> Grid:

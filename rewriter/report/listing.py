@@ -16,7 +16,7 @@ from rewriter.core.isa import Insn, Kind
 from rewriter.core.listing import Listing
 from rewriter.core.program import Function
 from rewriter.elf.image import printable
-from rewriter.report.edits import edit_json
+from rewriter.report.edits import edit_json, gained
 from rewriter.report.grid import Grid, counted
 from rewriter.report.summary import Outcome
 
@@ -105,8 +105,7 @@ class Explanation:
         if self.refusal:
             yield f"left alone: {printable(self.refusal)}"
         for edit in self.edits:
-            saved = counted(edit.gain, "instruction")
-            yield f"{printable(edit.id)}: {edit.kind}, saves {saved}"
+            yield f"{printable(edit.id)}: {edit.kind}, {gained(edit)}"
             yield f"  evidence: {replace(edit.evidence, preconditions=())}"
             yield from (f"  assumes: {printable(p)}" for p in edit.evidence.preconditions)
             if edit.evidence.patterns:

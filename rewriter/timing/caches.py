@@ -139,6 +139,7 @@ class Below:
         self._bus = Bus()
         self._pending: dict[int, Fill] = {}
         self._flights = Flights(self._misses)
+        self._victims = Flights(self._misses)
 
     def pending(self, line: int, at: int) -> Fill | None:
         """A fill of this first-level line that is still under way at a time."""
@@ -150,7 +151,7 @@ class Below:
 
     def fill(self, address: int, line: int, at: int) -> Fill:
         """Reads a line for the level above; the miss was seen by an access issued at `at`."""
-        start = self._flights.admit(at)
+        start = self._admit(at)
         ready, cause = self._find(address, start)
         self._flights.add(start, ready)
         if start > at and cause != causes.MEMORY:
@@ -160,7 +161,7 @@ class Below:
 
     def allocate(self, address: int, line: int, at: int) -> int:
         """Makes room for a line that will be written whole: nothing is read."""
-        start = self._flights.admit(at)
+        start = self._admit(at)
         _, cache, _ = self._levels[-1]
         for tags, _, _ in self._levels:
             if tags.find(address) is None:
@@ -183,7 +184,11 @@ class Below:
         line = address >> self._shift
         if line not in self._modified:
             self._modified.add(line)
-            self._bus.take(at, self._line)
+            self._victims.add(at, self._bus.take(at, self._line))
+
+    def _admit(self, at: int) -> int:
+        """A miss needs an entry, and one in the victim buffer for the line that it pushes out."""
+        return self._flights.admit(self._victims.admit(at))
 
     def _find(self, address: int, at: int) -> Fill:
         for number, (tags, cache, cause) in enumerate(self._levels):

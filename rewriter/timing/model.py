@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from rewriter.core.cpu import Cpu, InOrder, OutOfOrder, System
 from rewriter.core.interpret import Step
-from rewriter.core.isa import Insn
+from rewriter.core.isa import Flow, Insn
 from rewriter.timing.inorder import Chip as InOrderChip
 from rewriter.timing.outoforder import Chip as OutOfOrderChip
 from rewriter.timing.places import NotDescribed
 from rewriter.timing.result import Result
 
 Chip = InOrderChip | OutOfOrderChip
+
+_LEARNING = 16  # passes: the longest branch history has ten bits, and then a counter must move
 
 
 def chip(cpu: Cpu, system: System, text: Mapping[int, Insn]) -> Chip:
@@ -37,13 +39,23 @@ def simulate(
 ) -> Result:
     """The time of a trace.
 
-    Warm means that caches, translation buffers and predictors have seen the same trace once;
-    otherwise nothing of it.  `text` gives instructions by address that were not executed but
-    stand in the same fetch blocks.  Raises NotDescribed.
+    Warm means that the same trace was run again and again: caches, translation buffers and
+    predictors know it.  Otherwise they have seen nothing of it.  `text` gives instructions by
+    address that were not executed but stand in the same fetch blocks.  Raises NotDescribed.
     """
     trace = list(steps)
     known = {**(text or {}), **{step.address: step.insn for step in trace}}
     one = chip(cpu, system, known)
     if warm:
-        one.run(trace)
+        _warm(one, trace)
     return one.run(trace)
+
+
+def _warm(one: Chip, trace: Sequence[Step]) -> None:
+    """Runs a trace until nothing more is learnt: branches need more passes than all else."""
+    one.run(trace)
+    transfers = [step for step in trace if step.insn.op.flow is not Flow.NEXT]
+    if transfers and transfers[0] is not trace[-1]:
+        for _ in range(_LEARNING):
+            one.run(transfers)
+        one.run(trace)  # fetch goes from block to block again

@@ -4,14 +4,15 @@ The changed bytes are found by comparison.  Every function with one is walked in
 once, from each of its entries, segment by segment: a segment is straight code up to a transfer
 of control, and a pair of segments is shown to do the same (`equivalence`) for what may be read
 afterwards.  Pairs of places that follow are walked next.  Whatever changed and was not walked is
-a finding, unless it is the filler that stands for nothing.
+a finding, unless it is the filler that stands for nothing.  A known routine that became a tuned
+one is not walked but tried (`substituted`).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -23,6 +24,8 @@ from rewriter.elf.image import Image
 from rewriter.identify.program import Program, analyse
 from rewriter.verify.prove import Prover
 from rewriter.verify.rows import compare_rows, frame_owners
+from rewriter.verify.substituted import Replaced, Substituted
+from rewriter.verify.substituted_known import Known
 from rewriter.verify.walk import Walk
 
 Progress = Callable[[str, int, int], None]
@@ -34,7 +37,8 @@ class Verdict:
 
     `grades` counts segments by how they were shown equal; `preconditions` those that rest on one;
     `failed` are functions with a finding of their own, `followed` the addresses of jump table
-    bytes that were compared by where they lead.
+    bytes that were compared by where they lead; `tried` is how new routines behave, by the start
+    of their function.
     """
 
     findings: tuple[str, ...]
@@ -45,6 +49,7 @@ class Verdict:
     preconditions: dict[str, int]
     failed: tuple[Function, ...] = ()
     followed: frozenset[int] = frozenset()
+    tried: Mapping[int, Evidence] = field(default_factory=dict)
 
     @property
     def ok(self) -> bool:
@@ -54,8 +59,6 @@ class Verdict:
 
 def compare(old: Image, new: Image, target: Target, progress: Progress) -> Verdict:
     """Compares a file with its tuned successor (without its note)."""
-    if len(old.data) != len(new.data):
-        return _refused(f"the size changed from {len(old.data)} to {len(new.data)} bytes")
     if old.data == new.data:
         return Verdict((), 0, 0, 0, {}, {})
     progress("analyse", 0, 1)
@@ -71,17 +74,27 @@ def verify(
     only: Collection[Function] | None = None,
     followed: frozenset[int] = frozenset(),
     prover: Prover | None = None,
+    known: Known | None = None,
 ) -> Verdict:
-    """Compares an analysed file with a new one of the same size.
+    """Compares an analysed file with a new one, which may be longer by what new code needs.
 
     With `only`, other functions are known to be as they were when they were last compared, and
     `followed` are the addresses of jump table bytes that were compared then.  A `prover` may know
-    patterns already: what it says of one depends on the pattern alone.
+    patterns already: what it says of one depends on the pattern alone.  `known` says what routines
+    the analysed file has.
     """
-    changed = _changed_offsets(program.image.data, new.data)
+    substituted = Substituted(program, known or Known(program), new.data)
+    baseline = substituted.baseline()
+    if baseline is None:
+        return _refused(
+            f"the size changed from {len(program.image.data)} to {len(new.data)} bytes,"
+            " and not by what new code needs"
+        )
+    changed = _changed_offsets(baseline, new.data)
     granule = program.target.granule
     prover = prover or Prover(granule * 8, granule)
-    check = _Check(program, new, prover, only, tables=set(followed))
+    view = replace(program.image, data=new.data)
+    check = _Check(program, view, prover, substituted, only, tables=set(followed))
     check.run(changed, progress)
     return Verdict(
         findings=tuple(check.findings),
@@ -92,6 +105,7 @@ def verify(
         preconditions=dict(check.preconditions),
         failed=tuple(check.failed),
         followed=frozenset(check.tables),
+        tried=dict(check.tried),
     )
 
 
@@ -111,6 +125,7 @@ class _Check:
     program: Program
     new: Image
     prover: Prover
+    substituted: Substituted
     only: Collection[Function] | None = None
     findings: list[str] = field(default_factory=list)
     grades: Counter[str] = field(default_factory=Counter)
@@ -118,6 +133,8 @@ class _Check:
     functions: int = 0
     failed: list[Function] = field(default_factory=list)
     tables: set[int] = field(default_factory=set)
+    replaced: dict[Function, Replaced] = field(default_factory=dict)
+    tried: dict[int, Evidence] = field(default_factory=dict)
 
     def run(self, changed: np.ndarray[tuple[int], np.dtype[np.int64]], progress: Progress) -> None:
         """Goes through all that changed."""
@@ -126,6 +143,8 @@ class _Check:
         self.locked = self.program.locked_addresses
         functions, elsewhere = self._owners(changed)
         functions = list(dict.fromkeys((*functions, *self._frames(elsewhere))))
+        found = ((function, self.substituted.of(function)) for function in functions)
+        self.replaced = {function: one for function, one in found if one is not None}
         if self.only is not None:
             functions = [function for function in functions if function in self.only]
         for done, function in enumerate(functions):
@@ -135,7 +154,8 @@ class _Check:
         progress("compare", len(functions), len(functions))
         self.functions = len(functions)
         self._elsewhere(elsewhere)
-        starts = [function.start for function in functions]
+        self.findings += self.substituted.whole(self.replaced.values())
+        starts = [function.start for function in functions if function not in self.replaced]
         self.findings += compare_rows(self.program, self.new, self.listing, starts)
 
     def _frames(self, offsets: list[int]) -> list[Function]:
@@ -147,10 +167,11 @@ class _Check:
 
     def _elsewhere(self, offsets: list[int]) -> None:
         """Changed bytes outside functions: jump tables that were followed, rows that agree."""
+        accounted = self.substituted.accounted(self.replaced.values())
         left = [
             offset
             for offset in offsets
-            if offset not in self.in_frames and self._address(offset) not in self.tables
+            if offset not in self.in_frames | accounted and self._address(offset) not in self.tables
         ]
         for offset in left[:_SHOWN]:
             self.findings.append(f"a byte changed outside all functions: {self._place(offset)}")
@@ -181,6 +202,14 @@ class _Check:
         return f"offset {offset:#x}, in no section"
 
     def _function(self, function: Function) -> None:
+        if function in self.replaced:
+            self._substitution(self.replaced[function])
+            return
+        if self.substituted.strange(function):
+            reason = "what stands for it is no tuned routine of this version"
+            self.findings.append(f"{function.name}: {reason}")
+            self.failed.append(function)
+            return
         reason = self.program.not_understood(function)
         if reason:
             self.findings.append(f"{function.name} changed, but cannot be followed: {reason}")
@@ -193,6 +222,17 @@ class _Check:
             self.failed.append(function)
         for evidence in walk.evidence:
             self._count(evidence)
+
+    def _substitution(self, one: Replaced) -> None:
+        """A routine that another stands for: compared by what it does, not by how."""
+        problems = list(self.substituted.problems(one))
+        outcome = self.substituted.trial(one) if not problems else ""
+        if isinstance(outcome, Evidence):
+            self.tried[one.function.start] = outcome
+            self._count(outcome)
+            return
+        self.findings += [f"{one.function.name}: {p}" for p in (*problems, outcome) if p]
+        self.failed.append(one.function)
 
     def _count(self, evidence: Evidence) -> None:
         self.grades[evidence.grade.value] += 1

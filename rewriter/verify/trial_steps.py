@@ -74,6 +74,12 @@ class Stepper:
         self.interpreter = Interpreter(table, self.memory, byteorder=order, write_hints=write_hints)
         self.executed: set[int] = set()
 
+    def trace(self, case: Case) -> list[Step]:
+        """What the routine executes in a case, nothing checked but what traps."""
+        self.memory.renew([self._page(piece) for piece in case.pieces])
+        self.interpreter.registers.update(self._registers(case))
+        return self.interpreter.run(self.code.entry, _RETURN, _LIMIT)
+
     def problem(self, case: Case) -> str:
         """What is wrong with the case; empty when nothing is."""
         pages = [self._page(piece) for piece in case.pieces]

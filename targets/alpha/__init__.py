@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 
+from rewriter.core.cpu import Cpu, System
 from rewriter.core.isa import Flow, Insn
 from rewriter.core.listing import FLOW_CODE, Listing, decode_words
 from rewriter.core.program import Function, JumpTable
-from rewriter.core.target import Memory, References
-from targets.alpha import abi, accesses, moving, pointers
+from rewriter.core.target import Memory, Pair, References
+from targets.alpha import abi, accesses, masks, moving, placing, pointers, routines
 from targets.alpha.cpus import CPUS
 from targets.alpha.isa import TABLE
 from targets.alpha.registers import RA
+from targets.alpha.routines import Routine, best
+from targets.alpha.sweep import AlphaTrials
+from targets.alpha.systems import SYSTEMS, UP1000, USUAL
 
 EM_ALPHA, EM_ALPHA_OFFICIAL = 0x9026, 41
 R_REFQUAD, R_GLOB_DAT, R_JMP_SLOT, R_RELATIVE = 2, 25, 26, 27
@@ -34,8 +39,25 @@ class Alpha:
     granule = 8
     spelling = accesses
     link = RA
+    signatures = Path(__file__).with_name("signatures.json")
+    trials = AlphaTrials()
+    page = placing.PAGE
+    alignment = routines.ALIGNMENT
+    routines = staticmethod(routines.variants)
+    branch = staticmethod(placing.branch)
+    frame_rows = staticmethod(placing.frame_rows)
+    systems = SYSTEMS
     linear = staticmethod(accesses.linear)
     touches_frame = staticmethod(abi.touches_frame)
+    in_order = staticmethod(abi.in_order)
+
+    def routine(self, name: str, cpu: Cpu) -> Routine | None:
+        """The best tuned routine of a name that a CPU can run; None if there is none."""
+        return best(name, cpu.features)
+
+    def system(self, cpu: Cpu) -> System:
+        """The machine that a CPU is timed in when nothing is said."""
+        return USUAL.get(cpu.name, UP1000)
 
     def encode(self, insn: Insn) -> bytes:
         """The bytes of an instruction: a little-endian word."""
@@ -45,6 +67,10 @@ class Alpha:
     passed = staticmethod(abi.passed)
     standard_return = staticmethod(abi.standard_return)
     is_sibling_call = staticmethod(abi.is_sibling_call)
+    coarse = staticmethod(masks.coarse)
+    normal = staticmethod(masks.normal)
+    relocated_bits = staticmethod(masks.RELOCATED.get)
+    shared_pointer = staticmethod(masks.shared_pointer)
 
     def listing(self, image: Memory) -> Listing:
         """Decodes all text."""
@@ -86,6 +112,16 @@ class Alpha:
         return References(
             tuple(finder.tables), labels, callees, frozenset(finder.unresolved), {"gp": gp}
         )
+
+    def pairs(
+        self,
+        listing: Listing,
+        functions: Sequence[Function],
+        context: Mapping[str, int],
+        wanted: frozenset[int],
+    ) -> Iterator[tuple[Function, Pair]]:
+        """An LDAH off gp, and an LDA off what it wrote."""
+        return pointers.pairs(listing, functions, context["gp"], wanted)
 
     def moved(
         self,

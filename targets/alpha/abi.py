@@ -40,6 +40,23 @@ def touches_frame(insn: Insn) -> bool:
     return insn.name in ("lda", "subq", "addq", "bis") and insn.operands[_result(insn)] == SP
 
 
+_LATE_TRAPS = frozenset({"fadd", "fmul", "fdivs", "fdivt", "fsqrts", "fsqrtt"})
+_CLOCK = frozenset({"misc"})
+
+
+def in_order(insn: Insn) -> bool:
+    """Whether nothing may pass an instruction, though its operands would allow it.
+
+    That is what unwind rows go by, what makes gp, cycle counters, and arithmetic that traps late:
+    what a handler may rely on in the shadow of such a trap depends on the order of instructions
+    (Handbook v4, 4.7.7.3: software completion).
+    """
+    if insn.op.sched in _LATE_TRAPS or insn.op.sched in _CLOCK or insn.name.endswith("/v"):
+        return True
+    makes_gp = insn.name in ("ldah", "lda", "ldq") and insn.operand("ra") == GP
+    return makes_gp or touches_frame(insn)
+
+
 def _result(insn: Insn) -> int:
     return 0 if insn.name == "lda" else len(insn.operands) - 1
 

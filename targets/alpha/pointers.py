@@ -10,7 +10,7 @@ in.  Static addresses are `ldah rX,hi($29); lda rY,lo(rX)`.  A switch jumps thro
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from rewriter.core.isa import Insn
 from rewriter.core.listing import Listing
 from rewriter.core.program import Function, JumpTable
-from rewriter.core.target import Memory
+from rewriter.core.target import Memory, Pair
 from targets.alpha.isa import TABLE
 from targets.alpha.registers import FZERO, GP, PV, SP, ZERO
 
@@ -82,6 +82,26 @@ def constants(listing: Listing, functions: Sequence[Function], gp: int) -> list[
             made = set(np.unique(sums[same]).tolist())
         result.append(frozenset(made))
     return result
+
+
+def pairs(
+    listing: Listing, functions: Sequence[Function], gp: int, wanted: frozenset[int]
+) -> Iterator[tuple[Function, Pair]]:
+    """What `constants` adds up to one of the wanted addresses, with the function that does."""
+    highs = _Columns.of(listing, "ldah")
+    highs = highs.where((highs.rb == GP) & (highs.ra != GP))
+    lows = _Columns.of(listing, "lda")
+    goals = np.array(sorted(wanted), dtype=np.int64)
+    for function in functions:
+        high = highs.within(function)
+        if not len(high.address):
+            continue
+        low = lows.within(function)
+        sums = gp + (high.disp[:, None] << 16) + low.disp[None, :]
+        same = (high.ra[:, None] == low.rb[None, :]) & np.isin(sums, goals)
+        for h, n in zip(*(axis.tolist() for axis in np.nonzero(same)), strict=True):
+            places = int(high.address[h]), int(low.address[n])
+            yield function, Pair(int(sums[h, n]), int(high.ra[h]), *map(listing.index, places))
 
 
 @dataclass(frozen=True)

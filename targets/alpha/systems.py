@@ -62,4 +62,7 @@ EV4_BOARD = System(
     latency=assumed(370, "gcc config/alpha/alpha.cc: what it takes for usual memory"),
 )
 
+USUAL = {"ev4": EV4_BOARD, "ev45": EV4_BOARD, "ev5": PC164, "ev56": PC164, "pca56": PC164}
+"""The machine that a chip is timed in when nothing is said; `UP1000` for the others."""
+
 SYSTEMS = {system.name: system for system in (UP1000, CS20, PC164, EV4_BOARD)}

@@ -11,7 +11,7 @@ import pytest
 from click.testing import Result
 
 from rewriter.elf import manifest, note
-from rewriter.elf.image import read_headers
+from rewriter.elf.image import load, read_headers
 
 Run = Callable[..., Result]
 
@@ -47,11 +47,17 @@ def test_verify_identical_files_needs_no_target(run: Run, sample: Path) -> None:
     assert (result.exit_code, result.stdout, result.stderr) == (0, expected, "")
 
 
-def test_verify_says_what_is_wrong(run: Run, sample: Path, tuned: Path, tmp_path: Path) -> None:
-    bad = tmp_path / "bad"
+def _edited(tuned: Path) -> int:
+    """The offset of an instruction that an edit changed."""
     record = manifest.read(tuned.read_bytes())
     assert record is not None
-    bad.write_bytes(flipped(tuned.read_bytes(), record.patches[0].offset))
+    edit = next(e for e in record.edits if e.technique == "bytes")
+    return load(str(tuned)).offset_of(edit.address)
+
+
+def test_verify_says_what_is_wrong(run: Run, sample: Path, tuned: Path, tmp_path: Path) -> None:
+    bad = tmp_path / "bad"
+    bad.write_bytes(flipped(tuned.read_bytes(), _edited(tuned)))
     result = run("verify", sample, bad)
     assert result.exit_code == 1
     assert result.stdout.startswith("found: ")
@@ -112,9 +118,7 @@ def test_revert_with_a_manifest_beside(run: Run, sample: Path, tmp_path: Path) -
 
 def test_revert_refuses_a_changed_file(run: Run, sample: Path, tuned: Path, tmp_path: Path) -> None:
     bad, out = tmp_path / "bad", tmp_path / "out"
-    record = manifest.read(tuned.read_bytes())
-    assert record is not None
-    bad.write_bytes(flipped(tuned.read_bytes(), record.patches[0].offset))
+    bad.write_bytes(flipped(tuned.read_bytes(), _edited(tuned)))
     result = run("revert", bad, "-o", out)
     assert (result.exit_code, result.stdout) == (3, "")
     assert result.stderr.startswith(f"retune: {bad}: is not the file that the manifest describes (")

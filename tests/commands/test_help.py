@@ -15,7 +15,17 @@ from rewriter.cli import main
 from rewriter.elf import image
 
 Run = Callable[..., Result]
-COMMANDS = ["patch", "identify", "explain", "verify", "revert", "cpus", "edits"]
+COMMANDS = [
+    "patch",
+    "identify",
+    "explain",
+    "verify",
+    "revert",
+    "cpus",
+    "edits",
+    "signatures",
+    "bench",
+]
 SLOW = ("lief", "numpy", "z3", "rich", "targets", "passes", "rewriter.elf", "rewriter.pipeline")
 
 

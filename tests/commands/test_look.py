@@ -79,6 +79,26 @@ def _counted(number: int) -> str:
     return "1 instruction" if number == 1 else f"{number} instructions"
 
 
+def test_explain_shows_cycles(run: Run, sample: Path) -> None:
+    """Before and after, each instruction of the function once, with pipes that the CPU has."""
+    arguments = ("explain", sample, "sample_length", "--cpu", "ev67", "--cycles")
+    document = json.loads(run(*arguments, "--json").stdout)
+    assert (document["model"], document["machine"]) == ("ev67", "up1000")
+    for side in ("before", "after"):
+        insns = [i for stretch in document[side] for i in stretch["instructions"]]
+        assert [i["address"] for i in insns] == list(range(0x6D0, 0x710, 4))
+        assert {i["slot"] for i in insns} == {"U", "L"}
+        assert all((i["cycle"] is None) == (i["pipe"] == "") for i in insns)
+        assert all(i["fetch_block"] == (i["address"] % 16 == 0) for i in insns)
+    # A load's value is there three cycles later (21264 Hardware Reference Manual 2-20).
+    loop = next(s for s in document["before"] if s["instructions"][0]["address"] == 0x6F0)
+    issued = {i["text"].split()[0]: i["cycle"] for i in loop["instructions"]}
+    assert issued["extqh"] - issued["ldq_u"] == 3
+    result = run(*arguments)
+    assert result.exit_code == 0
+    assert "sample_length after, by the model of ev67 in a up1000" in result.stdout
+
+
 def test_explain_takes_an_address(run: Run, sample: Path) -> None:
     by_name = run("explain", sample, "sample_length", "--cpu", "ev67")
     by_address = run("explain", sample, "0x6d4", "--cpu", "ev67")

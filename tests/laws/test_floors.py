@@ -21,6 +21,7 @@ FLOORS = {
     "rewriter.pipeline": 4,
     "rewriter.batch": 4,
     "rewriter.report": 4,
+    "rewriter.suites": 4,
     "passes": 3,
     "rewriter.elf": 2,
     "rewriter.identify": 2,
@@ -37,6 +38,7 @@ SIDEWAYS = {
     ("rewriter.batch", "rewriter.pipeline"),
     ("rewriter.batch", "rewriter.report"),
     ("rewriter.pipeline", "rewriter.report"),
+    ("rewriter.report", "rewriter.suites"),
     ("rewriter.identify", "rewriter.elf"),
     ("rewriter.verify", "rewriter.elf"),
     # The verifier looks at the original with the same eyes, and at nothing that the rewriter made.

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fixtures import inputs
-from passes.align import Align, Code, Layout
+from passes.align import LONGEST_LOOP, Align, Code, Layout
 from rewriter.core.isa import Flow, Insn
 from rewriter.core.program import Function
 from rewriter.elf import unwind
@@ -228,21 +228,28 @@ def test_nothing_else_changed(program: Program, tuned: Tuned, moved: list[Functi
 
 def test_no_fewer_targets_are_aligned(program: Program, new: Image, moved: list[Function]) -> None:
     before, after = (
-        sum(_aligned(image, function) for function in moved) for image in (program.image, new)
+        sum(_aligned(image, function, LONGEST_LOOP) for function in moved)
+        for image in (program.image, new)
     )
     assert after > before
-    # Where fillers before a target stood on a boundary, what follows them may lose it.
-    assert sum(_aligned(new, f) >= _aligned(program.image, f) for f in moved) >= 0.8 * len(moved)
+    # The heads of long loops are left where fillers before them would run too often.
+    whole = 1 << 30
+    before, after = (sum(_aligned(i, f, whole) for f in moved) for i in (program.image, new))
+    assert after > 0.9 * before
 
 
-def _aligned(image: Image, function: Function) -> int:
-    """Branches that lead to a fetch block's start; a filler counts for what follows it."""
+def _aligned(image: Image, function: Function, longest: int) -> int:
+    """Heads of loops of less than `longest` bytes that are at a fetch block's start.
+
+    A filler counts for what follows it.
+    """
     goals = {
         target
         for address, insn in _real(image, function)
         if insn.op.flow in (Flow.BRANCH, Flow.JUMP)
         and (target := insn.target(address)) is not None
         and target in function
+        and 0 <= address - target < longest
     }
     return sum(goal % BLOCK == 0 for goal in goals)
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from benchmarks import timing
 from rewriter.core.interpret import Step
-from rewriter.timing import simulate
+from rewriter.timing import causes, simulate
 from targets.alpha.cpus import CPUS
 
 _NAMES = [name for name in CPUS if CPUS[name].pipeline is not None]
@@ -99,3 +99,20 @@ def test_an_empty_trace_takes_no_time() -> None:
     for name in _NAMES:
         result = simulate([], CPUS[name], timing.UP1000)
         assert (result.cycles, result.breakdown, result.timeline) == (0, {}, ())
+
+
+def test_warm_predictors_know_a_branch_that_is_always_taken() -> None:
+    """One pass would not do: ten bits of history change with each."""
+    skip = "beq zero,{0}\nunop\nunop\nunop\n{0}: addq t0,1,t1\n"
+    trace = timing.trace(skip.format("one") + skip.format("two"))
+    result = simulate(trace, CPUS["ev67"], timing.UP1000)
+    assert result.share(causes.BRANCH) == 0
+    assert simulate(trace, CPUS["ev67"], timing.UP1000, warm=False).share(causes.BRANCH) > 0
+
+
+def test_lines_that_are_given_up_wait_for_room_in_the_victim_buffer() -> None:
+    """Eight lines can wait for the bus (21264 HRM 2-11); the fetch of the end is left out."""
+    trace = timing.trace(timing.page_clear("wh64 (a0)"))[:-1]
+    line = timing.UP1000.cycles(timing.UP1000.line_time.value)
+    result = simulate(trace, CPUS["ev67"], timing.UP1000, warm=False)
+    assert result.cycles > (timing.PAGE // 64 - 9) * line

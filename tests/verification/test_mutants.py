@@ -29,9 +29,9 @@ KINDS = {  # shares of what is tried
 
 
 @pytest.fixture(scope="module")
-def bench(libc: Path, libc_ev67: Path) -> Bench:
+def bench(libc: Path, libc_proved: Path) -> Bench:
     loaded = image.load(str(libc))
-    right, _ = manifest.detach(libc_ev67.read_bytes())
+    right, _ = manifest.detach(libc_proved.read_bytes())
     return Bench(analyse(loaded, for_machine(loaded.machine, loaded.name)), right)
 
 

@@ -3,13 +3,13 @@
 # See shared/fill.
 
 bzero:  mov     a1,a2
-        clr     a1
-        cmpult  a2,8,t0
+        cmpult  a1,8,t0
+        or      a0,a1,t2
         unop
 
+        clr     a1
+        and     t2,7,t2
         bne     t0,fill_bytes       # U
-        unop
-        unop
         unop
 
         .include fill

@@ -5,22 +5,22 @@
 # in each, which is what the queues take for long.  The last four iterations look no further.
 
 copy_page:
-        lda     t9,124(zero)
-        wh64    (a0)                # L
-        lda     t10,64(a0)
-        lda     t11,128(a0)
-
+        ldl     zero,0(a1)          # L prefetch: reads first, what is pushed out has time
         ldl     zero,64(a1)         # L prefetch
-        wh64    (t10)               # L
-        lda     pv,192(a0)
-        lda     t10,256(a0)
+        lda     t9,124(zero)
+        lda     t10,64(a0)
 
         ldl     zero,128(a1)        # L prefetch
-        wh64    (t11)               # L
-        unop
+        ldl     zero,192(a1)        # L prefetch
+        lda     t11,128(a0)
+        lda     pv,192(a0)
+
+        wh64    (a0)                # L
+        wh64    (t10)               # L
+        lda     t10,256(a0)
         unop
 
-        ldl     zero,192(a1)        # L prefetch
+        wh64    (t11)               # L
         wh64    (pv)                # L
         unop
         unop

@@ -1,8 +1,8 @@
 # memcpy: a0 destination, a1 source, a2 count; v0 destination.  See shared/copy.
 
 memcpy: mov     a0,v0
-        lda     a5,24(zero)
-        unop
-        unop
+        cmpult  a2,8,t0
+        and     a0,7,t1
+        bne     t0,copy_bytes       # U
 
-        .include copy
+        .include copy_on

@@ -2,8 +2,8 @@
 
 mempcpy:
         addq    a0,a2,v0
-        lda     a5,24(zero)
-        unop
-        unop
+        cmpult  a2,8,t0
+        and     a0,7,t1
+        bne     t0,copy_bytes       # U
 
-        .include copy
+        .include copy_on

@@ -10,11 +10,11 @@ memset: insbl   a1,1,t1             # U
         or      a1,t1,a1
         inswl   a1,2,t1             # U
         bne     t0,fill_bytes       # U
-        unop
+        or      a0,a2,t2
 
         or      a1,t1,a1
         insll   a1,4,t1             # U
-        unop
+        and     t2,7,t2
         or      a1,t1,a1
 
         .include fill

@@ -3,7 +3,8 @@
 # source is not aligned.
 #
 # 1 to 3 quadwords are three loads and three stores, 4 to 8 eight of each, which overlap: nothing
-# has to be decided, and all are loaded before the first is stored.  Loads and stores are in
+# has to be decided, and all are loaded before the first is stored.  Loads come in the order in which
+# their addresses are known: of two of the same place the younger must not issue first (a trap).  Loads and stores are in
 # different fetch blocks.  WH64 is two lines ahead, stops at the last line, and comes first in an
 # iteration, so that no line is given up after a store to it; the source is prefetched four lines
 # ahead.  A tail of less than 8 bytes is stored as 4, 2 and 1 by the bits of the count.
@@ -30,11 +31,11 @@ copy_whole:
         unop
 
         ldq     t0,0(a1)            # L
-        ldq     t1,0(t7)            # L
+        ldq     t8,-8(a3)           # L
         unop
         unop
 
-        ldq     t8,-8(a3)           # L
+        ldq     t1,0(t7)            # L
         mov     a3,a1
         stq     t0,0(a0)            # L
         unop

@@ -4,16 +4,10 @@
 # Each quadword is made of two (EXTQL, EXTQH), of which one is kept; 1 to 3 are three, which
 # overlap.  Lines pay later than where the source is aligned.
 
-shift:  addq    a5,a5,t4
-        ldq_u   t0,0(a1)            # L the first of the two that make a quadword
-        subq    t3,t4,t4
-        bge     t4,shift_long       # U
-
-shift_short:
+shift:  ldq_u   t0,0(a1)            # L the first of the two that make a quadword
+        addq    a5,a5,t5
         subq    t3,4,t4
-        and     t3,3,t3
-        bge     t4,shift_32         # U
-        unop
+        bge     t4,shift_more       # U
 
 shift_few:                          # three, which are the same where there are fewer
         s8addq  t3,a1,a3
@@ -26,19 +20,19 @@ shift_few:                          # three, which are the same where there are 
         extql   t0,a1,t4            # U
         s8addq  t6,a0,t6
 
-        ldq_u   t8,0(t7)            # L
-        ldq_u   t9,8(t7)            # L
+        ldq_u   t10,-8(a3)          # L
+        ldq_u   t0,0(a3)            # L
         extqh   t1,a1,t1            # U
         unop
 
-        ldq_u   t10,-8(a3)          # L
-        ldq_u   t0,0(a3)            # L
-        extql   t8,a1,t8            # U
-        extqh   t9,a1,t9            # U
-
-        or      t4,t1,t4
+        ldq_u   t8,0(t7)            # L
+        ldq_u   t9,8(t7)            # L
         extql   t10,a1,t10          # U
         extqh   t0,a1,t11           # U
+
+        or      t4,t1,t4
+        extql   t8,a1,t8            # U
+        extqh   t9,a1,t9            # U
         or      t8,t9,t8
 
         stq     t4,0(a0)            # L
@@ -102,6 +96,23 @@ shift_32:
         stq     t9,-8(a0)           # L
         bge     t4,shift_32         # U
         unop
+        unop
+
+        br      shift_few           # L
+        unop
+        unop
+        unop
+
+shift_more:
+        subq    t3,t5,t5
+        bge     t5,shift_long       # U
+        unop
+        unop
+
+shift_short:
+        subq    t3,4,t4
+        and     t3,3,t3
+        bge     t4,shift_32         # U
         unop
 
         br      shift_few           # L

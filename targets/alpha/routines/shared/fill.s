@@ -1,43 +1,45 @@
 # Fills a2 bytes (8 or more; `fill_bytes` is the entry for fewer) at a0 with the quadword a1.
-# Changes a0, a2, t0-t7.
+# t2 is zero where both are multiples of 8.  Changes a0, a2, t0-t7.
 #
 # No byte outside is touched.  Up to the first quadword a byte, a word and a longword are stored,
 # each at the first place of its size; behind the last quadword likewise downwards.  They overlap
 # where fewer would do, but nothing has to be decided and no branch can be mispredicted.  So for 1
 # to 3 quadwords, and for 4 to 8.  From 24 quadwords on, lines are allocated by WH64 two ahead; the
 # pointer of the hint stops at the last line, and the hint is the first thing that an iteration
-# does, so that no line is given up after a store to it.
+# does, so that no line is given up after a store to it: the first one's comes before any quadword,
+# so that it is not read either.
 
         addq    a0,a2,a2            # the end
         lda     t0,1(a0)
         lda     t1,3(a0)
-        stb     a1,0(a0)            # L
+        beq     t2,fill_aligned     # U
 
+        stb     a1,0(a0)            # L
         andnot  t0,1,t0
         andnot  t1,3,t1
         lda     a0,7(a0)
-        lda     t4,-2(a2)
 
         stw     a1,0(t0)            # L
         stl     a1,0(t1)            # L
         andnot  a0,7,a0             # the first quadword
-        lda     t5,-4(a2)
+        lda     t4,-2(a2)
 
         stb     a1,-1(a2)           # L
+        lda     t5,-4(a2)
         andnot  t4,1,t4
-        andnot  t5,3,t5
         subq    a2,a0,t3
 
         stw     a1,0(t4)            # L
-        stl     a1,0(t5)            # L
+        andnot  t5,3,t5
         srl     t3,3,t3             # U quadwords
-        unop
+        stl     a1,0(t5)            # L
 
         cmpule  t3,8,t0
         beq     t3,fill_end         # U
         unop
         unop
 
+fill_sized:
         cmpule  t3,3,t1
         srl     t3,1,t4             # U
         s8addq  t3,a0,t5            # behind the last one
@@ -85,35 +87,34 @@ fill_end:
 
 fill_many:
         lda     t4,-24(t3)
+        lda     t1,63(a0)
+        andnot  t1,63,t1            # the first line
         blt     t4,fill_short       # U
-        unop
-        unop
 
-        lda     t1,63(a0)           # eight, of which some are stored again as a line
-        stq     a1,0(a0)            # L
-        stq     a1,8(a0)            # L
-        andnot  t1,63,t1
-
-        stq     a1,16(a0)           # L
-        stq     a1,24(a0)           # L
+        wh64    (t1)                # L
+        stq     a1,0(a0)            # L eight, of which some are stored again as a line
         subq    t1,a0,t2
         unop
 
-        stq     a1,32(a0)           # L
-        stq     a1,40(a0)           # L
+        stq     a1,8(a0)            # L
+        stq     a1,16(a0)           # L
         srl     t2,3,t2             # U
         unop
 
-        stq     a1,48(a0)           # L
-        stq     a1,56(a0)           # L
+        stq     a1,24(a0)           # L
+        stq     a1,32(a0)           # L
         subq    t3,t2,t3
-        mov     t1,a0
+        unop
 
-fill_lines:
+        stq     a1,40(a0)           # L
+        stq     a1,48(a0)           # L
         srl     t3,3,t4             # U lines
         sll     t3,3,t5             # U
-        wh64    (a0)                # L
-        lda     t6,64(a0)
+
+        stq     a1,56(a0)           # L
+        mov     t1,a0
+        lda     t6,64(t1)
+        unop
 
         addq    a0,t5,t5
         and     t3,7,t3             # quadwords behind the lines
@@ -178,6 +179,12 @@ fill_one:
         unop
         unop
         unop
+
+fill_aligned:                       # one quadword at least
+        subq    a2,a0,t3
+        srl     t3,3,t3             # U
+        cmpule  t3,8,t0
+        br      fill_sized          # L
 
 fill_bytes:
         and     a2,4,t0

@@ -9,8 +9,8 @@
 
         or      t1,t0,t0
         cmpbge  zero,t0,t2          # one bit for each byte that is zero
-        bne     t2,found            # U
         unop
+        bne     t2,found            # U
 
 loop:   ldq     t0,8(v0)            # L
         lda     v0,8(v0)

@@ -12,7 +12,6 @@
 
         .include strnlength
         addq    a0,a2,t0
-        lda     a5,24(zero)
         stb     zero,0(t0)          # L
         .align 4
         .include copy

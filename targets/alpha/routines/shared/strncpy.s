@@ -8,8 +8,8 @@
 
         .include strnlength
         subq    t8,a2,t8            # bytes to fill
-        lda     a5,24(zero)
         beq     t8,copy             # U
+        unop
         unop
 
         mov     a1,t9
@@ -30,8 +30,8 @@
         .include copy
 
 fill:   cmpult  a2,8,t0
-        unop
+        or      a0,a2,t2
         bne     t0,fill_bytes       # U
-        unop
+        and     t2,7,t2
 
         .include fill

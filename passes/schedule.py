@@ -1,0 +1,277 @@
+"""Instructions of innermost loops in another order, where a model of the CPU says that it pays."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from passes.best import best
+from passes.dependence import accesses, free
+from passes.listed import Pass
+from rewriter.core.cpu import Cpu
+from rewriter.core.edit import Evidence, Grade
+from rewriter.core.isa import Flow, Insn
+from rewriter.core.listing import FLOW_CODE
+from rewriter.core.program import Function
+from rewriter.core.term import Terms
+from rewriter.core.trace import run, written
+from rewriter.elf import unwind
+from rewriter.identify.program import Program
+from rewriter.timing.places import NotDescribed
+from rewriter.timing.steady import Steady
+from rewriter.verify.equivalence import Comparison, Different
+from rewriter.verify.prove import Prover
+
+Item = tuple[int, int, Insn]
+"""An instruction with its address in the original and the one where it stands now."""
+
+
+@dataclass(frozen=True)
+class Loop:
+    """From its first instruction to the last branch back to it, in addresses of the original."""
+
+    head: int
+    latch: int
+
+
+@dataclass(frozen=True)
+class Reordered:
+    """A loop's instructions in their new order, by address where they stand now.
+
+    The evidence names the modelled cycles a pass, and how far from the least they are.
+    """
+
+    loop: Loop
+    old: tuple[Insn, ...]
+    new: tuple[Insn, ...]
+    words: Mapping[int, Insn]
+    evidence: Evidence
+
+
+class NotReordered(Exception):
+    """Why a loop that could be faster in the model keeps its order."""
+
+
+class Schedule:
+    """A loop's instructions change places between fixed ones, for slotting and latency.
+
+    Before    ldq t0,0(a0)         After    ldq t0,0(a0)
+              addq t0,t1,t1                 lda a0,8(a0)
+              lda a0,8(a0)                  subq a1,1,a1
+              subq a1,1,a1                  addq t0,t1,t1
+              bne a1,loop                   bne a1,loop
+    Requires  The way of a pass known: an innermost loop without calls and jumps.  Fixed are
+              transfers of control, events, what unwind rows go by, floating-point arithmetic (its
+              traps come late), gp set-ups, what something outside points to, and all between a
+              load-locked and its store-conditional.  Stores keep their order and stay behind the
+              loads before them; a load passes a store only if they are certainly apart.
+    Proof     Both orders of each run are executed symbolically; the walk then compares both files.
+
+    The gain is in cycles a pass of the loop once it runs, by `rewriter/timing/steady`, with every
+    branch inside it not taken and nothing missing.  An order that is not faster there is not made.
+    """
+
+    name = "schedule"
+    needs: frozenset[str] = frozenset()
+
+
+def innermost(program: Program) -> dict[int, list[Loop]]:
+    """Loops that contain no other, by the start of their function; ascending."""
+    listing, graph = program.listing, program.graph
+    kinds = (FLOW_CODE[Flow.BRANCH], FLOW_CODE[Flow.JUMP])
+    back = (listing.targets >= 0) & (listing.targets <= listing.addresses)
+    latches = np.flatnonzero(back & np.isin(listing.flows, kinds))
+    owners = graph.function_of[np.searchsorted(graph.first, latches, side="right") - 1]
+    found: dict[int, dict[int, int]] = {}
+    addresses, targets = listing.addresses[latches].tolist(), listing.targets[latches].tolist()
+    for owner, latch, head in zip(owners.tolist(), addresses, targets, strict=True):
+        if owner >= 0 and head in program.functions[owner]:
+            heads = found.setdefault(program.functions[owner].start, {})
+            heads[head] = max(latch, heads.get(head, 0))
+    return {start: list(_without_inner(heads)) for start, heads in found.items()}
+
+
+def _without_inner(heads: Mapping[int, int]) -> Iterator[Loop]:
+    """A loop is not innermost if another is inside it; of two that overlap the first counts."""
+    ordered = sorted(heads)
+    end = -1
+    for number, head in enumerate(ordered):
+        latch = heads[head]
+        inside = ordered[number + 1 : bisect_right(ordered, latch)]
+        if head > end and not any(heads[other] <= latch for other in inside):
+            yield Loop(head, latch)
+            end = latch
+
+
+@dataclass
+class Scheduler:
+    """Reorders loops of one program for one CPU."""
+
+    program: Program
+    cpu: Cpu
+    prover: Prover
+
+    def __post_init__(self) -> None:
+        self.target = self.program.target
+        self.steady = Steady(self.cpu, self.target.table)
+        # A CPU may have been given another one's pipeline (--tune); it has its name in the target.
+        fits = [c.name for c in self.target.cpus.values() if c.pipeline is self.cpu.pipeline]
+        self._model = self.cpu.name if self.cpu.name in fits else fits[0]
+        self._known: dict[Insn, bool] = {}
+        self._row_starts: dict[int, list[int]] = {}
+
+    @cached_property
+    def _loops(self) -> dict[int, list[Loop]]:
+        return innermost(self.program)
+
+    def loops(self, function: Function) -> Sequence[Loop]:
+        """The innermost loops of a function."""
+        return self._loops.get(function.start, ())
+
+    def reordered(self, function: Function, loop: Loop, items: Sequence[Item]) -> Reordered | None:
+        """The loop in a better order; None if the way of a pass is not known or no order gains.
+
+        `items` are the function's instructions without fillers, ascending.  Raises NotReordered.
+        """
+        inside = _within(items, loop)
+        if any(insn.op.flow not in _STRAIGHT for _, _, insn in inside[:-1]):
+            return None
+        runs = self._runs(function, inside)
+        if not runs:
+            return None
+        frame = self.program.frames.get(function.start)
+        if frame is not None and (frame.lsda is not None or frame.cie.signal_frame):
+            raise NotReordered("unwinders know more of its addresses than rows")
+        try:
+            return self._faster(items, loop, inside, runs)
+        except NotDescribed as missing:
+            raise NotReordered(str(missing)) from missing
+
+    def _faster(
+        self, items: Sequence[Item], loop: Loop, inside: Sequence[Item], runs: Sequence[range]
+    ) -> Reordered | None:
+        one = self._pass(items, inside, runs)
+        before = one.cycles(one.same, self.steady)
+        if before <= self.steady.least(one.placed(one.same)):
+            return None
+        found = best(one, before, self.target, self.steady)
+        if before - found.cycles < _LEAST_GAIN:
+            return None
+        old, new = one.insns, tuple(one.insns[n] for n in found.order)
+        try:
+            evidence = self._proved(old, new, one)
+        except Different as different:
+            raise NotReordered(different.what) from different
+        words = {at: b for at, a, b in zip(one.addresses, old, new, strict=True) if a is not b}
+        said = f"{before} cycles a pass became {found.cycles} in the model of {self._model}"
+        detail = f"{said}, {found.limit}"
+        return Reordered(loop, old, new, words, replace(evidence, detail=detail))
+
+    # What may change places ---------------------------------------------------------------
+
+    def _runs(self, function: Function, inside: Sequence[Item]) -> list[range]:
+        """Stretches of `inside`, by index, in which instructions may change places."""
+        cuts, kept = self._cuts(function, inside[0][0], inside[-1][0])
+        found: list[range] = []
+        first, last = 0, inside[0][0]
+        for index, (address, _, insn) in enumerate(inside):
+            if bisect_left(cuts, address + 1) > bisect_left(cuts, last + 1):
+                found.append(range(first, index))
+                first = index
+            last = address
+            if address in kept or not self._free(insn):
+                found.append(range(first, index))
+                first = index + 1
+        return [run for run in found if len(run) > 1]
+
+    def _cuts(self, function: Function, head: int, latch: int) -> tuple[list[int], set[int]]:
+        """Addresses that nothing may pass, ascending, and those that must keep what is there.
+
+        Control may come to a block's start; an unwind row begins at its place.
+        """
+        program, graph = self.program, self.program.graph
+        blocks = range(graph.block_holding(head), graph.block_holding(latch) + 1)
+        starts = [int(program.listing.addresses[graph.first[block]]) for block in blocks]
+        kept = {at for block, at in zip(blocks, starts, strict=True) if graph.entered[block]}
+        if program.has_locked(function):
+            kept |= program.locked_addresses
+        return sorted({*starts, *self._rows(function)}), kept
+
+    def _rows(self, function: Function) -> list[int]:
+        if function.start not in self._row_starts:
+            frame = self.program.frames.get(function.start)
+            rows = unwind.rows(frame) if frame is not None else []
+            self._row_starts[function.start] = [address for address, _ in rows]
+        return self._row_starts[function.start]
+
+    def _free(self, insn: Insn) -> bool:
+        """As `free`, remembered."""
+        found = self._known.get(insn)
+        if found is None:
+            found = self._known[insn] = free(insn, self.target)
+        return found
+
+    def _pass(self, items: Sequence[Item], inside: Sequence[Item], runs: Sequence[range]) -> Pass:
+        """What one pass executes: the items inside, and fillers where none is."""
+        size, block = inside[0][2].size, self.steady.block
+        first, end = inside[0][1], inside[-1][1] + size
+        filler = next(iter(self.target.fillers(size)))
+        there = {new: insn for _, new, insn in inside}
+        addresses = range(first, end, size)
+        insns = tuple(there.get(at, filler) for at in addresses)
+        whole = accesses(insns, self.target)
+        at = {address: number for number, address in enumerate(addresses)}
+        places = tuple(tuple(at[inside[index][1]] for index in run) for run in runs)
+        around = (*range(first & -block, first, size), *range(end, end + -end % block, size))
+        text = {at: _standing(items, at) or filler for at in around}
+        return Pass(insns, tuple(addresses), whole, places, text)
+
+    # Evidence -----------------------------------------------------------------------------
+
+    def _proved(self, old: Sequence[Insn], new: Sequence[Insn], one: Pass) -> Evidence:
+        """Both orders of each run do the same from the same state; raises Different."""
+        target, patterns = self.target, set[str]()
+        for places in one.runs:
+            before, after = ([insns[n] for n in places] for insns in (old, new))
+            if before == after:
+                continue
+            terms = Terms(target.granule * 8)
+            addresses = [one.addresses[n] for n in places]
+            states = [
+                run(target.table, terms, target.granule, insns, addresses, ()).state
+                for insns in (before, after)
+            ]
+            comparison = Comparison(self.prover, terms, target.table.register_names)
+            comparison.check(states[0], states[1], written(target.table, before))
+            patterns.update(comparison.patterns)
+        return Evidence(Grade.PROVED, (), tuple(sorted(patterns)))
+
+
+_LEAST_GAIN = Fraction(1, 4)
+"""Cycles a pass: below that the model itself is not exact."""
+
+_STRAIGHT = (Flow.NEXT, Flow.BRANCH)
+
+
+def _within(items: Sequence[Item], loop: Loop) -> Sequence[Item]:
+    first = bisect_left(items, loop.head, key=_original)
+    return items[first : bisect_right(items, loop.latch, key=_original)]
+
+
+def _standing(items: Sequence[Item], address: int) -> Insn | None:
+    """What stands at an address now."""
+    at = bisect_left(items, address, key=_now)
+    return items[at][2] if at < len(items) and items[at][1] == address else None
+
+
+def _original(item: Item) -> int:
+    return item[0]
+
+
+def _now(item: Item) -> int:
+    return item[1]

@@ -1,0 +1,179 @@
+"""A known routine is replaced by the tuned one for the CPU, where it stands or in new room."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from rewriter.contracts import CONTRACTS
+from rewriter.core.cpu import Cpu
+from rewriter.core.edit import Edit, Evidence
+from rewriter.core.isa import Flow
+from rewriter.core.program import Function
+from rewriter.core.target import CannotMove, FrameRow, Target, Tuned
+from rewriter.elf.caves import Caves
+from rewriter.elf.caves_unwind import Body, replaced
+from rewriter.elf.emit import Patch
+from rewriter.verify.substituted_known import Known, Named
+from rewriter.verify.substituted_rules import (
+    objection,
+    preconditions,
+    room_in_place,
+    unwinds_plainly,
+)
+from rewriter.verify.trial import step
+from rewriter.verify.trial_image import code_at
+
+_ANYWHERE = 0x10000  # where a routine is tried that has no place yet
+
+
+@dataclass(frozen=True)
+class Substitution:
+    """A tuned routine in its place.
+
+    `words` are new bytes by address, `unwind` patches of the old unwind entry; `body` is code
+    outside all functions, None where the routine stands in place of the old one.
+    """
+
+    function: Function
+    named: Named
+    routine: Tuned
+    address: int
+    words: dict[int, bytes]
+    unwind: tuple[Patch, ...]
+    body: Body | None
+    assumed: tuple[str, ...]
+
+    def edit(self, name: str, known: Known) -> Edit:
+        """What is recorded of it, with what is known before the new code was tried."""
+        old = known.outcome(self.named, CONTRACTS[self.named.contracts[0]])
+        assert isinstance(old, Evidence)
+        place = f"at {self.address:#x}, from" if self.body is not None else "at"
+        return Edit(
+            id=name,
+            technique=Substitute.name,
+            kind="in place" if self.body is None else "in a cave",
+            routine=self.function.name,
+            address=self.named.address,
+            old=f"{'/'.join(self.named.contracts)} (named by a {self.named.provenance})",
+            new=f"{self.routine.folder}/{self.routine.name} {place} {self.named.address:#x}",
+            evidence=replace(old, preconditions=self.assumed),
+            gain=0,
+        )
+
+
+class Substitute:
+    """A routine that has a name and behaves like it becomes one that is made for the CPU.
+
+    Before    strlen: <EV4 code>   After    strlen: <EV67 code>, fillers behind it
+                                   or       strlen: br cave   (at its second entry, too)
+                                            cave:   <EV67 code>
+    Requires  Every name that the routine has is a contract, and the original keeps it; entered
+              inside, the old code stays where it is.  The new code writes no register that a
+              caller keeps a value in.  Unwinding finds an entry for every new instruction.
+    Proof     None: TESTED.  In the output, code that is byte for byte the tuned routine keeps each
+              contract, entered where callers enter it (`rewriter/verify/substituted`); sweeps of
+              millions of cases over the routines are part of the tests.
+
+    In place costs nothing; the branch to a cave is one instruction a call.
+    """
+
+    name = "substitute"
+    needs: frozenset[str] = frozenset()
+
+    def place(self, known: Known, named: Named, cpu: Cpu, caves: Caves) -> Substitution:
+        """The routine in the best place that there is; CannotMove says why there is none."""
+        target, function = known.program.target, known.program.function_at(named.address)
+        if function is None:
+            raise CannotMove("in no function")
+        routine = _best(target, named, cpu)
+        if _is_tuned(known, named):
+            raise CannotMove("a tuned routine already")
+        reason = objection(known, named, function)
+        if reason:
+            raise CannotMove(reason)
+        assumed = preconditions(known, named, function, routine)
+        if isinstance(assumed, str):
+            raise CannotMove(assumed)
+        rows = target.frame_rows(routine.code)
+        found = _in_place(known, named, function, routine, rows)
+        if found is None:
+            found = _in_cave(known, named, function, routine, rows, caves)
+        words, unwind, body = found
+        address = body.address if body is not None else named.address
+        return Substitution(function, named, routine, address, words, unwind, body, assumed)
+
+
+_Placed = tuple[dict[int, bytes], tuple[Patch, ...], Body | None]
+
+
+def _is_tuned(known: Known, named: Named) -> bool:
+    """Whether a tuned routine stands there, or where control goes at once."""
+    image, target = known.program.image, known.program.target
+    insn = known.program.listing.insn(known.program.listing.index(named.address))
+    goal = insn.target(named.address) if insn and insn.op.flow is Flow.JUMP else None
+    for routine in (r for name in named.contracts for r in target.routines(name)):
+        start = (named.address if goal is None else goal) - routine.entry
+        inside = image.is_mapped(start) and image.is_mapped(start + len(routine.code) - 1)
+        if inside and image.read(start, len(routine.code)) == routine.code:
+            return True
+    return False
+
+
+def _best(target: Target, named: Named, cpu: Cpu) -> Tuned:
+    """The best routine for the CPU that keeps every contract of the old one."""
+    for name in named.contracts:
+        for routine in target.routines(name):
+            # Made for another chip it may run and not pay.
+            made_for = target.cpus[routine.folder].features | routine.needs
+            others = (other for other in named.contracts if other != name)
+            if made_for <= cpu.features and _keeps(target, routine, tuple(others)):
+                return routine
+    raise CannotMove(f"no tuned routine for {cpu.name}")
+
+
+def _keeps(target: Target, routine: Tuned, contracts: Sequence[str]) -> bool:
+    code = code_at(routine, _ANYWHERE * target.alignment)
+    tried = (step(code, CONTRACTS[name], target.trials) for name in contracts)
+    return all(isinstance(outcome, Evidence) for outcome in tried)
+
+
+def _in_place(
+    known: Known, named: Named, function: Function, routine: Tuned, rows: tuple[FrameRow, ...]
+) -> _Placed | None:
+    """The routine over the old one, with fillers up to the next function; None if it cannot be."""
+    target, room = known.program.target, room_in_place(known, named, function)
+    if len(routine.code) > room or routine.entry:
+        return None
+    frame = known.program.frames.get(function.start)
+    patches: tuple[Patch, ...] = ()
+    if frame is not None:
+        end = max(frame.end, function.start + len(routine.code))
+        made = replaced(frame, rows, end)
+        if made is None:
+            return None
+        patches = made
+    rest = target.fillers(room - len(routine.code))
+    code = routine.code + b"".join(map(target.encode, rest))
+    return {named.address: code}, patches, None
+
+
+def _in_cave(
+    known: Known,
+    named: Named,
+    function: Function,
+    routine: Tuned,
+    rows: tuple[FrameRow, ...],
+    caves: Caves,
+) -> _Placed:
+    """The routine elsewhere, and branches to it where the old one is entered."""
+    target, frame = known.program.target, known.program.frames.get(function.start)
+    if not unwinds_plainly(known, named, function):
+        raise CannotMove("unwinds otherwise where it is entered")
+    address = caves.take(len(routine.code), target.alignment)
+    if address is None:
+        raise CannotMove("no room")
+    entry = address + routine.entry
+    words = {at: target.branch(at, entry) for at in known.entries(named)}
+    body = Body(address, routine.code, rows, None if frame is None else frame.cie)
+    return words, (), body

@@ -1,0 +1,196 @@
+"""Makes signatures from builds: from every function that is named after a contract."""
+
+from __future__ import annotations
+
+import hashlib
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rewriter.core.errors import BadInput
+from rewriter.core.isa import Flow, Words
+from rewriter.core.target import Target
+from rewriter.elf.archive import Part, parts
+from rewriter.elf.archive_text import Text, read
+from rewriter.elf.image import printable
+from rewriter.identify.signatures import SHORTEST, File, Signature, Source, digest, start_of
+from rewriter.identify.symbols import contract_of
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A function that carries a routine's name and gave no signature."""
+
+    inside: str
+    symbol: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """What one file gave; `functions` counts all that it has, known routines or not."""
+
+    file: File
+    signatures: tuple[Signature, ...]
+    refused: tuple[Refused, ...]
+    functions: int
+
+
+_OWN = 2  # instructions that place and link leave alone: strcpy has no more before it jumps
+
+
+class _Unusable(Exception):
+    """Why a function gives no signature."""
+
+
+def compile_file(
+    data: bytes, name: str, target: Target, contracts: Collection[str], note: str = ""
+) -> Compiled:
+    """The signatures in a file: ELF of any type, `ar` archive, or Debian package; BadInput."""
+    made = _Compiler(target, contracts)
+    compilers: dict[str, None] = {}
+    for part in parts(data, name):
+        compilers[made.add(part, name)] = None
+    if not made.seen:
+        raise BadInput(f"{name}: holds no code for {target.name}")
+    compiler = "; ".join(text for text in compilers if text)
+    file = File(_base(name), hashlib.sha256(data).hexdigest(), compiler, note)
+    signatures = tuple(
+        replace(s, sources=tuple(replace(source, file=file) for source in s.sources))
+        for s in made.signatures
+    )
+    return Compiled(file, signatures, tuple(made.refused), made.functions)
+
+
+def _base(name: str) -> str:
+    """A file's name without its folders, which differ between machines."""
+    return printable(name.rpartition("/")[2])
+
+
+_NO_FILE = File("", "", "", "")
+
+
+class _Compiler:
+    def __init__(self, target: Target, contracts: Collection[str]) -> None:
+        self.target, self.contracts = target, contracts
+        self.signatures: list[Signature] = []
+        self.refused: list[Refused] = []
+        self.functions = 0
+        self.seen = False
+
+    def add(self, part: Part, name: str) -> str:
+        """Signatures of one ELF file; gives the compiler that it names."""
+        found = read(part, name)
+        if found.machine not in self.target.machines:
+            return ""
+        self.seen = self.seen or bool(found.texts)
+        size = self.target.table.word_bits // 8
+        order = "<" if found.byteorder == "little" else ">"
+        for text in found.texts:
+            content = text.data[: len(text.data) // size * size]
+            words = np.frombuffer(content, dtype=f"{order}u{size}").astype(f"u{size}")
+            for offset, symbol, contract in self._named(text):
+                self._routine(part.inside, symbol, contract, _Routine(text, words, offset, size))
+        return found.compiler
+
+    def _named(self, text: Text) -> Iterator[tuple[int, str, str]]:
+        """Each (offset, contract) once, under the first of its symbols."""
+        self.functions += len({symbol.offset for symbol in text.symbols})
+        done = set()
+        for symbol in text.symbols:
+            contract = contract_of(symbol.name, self.contracts)
+            if contract is not None and (symbol.offset, contract) not in done:
+                done.add((symbol.offset, contract))
+                yield symbol.offset, symbol.name, contract
+
+    def _routine(self, inside: str, symbol: str, contract: str, routine: _Routine) -> None:
+        try:
+            words = routine.words_of(self.target)
+        except _Unusable as reason:
+            self.refused.append(Refused(inside, printable(symbol), str(reason)))
+            return
+        self.signatures.append(
+            Signature(
+                contract,
+                len(words),
+                start_of(self.target.coarse(words)),
+                digest(self.target.normal(words)),
+                (Source(_NO_FILE, inside, printable(symbol)),),
+            )
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Routine:
+    """A function in a text; `offset` and `size` (of a word) in bytes."""
+
+    text: Text
+    words: Words
+    offset: int
+    size: int
+
+    def words_of(self, target: Target) -> Words:
+        """The routine's own words, relocated fields made to lead out of it."""
+        first = self.offset // self.size
+        if self.offset % self.size:
+            raise _Unusable("its address is not that of an instruction")
+        last = self._last(target, first)
+        words = self.words[first:last]
+        if np.any(target.table.classify(words) < 0):
+            raise _Unusable("data among its instructions")
+        if len(words) < SHORTEST:
+            raise _Unusable(f"{len(words)} words are too few to tell it from others")
+        linked = self._linked(target, words)
+        own = np.flatnonzero(target.normal(linked) == linked) + first
+        if sum(not self._is_filler(target, at) for at in own.tolist()) < _OWN:
+            raise _Unusable("it does no more than go elsewhere")
+        return linked
+
+    def _last(self, target: Target, first: int) -> int:
+        """The position behind the routine: what it falls into is part of it, filler is not."""
+        end = self._end(self.offset) // self.size
+        while True:
+            last = end
+            while last > first and self._is_filler(target, last - 1):
+                last -= 1
+            insn = target.table.decode(int(self.words[last - 1])) if last > first else None
+            falls = insn is None or insn.op.flow in (Flow.NEXT, Flow.BRANCH)
+            if not falls or end >= len(self.words):
+                return last
+            at = bisect_left(self.text.bounds, end * self.size)
+            if at == len(self.text.bounds):
+                return last
+            end = max(self._end(self.text.bounds[at]) // self.size, end + 1)
+
+    def _end(self, offset: int) -> int:
+        """Where the function at an offset ends: as its symbol says, or where the next one is."""
+        size = max((s.size for s in self.text.symbols if s.offset == offset), default=0)
+        if size:
+            return min(offset + size, len(self.text.data))
+        at = bisect_right(self.text.bounds, offset)
+        return self.text.bounds[at] if at < len(self.text.bounds) else len(self.text.data)
+
+    def _is_filler(self, target: Target, at: int) -> bool:
+        insn = target.table.decode(int(self.words[at]))
+        return insn is not None and target.is_filler(insn)
+
+    def _linked(self, target: Target, words: Words) -> Words:
+        """The normal form must not depend on what a linker will fill in."""
+        begin, end = self.offset, self.offset + len(words) * self.size
+        fields = [(at - begin, r_type) for at, r_type in self.text.fields if begin <= at < end]
+        if not fields:
+            return words
+        filled = [words.copy(), words.copy()]
+        for at, r_type in fields:
+            mask = target.relocated_bits(r_type)
+            if mask is None:
+                raise _Unusable(f"relocation type {r_type} at {at:#x} is not understood")
+            top = (mask + (mask & -mask)) >> 1
+            for copy, bits in zip(filled, (top, mask ^ top), strict=True):
+                copy[at // self.size] = int(copy[at // self.size]) & ~mask | bits
+        one, two = (target.normal(copy) for copy in filled)
+        if np.any(one != two):
+            raise _Unusable("a relocation changes what its signature would be made of")
+        return filled[0]

@@ -1,0 +1,26 @@
+"""Which contract a symbol's name speaks of."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+_ALIASES = {
+    "index": "strchr",
+    "rindex": "strrchr",
+    # Where long has 32 bits this is ffs, and the contract will say so.
+    "ffsl": "ffsll",
+}
+_PREFIXES = ("__GI_", "__libc_")
+"""glibc: names that calls inside the library use, names that cannot be interposed."""
+
+
+def contract_of(symbol: str, contracts: Collection[str]) -> str | None:
+    """The contract that a symbol is named after, whatever decorates it; None if there is none."""
+    name = symbol.partition("@")[0]
+    if name in contracts:
+        return name
+    for prefix in _PREFIXES:
+        name = name.removeprefix(prefix)
+    bare = name.lstrip("_")
+    bare = _ALIASES.get(bare, bare)
+    return next((contract for contract in sorted(contracts) if contract.lstrip("_") == bare), None)

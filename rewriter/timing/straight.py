@@ -1,0 +1,108 @@
+"""Code timed without a run: each straight stretch by itself, as if every access hit the cache.
+
+Nothing says which way branches go or what pointers hold, so registers start far apart, a loaded
+value is an address of its own, and a stretch ends at each transfer of control.  What a stretch
+inherits from the one before it, and cache misses, are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rewriter.core.concrete import Concrete
+from rewriter.core.cpu import Cpu, System
+from rewriter.core.interpret import Step
+from rewriter.core.isa import Flow, Insn, Table
+from rewriter.timing.model import simulate
+from rewriter.timing.result import Moment, Result
+
+_APART = 1 << 20  # bytes between what registers point at: in no one's cache line
+_FIRST = 1 << 32
+
+Code = Sequence[tuple[int, Insn]]
+"""Instructions by ascending address."""
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Straight code and its timing; `cycles` is from its first issue until its last."""
+
+    code: Code
+    result: Result
+
+    @property
+    def cycles(self) -> int:
+        """From the first issue to the last, both counted."""
+        issued = [m.issue for m in self.result.timeline if m.pipe]
+        return max(issued) - min(issued) + 1 if issued else 0
+
+    def moments(self) -> Iterator[tuple[Insn, Moment, int]]:
+        """Each instruction, when it did what, and its issue cycle from the stretch's first."""
+        issued = [m.issue for m in self.result.timeline if m.pipe]
+        start = min(issued, default=0)
+        for (_, insn), moment in zip(self.code, self.result.timeline, strict=True):
+            yield insn, moment, moment.issue - start
+
+
+def stretches(code: Code) -> Iterator[Code]:
+    """The code cut before each branch target and after each transfer of control."""
+    targets = {insn.target(address) for address, insn in code}
+    stretch: list[tuple[int, Insn]] = []
+    for address, insn in code:
+        if stretch and address in targets:
+            yield stretch
+            stretch = []
+        stretch.append((address, insn))
+        if insn.op.flow is not Flow.NEXT:
+            yield stretch
+            stretch = []
+    if stretch:
+        yield stretch
+
+
+def timed(code: Code, table: Table, cpu: Cpu, system: System) -> list[Stretch]:
+    """The timing of each stretch of a routine; raises NotDescribed for a CPU without a model."""
+    text = dict(code)
+    return [_timed(stretch, text, table, cpu, system) for stretch in stretches(code)]
+
+
+def _timed(
+    stretch: Code, text: Mapping[int, Insn], table: Table, cpu: Cpu, system: System
+) -> Stretch:
+    probe = Probe(constants=dict(table.constants))
+    steps = [probe.step(insn, address) for address, insn in stretch]
+    return Stretch(stretch, simulate(steps, cpu, system, text=text))
+
+
+@dataclass
+class Probe(Concrete):
+    """The concrete reading in which nothing is known and nothing goes wrong."""
+
+    access: tuple[int, int, bool] | None = None
+    _made: int = field(default=0)
+
+    def __post_init__(self) -> None:
+        self.initial_register = lambda register: self._fresh()
+
+    def step(self, insn: Insn, address: int) -> Step:
+        """What an instruction does; control goes on behind it."""
+        self.access = None
+        self.execute(insn, address)
+        where, size, store = self.access or (None, 0, False)
+        return Step(address, insn, where, size, store, None)
+
+    def load(self, address: int, size: int) -> int:
+        self.access = (address & self.ones, size, False)
+        return self._fresh()
+
+    def store(self, address: int, value: int, size: int) -> None:
+        self.access = (address & self.ones, size, True)
+
+    def opaque(self, name: str, *values: int) -> int:
+        return self._fresh()
+
+    def _fresh(self) -> int:
+        """An address that nothing else is near."""
+        self._made += 1
+        return _FIRST + self._made * _APART

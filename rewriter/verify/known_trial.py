@@ -1,0 +1,209 @@
+"""A few cases of a contract on a routine where it stands in a file."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import cast
+
+import numpy as np
+
+from rewriter.contracts.contract import Arena, Contract, Plan
+from rewriter.contracts.linkage import Linkage
+from rewriter.core.edit import Evidence, Grade
+from rewriter.core.interpret import AccessFault, Interpreter, Step, Unspecified
+from rewriter.core.target import Target
+from rewriter.elf.image import ET_DYN, PT_LOAD, Image
+from rewriter.verify.engines.sweep import Answer, Code, Program, Sweep
+from rewriter.verify.trial_image import code_of
+from rewriter.verify.trial_records import Chunk, chunks
+from rewriter.verify.trial_steps import Stepper, Stores
+
+_BASE = 0x300000000  # where a file that may lie anywhere is put, away from the arena
+_LARGEST = 1 << 28  # bytes of memory that a file may want
+_STEPS = 200_000  # instructions a case
+_SWEEP_TIME = 4_000_000  # microseconds of CPU time
+_STACK = 0x10000  # bytes in front of the cases; as many again in front of it stay free
+_FAULT = "fault"  # the axis of plans in which an access must fault
+
+
+Points = list[tuple[Plan, dict[str, int]]]
+
+
+class Untried(Exception):
+    """Why a routine cannot be run here."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Room:
+    """What the stepper asks of a program: the target's, moved away from the image."""
+
+    linkage: Linkage
+    arena: Arena
+    stack: int
+    byteorder: str
+
+
+class _Careful(Interpreter):
+    """Gives up early, and lets nothing be stored to the image: a contract keeps no state."""
+
+    image: tuple[tuple[int, int], ...] = ()
+    most = _STEPS
+
+    def steps(self, start: int, stop: int, limit: int = _STEPS) -> Iterator[Step]:
+        """As the interpreter's."""
+        for step in super().steps(start, stop, min(limit, self.most)):
+            if step.store and step.access is not None:
+                for low, high in self.image:
+                    if low <= step.access < high:
+                        raise AccessFault(step.access, step.size, write=True)
+            yield step
+
+
+class Trials:
+    """Runs routines of one image; `steps` limits the instructions of a case."""
+
+    def __init__(self, image: Image, target: Target, steps: int = _STEPS) -> None:
+        self.image, self.target, self.steps = image, target, steps
+        self.word = target.table.word_bits // 8
+        self._spread: dict[tuple[str, int], Points] = {}
+
+    def run(self, address: int, size: int, contract: Contract, cases: int) -> Evidence | str:
+        """Evidence, or what is wrong with the first case that is; raises Untried.
+
+        In steps, and where these end at what the table leaves open (floating point), in the
+        emulator.
+        """
+        code = self._code_at(address, size, contract.name)
+        try:
+            return self._stepped(code, contract, cases)
+        except Unspecified as unknown:
+            if shutil.which(self.target.trials.program(contract.linkage).emulator[0]) is None:
+                raise Untried(f"{unknown}, and no emulator is installed") from unknown
+            return self._swept(code, contract, cases)
+
+    def step(self, address: int, size: int, contract: Contract, cases: int) -> Evidence | str:
+        """As `run`, but in steps only."""
+        try:
+            return self._stepped(self._code_at(address, size, contract.name), contract, cases)
+        except Unspecified as unknown:
+            raise Untried(str(unknown)) from unknown
+
+    def _stepped(self, code: Code, contract: Contract, cases: int) -> Evidence | str:
+        program = self._room(contract.linkage)
+        trials = self.target.trials
+        table = self.target.table
+        stepper = Stepper(code, contract, program, table, trials.write_hints, Stores.UNCHANGED)
+        careful = _Careful(
+            table, stepper.memory, byteorder=self.image.byteorder, write_hints=trials.write_hints
+        )
+        careful.image = tuple((start, start + len(data)) for start, data in code.parts)
+        careful.most = self.steps
+        stepper.interpreter = careful
+        points = self._points(contract, cases)
+        for plan, point in points:
+            problem = stepper.problem(contract.case(program.arena, point))
+            if problem:
+                return f"{problem} ({plan.name}: {_shown(point)})"
+        left_out = any(point.get(_FAULT) for _, point in contract.few())
+        detail = "steps, no faults" if left_out else "steps"
+        return Evidence(Grade.TESTED, cases=len(points), detail=detail)
+
+    def _swept(self, code: Code, contract: Contract, cases: int) -> Evidence | str:
+        """In the emulator, which knows floating point."""
+        program = self.target.trials.program(contract.linkage)
+        arena, capacity = program.arena, program.capacity
+        points = self._points(contract, cases)
+        made = list(chunks(contract, points, arena, capacity, program.byteorder))
+        fixed = self.image.e_type != ET_DYN
+        with Sweep(program) as engine:
+            befores = [chunk.before for chunk in made]
+            answer = engine.run(_moved(code) if fixed else code, befores, _SWEEP_TIME)
+        problem = _problem(made, answer)
+        if problem and fixed:
+            raise Untried(f"in the emulator, where its file could not stay: {problem}")
+        return problem or Evidence(Grade.TESTED, cases=sum(map(len, made)), detail="sweep")
+
+    def _code_at(self, address: int, size: int, name: str) -> Code:
+        code = self._code
+        order = "<" if self.image.byteorder == "little" else ">"
+        words = np.frombuffer(self.image.read(address, size), dtype=f"{order}u{self.word}")
+        shared = self.target.shared_pointer(words.astype(f"u{self.word}"), address)
+        moved = (shared + self._base) % (1 << self.image.bits) if shared else 0
+        return replace(code, name=name, entry=address + self._base, shared=moved)
+
+    @property
+    def _base(self) -> int:
+        return _BASE if self.image.e_type == ET_DYN else 0
+
+    @cached_property
+    def _code(self) -> Code:
+        """The whole image, relocated."""
+        loads = [s for s in self.image.segments if s.p_type == PT_LOAD]
+        if sum(s.p_memsz for s in loads) > _LARGEST:
+            raise Untried(f"the file wants more than {_LARGEST >> 20} MiB of memory")
+        return code_of(self.image, self.image.name, 0, self._base, self.target.relocated)
+
+    def _points(self, contract: Contract, cases: int) -> Points:
+        key = contract.name, cases
+        if key not in self._spread:
+            self._spread[key] = _spread(contract, cases)
+        return self._spread[key]
+
+    def _room(self, linkage: str) -> Program:
+        """Memory for cases, and in front of it for the stack, that the image leaves free."""
+        program = self.target.trials.program(linkage)
+        arena, step = program.arena, 1 << 32
+        spans = [(start, start + len(data)) for start, data in self._code.parts]
+        size = 2 * arena.rooms * arena.room
+        for base in (arena.base, *range(step, 17 * step, step)):
+            first = base - 2 * _STACK
+            if not any(low < base + size and first < high for low, high in spans):
+                place = replace(arena, base=base)
+                room = _Room(program.linkage, place, base - _STACK, program.byteorder)
+                return cast(Program, room)  # it asks for no more
+        raise Untried("the file leaves no room for cases")
+
+
+def _moved(code: Code) -> Code:
+    """Out of the emulated program's way; what the file holds of its own addresses is then wrong."""
+    shift = _BASE - (min(start for start, _ in code.parts) & -_STACK)
+    return replace(
+        code,
+        parts=tuple((start + shift, data) for start, data in code.parts),
+        entry=code.entry + shift,
+        shared=code.shared + shift if code.shared else 0,
+    )
+
+
+def _problem(made: Sequence[Chunk], answer: Answer) -> str:
+    """What is wrong with the first case that is; empty when none is."""
+    at = 0
+    for chunk in made:
+        output = answer.output[at : at + len(chunk.before)]
+        if len(output) < len(chunk.before):
+            return answer.died
+        at += len(output)
+        for number in chunk.wrong(output).tolist():
+            plan, point = chunk.points[number]
+            return f"{chunk.explain(number, output)} ({plan.name}: {_shown(point)})"
+    return ""
+
+
+def _spread(contract: Contract, cases: int) -> Points:
+    """About so many of the few shapes, spread over all of them, without those that fault.
+
+    What resumes after a fault is in a table of the system that these trials do not read.
+    """
+    points = [(plan, point) for plan, point in contract.few() if not point.get(_FAULT)]
+    step = max(1, len(points) // cases)
+    # A step that shares no factor with the axes' lengths, so that all their values come.
+    while step > 1 and any(step % n == 0 for n in (2, 3)):
+        step += 1
+    return points[::step]
+
+
+def _shown(point: Mapping[str, int]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in point.items())

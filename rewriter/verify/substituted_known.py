@@ -1,0 +1,151 @@
+"""Routines of a file that may be replaced: each has a name and behaves like it.
+
+Names come from symbols, and where these are gone from signatures; behaviour, in both cases, from a
+trial of the routine where it stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from rewriter.contracts import CONTRACTS, Contract
+from rewriter.core.edit import Evidence
+from rewriter.core.isa import Flow
+from rewriter.core.program import Function
+from rewriter.identify.functions import function_symbols
+from rewriter.identify.program import Program
+from rewriter.identify.search import search, text_of
+from rewriter.identify.signatures import shipped
+from rewriter.identify.symbols import contract_of
+from rewriter.verify.known_trial import Trials, Untried
+from rewriter.verify.substituted_calls import Calls
+
+CASES = 60  # of each contract, spread over its shapes
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A routine at an address, and who calls it that.
+
+    `contracts` has several names where one routine has several (memcpy and memmove in one): what
+    replaces it must keep them all.
+    """
+
+    address: int
+    contracts: tuple[str, ...]
+    provenance: str
+
+
+Identify = Callable[[Program], tuple[Named, ...]]
+"""Names routines of a program, without a word on how they behave."""
+
+
+def by_symbol(program: Program) -> tuple[Named, ...]:
+    """Routines that a symbol names, by address."""
+    found: dict[int, set[str]] = {}
+    for symbol in function_symbols(program.image):
+        contract = contract_of(symbol.name, CONTRACTS)
+        if contract is not None:
+            found.setdefault(symbol.st_value, set()).add(contract)
+    return tuple(Named(at, tuple(sorted(names)), "symbol") for at, names in sorted(found.items()))
+
+
+def by_signature(program: Program) -> tuple[Named, ...]:
+    """Routines whose every word a signature knows, at no other place of the file, by address."""
+    target = program.target
+    if not target.signatures.is_file():
+        return ()
+    found: dict[int, set[str]] = {}
+    for match in search(text_of(program.image, target), target, shipped(target)):
+        if match.unique and match.signature.routine in CONTRACTS:
+            found.setdefault(match.address, set()).add(match.signature.routine)
+    return tuple(
+        Named(at, tuple(sorted(names)), "signature") for at, names in sorted(found.items())
+    )
+
+
+def by_either(program: Program) -> tuple[Named, ...]:
+    """Symbols are believed first; a signature speaks for functions in which no symbol does."""
+    named = by_symbol(program)
+    owners = {program.function_at(one.address) for one in named}
+    others = (
+        one for one in by_signature(program) if program.function_at(one.address) not in owners
+    )
+    return tuple(sorted((*named, *others), key=lambda one: one.address))
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of one original file: names, behaviour, and what callers rely on.
+
+    All of it comes from that file alone, so a rewriter and a verifier may share it.
+    """
+
+    program: Program
+    identify: Identify = by_either
+    calls: Calls = field(init=False)
+    _outcomes: dict[tuple[int, str], Evidence | str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "calls", Calls(self.program))
+
+    @cached_property
+    def named(self) -> dict[int, Named]:
+        """Named routines by address."""
+        return {named.address: named for named in self.identify(self.program)}
+
+    def within(self, function: Function) -> list[Named]:
+        """The named routines that are entered in a function."""
+        return [named for at, named in self.named.items() if at in function]
+
+    def outcome(self, named: Named, contract: Contract) -> Evidence | str:
+        """How the original behaves: evidence, or what speaks against the name."""
+        key = named.address, contract.name
+        if key not in self._outcomes:
+            function = self.program.function_at(named.address)
+            size = function.end - named.address if function else self._trials.word
+            self._outcomes[key] = behaviour(self._trials, named.address, size, contract)
+        return self._outcomes[key]
+
+    @cached_property
+    def _trials(self) -> Trials:
+        return Trials(self.program.image, self.program.target)
+
+    def entries(self, named: Named) -> tuple[int, ...]:
+        """Where the routine is entered: its start, and the one that skips what callers may skip."""
+        function = self.program.function_at(named.address)
+        if function is None:
+            return (named.address,)
+        at = Function(named.address, function.end, function.name, function.source)
+        return (named.address, *self.program.target.entries(self.program.listing, at))
+
+    def entered_inside(self, named: Named, function: Function) -> bool:
+        """Whether anything enters the function elsewhere than the routine is entered."""
+        graph, addresses = self.program.graph, self.program.listing.addresses
+        allowed = self.entries(named)
+        return any(
+            graph.entered[block] and int(addresses[graph.first[block]]) not in allowed
+            for block in graph.blocks_of(function)
+        )
+
+    def loops_to_entry(self, named: Named, function: Function) -> bool:
+        """Whether the routine's own code branches to where it is entered."""
+        insns = self.program.listing.insns(function.start, function.end)
+        address = function.start
+        for insn in insns:
+            size = insn.size if insn is not None else self._trials.word
+            target = insn.target(address) if insn is not None else None
+            if target in self.entries(named) and insn and insn.op.flow is not Flow.CALL:
+                return True
+            address += size
+        return False
+
+
+def behaviour(trials: Trials, address: int, size: int, contract: Contract) -> Evidence | str:
+    """A trial of code where it stands: evidence, or what is wrong with it."""
+    try:
+        return trials.run(address, size, contract, CASES)
+    except Untried as reason:
+        return str(reason)

@@ -1,0 +1,88 @@
+"""When a tuned routine may stand for a known one: asked of the original file alone."""
+
+from __future__ import annotations
+
+from rewriter.contracts import CONTRACTS
+from rewriter.core.program import Function
+from rewriter.core.target import Tuned
+from rewriter.core.trace import written
+from rewriter.elf import unwind
+from rewriter.verify.substituted_calls import ASSUMED
+from rewriter.verify.substituted_known import Known, Named
+
+
+def objection(known: Known, named: Named, function: Function) -> str:
+    """Why the routine must stay, whatever would replace it; nothing if it need not."""
+    frame = known.program.frames.get(function.start)
+    if known.program.has_locked(function):
+        return "load-locked and store-conditional"
+    if frame is not None and (frame.lsda is not None or frame.cie.signal_frame):
+        return "its unwind entry says more than how to unwind"
+    if known.entered_inside(named, function) and known.loops_to_entry(named, function):
+        return "entered inside, it branches to its own entry"
+    for name in named.contracts:
+        outcome = known.outcome(named, CONTRACTS[name])
+        if isinstance(outcome, str):
+            return f"does not behave like {name}: {outcome}"
+    if len({CONTRACTS[name].linkage for name in named.contracts}) > 1:
+        return "its names disagree on how it is called"
+    return ""
+
+
+def room_in_place(known: Known, named: Named, function: Function) -> int:
+    """Bytes that the routine's own place has, with the fillers behind it; 0 if it must keep them.
+
+    Its code can go only where nothing enters it but at its start.
+    """
+    program = known.program
+    if named.address != function.start or known.entered_inside(named, function):
+        return 0
+    if len(known.entries(named)) > 1:
+        return 0
+    limit = min((f.start for f in program.functions if f.start >= function.end), default=0)
+    first, _ = program.listing.span(function.end, limit)
+    end = function.end
+    while end < limit and program.listing.has(end):
+        insn = program.listing.insn(first)
+        if insn is None or not program.target.is_filler(insn):
+            break
+        first, end = first + 1, end + insn.size
+    return end - function.start
+
+
+def unwinds_plainly(known: Known, named: Named, function: Function) -> bool:
+    """Whether unwinding from where the routine is entered goes by the CIE alone."""
+    frame = known.program.frames.get(function.start)
+    if frame is None:
+        return True
+    rows = unwind.rows(frame)
+    plain = unwind.initial_rules(frame)
+    at = (max(row for row in rows if row[0] <= entry) for entry in known.entries(named))
+    return all(rules == plain for _, rules in at)
+
+
+def preconditions(
+    known: Known, named: Named, function: Function, routine: Tuned
+) -> tuple[str, ...] | str:
+    """What is assumed when the routine's registers are written there; or which stands against it.
+
+    A caller may keep a value in a register because nothing in the function writes it.
+    """
+    if routine.resumes:
+        return "the table of what resumes after a fault has no room"
+    target = known.program.target
+    linkage = target.trials.program(CONTRACTS[named.contracts[0]].linkage).linkage
+    size = target.table.word_bits // 8
+    words = (routine.code[at : at + size] for at in range(0, len(routine.code), size))
+    order = known.program.image.byteorder
+    insns = [target.table.decode(int.from_bytes(word, order)) for word in words]
+    free = sum(1 << register for register in (*linkage.preserved, linkage.result, linkage.link))
+    new = written(target.table, insns) & ~free & ~known.calls.writes(function)
+    if not new:
+        return ()
+    kept = new & known.calls.kept(function)
+    if kept:
+        names = target.table.register_names
+        first = next(name for n, name in enumerate(names) if kept >> n & 1)
+        return f"a caller may keep a value in {first}"
+    return (ASSUMED,)
