@@ -18,11 +18,11 @@ from rewriter.core.edit import Grade
 from rewriter.core.evaluate import Evaluator, Granules
 from rewriter.core.term import Term
 
-GENERAL_EFFORT, EXACT_EFFORT = 6_000_000, 600_000
+EFFORT = 6_000_000
 """Z3's own count of work: unlike seconds, the same on every machine.
 
-Of all claims about the Debian libc (glibc 2.36) the hardest that is proved takes 2.6 million, a
-bit search; as a claim in full none takes more than 0.2 million.
+The hardest claims about the Debian libc (glibc 2.36) and the sample that are proved take 2.6 and
+2.2 million.
 """
 
 _SAMPLES = 12
@@ -55,7 +55,7 @@ class Prover:
 
     width: int = 64
     granule: int = 8
-    decided: dict[tuple[Pattern, int], Grade] = field(default_factory=dict)
+    decided: dict[Pattern, Grade] = field(default_factory=dict)
     asked: int = 0
     solved: int = 0
 
@@ -66,30 +66,23 @@ class Prover:
         self.asked += 1
         claim, cut = _generalised((a, b, *given))
         general = _pattern(*claim[:2], claim[2:], cut)
-        grade = self._decide(general, GENERAL_EFFORT, cut, *claim)
+        grade = self._decide(general, cut, *claim)
         if grade is Grade.PROVED:
             return grade, general.key
         leaves = _leaves((a, b, *given))
         exact = _pattern(a, b, given, leaves)
-        return self._decide(exact, EXACT_EFFORT, leaves, a, b, *given), exact.key
+        return self._decide(exact, leaves, a, b, *given), exact.key
 
     def _decide(
-        self,
-        pattern: Pattern,
-        effort: int,
-        cut: dict[int, Term],
-        a: Term,
-        b: Term,
-        *given: Term,
+        self, pattern: Pattern, cut: dict[int, Term], a: Term, b: Term, *given: Term
     ) -> Grade:
-        key = pattern, effort
-        if key not in self.decided:
+        if pattern not in self.decided:
             self.solved += 1
             refuted = _counterexample(cut, a, b, given)
-            self.decided[key] = Grade.REFUTED if refuted else self._solve(pattern, effort)
-        return self.decided[key]
+            self.decided[pattern] = Grade.REFUTED if refuted else self._solve(pattern)
+        return self.decided[pattern]
 
-    def _solve(self, pattern: Pattern, effort: int) -> Grade:
+    def _solve(self, pattern: Pattern) -> Grade:
         import z3
 
         from rewriter.verify.lower import Lowering
@@ -97,7 +90,7 @@ class Prover:
         lowering = Lowering(self.width, self.granule)
         terms = lowering.lower(pattern.nodes)
         solver = z3.SolverFor("QF_AUFBV", ctx=lowering.context)
-        solver.set("rlimit", effort)
+        solver.set("rlimit", EFFORT)
         solver.add(*(terms[n] for n in pattern.given))
         if pattern.given and solver.check() != z3.sat:
             return Grade.REFUTED  # from the impossible everything would follow
