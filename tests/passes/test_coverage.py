@@ -29,10 +29,14 @@ def test_nine_of_ten_sites_are_rewritten(libc_ev67: Path) -> None:
 
 
 def test_every_edit_has_its_evidence(libc_ev67: Path) -> None:
-    """Every edit is proved, and words are rewritten only on the idiom's alignment."""
+    """Every edit is proved, a substituted routine tried, and words are rewritten only on the idiom's alignment."""
     record = manifest.read(libc_ev67.read_bytes())
     assert record is not None
-    assert {edit.evidence.grade.value for edit in record.edits} == {"PROVED"}
+    tried = [e.evidence for e in record.edits if e.technique == "substitute"]
+    proved = [e.evidence for e in record.edits if e.technique != "substitute"]
+    assert {evidence.grade.value for evidence in proved} == {"PROVED"}
+    assert {evidence.grade.value for evidence in tried} == {"TESTED"}
+    assert all(evidence.cases for evidence in tried)
     words = [e for e in record.edits if "word load" in e.kind or "word store" in e.kind]
     assert words
     assert all(e.evidence.preconditions for e in words)
