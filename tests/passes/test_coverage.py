@@ -29,7 +29,7 @@ def test_nine_of_ten_sites_are_rewritten(libc_ev67: Path) -> None:
 
 
 def test_every_edit_has_its_evidence(libc_ev67: Path) -> None:
-    """Every edit is proved, a substituted routine tried, and words are rewritten only on the idiom's alignment."""
+    """Edits are proved, substituted routines tried; words go only by the idiom's alignment."""
     record = manifest.read(libc_ev67.read_bytes())
     assert record is not None
     tried = [e.evidence for e in record.edits if e.technique == "substitute"]
