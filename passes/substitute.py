@@ -10,7 +10,7 @@ from rewriter.core.cpu import Cpu
 from rewriter.core.edit import Edit, Evidence
 from rewriter.core.isa import Flow
 from rewriter.core.program import Function
-from rewriter.core.target import CannotMove, FrameRow, Target, Tuned
+from rewriter.core.target import CannotMove, FrameRow, Target, Tuned, suited
 from rewriter.elf.caves import Caves
 from rewriter.elf.caves_unwind import Body, replaced
 from rewriter.elf.emit import Patch
@@ -123,11 +123,9 @@ def _is_tuned(known: Known, named: Named) -> bool:
 def _best(target: Target, named: Named, cpu: Cpu) -> Tuned:
     """The best routine for the CPU that keeps every contract of the old one."""
     for name in named.contracts:
-        for routine in target.routines(name):
-            # Made for another chip it may run and not pay.
-            made_for = target.cpus[routine.folder].features | routine.needs
+        for routine in suited(target, name, cpu):
             others = (other for other in named.contracts if other != name)
-            if made_for <= cpu.features and _keeps(target, routine, tuple(others)):
+            if _keeps(target, routine, tuple(others)):
                 return routine
     raise CannotMove(f"no tuned routine for {cpu.name}")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -52,17 +52,12 @@ class FrameRow:
     link: int | None
 
 
-class Tuned(Protocol):
-    """A tuned routine: it stands anywhere on `Target.alignment`, and is entered at `entry`."""
+class Assembled(Protocol):
+    """A routine that may stand anywhere: offsets in bytes from its start."""
 
     @property
     def name(self) -> str:
-        """The contract that it keeps."""
-        ...
-
-    @property
-    def folder(self) -> str:
-        """The CPU that it was written for."""
+        """What it is called."""
         ...
 
     @property
@@ -72,7 +67,7 @@ class Tuned(Protocol):
 
     @property
     def entry(self) -> int:
-        """Offset in bytes at which it is entered."""
+        """Where it is entered."""
         ...
 
     @property
@@ -80,10 +75,29 @@ class Tuned(Protocol):
         """Instructions that may fault, and where control then goes on."""
         ...
 
+
+class Tuned(Assembled, Protocol):
+    """A tuned routine, on `Target.alignment`; its name is that of the contract that it keeps."""
+
+    @property
+    def folder(self) -> str:
+        """The CPU that it was written for."""
+        ...
+
     @property
     def needs(self) -> frozenset[str]:
         """The features that its instructions need."""
         ...
+
+
+def suited(target: Target, name: str, cpu: Cpu) -> Iterator[Tuned]:
+    """The tuned routines for a contract that pay on a CPU, the best first.
+
+    One that was made for another chip might run and not pay.
+    """
+    for routine in target.routines(name):
+        if target.cpus[routine.folder].features | routine.needs <= cpu.features:
+            yield routine
 
 
 @dataclass(frozen=True)
@@ -133,10 +147,6 @@ class Target(Protocol):
     alignment: int
 
     systems: Mapping[str, System]
-
-    def routine(self, name: str, cpu: Cpu) -> Any:
-        """The best tuned routine of a name that a CPU can run; None if there is none."""
-        ...
 
     def system(self, cpu: Cpu) -> System:
         """The machine that a CPU is timed in when nothing is said."""

@@ -8,7 +8,7 @@ from rewriter.contracts import CONTRACTS
 from rewriter.core.concrete import Misaligned
 from rewriter.core.cpu import Cpu, System
 from rewriter.core.interpret import AccessFault, BadInstruction, LimitReached, Unspecified
-from rewriter.core.target import Target
+from rewriter.core.target import Target, suited
 from rewriter.elf.image import Image
 from rewriter.suites.article import Job
 from rewriter.suites.measure import Bench, Laboratory
@@ -61,7 +61,7 @@ def _benches(
     found = function_named(image, name)
     if found is None:
         return "the file has no such symbol"
-    tuned = target.routine(name, laboratory.cpu)
+    tuned = next(suited(target, name, laboratory.cpu), None)
     if tuned is None:
         return f"no tuned routine for {laboratory.cpu.name}"
     contract = CONTRACTS[name]

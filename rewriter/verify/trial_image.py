@@ -4,38 +4,14 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from typing import Protocol
 
+from rewriter.core.target import Assembled
 from rewriter.elf.image import PT_LOAD, Image
 from rewriter.verify.engines.sweep import Code
 
 _CODE = (0, 2)  # STT_NOTYPE, as assembly often has it, and STT_FUNC
 
 Relocated = Callable[[int, int, int | None], int | None]
-
-
-class Assembled(Protocol):
-    """A routine that may stand anywhere: offsets in bytes from its start."""
-
-    @property
-    def name(self) -> str:
-        """What it is called."""
-        ...
-
-    @property
-    def code(self) -> bytes:
-        """Its bytes."""
-        ...
-
-    @property
-    def entry(self) -> int:
-        """Where it is entered."""
-        ...
-
-    @property
-    def resumes(self) -> tuple[tuple[int, int], ...]:
-        """Instructions that may fault, and where control then goes on."""
-        ...
 
 
 def code_at(routine: Assembled, base: int) -> Code:

@@ -17,7 +17,6 @@ from targets.alpha import abi, accesses, masks, moving, placing, pointers, routi
 from targets.alpha.cpus import CPUS
 from targets.alpha.isa import TABLE
 from targets.alpha.registers import RA
-from targets.alpha.routines import Routine, best
 from targets.alpha.sweep import AlphaTrials
 from targets.alpha.systems import SYSTEMS, UP1000, USUAL
 
@@ -50,10 +49,6 @@ class Alpha:
     linear = staticmethod(accesses.linear)
     touches_frame = staticmethod(abi.touches_frame)
     in_order = staticmethod(abi.in_order)
-
-    def routine(self, name: str, cpu: Cpu) -> Routine | None:
-        """The best tuned routine of a name that a CPU can run; None if there is none."""
-        return best(name, cpu.features)
 
     def system(self, cpu: Cpu) -> System:
         """The machine that a CPU is timed in when nothing is said."""
