@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,21 @@ class Listing:
 
     def __len__(self) -> int:
         return len(self.addresses)
+
+    @cached_property
+    def transfers(self) -> NDArray[np.int64]:
+        """The positions that are not followed by the next one alone; data among them."""
+        return np.flatnonzero(self.flows != FLOW_CODE[Flow.NEXT])
+
+    @cached_property
+    def placeless(self) -> Words:
+        """The words without how far branches go."""
+        kept = np.full(len(self.table.rows) + 1, ~self.words.dtype.type(0))
+        for number, op in enumerate(self.table.rows):
+            for operand in op.format.operands:
+                if operand.kind is Kind.TARGET:
+                    kept[number] &= ~self.words.dtype.type(operand.mask)
+        return self.words & kept[self.rows]
 
     def index(self, address: int) -> int:
         """The position at `address`; KeyError if no instruction starts there."""

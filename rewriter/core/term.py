@@ -96,7 +96,7 @@ class Terms:
 
     def make(self, kind: str, *args: Term, data: int | str = "") -> Term:
         """The term of this kind, without folding."""
-        key = (kind, data, *(a.number for a in args))
+        key = (kind, data, args)
         term = self._table.get(key)
         if term is None:
             term = self._table[key] = Term(self, kind, args, data, len(self._table))

@@ -11,6 +11,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,6 +72,11 @@ class Graph:
     reached: NDArray[np.bool_]
     _block_at: dict[int, int] = field(default_factory=dict)
 
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """The address of each block."""
+        return self.listing.addresses[self.first]
+
     def block_at(self, address: int) -> int:
         """The block that starts at `address`; KeyError if none does."""
         return self._block_at[address]
@@ -82,8 +88,7 @@ class Graph:
 
     def blocks_of(self, function: Function) -> range:
         """The function's blocks."""
-        addresses = self.listing.addresses[self.first]
-        low, high = np.searchsorted(addresses, (function.start, function.end))
+        low, high = np.searchsorted(self.starts, (function.start, function.end))
         return range(int(low), int(high))
 
     def within(self, blocks: range) -> dict[int, list[int]]:

@@ -167,11 +167,11 @@ class _Check:
 
     def _elsewhere(self, offsets: list[int]) -> None:
         """Changed bytes outside functions: jump tables that were followed, rows that agree."""
-        accounted = self.substituted.accounted(self.replaced.values())
+        known = self.in_frames | self.substituted.accounted(self.replaced.values())
         left = [
             offset
             for offset in offsets
-            if offset not in self.in_frames | accounted and self._address(offset) not in self.tables
+            if offset not in known and self._address(offset) not in self.tables
         ]
         for offset in left[:_SHOWN]:
             self.findings.append(f"a byte changed outside all functions: {self._place(offset)}")

@@ -18,12 +18,12 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from rewriter.core.edit import Evidence, Grade
-from rewriter.core.evaluate import Evaluator
 from rewriter.core.isa import Reg, register_mask
 from rewriter.core.symbolic import Symbolic
 from rewriter.core.term import Term, Terms
 from rewriter.core.trace import Run, registers_of
-from rewriter.verify.prove import Noise, Prover
+from rewriter.verify.noise import Signatures
+from rewriter.verify.prove import Prover
 
 Likely = Callable[[int, Term], Iterable[Term]]
 """Given a slot of the new run and its value, old values that it is likely equal to."""
@@ -31,25 +31,19 @@ Likely = Callable[[int, Term], Iterable[Term]]
 _CANDIDATES = 3
 
 
-def agreeing(old: Collection[Term]) -> Likely:
+def agreeing(old: Collection[Term], width: int) -> Likely:
     """Old values that agree with the new one on random inputs."""
-    evaluators = [
-        Evaluator(noise, noise, noise.opaque) for noise in map(Noise, (100, 101, 102, 103))
-    ]
-
-    def signature(term: Term) -> tuple[object, ...]:
-        return tuple(evaluate(term) for evaluate in evaluators)
-
     known = {term.number for term in old}
-    by_signature: dict[tuple[object, ...], dict[Term, None]] = {}
+    by_signature: dict[bytes, dict[Term, None]] = {}
+    signatures = Signatures(width)
 
     def likely(slot: int, value: Term) -> Iterable[Term]:
         if value.number in known:
             return ()
         if not by_signature:  # most runs never get here
             for term in old:
-                by_signature.setdefault(signature(term), {})[term] = None
-        return islice(by_signature.get(signature(value), ()), _CANDIDATES)
+                by_signature.setdefault(signatures.of(term), {})[term] = None
+        return islice(by_signature.get(signatures.of(value), ()), _CANDIDATES)
 
     return likely
 

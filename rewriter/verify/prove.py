@@ -9,14 +9,13 @@ not hold, the terms are compared as they are.
 from __future__ import annotations
 
 import hashlib
-import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from rewriter.core.edit import Grade
-from rewriter.core.evaluate import Evaluator, Granules
 from rewriter.core.term import Term
+from rewriter.verify.noise import Memory, Noise, pool_of
 
 EFFORT = 6_000_000
 """Z3's own count of work: unlike seconds, the same on every machine.
@@ -25,8 +24,9 @@ The hardest claims about the Debian libc (glibc 2.36) and the sample that are pr
 2.2 million.
 """
 
-_SAMPLES = 12
-_NARROW = 16
+_LANES = 1024
+"""Assignments that are tried: 95 % of the claims about the Debian libc that do not hold fail."""
+
 _CONDITIONS = frozenset({"eq", "ult", "slt", "band", "bnot", "true", "false"})
 _MEMORIES = frozenset({"mem", "store", "world"})
 _INPUTS = frozenset({"var", "mem", "world"})
@@ -66,19 +66,16 @@ class Prover:
         self.asked += 1
         claim, cut = _generalised((a, b, *given))
         general = _pattern(*claim[:2], claim[2:], cut)
-        grade = self._decide(general, cut, *claim)
+        grade = self._decide(general)
         if grade is Grade.PROVED:
             return grade, general.key
-        leaves = _leaves((a, b, *given))
-        exact = _pattern(a, b, given, leaves)
-        return self._decide(exact, leaves, a, b, *given), exact.key
+        exact = _pattern(a, b, given, _leaves((a, b, *given)))
+        return self._decide(exact), exact.key
 
-    def _decide(
-        self, pattern: Pattern, cut: dict[int, Term], a: Term, b: Term, *given: Term
-    ) -> Grade:
+    def _decide(self, pattern: Pattern) -> Grade:
         if pattern not in self.decided:
             self.solved += 1
-            refuted = _counterexample(cut, a, b, given)
+            refuted = _differs(pattern, self.width)
             self.decided[pattern] = Grade.REFUTED if refuted else self._solve(pattern)
         return self.decided[pattern]
 
@@ -102,53 +99,29 @@ class Prover:
         return Grade.REFUTED if answer == z3.sat else Grade.TIMEOUT
 
 
-def _counterexample(cut: dict[int, Term], a: Term, b: Term, given: Sequence[Term]) -> bool:
-    """Whether one of a few random assignments to the cut terms tells a and b apart.
+def _differs(pattern: Pattern, width: int) -> bool:
+    """Whether one of many assignments refutes the pattern; a solver needs far longer to say so."""
+    constants = (node[1] for node in pattern.nodes if node[0] == "const")
+    noise = Noise(_LANES, width, pool_of(constants))
+    values: list[Any] = []
+    for number, (kind, data, *args) in enumerate(pattern.nodes):
+        if kind == "?":
+            values.append(_free(noise, str(number), data))
+        else:
+            values.append(noise.apply(kind, data, [values[n] for n in args]))
+    a, b = (values[n] for n in pattern.roots)
+    if isinstance(a, Memory):
+        return False
+    different = a != b
+    for condition in pattern.given:
+        different = different & values[condition]
+    return bool(different.any())
 
-    A solver needs a thousand times longer to say no.
-    """
-    for seed in range(_SAMPLES):
-        noise = Noise(seed)
-        known = {n: noise.value(n, t) for n, t in cut.items()}
-        evaluate = Evaluator(noise, noise, noise.opaque, known)
-        if all(evaluate(c) for c in given) and evaluate(a) != evaluate(b):
-            return True
-    return False
 
-
-class Noise(dict[str, int]):
-    """Random but repeatable values: of variables by name, of memory by address.
-
-    Every other seed draws small multiples of a granule, so that addresses collide.
-    """
-
-    def __init__(self, seed: int) -> None:
-        super().__init__()
-        self.seed = seed
-
-    def __missing__(self, name: str) -> int:
-        return self._bits(name, 64)
-
-    def __call__(self, address: int) -> int:
-        return self._bits(address, 64)
-
-    def opaque(self, name: str, values: tuple[object, ...]) -> int:
-        """What an uninterpreted function gives: one that does not look at memory."""
-        return self._bits((name, [v for v in values if not isinstance(v, Granules)]), 64)
-
-    def value(self, number: int, term: Term) -> int | bool | Granules:
-        """What a cut term stands for."""
-        if term.kind in _CONDITIONS:
-            return bool(self._bits(number, 1))
-        if term.kind in _MEMORIES:
-            return Granules(lambda address: self._bits((number, address), 64))
-        return self._bits(number, max(term.store.bits(term), 1))
-
-    def _bits(self, key: object, bits: int) -> int:
-        generator = random.Random(f"{self.seed} {key}")
-        if self.seed % 2 and bits > _NARROW:
-            return 8 * generator.randrange(3) + generator.choice((0, 0, 1, 7))
-        return generator.getrandbits(bits)
+def _free(noise: Noise, name: str, sort: str | int) -> Any:
+    if sort == "mem":
+        return noise.memory(name)
+    return noise.condition(name) if sort == "bool" else noise.value(name, int(sort))
 
 
 def _reached(terms: Iterable[Term]) -> dict[int, Term]:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
 
 from rewriter.core.edit import Evidence, Grade
 from rewriter.core.isa import Flow, Insn, Kind, Op
-from rewriter.core.listing import Listing
+from rewriter.core.listing import FLOW_CODE, UNKNOWN, Listing
 from rewriter.core.program import Function
 from rewriter.core.symbolic import Symbolic
 from rewriter.core.term import Term, Terms
@@ -18,6 +21,7 @@ from rewriter.verify.equivalence import Comparison, Different, agreeing
 from rewriter.verify.prove import Prover
 
 _WORD = 2  # bytes
+_NEXT = FLOW_CODE[Flow.NEXT]
 _LONGEST = 4096  # instructions in a segment; a walk beyond that has lost its way
 
 
@@ -37,17 +41,46 @@ class Pair:
 class Segment:
     """Straight code from an address to a transfer of control or the function's end.
 
-    `exits` are the slots after which control may leave, the last one included.
+    `first` and `last` are positions of its listing; `exits` are the slots after which control may
+    leave, the last one included.
     """
 
-    insns: tuple[Insn, ...]
-    addresses: tuple[int, ...]
+    listing: Listing
+    first: int
+    last: int
     exits: tuple[int, ...]
 
     @property
     def falls_out(self) -> bool:
         """Whether it ends at the end of the function, without a transfer of control."""
-        return self.insns[-1].op.flow is Flow.NEXT
+        return bool(self.listing.flows[self.last - 1] == _NEXT)
+
+    @cached_property
+    def insns(self) -> tuple[Insn, ...]:
+        """The instructions."""
+        found = (self.listing.insn(at) for at in range(self.first, self.last))
+        return tuple(insn for insn in found if insn is not None)
+
+    @cached_property
+    def addresses(self) -> tuple[int, ...]:
+        """Where they are."""
+        return tuple(self.listing.addresses[self.first : self.last].tolist())
+
+    @cached_property
+    def placeless(self) -> bytes:
+        """The words without how far their branches go."""
+        return self.listing.placeless[self.first : self.last].tobytes()
+
+    def same_words(self, other: Segment) -> bool:
+        """Whether the words are the same."""
+        words, others = self.listing.words, other.listing.words
+        return np.array_equal(words[self.first : self.last], others[other.first : other.last])
+
+    def transfer(self, slot: int) -> Insn:
+        """The instruction at an exit."""
+        insn = self.listing.insn(self.first + slot)
+        assert insn is not None
+        return insn
 
 
 class Lost(Exception):
@@ -76,6 +109,9 @@ class Walk:
     def run(self) -> None:
         """Walks from every entry until nothing new follows, then looks at what was not walked."""
         self.target = self.program.target
+        self.span = self.program.listing.span(self.function.start, self.function.end)
+        inside = self.program.listing.addresses[slice(*self.span)].tolist()
+        self.locked_here = not self.locked.isdisjoint(inside)
         queue = [Pair(entry, entry) for entry in self._entries()]
         seen: set[Pair] = set()
         while queue:
@@ -116,7 +152,7 @@ class Walk:
         if old.falls_out != new.falls_out:
             raise Different("control falls out of the function otherwise")
         for slot, other in zip(old.exits, new.exits, strict=True):
-            _same_transfer(old.insns[slot], new.insns[other])
+            _same_transfer(old.transfer(slot), new.transfer(other))
         if not self._plainly_same(pair, old, new):
             self.evidence.append(self._compare(pair, old, new))
         else:
@@ -125,14 +161,14 @@ class Walk:
 
     def _plainly_same(self, pair: Pair, old: Segment, new: Segment) -> bool:
         """Whether the instructions are the same but for fillers and how far branches go."""
-        if old.addresses == new.addresses and old.insns == new.insns:
+        if pair.old == pair.new and old.same_words(new):
             return True
         if pair.linked and pair.old != pair.new:
             return False
-        table = self.target.table
-        if any(i.op.flow is Flow.JUMP and table.defs(i) for i in old.insns):
+        jumps = self.program.listing.flows[old.first : old.last] == FLOW_CODE[Flow.JUMP]
+        if (jumps & self.program.listing.defs[old.first : old.last].any(axis=1)).any():
             return False  # it reads its own address
-        return self._bare(old) == self._bare(new)
+        return old.placeless == new.placeless or self._bare(old) == self._bare(new)
 
     def _bare(self, segment: Segment) -> list[tuple[Op, tuple[int, ...]]]:
         found = []
@@ -149,51 +185,44 @@ class Walk:
             block = graph.block_at(start)
         except KeyError:
             raise Lost(f"no block starts at {start:#x}") from None
-        insns: list[Insn] = []
-        addresses: list[int] = []
+        first = last = int(graph.first[block])
+        _, end = self.span
         exits: list[int] = []
-        while len(insns) < _LONGEST:
-            first, last = int(graph.first[block]), int(graph.last[block])
-            for at in range(first, last):
-                insns.append(_decoded(listing, at))
-                addresses.append(int(listing.addresses[at]))
-            flow = insns[-1].op.flow
-            inside = addresses[-1] + insns[-1].size < self.function.end
-            if flow is not Flow.NEXT or not inside:
-                exits.append(len(insns) - 1)
-            if not inside or not (
-                flow is Flow.NEXT or (flow is Flow.BRANCH and graph.continues[block + 1])
+        while last - first < _LONGEST:
+            last = int(graph.last[block])
+            flow = listing.flows[last - 1]
+            if flow != _NEXT or last >= end:
+                exits.append(last - 1 - first)
+            if last >= end or not (
+                flow == _NEXT or (flow == FLOW_CODE[Flow.BRANCH] and graph.continues[block + 1])
             ):
                 break
             block += 1
-        if not exits or exits[-1] != len(insns) - 1:
+        _all_decoded(listing, first, last)
+        if not exits or exits[-1] != last - 1 - first:
             raise Lost(f"the code from {start:#x} has no end")
-        return Segment(tuple(insns), tuple(addresses), tuple(exits))
+        return Segment(listing, first, last, tuple(exits))
 
     def _new_segment(self, start: int, transfers: int) -> Segment:
         """From an address to its n-th transfer of control, or the function's end."""
         if not self.new.has(start):
             raise Lost(f"no instruction at {start:#x} in the new file")
-        at = self.new.index(start)
-        insns: list[Insn] = []
-        addresses: list[int] = []
-        exits: list[int] = []
-        while len(exits) < transfers and len(insns) < _LONGEST and at < len(self.new):
-            insns.append(_decoded(self.new, at))
-            addresses.append(int(self.new.addresses[at]))
-            out = addresses[-1] + insns[-1].size == self.function.end
-            if insns[-1].op.flow is not Flow.NEXT or out:
-                exits.append(len(insns) - 1)
-            at += 1
-            if out:
-                break
-        if len(exits) != transfers:
+        first = self.new.index(start)
+        leaving = self.new.transfers
+        n = int(np.searchsorted(leaving, first))
+        _, end = self.span
+        inside = end if first < end else len(self.new)
+        exits = [at for at in leaving[n : n + transfers].tolist() if at < inside]
+        if len(exits) < transfers and inside - 1 not in exits:
+            exits.append(inside - 1)  # out of the function's end
+        if len(exits) != transfers or exits[-1] - first >= _LONGEST:
             raise Lost(f"the new code from {start:#x} ends otherwise")
-        return Segment(tuple(insns), tuple(addresses), tuple(exits))
+        _all_decoded(self.new, first, exits[-1] + 1)
+        return Segment(self.new, first, exits[-1] + 1, tuple(at - first for at in exits))
 
     def _unlocked(self, old: Segment, new: Segment) -> None:
         """Nothing changed between a load-locked and its store-conditional."""
-        changed = [
+        changed = self.locked_here and [
             address
             for address, insn in zip(old.addresses, old.insns, strict=True)
             if address in self.locked and insn != self._at(new, address)
@@ -229,7 +258,7 @@ class Walk:
         before = self._run(terms, old, pair.old, pair, facts)
         after = self._run(terms, new, pair.new, pair, facts)
         comparison = Comparison(self.prover, terms, self.target.table.register_names)
-        comparison.follow(before.state, after, agreeing(before.value.values()))
+        comparison.follow(before.state, after, agreeing(before.value.values(), terms.width))
         comparison.aligned = self._aligned(comparison, before, after, old)
         for slot, other in zip(old.exits, new.exits, strict=True):
             live = self._live_after(old, slot)
@@ -382,11 +411,10 @@ class Walk:
                 self.findings.append(f"{self.function.name}: unreachable change at {address:#x}")
 
 
-def _decoded(listing: Listing, at: int) -> Insn:
-    insn = listing.insn(at)
-    if insn is None:
-        raise Lost(f"no instruction at {int(listing.addresses[at]):#x}")
-    return insn
+def _all_decoded(listing: Listing, first: int, last: int) -> None:
+    unknown = np.flatnonzero(listing.rows[first:last] == UNKNOWN)
+    if unknown.size:
+        raise Lost(f"no instruction at {int(listing.addresses[first + unknown[0]]):#x}")
 
 
 def _same_transfer(old: Insn, new: Insn) -> None:

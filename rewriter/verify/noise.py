@@ -1,0 +1,239 @@
+"""Many assignments at once: which terms differ, without asking a solver.
+
+Each assignment is a lane of NumPy arrays, so a thousand of them cost what a few cost one by one,
+and a solver needs a hundred times longer to say that two terms differ.  What tells terms apart is
+often that two addresses meet or that a value is at the edge of its range, so lanes come in
+kinds, and the claim's own constants are among the values.  All values follow from names alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rewriter.core.batched import Batched, Lanes
+from rewriter.core.term import Term
+
+Conditions = NDArray[np.bool_]
+
+_WORD = 64  # bits of a lane
+_FEW = 32  # lanes of a signature
+_U = np.uint64
+_EDGES = np.array(
+    [0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0x8000, 0xFFFF, 1 << 31, (1 << 63) - 1, 1 << 63, 2**64 - 1],
+    dtype=_U,
+)
+_LINE = 64  # bytes, which the addresses near each other are aligned to
+
+
+def _mixed(value: Any) -> Lanes:
+    """A mixture of the bits of each value: the finalizer of SplitMix64 (Steele and others 2014)."""
+    value = np.asarray(value, dtype=_U) + _U(0x9E3779B97F4A7C15)
+    value = (value ^ value >> _U(30)) * _U(0xBF58476D1CE4E5B9)
+    value = (value ^ value >> _U(27)) * _U(0x94D049BB133111EB)
+    result: Lanes = value ^ value >> _U(31)
+    return result
+
+
+def _salt(name: str) -> Lanes:
+    return _mixed(np.array([crc32(name.encode())], dtype=_U))
+
+
+def pool_of(constants: Iterable[int]) -> Lanes:
+    """Values worth trying: edges of ranges, and constants with what is next to them."""
+    own = np.array([0, *dict.fromkeys(constants)], dtype=_U)
+    everywhere = (own & _U(0xFF)) * _U(0x0101010101010101)
+    return np.concatenate([_EDGES, own, -own, own + _U(1), own - _U(1), everywhere])
+
+
+@dataclass(frozen=True)
+class Memory:
+    """A memory in each lane: `older` with one granule replaced; the oldest one asks `initial`."""
+
+    initial: Callable[[Lanes], Lanes]
+    older: Memory | None = None
+    address: Any = None
+    value: Any = None
+
+    def read(self, address: Lanes) -> Lanes:
+        """The granule at an address."""
+        stores, memory = [], self
+        while memory.older is not None:
+            stores.append(memory)
+            memory = memory.older
+        found = self.initial(address)
+        for store in reversed(stores):
+            found = np.where(store.address == address, store.value, found)
+        return found
+
+
+class Noise:
+    """Values of what is free in a claim, in `lanes` lanes, `width` bits wide."""
+
+    def __init__(self, lanes: int, width: int, pool: Lanes = _EDGES) -> None:
+        self.width, self.pool = width, pool
+        self.ones = _U((1 << width) - 1)
+        self.machine = Batched(lanes, np.zeros((0, 0), np.uint8), np.zeros(0, _U), width=width)
+        self._lane = _mixed(np.arange(lanes, dtype=_U) << _U(32))
+        self._drawn: dict[str, Lanes] = {}
+        self._near = _mixed(self._lane + _U(1)) & ~_U(_LINE - 1)
+
+    # What is free -------------------------------------------------------------------------
+
+    def value(self, name: str, bits: int) -> Lanes:
+        """A value of at most so many bits."""
+        if name not in self._drawn:
+            self._drawn[name] = self._value(name)
+        return self._drawn[name] & _U((1 << max(bits, 1)) - 1)
+
+    def _value(self, name: str) -> Lanes:
+        drawn = _mixed(self._lane ^ _salt(name))
+        again = _mixed(drawn)
+        other = _mixed(again)
+        chosen = self.pool[again % _U(len(self.pool))]
+        inside = _U(8) * (again % _U(3)) + np.array([0, 0, 1, 7], dtype=_U)[again >> _U(62)]
+        kinds = (
+            again,
+            inside,
+            self._near + chosen + np.where(other & _U(1), _U(0), again >> _U(61)),
+            chosen,
+            again >> (_U(40) + (other & _U(0x17))),
+            again & _U(15),
+        )
+        found: Lanes = np.choose(self._kind(drawn % _U(8)), kinds)
+        return found
+
+    def _kind(self, drawn: Lanes) -> NDArray[np.intp]:
+        """A kind of value for each lane: any, small and meeting, near each other, or mixed."""
+        mixed = np.array([0, 1, 2, 3, 4, 5, 2, 1])[drawn]
+        meeting = np.array([1, 1, 1, 1, 5, 5, 5, 5])[drawn]
+        near = np.array([2, 2, 2, 2, 2, 2, 5, 5])[drawn]
+        lane = (self._lane >> _U(3)) % _U(4)
+        return np.choose(lane.astype(np.intp), (mixed, meeting, near, mixed))
+
+    def condition(self, name: str) -> Conditions:
+        """A condition."""
+        found: Conditions = (_mixed(self._lane ^ _salt(name)) & _U(1)).astype(bool)
+        return found
+
+    def memory(self, name: str) -> Memory:
+        """A memory: its granules are noise, in every other lane values worth trying."""
+        salt, any_value = _salt(name), (self._lane >> _U(9) & _U(1)).astype(bool)
+
+        def initial(address: Lanes) -> Lanes:
+            drawn = _mixed(address ^ salt)
+            found: Lanes = np.where(any_value, drawn, self.pool[drawn % _U(len(self.pool))])
+            return found & self.ones
+
+        return Memory(initial)
+
+    def opaque(self, name: str, values: Sequence[Any]) -> Lanes:
+        """What an uninterpreted function gives: one that does not look at memory."""
+        found = _salt(name)
+        for value in values:
+            if not isinstance(value, Memory):
+                found = _mixed(found ^ _mixed(value))
+        return found & self.ones
+
+    # What is made of it -------------------------------------------------------------------
+
+    def apply(self, kind: str, data: Any, args: Sequence[Any]) -> Any:
+        """The value of a node of `rewriter.core.term` that is not free, from its arguments'."""
+        if kind == "const":
+            return np.array([data], dtype=_U)
+        if kind == "opaque":
+            return self.opaque(str(data), args)
+        result = _FUNCTIONS[kind](self, *args)
+        narrow = self.width < _WORD and isinstance(result, np.ndarray) and result.dtype == _U
+        return result & self.ones if narrow else result
+
+    def signed(self, value: Lanes) -> NDArray[np.int64]:
+        """The value as a signed number."""
+        unused = _WORD - self.width
+        return (value << _U(unused)).view(np.int64) >> np.int64(unused)
+
+    def shifted(self, shift: Callable[[Lanes, Lanes], Lanes], value: Lanes, amount: Lanes) -> Lanes:
+        """A shift by any amount; zeros from the width on."""
+        inside = amount < _U(self.width)
+        found: Lanes = np.where(inside, shift(value, np.where(inside, amount, _U(0))), _U(0))
+        return found
+
+    def ashr(self, value: Lanes, amount: Lanes) -> Lanes:
+        """An arithmetic shift by any amount; the sign from the width on."""
+        last = np.minimum(amount, _U(self.width - 1)).astype(np.int64)
+        return (self.signed(value) >> last).view(_U)
+
+    def umulh(self, a: Lanes, b: Lanes) -> Lanes:
+        """The high half of a product."""
+        return self.machine.umulh(a, b) if self.width == _WORD else a * b >> _U(self.width)
+
+
+@cache
+def _few(width: int) -> Noise:
+    return Noise(_FEW, width)
+
+
+class Signatures:
+    """What terms of one store are on a few assignments, as bytes: equal terms have equal ones."""
+
+    def __init__(self, width: int) -> None:
+        self.noise = _few(width)
+        self.known: dict[int, Any] = {}
+
+    def of(self, term: Term) -> bytes:
+        """The signature of a value."""
+        # An own stack: a term from a long block is deeper than Python's.
+        stack = [term]
+        while stack:
+            top = stack[-1]
+            missing = [a for a in top.args if a.number not in self.known]
+            if missing:
+                stack.extend(missing)
+                continue
+            stack.pop()
+            if top.number not in self.known:
+                self.known[top.number] = self._value(top)
+        value = self.known[term.number]
+        return b"" if isinstance(value, Memory) else np.broadcast_to(value, _FEW).tobytes()
+
+    def _value(self, term: Term) -> Any:
+        if term.kind == "var":
+            return self.noise.value(str(term.data), self.noise.width)
+        if term.kind == "mem":
+            return self.noise.memory(str(term.data))
+        return self.noise.apply(term.kind, term.data, [self.known[a.number] for a in term.args])
+
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "add": lambda n, a, b: a + b,
+    "sub": lambda n, a, b: a - b,
+    "mul": lambda n, a, b: a * b,
+    "and": lambda n, a, b: a & b,
+    "or": lambda n, a, b: a | b,
+    "xor": lambda n, a, b: a ^ b,
+    "not": lambda n, a: ~a,
+    "shl": lambda n, a, b: n.shifted(np.left_shift, a, b),
+    "lshr": lambda n, a, b: n.shifted(np.right_shift, a, b),
+    "ashr": lambda n, a, b: n.ashr(a, b),
+    "umulh": lambda n, a, b: n.umulh(a, b),
+    "ctpop": lambda n, a: n.machine.ctpop(a),
+    "cttz": lambda n, a: np.minimum(n.machine.cttz(a), _U(n.width)),
+    "ctlz": lambda n, a: n.machine.ctlz(a),
+    "eq": lambda n, a, b: a == b,
+    "ult": lambda n, a, b: a < b,
+    "slt": lambda n, a, b: n.signed(a) < n.signed(b),
+    "band": lambda n, a, b: a & b,
+    "bnot": lambda n, a: ~a,
+    "true": lambda n: np.array([True]),
+    "false": lambda n: np.array([False]),
+    "ite": lambda n, c, a, b: np.where(c, a, b),
+    "store": lambda n, m, a, v: Memory(m.initial, m, a, v),
+    "load": lambda n, m, a: m.read(a),
+    "world": lambda n, m, *values: m,
+}
