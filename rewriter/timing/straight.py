@@ -64,12 +64,11 @@ def stretches(code: Code) -> Iterator[Code]:
 def timed(code: Code, table: Table, cpu: Cpu, system: System) -> list[Stretch]:
     """The timing of each stretch of a routine; raises NotDescribed for a CPU without a model."""
     text = dict(code)
-    return [_timed(stretch, text, table, cpu, system) for stretch in stretches(code)]
+    return [one(stretch, text, table, cpu, system) for stretch in stretches(code)]
 
 
-def _timed(
-    stretch: Code, text: Mapping[int, Insn], table: Table, cpu: Cpu, system: System
-) -> Stretch:
+def one(stretch: Code, text: Mapping[int, Insn], table: Table, cpu: Cpu, system: System) -> Stretch:
+    """The timing of one stretch; `text` has what else is in its fetch blocks."""
     probe = Probe(constants=dict(table.constants))
     steps = [probe.step(insn, address) for address, insn in stretch]
     return Stretch(stretch, simulate(steps, cpu, system, text=text))
