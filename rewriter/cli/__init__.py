@@ -10,6 +10,7 @@ import click
 
 from rewriter.cli.bench import bench
 from rewriter.cli.check import revert, verify
+from rewriter.cli.difftest import difftest
 from rewriter.cli.group import Retune
 from rewriter.cli.look import cpus, edits, explain, identify
 from rewriter.cli.patch import patch
@@ -42,5 +43,7 @@ def main() -> None:
     """
 
 
-for _command in (patch, identify, explain, verify, revert, cpus, edits, signatures, bench):
+for _command in (
+    patch, identify, explain, verify, revert, cpus, edits, signatures, bench, difftest
+):  # fmt: skip
     main.add_command(_command)

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
+from rewriter.core.boots import Boots
 from rewriter.core.cpu import Cpu, System
 from rewriter.core.isa import Insn, Table, Words
 from rewriter.core.listing import Listing
@@ -147,6 +148,7 @@ class Target(Protocol):
     alignment: int
 
     systems: Mapping[str, System]
+    boots: Boots
 
     def system(self, cpu: Cpu) -> System:
         """The machine that a CPU is timed in when nothing is said."""

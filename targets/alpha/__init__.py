@@ -13,7 +13,7 @@ from rewriter.core.isa import Flow, Insn
 from rewriter.core.listing import FLOW_CODE, Listing, decode_words
 from rewriter.core.program import Function, JumpTable
 from rewriter.core.target import Memory, Pair, References
-from targets.alpha import abi, accesses, masks, moving, placing, pointers, routines
+from targets.alpha import abi, accesses, boots, masks, moving, placing, pointers, routines
 from targets.alpha.cpus import CPUS
 from targets.alpha.isa import TABLE
 from targets.alpha.registers import RA
@@ -46,6 +46,7 @@ class Alpha:
     branch = staticmethod(placing.branch)
     frame_rows = staticmethod(placing.frame_rows)
     systems = SYSTEMS
+    boots = boots.BOOTS
     linear = staticmethod(accesses.linear)
     touches_frame = staticmethod(abi.touches_frame)
     in_order = staticmethod(abi.in_order)

@@ -25,6 +25,7 @@ COMMANDS = [
     "edits",
     "signatures",
     "bench",
+    "difftest",
 ]
 SLOW = ("lief", "numpy", "z3", "rich", "targets", "passes", "rewriter.elf", "rewriter.pipeline")
 

@@ -27,6 +27,7 @@ FLOORS = {
     "rewriter.identify": 2,
     "rewriter.verify": 2,
     "rewriter.timing": 2,
+    "rewriter.difftest": 2,
     "targets": 1,
     "rewriter.contracts": 0,
     "rewriter.core": 0,
@@ -43,6 +44,8 @@ SIDEWAYS = {
     ("rewriter.verify", "rewriter.elf"),
     # The verifier looks at the original with the same eyes, and at nothing that the rewriter made.
     ("rewriter.verify", "rewriter.identify"),
+    ("rewriter.difftest", "rewriter.elf"),
+    ("rewriter.difftest", "rewriter.verify"),
     ("rewriter", "rewriter.core"),
 }
 PRODUCT = ("rewriter", "passes", "targets")

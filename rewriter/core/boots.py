@@ -1,0 +1,50 @@
+"""How a kernel is booted in an emulator, and what two good boots may print differently."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+class Place(enum.Enum):
+    """Where in a boot's console a volatile line may stand."""
+
+    HERE = "where it stands"
+    ANYWHERE = "anywhere, as often"
+    MAYBE = "anywhere, or not at all"
+
+
+@dataclass(frozen=True, slots=True)
+class Volatile:
+    """One kind of console line that differs between boots of kernels that do the same.
+
+    `pattern` matches the whole line; what its groups match is not compared. `why` is for people.
+    """
+
+    name: str
+    pattern: str
+    why: str
+    place: Place = Place.HERE
+
+
+@dataclass(frozen=True)
+class Boots:
+    """The machine that the emulator is.
+
+    `emulator` is a program of the Debian package `package`; `options` are those that its machine
+    `machine` needs. `parameters` begin the kernel's command line. `cpus` maps the CPUs on which
+    the emulator's firmware runs to the emulator's names. `memory` is in MiB. Instructions below
+    `user_end` are the user's; those from the kernel's first segment on are the kernel's; what is
+    between is firmware.
+    """
+
+    emulator: str
+    package: str
+    machine: str
+    options: tuple[str, ...]
+    parameters: str
+    cpus: Mapping[str, str]
+    memory: int
+    user_end: int
+    volatile: tuple[Volatile, ...]

@@ -1,0 +1,66 @@
+"""A kernel to boot: its file, unpacked if need be, and which addresses are whose."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+
+from rewriter.core.boots import Boots
+from rewriter.core.errors import BadInput
+from rewriter.difftest.rules import WAITING
+from rewriter.elf.image import PT_LOAD, Image, parse, printable
+
+GZIP = b"\x1f\x8b"
+_LARGEST = 1 << 30  # of an unpacked kernel: a small file could fill the disk
+
+USER, FIRMWARE, KERNEL, WAIT = "user", "firmware", "kernel", "waiting"
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """An ELF kernel; `waits` are the [start, end) of its functions that only wait."""
+
+    image: Image
+    waits: tuple[tuple[int, int], ...]
+
+    @property
+    def name(self) -> str:
+        """The file's name."""
+        return self.image.name
+
+    def owners(self, boots: Boots) -> tuple[tuple[int, str], ...]:
+        """Whose the addresses from each on are, ascending from 0."""
+        loaded = [s.p_vaddr for s in self.image.segments if s.p_type == PT_LOAD]
+        if not loaded or min(loaded) <= boots.user_end:
+            raise BadInput(
+                f"{self.name}: is no kernel: it is loaded where user programs are",
+                hint=f"kernels lie above {boots.user_end:#x}",
+            )
+        owners = {0: USER, boots.user_end: FIRMWARE, min(loaded): KERNEL}
+        # Functions may touch: an end must not hide the start of the next.
+        owners |= {end: KERNEL for _, end in self.waits}
+        owners |= {start: WAIT for start, _ in self.waits}
+        return tuple(sorted(owners.items()))
+
+
+def kernel(data: bytes, name: str) -> Kernel:
+    """A kernel from the bytes of a file, `vmlinux` or `vmlinux.gz`; BadInput."""
+    image = parse(_unpacked(data, name) if data.startswith(GZIP) else data, name)
+    waits = {
+        (s.st_value, s.st_value + s.st_size)
+        for s in image.symbols
+        if s.name.partition(".")[0] in WAITING and s.st_size
+    }
+    return Kernel(image, tuple(sorted(waits)))
+
+
+def _unpacked(data: bytes, name: str) -> bytes:
+    unpacker = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+    try:
+        unpacked = unpacker.decompress(data, _LARGEST)
+    except zlib.error as error:
+        raise BadInput(f"{printable(name)}: damaged gzip data: {error}") from error
+    if not unpacker.eof:
+        why = "larger than 1 GiB" if unpacker.unconsumed_tail else "truncated"
+        raise BadInput(f"{printable(name)}: gzip data is {why}")
+    return unpacked

@@ -1,0 +1,238 @@
+"""`retune difftest boot`: how boots end, what is counted, what is refused, and the real kernel."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import struct
+import subprocess
+import tempfile
+from collections.abc import Callable
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+import targets
+from fixtures import initramfs, inputs, stub_kernel
+from fixtures.stub_kernel import Ending, waiting, working
+from rewriter.core.boots import Boots
+from rewriter.difftest import compare as difftest
+from rewriter.difftest import executed, machine
+from rewriter.difftest.kernel import kernel
+
+Run = Callable[..., Result]
+Boot = Callable[..., Result]
+
+ALPHA: Boots = next(t.boots for t in targets.TARGETS if t.name == "alpha")
+OFF = "reboot: Power down\n"
+
+
+@pytest.fixture
+def boot(run: Run, tmp_path: Path) -> Boot:
+    """`boot(old, new, ...)`: the command with an initial file system that nobody looks at."""
+    inputs.require_tool("qemu-system-alpha")
+    nothing = tmp_path / "nothing"
+    nothing.write_bytes(bytes(512))
+
+    def call(old: Path, new: Path, *options: object) -> Result:
+        both = ("--kernel", old, "--kernel", new)
+        return run("difftest", "boot", *both, "--initrd", nothing, *options)
+
+    return call
+
+
+def stub(text: str, ending: Ending = Ending.HALT, count: int = 1) -> Path:
+    inputs.require_tool("alpha-linux-gnu-ld")
+    return stub_kernel.build(text, ending, count)
+
+
+def test_counts_are_exact(boot: Boot) -> None:
+    """Kernels whose instructions can be counted by hand."""
+    inputs.require_tool("cc")
+    texts, counts = ("one\n" + OFF, OFF), (100_000, 3)
+    old, new = (stub(text, count=count) for text, count in zip(texts, counts, strict=True))
+    document = json.loads(boot(old, new, "--json").stdout)
+    for which, text, count in zip(("old", "new"), texts, counts, strict=True):
+        executed = document[which]["executed"]
+        assert executed["kernel"] == working(text)
+        assert executed["waiting"] == waiting(count)
+        assert executed["user"] == 0
+        assert executed["firmware"] > 1000
+
+
+def test_counts_are_those_of_the_emulators_log(boot: Boot, tmp_path: Path) -> None:
+    """A second way of counting: each instruction logged when it is started."""
+    inputs.require_tool("cc")
+    path, log = stub(OFF, count=5000), tmp_path / "log"
+    executed = json.loads(boot(path, path, "--json").stdout)["old"]["executed"]
+    command = (inputs.tool("qemu-system-alpha"), *ALPHA.options, "-display", "none", "-no-reboot")
+    trace = ("-singlestep", "-d", "exec,nochain", "-D", log, "-kernel", path)
+    subprocess.run((*command, *trace), check=True, stdin=subprocess.DEVNULL, timeout=60)
+    started, stopped = (
+        re.findall(pattern, log.read_text(), re.MULTILINE)
+        for pattern in (r"^Trace 0: .*?/([0-9a-f]{16})/", r"^Stopped .*\[([0-9a-f]{16})")
+    )
+    of_kernel, of_firmware = (
+        sum((int(at, 16) >= stub_kernel.START) is mine for at in started)
+        - sum((int(at, 16) >= stub_kernel.START) is mine for at in stopped)
+        for mine in (True, False)
+    )
+    assert of_kernel == executed["kernel"] + executed["waiting"]
+    # The log is that of a machine whose clock is the host's: its interrupts come at other times.
+    assert of_firmware == pytest.approx(executed["firmware"], rel=0.1)
+
+
+def test_the_first_difference_is_shown(boot: Boot) -> None:
+    old, new = stub("a\nthe same\nold text\n" + OFF), stub("a\nthe same\nnew text\n" + OFF)
+    result = boot(old, new)
+    assert result.exit_code == 1
+    shown = "\n a\n the same\n-old text\n+new text\n reboot: Power down\n"
+    assert shown in result.stdout
+    assert result.stderr == f"retune: {new}: prints something else than {old}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "ending", "message"),
+    [
+        (OFF, Ending.LOOP, "is still running after 2.* s; its last line: reboot: Power down"),
+        ("no more\n", Ending.HALT, "stops without powering off after * s; its last line: no more"),
+        (
+            f"Kernel panic - not syncing: why\n{OFF}",
+            Ending.HALT,
+            "panics after * s; its last line: Kernel panic - not syncing: why",
+        ),
+    ],
+    ids=["goes on", "stops", "panics"],
+)
+def test_a_kernel_that_does_not_power_off(
+    text: str, ending: Ending, message: str, boot: Boot
+) -> None:
+    good, bad = stub(OFF), stub(text, ending)
+    result = boot(good, bad, "--timeout", "2")
+    assert result.exit_code == 1
+    assert fnmatchcase(result.stderr, f"retune: {bad}: {message}\n")
+    result = boot(bad, good, "--timeout", "2")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert fnmatchcase(result.stderr, f"retune: {bad}: {message} (the original must *)\n")
+
+
+def test_a_kernel_that_prints_without_end(boot: Boot, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "_MOST", 5000)
+    result = boot(stub(OFF), stub("again\n", Ending.REPEAT))
+    assert result.exit_code == 1
+    assert "prints without end" in result.stderr
+    assert "executed instructions: not counted: a boot was cut off" in result.stdout
+
+
+def test_without_a_compiler_all_but_the_count(
+    boot: Boot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = stub(OFF)
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    os.symlink(inputs.tool("qemu-system-alpha"), tools / "qemu-system-alpha")
+    monkeypatch.setenv("PATH", str(tools))
+    result = boot(path, path)
+    assert result.exit_code == 0
+    assert "executed instructions: not counted: cc is not installed" in result.stdout
+    monkeypatch.setenv("PATH", str(tmp_path))
+    result = boot(path, path)
+    assert result.exit_code == 1
+    assert "qemu-system-alpha is not installed (apt-get install qemu-system-misc)" in result.stderr
+
+
+def test_an_emulator_of_another_plugin_version(
+    boot: Boot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, other = stub(OFF), tmp_path / "other.c"
+    inputs.require_tool("cc")
+    version = "int qemu_plugin_version = "
+    text = executed.SOURCE.read_text()
+    assert f"{version}1;" in text
+    other.write_text(text.replace(f"{version}1;", f"{version}99;"))
+    monkeypatch.setattr(executed, "SOURCE", other)
+    result = boot(path, path)
+    assert result.exit_code == 0
+    assert "executed instructions: not counted: " in result.stdout
+    assert "API version 99" in result.stdout
+
+
+def test_a_packed_kernel(boot: Boot, tmp_path: Path) -> None:
+    path, packed, damaged = stub(OFF), tmp_path / "vmlinux.gz", tmp_path / "damaged.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    assert boot(path, packed).exit_code == 0
+    damaged.write_bytes(packed.read_bytes()[:-9])
+    result = boot(path, damaged)
+    assert result.exit_code == 3
+    assert result.stderr == f"retune: {damaged}: gzip data is truncated\n"
+    damaged.write_bytes(packed.read_bytes()[:10] + b"\xff" * 40)
+    result = boot(path, damaged)
+    assert result.exit_code == 3
+    assert "damaged gzip data" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--cpu", "ev6"), "--cpu ev6: the emulator's firmware does not run on it"),
+        (("--cpu", "ev99"), "--cpu ev99: no such CPU"),
+        (("--machine", "pc"), "unsupported machine type"),
+        (("--kernel", "third"), "--kernel is given 3 times"),
+    ],
+    ids=str,
+)
+def test_bad_usage(options: tuple[str, ...], message: str, boot: Boot) -> None:
+    path = stub(OFF)
+    result = boot(path, path, *options)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert message in result.stderr
+
+
+def test_bad_input(boot: Boot, tmp_path: Path) -> None:
+    path, library = stub(OFF), inputs.require("alpha-sample")
+    for old, message in ((library, "is no kernel"), (tmp_path / "none", "cannot be read")):
+        result = boot(old, path)
+        assert (result.exit_code, result.stdout) == (3, "")
+        assert message in result.stderr
+
+
+def test_kernels_of_two_architectures(boot: Boot) -> None:
+    result = boot(stub(OFF), inputs.require("ppc32-vmlinux"))
+    assert result.exit_code == 3
+    assert "is for another architecture than" in result.stderr
+
+
+# The end of EV5's __clear_user: clr $0; nop; mskqh $5,$0,$5.  The mask is taken from the register
+# that was cleared just before, so up to seven bytes at the end of the memory are not cleared.
+FAULTY, REPAIRED = (
+    struct.pack("<3I", 0x47FF0400, 0x47FF041F, word) for word in (0x48A00E45, 0x48A20E45)
+)
+
+
+def test_linux() -> None:
+    """The real kernel, twice; then with one register in one instruction changed."""
+    inputs.require_tool("qemu-system-alpha")
+    content = inputs.require("alpha-vmlinux").read_bytes()
+    try:
+        initrd = initramfs.build().read_bytes()
+    except inputs.Missing as missing:
+        pytest.skip(str(missing))
+    setup = machine.Setup(ALPHA.machine, ALPHA.memory, ALPHA.parameters, initrd)
+    original, changed = kernel(content, "old"), kernel(content.replace(FAULTY, REPAIRED), "new")
+    assert content.count(FAULTY) == 1
+    found = difftest.compare(original, original, ALPHA, setup, 300, lambda *_: None)
+    assert found.same, found.difference
+    assert "init: 0 wrong" in found.old.console.splitlines()
+    if found.old.executed and found.new.executed:
+        assert found.old.executed["kernel"] == found.new.executed["kernel"] > 100_000_000
+        assert found.old.executed["user"] == found.new.executed["user"] > 100_000_000
+    with tempfile.TemporaryDirectory() as folder:
+        new = machine.boot(changed, ALPHA, setup, None, 300, Path(folder))
+    other = difftest.tried(found.old, new, ALPHA)
+    assert not other.same
+    old_lines, new_lines = (set(c.ordered) for c in other.consoles)
+    assert {line[:5] for line in old_lines ^ new_lines} == {"zeros", "clear"}
