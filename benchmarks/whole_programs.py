@@ -32,7 +32,7 @@ from targets.alpha.systems import UP1000, USUAL
 
 ROOT = Path(__file__).resolve().parents[1]
 ROUNDS = MappingProxyType(
-    {"bench-string": "1", "bench-stdio": "60", "bench-sort": "70", "bench-number": "20"}
+    {"bench-string": "5", "bench-stdio": "60", "bench-sort": "100", "bench-number": "20"}
 )
 """The argument of each program that is timed: some hundred thousand instructions in the library."""
 
