@@ -1,0 +1,160 @@
+"""Times what a library executed in a whole program: a recording becomes steps for the engines."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice, pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+from fixtures.trace import ENTERED, LEFT, NO_ACCESS, Recording
+from rewriter.core.cpu import System
+from rewriter.core.interpret import Step
+from rewriter.core.isa import Flow, Insn, Table
+from rewriter.core.machine import Value
+from rewriter.core.recorder import Recorder
+from rewriter.elf.image import PT_LOAD, Image, load
+from rewriter.timing.model import Chip, chip
+from rewriter.timing.places import CONTROL
+from targets.alpha.cpus import CPUS
+from targets.alpha.isa import TABLE
+
+BASE = 0x6000000000
+"""Where each library is timed, wherever it was loaded: the same places compete for cache sets."""
+
+_WORD = 4
+_PART = 50_000  # steps that are timed at once: what an engine remembers of each takes a kilobyte
+
+
+@dataclass
+class Spent:
+    """What a run took: modelled cycles, by cause and by the offset of what retired.
+
+    `instructions` is how often each offset was executed.  Both have what stands elsewhere, the
+    calls and returns into the library, under `ELSEWHERE`.
+    """
+
+    cycles: int = 0
+    causes: Counter[str] = field(default_factory=Counter)
+    places: Counter[int] = field(default_factory=Counter)
+    instructions: Counter[int] = field(default_factory=Counter)
+
+
+ELSEWHERE = -1
+
+
+def time(
+    recording: Recording, library: Path, cpu: str, system: System, times: int = 1
+) -> list[Spent]:
+    """The whole recording so many times, from empty caches on."""
+    image = load(library)
+    one = chip(CPUS[cpu], system, Text(image, TABLE))
+    return [_run(one, steps(recording, extent(image), TABLE), extent(image)) for _ in range(times)]
+
+
+def extent(image: Image) -> int:
+    """Bytes that the library takes in memory, from its base on."""
+    return max(s.p_vaddr + s.p_memsz for s in image.segments if s.p_type == PT_LOAD)
+
+
+def _run(one: Chip, left: Iterator[Step], size: int) -> Spent:
+    """In parts: the pipeline is filled anew for each."""
+    spent = Spent()
+    while part := list(islice(left, _PART)):
+        result = one.run(part)
+        spent.cycles += result.cycles
+        spent.causes.update(result.breakdown)
+        before = -1
+        for moment in result.timeline:
+            place = moment.address - BASE
+            place = place if 0 <= place < size else ELSEWHERE
+            spent.instructions[place] += 1
+            spent.places[place] += moment.retire - before
+            before = moment.retire
+    return spent
+
+
+def steps(recording: Recording, size: int, table: Table) -> Iterator[Step]:
+    """The library's steps, with the calls and returns by which it was entered.
+
+    Its `size` bytes are moved to `BASE`.  An access that the recording has no address of (a hint:
+    qemu does nothing for it) is none.  The last instruction, which ends the program, is left out.
+    """
+    moves = range(recording.base, recording.base + size)
+    known: dict[int, _Kind] = {}
+    for (place, access, word, kind), (after, *_, kind_after) in pairwise(
+        recording.records.tolist()
+    ):
+        if kind == LEFT:
+            continue
+        address = place if kind == ENTERED else BASE + place
+        then = after if kind_after == LEFT else BASE + after
+        what = known.get(word) or known.setdefault(word, _kind(table, word))
+        target = then if what.jumps or then != address + _WORD else None
+        if access == NO_ACCESS:
+            yield Step(address, what.insn, None, 0, False, target)
+        else:
+            moved = access - recording.base + BASE if access in moves else access
+            yield Step(address, what.insn, moved, what.size, what.stores, target)
+
+
+class _Kind(NamedTuple):
+    """An instruction, how many bytes it loads or stores, and whether it always jumps."""
+
+    insn: Insn
+    size: int
+    stores: bool
+    jumps: bool
+
+
+def _kind(table: Table, word: int) -> _Kind:
+    insn = table.decode(word)
+    assert insn is not None, hex(word)
+    machine = _Reach()
+    insn.op.does(machine, *insn.operands)
+    return _Kind(insn, machine.size, machine.stores, insn.op.flow in CONTROL - {Flow.BRANCH})
+
+
+class _Reach(Recorder):
+    """Notes the size of an access too."""
+
+    size = 0
+
+    def load(self, address: Value, size: int) -> Value:
+        self.size = size
+        return super().load(address, size)
+
+    def store(self, address: Value, value: Value, size: int) -> None:
+        self.size = size
+        super().store(address, value, size)
+
+    def conditional_store(self, address: Value, value: Value, size: int) -> Value:
+        self.size = size
+        return super().conditional_store(address, value, size)
+
+
+class Text(Mapping[int, Insn]):
+    """The instructions of a library at `BASE`, decoded when they are asked for."""
+
+    def __init__(self, image: Image, table: Table) -> None:
+        self._image, self._table = image, table
+        self._ranges = image.executable_ranges()
+
+    def __getitem__(self, address: int) -> Insn:
+        place = address - BASE
+        if not any(start <= place < end for start, end in self._ranges):
+            raise KeyError(address)
+        word = int.from_bytes(self._image.read(place, _WORD), self._image.byteorder)
+        insn = self._table.decode(word)
+        if insn is None:
+            raise KeyError(address)
+        return insn
+
+    def __iter__(self) -> Iterator[int]:
+        for start, end in self._ranges:
+            yield from range(BASE + start, BASE + end, _WORD)
+
+    def __len__(self) -> int:
+        return sum((end - start) // _WORD for start, end in self._ranges)

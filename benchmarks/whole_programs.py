@@ -1,0 +1,152 @@
+"""The retuned libc against the original and against glibc rebuilt from source for the same CPU.
+
+    python benchmarks/whole_programs.py [--cpu ev67] [--jobs 2] [PROGRAM...]
+
+Executed instructions of whole programs, then modelled cycles of the same programs with less work
+to do.  Timed is what runs inside the library, with the calls and returns at its border, on the
+model of the CPU in its usual machine: once from empty caches, and once again as it then is.
+Building glibc for the comparison takes some ten minutes, once (`python -m fixtures.rebuilt`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import hashlib
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks import traced
+from fixtures import programs
+from fixtures.inputs import Missing, cache_dir, find, write_aside
+from fixtures.rebuilt import rebuilt_libc
+from fixtures.trace import record
+from targets.alpha.systems import UP1000, USUAL
+
+ROOT = Path(__file__).resolve().parents[1]
+ROUNDS = MappingProxyType(
+    {"bench-string": "5", "bench-stdio": "60", "bench-sort": "100", "bench-number": "20"}
+)
+"""The argument of each program that is timed: some hundred thousand instructions in the library."""
+
+_SHOWN = 0.005  # of the cycles: a cause below this is added to the others
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Exit status 0 when everything could be measured, else 1."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--cpu", default="ev67")
+    parser.add_argument("--jobs", type=int, default=2, help="processes that simulate")
+    parser.add_argument("programs", nargs="*", default=programs.BENCH)
+    options = parser.parse_args(arguments)
+    try:
+        libraries = {
+            "original": find("alpha-libc"),
+            "retuned": retuned(find("alpha-libc"), options.cpu),
+            "rebuilt": rebuilt_libc(options.cpu),
+        }
+        for line in report(libraries, options.cpu, options.programs, options.jobs):
+            print(line, flush=True)
+    except Missing as missing:
+        print(f"not measured: {missing}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def retuned(original: Path, cpu: str) -> Path:
+    """The library with all passes on, made once for each state of this product."""
+    digest = hashlib.sha256(original.read_bytes())
+    for folder in ("rewriter", "passes", "targets"):
+        for source in sorted((ROOT / folder).rglob("*.*")):
+            if source.suffix in (".py", ".json", ".s"):
+                digest.update(source.read_bytes())
+    path = cache_dir("retuned") / f"{original.name}-{cpu}-{digest.hexdigest()[:16]}"
+    if not path.is_file():
+        command = (Path(sys.executable).with_name("retune"), "patch", original, "--cpu", cpu, "-o")
+        quiet = partial(subprocess.run, check=True, stdout=subprocess.DEVNULL)
+        write_aside(path, lambda aside: quiet((*command, aside)))
+    return path
+
+
+def report(
+    libraries: Mapping[str, Path], cpu: str, names: Sequence[str], jobs: int
+) -> Iterator[str]:
+    """The tables, as lines of Markdown."""
+    yield from _head("executed instructions", libraries)
+    for name in names:
+        totals = {label: executed(name, path, cpu) for label, path in libraries.items()}
+        yield _row(name, totals)
+    timed = _timed(libraries, cpu, names, jobs)
+    for again, what in enumerate(("from empty caches", "once again")):
+        yield ""
+        yield from _head(f"modelled cycles, {what}", libraries)
+        for name in names:
+            yield _row(name, {label: timed[name, label][again].cycles for label in libraries})
+    for name in names:
+        yield ""
+        yield from _head(f"{name}, once again: where the cycles go", libraries)
+        yield from _causes({label: timed[name, label][1] for label in libraries})
+
+
+def executed(program: str, library: Path, cpu: str) -> int:
+    """All instructions of one run; RuntimeError when it prints something else than it should."""
+    if programs.run(program, library, cpu) != programs.run(program, find("alpha-libc"), cpu):
+        raise RuntimeError(f"{program} prints something else on {library}")
+    return programs.count(program, library, cpu).total
+
+
+def timing(program: str, library: Path, cpu: str) -> list[traced.Spent]:
+    """The modelled cycles of one program on one library: from empty caches, and once again."""
+    recording = record(program, library, cpu, (ROUNDS[program],))
+    return traced.time(recording, library, cpu, USUAL.get(cpu, UP1000), 2)
+
+
+def _timed(
+    libraries: Mapping[str, Path], cpu: str, names: Sequence[str], jobs: int
+) -> dict[tuple[str, str], list[traced.Spent]]:
+    # An engine makes many small objects and no cycles of references: collecting costs a fifth.
+    with ProcessPoolExecutor(jobs, initializer=gc.disable) as pool:
+        waiting = {
+            (name, label): pool.submit(timing, name, path, cpu)
+            for name in names
+            for label, path in libraries.items()
+        }
+        return {key: future.result() for key, future in waiting.items()}
+
+
+def _causes(spent: Mapping[str, traced.Spent]) -> Iterator[str]:
+    """A row for each cause that counts in one of the libraries, and one for the rest."""
+    totals = {label: one.cycles for label, one in spent.items()}
+    rest = dict(totals)
+    widest = max(spent.values(), key=lambda one: one.cycles)
+    for cause, _ in widest.causes.most_common():
+        cycles = {label: one.causes[cause] for label, one in spent.items()}
+        if max(cycles[label] / totals[label] for label in spent) >= _SHOWN:
+            yield _row(cause, cycles)
+            rest = {label: left - cycles[label] for label, left in rest.items()}
+    yield _row("all others", rest)
+    yield _row("together", totals)
+
+
+def _head(what: str, libraries: Mapping[str, Path]) -> Iterator[str]:
+    labels = [*libraries, "retuned / original", "retuned / rebuilt"]
+    yield f"| {what} | {' | '.join(labels)} |"
+    yield "|---|" + "---:|" * len(labels)
+
+
+def _row(name: str, values: Mapping[str, int]) -> str:
+    shown = [f"{value:,}" for value in values.values()]
+    for base in ("original", "rebuilt"):
+        shown.append(f"{values['retuned'] / values[base]:.3f}" if values[base] else "-")
+    return f"| {name} | {' | '.join(shown)} |"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
