@@ -95,6 +95,19 @@ def negated(source: int, target: int) -> Insn:
     return Insn(TABLE.find("ornot", "operate"), (ZERO, source, target))
 
 
+def joined(load: Insn, low: int) -> tuple[Insn, ...] | None:
+    """What gives the result of an aligned quadword's load whose low longword is known.
+
+    The low longword is not read; None where `low` does not fit.
+    """
+    result, displacement, base = load.operands
+    high = displacement + 4
+    if load.name != "ldq" or not 0 <= low < 0x8000 or high >= 0x8000:
+        return None
+    found = (Insn(TABLE.find("ldl"), (result, high, base)), immediate("sll", result, 32, result))
+    return (*found, Insn(TABLE.find("lda"), (result, low, result))) if low else found
+
+
 def linear(insn: Insn) -> tuple[int, int, int] | None:
     """(result, source, distance) when the result is a register plus a constant."""
     if insn.name == "lda":
