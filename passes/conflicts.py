@@ -7,13 +7,19 @@ of its bytes from there and the others from the cache is replayed until the stor
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from passes.dependence import accesses
+from passes.insert import Setting, cycles
+from passes.technique import Site
+from passes.tune import Accepted, Refused, TunedWindow
 from rewriter.core.cpu import Cpu, OutOfOrder
 from rewriter.core.isa import Flow, Insn
 from rewriter.core.target import Target
+
+Key = tuple[str, int]
+"""A technique's name and the address of a site."""
 
 _SEEN_THROUGH = (Flow.NEXT, Flow.BRANCH)
 
@@ -58,6 +64,45 @@ def conflicts(slots: Sequence[Insn | None], target: Target, reach: int) -> Itera
             if not whole:
                 yield Conflict(kept[before], kept[at], distance, sure)
             break
+
+
+def untrapped(
+    tuned: TunedWindow, again: Callable[[frozenset[Key]], TunedWindow], setting: Setting
+) -> TunedWindow:
+    """The window without rewrites whose store makes a load behind it be replayed.
+
+    A wide load had an equally wide store whole; where a rewrite makes the store narrow and the
+    load stays, the chip replays it.  `again` tunes the window without some sites, by technique and
+    address.  That is taken if it is faster in the model of the CPU.
+    """
+    addresses = tuned.window.addresses()
+    avoided: dict[Key, Refused] = {}
+    other = tuned
+    while caused := _caused(other, setting):
+        for one in caused:
+            site = Site(one.rewrite.site, one.rewrite.kind, ())
+            key = one.technique, addresses[site.slot]
+            avoided[key] = Refused(one.technique, site, "a wider load would be replayed")
+        other = again(frozenset(avoided))
+    if other is tuned or _cycles(other, setting) >= _cycles(tuned, setting):
+        return tuned
+    other.refused += avoided.values()
+    return other
+
+
+def _caused(tuned: TunedWindow, setting: Setting) -> list[Accepted]:
+    """The rewrites that made such a store."""
+    target, reach = setting.target, window_of(setting.cpu, tuned.window.insns[0].size)
+    after = [(c.store, c.load) for c in conflicts(tuned.slots, target, reach)]
+    if not after:
+        return []
+    before = {(c.store, c.load) for c in conflicts(tuned.window.insns, target, reach)}
+    stores = {store for store, load in after if (store, load) not in before}
+    return [a for a in tuned.accepted if stores & {slot for slot, _ in a.rewrite.changes}]
+
+
+def _cycles(tuned: TunedWindow, setting: Setting) -> int:
+    return cycles([insn for insn in tuned.slots if insn is not None], setting)
 
 
 def _plain_load(insn: Insn, target: Target) -> bool:

@@ -45,17 +45,16 @@ class Declined:
 
 @dataclass(frozen=True)
 class Setting:
-    """What such a pass works with."""
+    """What such a pass works with.
 
-    program: Program
+    `locked` are addresses between a load-locked and its store-conditional: nothing there changes.
+    """
+
+    target: Target
     cpu: Cpu
     system: System
     prover: Prover
-
-    @property
-    def target(self) -> Target:
-        """The program's architecture."""
-        return self.program.target
+    locked: frozenset[int]
 
 
 @dataclass
@@ -97,7 +96,7 @@ class Inserter(Protocol):
     needs: frozenset[str]
 
     def found(
-        self, setting: Setting, function: Function, slots: Slots
+        self, program: Program, setting: Setting, function: Function, slots: Slots
     ) -> Iterator[Insertion | Declined]:
         """The sites of a function as earlier passes left it."""
         ...

@@ -9,9 +9,10 @@ from passes.conflicts import Conflict, conflicts, window_of
 from passes.insert import Declined, Insertion, Setting, Slots, cycles
 from rewriter.core.edit import Evidence
 from rewriter.core.isa import Flow, Insn
-from rewriter.core.program import Function
+from rewriter.core.program import Function, Window
 from rewriter.core.term import Term, Terms
 from rewriter.core.trace import registers_of, run, written
+from rewriter.identify.program import Program
 from rewriter.verify.equivalence import Comparison, Different
 
 _KIND = "load of a narrower store"
@@ -37,31 +38,32 @@ class Replay:
     needs: frozenset[str] = frozenset()
 
     def found(
-        self, setting: Setting, function: Function, slots: Slots
+        self, program: Program, setting: Setting, function: Function, slots: Slots
     ) -> Iterator[Insertion | Declined]:
         """The sites of a function as earlier passes left it."""
-        reach = window_of(setting.cpu, _size(setting, function))
-        if not reach or not _may_have(setting, function):
-            return
-        for window in setting.program.windows(function):
-            addresses = window.addresses()
-            now = [slots.get(at, insn) for at, insn in zip(addresses, window.insns, strict=True)]
-            for conflict in conflicts(now, setting.target, reach):
-                if conflict.sure:
-                    yield _forwarded(setting, addresses, now, conflict)
+        if _may_have(program, function):
+            for window in program.windows(function):
+                yield from self.sites(window, setting, slots)
+
+    def sites(
+        self, window: Window, setting: Setting, slots: Slots
+    ) -> Iterator[Insertion | Declined]:
+        """The sites of a window."""
+        addresses = window.addresses()
+        now = [slots.get(at, insn) for at, insn in zip(addresses, window.insns, strict=True)]
+        for conflict in conflicts(
+            now, setting.target, window_of(setting.cpu, window.insns[0].size)
+        ):
+            if conflict.sure:
+                yield _forwarded(setting, addresses, now, conflict)
 
 
-def _size(setting: Setting, function: Function) -> int:
-    insn = setting.program.listing.insn(setting.program.listing.index(function.start))
-    return insn.size if insn is not None else 1
-
-
-def _may_have(setting: Setting, function: Function) -> bool:
+def _may_have(program: Program, function: Function) -> bool:
     """Whether anything in the function stores less than a granule."""
-    listing, table = setting.program.listing, setting.target.table
+    listing, table = program.listing, program.target.table
     first, last = listing.span(function.start, function.end)
     effects = (table.effects(table.rows[row]) for row in set(listing.rows[first:last].tolist()))
-    return any(e.stores and e.size < setting.target.granule for e in effects)
+    return any(e.stores and e.size < program.target.granule for e in effects)
 
 
 def _forwarded(
@@ -69,7 +71,7 @@ def _forwarded(
 ) -> Insertion | Declined:
     load, at = now[conflict.load], addresses[conflict.load]
     assert load is not None
-    if at in setting.program.locked_addresses:
+    if at in setting.locked:
         return Declined(_KIND, at, "between load-locked and store-conditional")
     low = _stored(setting, addresses, now, conflict.store)
     if low is None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from passes import ORDER
 from passes.align import Align
+from passes.conflicts import Key, untrapped
 from passes.insert import Declined, Inserted, Inserter, Insertion, Setting
 from passes.move import Moved, move, standing
 from passes.replay import Replay
@@ -148,7 +149,8 @@ class _Work:
         self.caves = caves_of(self.program.image, target, routines)
         self.prover = Prover(target.granule * 8, target.granule)
         self.locked = self.program.locked_addresses
-        self.setting = Setting(self.program, self.cpu, target.system(self.cpu), self.prover)
+        system = target.system(self.cpu)
+        self.setting = Setting(target, self.cpu, system, self.prover, self.locked)
         self.scheduler = None
         if any(isinstance(p, Schedule) for p in self.passes):
             self.scheduler = Scheduler(self.program, self.cpu, self.prover)
@@ -219,18 +221,20 @@ class _Work:
 
     def _insert(self, function: Function, inserter: Inserter) -> None:
         name = inserter.name
-        for found in inserter.found(self.setting, function, self.slots.get(function, {})):
+        slots = self.slots.setdefault(function, {})
+        for found in inserter.found(self.program, self.setting, function, slots):
             edit = _id(name, function, found.address)
             if not self.options.wants_edit(edit, len(self.edits)):
                 continue
             reason = found.reason if isinstance(found, Declined) else ""
             if isinstance(found, Insertion) and len(found.insns) > 1 and self.align is None:
                 reason = "no room without a new layout"
+            if function in self.inserted and found.address in self.inserted[function].added:
+                reason = "something else was inserted there"
             if isinstance(found, Declined) or reason:
                 skip = Skip(name, found.kind, function.name, found.address, reason)
                 self.skips.append(skip)
                 continue
-            slots = self.slots.setdefault(function, {})
             old = self.program.listing.insn(self.program.listing.index(found.address))
             before = slots.get(found.address, old)
             self.inserted.setdefault(function, Inserted(slots)).put(edit, found, before)
@@ -339,9 +343,12 @@ class _Work:
         return [(at, at, insn) for at, insn in standing(self.program, slots, start, end)]
 
     def _window(self, function: Function, window: Window) -> None:
+        avoided: set[Key] = set()
+
         def chosen(technique: str, address: int, made: int) -> bool:
             edit = _id(technique, function, address)
-            return self.options.wants_edit(edit, len(self.edits) + made)
+            wanted = self.options.wants_edit(edit, len(self.edits) + made)
+            return wanted and (technique, address) not in avoided
 
         def attempt(facts: Facts) -> TunedWindow:
             return tune_window(
@@ -360,6 +367,12 @@ class _Work:
             facts = self.program.facts(function).get(window.address)
             tuned = attempt(facts) if facts else tuned
         addresses = window.addresses()
+
+        def again(without: frozenset[Key]) -> TunedWindow:
+            avoided.update(without)
+            return attempt(tuned.facts)
+
+        tuned = untrapped(tuned, again, self.setting) if tuned.accepted else tuned
         self.edits += [self._edit(function, addresses, a) for a in tuned.accepted]
         self.skips += [_skip(function, addresses, r) for r in tuned.refused]
         changed = zip(addresses, tuned.window.insns, tuned.slots, strict=True)
