@@ -15,6 +15,7 @@ from passes.align import Align
 from passes.conflicts import Key, untrapped
 from passes.insert import Declined, Inserted, Inserter, Insertion, Setting
 from passes.move import Moved, move, standing
+from passes.prefetch import Prefetch
 from passes.replay import Replay
 from passes.schedule import Item, Loop, NotReordered, Reordered, Schedule, Scheduler
 from passes.substitute import Substitute, Substitution
@@ -140,7 +141,9 @@ class _Work:
     def __post_init__(self) -> None:
         others = (Align, Schedule, Substitute, *_INSERTERS)
         self.techniques = tuple(p for p in self.passes if not isinstance(p, others))
-        self.inserters = tuple(p for p in self.passes if isinstance(p, _INSERTERS))
+        spelled = self.program.target.spelling.CLUES
+        inserters = (p for p in self.passes if isinstance(p, _INSERTERS))
+        self.inserters = tuple(p for p in inserters if p.name in spelled)
         self.align = next((p for p in self.passes if isinstance(p, Align)), None)
         self.substitute = next((p for p in self.passes if isinstance(p, Substitute)), None)
         target = self.program.target
@@ -496,7 +499,7 @@ class _Work:
         }
 
 
-_INSERTERS = (Replay,)
+_INSERTERS = (Replay, Prefetch)
 
 _APART = 16
 """Bytes between changes that are recorded as one: a record costs more than the bytes."""
