@@ -232,7 +232,8 @@ class _Work:
             reason = found.reason if isinstance(found, Declined) else ""
             if isinstance(found, Insertion) and len(found.insns) > 1 and self.align is None:
                 reason = "no room without a new layout"
-            if function in self.inserted and found.address in self.inserted[function].added:
+            taken = self.inserted[function].added if function in self.inserted else {}
+            if isinstance(found, Insertion) and found.address in taken:
                 reason = "something else was inserted there"
             if isinstance(found, Declined) or reason:
                 skip = Skip(name, found.kind, function.name, found.address, reason)
