@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from passes.align import LONGEST_LOOP, Align, Code, Layout
+from passes.insert import Slots
 from rewriter.core.cpu import Cpu
 from rewriter.core.isa import Flow, Insn
 from rewriter.core.program import Function, JumpTable
@@ -15,8 +16,11 @@ from rewriter.elf import unwind
 from rewriter.elf.emit import Patch
 from rewriter.identify.program import Program
 
-Slots = Mapping[int, Insn | None]
-"""What earlier passes changed, by address; None for an instruction that went."""
+Added = Mapping[int, Sequence[Insn]]
+"""What stands right behind the instruction at an address, and was not there before.
+
+Its own addresses are between that one and the next.
+"""
 
 
 @dataclass(frozen=True)
@@ -31,10 +35,10 @@ class Moved:
 
 
 def move(
-    program: Program, function: Function, slots: Slots, align: Align, cpu: Cpu
+    program: Program, function: Function, slots: Slots, added: Added, align: Align, cpu: Cpu
 ) -> Moved | None:
     """The function in its best layout; None if it is in it already, CannotMove if it must stay."""
-    code = _code(program, function, slots)
+    code = _code(program, function, slots, added)
     layout = align.layout(code, cpu)
     if layout is None:
         raise CannotMove("no room")
@@ -76,9 +80,9 @@ class _Places:
         return self.function.start if at < 0 else self.new[at] + self.sizes[at]
 
 
-def _code(program: Program, function: Function, slots: Slots) -> Code:
+def _code(program: Program, function: Function, slots: Slots, added: Added) -> Code:
     _check(program, function)
-    items = standing(program, slots, function.start, function.end)
+    items = standing(program, slots, function.start, function.end, added)
     if not items:
         raise CannotMove("nothing but fillers")
     entries = program.target.entries(program.listing, function)
@@ -108,7 +112,9 @@ def _locked(program: Program, function: Function, items: Sequence[tuple[int, Ins
     return {at for at, _ in locked} | {t for t in targets if t is not None and t in function}
 
 
-def standing(program: Program, slots: Slots, start: int, end: int) -> list[tuple[int, Insn]]:
+def standing(
+    program: Program, slots: Slots, start: int, end: int, added: Added | None = None
+) -> list[tuple[int, Insn]]:
     """The instructions in [start, end) that do something, as earlier passes left them."""
     first, last = program.listing.span(start, end)
     items = []
@@ -117,6 +123,7 @@ def standing(program: Program, slots: Slots, start: int, end: int) -> list[tuple
         insn = slots[address] if address in slots else program.listing.insn(at)
         if insn is not None and not program.target.is_filler(insn):
             items.append((address, insn))
+        items += enumerate((added or {}).get(address, ()), address + 1)
     return items
 
 

@@ -96,6 +96,19 @@ def innermost(program: Program) -> dict[int, list[Loop]]:
     return {start: list(_without_inner(heads)) for start, heads in found.items()}
 
 
+def innermost_of(program: Program, function: Function) -> list[Loop]:
+    """Loops of one function that contain no other, ascending."""
+    listing = program.listing
+    first, last = listing.span(function.start, function.end)
+    addresses, targets = listing.addresses[first:last], listing.targets[first:last]
+    kinds = (FLOW_CODE[Flow.BRANCH], FLOW_CODE[Flow.JUMP])
+    back = (targets >= function.start) & (targets <= addresses)
+    heads: dict[int, int] = {}
+    for at in np.flatnonzero(back & np.isin(listing.flows[first:last], kinds)).tolist():
+        heads[int(targets[at])] = max(int(addresses[at]), heads.get(int(targets[at]), 0))
+    return list(_without_inner(heads))
+
+
 def _without_inner(heads: Mapping[int, int]) -> Iterator[Loop]:
     """A loop is not innermost if another is inside it; of two that overlap the first counts."""
     ordered = sorted(heads)

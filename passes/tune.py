@@ -48,10 +48,14 @@ class Refused:
 
 @dataclass
 class TunedWindow:
-    """A window's slots after all that was accepted; an empty slot is None."""
+    """A window's slots after all that was accepted; an empty slot is None.
+
+    `facts` are what was known of registers at the start.
+    """
 
     window: Window
     slots: tuple[Insn | None, ...]
+    facts: Facts = field(default_factory=dict)
     accepted: list[Accepted] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
 
@@ -74,7 +78,7 @@ def tune_window(
     trace = Trace(
         target.table, window.insns, window.address, target.granule, window.exits, facts or {}
     )
-    tuned = TunedWindow(window, window.insns)
+    tuned = TunedWindow(window, window.insns, facts or {})
     attempt = _Attempt(tuned, trace, target, cpu, prover, chosen, locked)
     open_sites = [
         (technique.name, site)

@@ -12,7 +12,11 @@ import numpy as np
 
 from passes import ORDER
 from passes.align import Align
+from passes.conflicts import Key, untrapped
+from passes.insert import Declined, Inserted, Inserter, Insertion, Setting
 from passes.move import Moved, move, standing
+from passes.prefetch import Prefetch
+from passes.replay import Replay
 from passes.schedule import Item, Loop, NotReordered, Reordered, Schedule, Scheduler
 from passes.substitute import Substitute, Substitution
 from passes.technique import UNRELATED, Technique
@@ -32,7 +36,7 @@ from rewriter.verify.check import verify
 from rewriter.verify.prove import Prover
 from rewriter.verify.substituted_known import Known
 
-Pass = Technique | Align | Schedule | Substitute
+Pass = Technique | Inserter | Align | Schedule | Substitute
 
 Progress = Callable[[str, int, int], None]
 """Called with a stage's name, how much of it is done, and how much there is."""
@@ -129,13 +133,17 @@ class _Work:
     skips: list[Skip] = field(default_factory=list)
     refusals: list[Refusal] = field(default_factory=list)
     slots: dict[Function, dict[int, Insn | None]] = field(default_factory=dict)
+    inserted: dict[Function, Inserted] = field(default_factory=dict)
     moved: dict[Function, Moved] = field(default_factory=dict)
     reordered: dict[Function, list[Reordered]] = field(default_factory=dict)
     substituted: dict[Function, Substitution] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        others = (Align, Schedule, Substitute)
+        others = (Align, Schedule, Substitute, *_INSERTERS)
         self.techniques = tuple(p for p in self.passes if not isinstance(p, others))
+        spelled = self.program.target.spelling.CLUES
+        inserters = (p for p in self.passes if isinstance(p, _INSERTERS))
+        self.inserters = tuple(p for p in inserters if p.name in spelled)
         self.align = next((p for p in self.passes if isinstance(p, Align)), None)
         self.substitute = next((p for p in self.passes if isinstance(p, Substitute)), None)
         target = self.program.target
@@ -144,6 +152,8 @@ class _Work:
         self.caves = caves_of(self.program.image, target, routines)
         self.prover = Prover(target.granule * 8, target.granule)
         self.locked = self.program.locked_addresses
+        system = target.system(self.cpu)
+        self.setting = Setting(target, self.cpu, system, self.prover, self.locked)
         self.scheduler = None
         if any(isinstance(p, Schedule) for p in self.passes):
             self.scheduler = Scheduler(self.program, self.cpu, self.prover)
@@ -187,6 +197,8 @@ class _Work:
             first, last = self.program.listing.span(window.address, window.end)
             if bisect_left(clues, first) < bisect_left(clues, last):
                 self._window(function, window)
+        for inserter in self.inserters:
+            self._insert(function, inserter)
         if self.align is not None:
             self._move(function, self.align)
         if self.scheduler is not None:
@@ -210,13 +222,71 @@ class _Work:
             return True
         return False
 
+    def _insert(self, function: Function, inserter: Inserter) -> None:
+        name = inserter.name
+        slots = self.slots.setdefault(function, {})
+        for found in inserter.found(self.program, self.setting, function, slots):
+            edit = _id(name, function, found.address)
+            if not self.options.wants_edit(edit, len(self.edits)):
+                continue
+            reason = found.reason if isinstance(found, Declined) else ""
+            if isinstance(found, Insertion) and len(found.insns) > 1 and self.align is None:
+                reason = "no room without a new layout"
+            taken = self.inserted[function].added if function in self.inserted else {}
+            if isinstance(found, Insertion) and found.address in taken:
+                reason = "something else was inserted there"
+            if isinstance(found, Declined) or reason:
+                skip = Skip(name, found.kind, function.name, found.address, reason)
+                self.skips.append(skip)
+                continue
+            old = self.program.listing.insn(self.program.listing.index(found.address))
+            before = slots.get(found.address, old)
+            self.inserted.setdefault(function, Inserted(slots)).put(edit, found, before)
+            self.edits.append(self._insertion(function, name, edit, found, before))
+
+    def _insertion(
+        self, function: Function, name: str, edit: str, found: Insertion, before: Insn | None
+    ) -> Edit:
+        target = self.program.target
+        was = [before] if before is not None and not target.is_filler(before) else []
+        return Edit(
+            id=edit,
+            technique=name,
+            kind=found.kind,
+            routine=function.name,
+            address=found.address,
+            old="; ".join(map(target.table.text, was)),
+            new="; ".join(map(target.table.text, found.insns)),
+            evidence=found.evidence,
+            gain=len(was) - len(found.insns),
+        )
+
+    def _without_room(self, function: Function, reason: str) -> bool:
+        """Takes back what was inserted and needs a new layout; whether there was any."""
+        inserted = self.inserted.get(function)
+        gone = inserted.without_room() if inserted is not None else set()
+        if gone:
+            self._skip_edits([edit for edit in self.edits if edit.id in gone], reason)
+        return bool(gone)
+
+    def _skip_edits(self, gone: Sequence[Edit], reason: str) -> None:
+        """Edits that were made and are left alone after all."""
+        self.edits = [edit for edit in self.edits if edit not in gone]
+        self.skips += [Skip(e.technique, e.kind, e.routine, e.address, reason) for e in gone]
+
     def _move(self, function: Function, align: Align) -> None:
         edit = _id(align.name, function, function.start)
         if not self.options.wants_edit(edit, len(self.edits)):
+            self._without_room(function, "the function keeps its layout")
             return
+        slots, inserted = self.slots.get(function, {}), self.inserted.get(function)
+        added = inserted.added if inserted is not None else {}
         try:
-            moved = move(self.program, function, self.slots.get(function, {}), align, self.cpu)
+            moved = move(self.program, function, slots, added, align, self.cpu)
         except CannotMove as reason:
+            if self._without_room(function, f"no room: {reason}"):
+                self._move(function, align)
+                return
             self.skips.append(
                 Skip(align.name, "layout", function.name, function.start, str(reason))
             )
@@ -277,9 +347,12 @@ class _Work:
         return [(at, at, insn) for at, insn in standing(self.program, slots, start, end)]
 
     def _window(self, function: Function, window: Window) -> None:
+        avoided: set[Key] = set()
+
         def chosen(technique: str, address: int, made: int) -> bool:
             edit = _id(technique, function, address)
-            return self.options.wants_edit(edit, len(self.edits) + made)
+            wanted = self.options.wants_edit(edit, len(self.edits) + made)
+            return wanted and (technique, address) not in avoided
 
         def attempt(facts: Facts) -> TunedWindow:
             return tune_window(
@@ -298,6 +371,12 @@ class _Work:
             facts = self.program.facts(function).get(window.address)
             tuned = attempt(facts) if facts else tuned
         addresses = window.addresses()
+
+        def again(without: frozenset[Key]) -> TunedWindow:
+            avoided.update(without)
+            return attempt(tuned.facts)
+
+        tuned = untrapped(tuned, again, self.setting) if tuned.accepted else tuned
         self.edits += [self._edit(function, addresses, a) for a in tuned.accepted]
         self.skips += [_skip(function, addresses, r) for r in tuned.refused]
         changed = zip(addresses, tuned.window.insns, tuned.slots, strict=True)
@@ -365,15 +444,8 @@ class _Work:
         own = (f for f in findings if f.startswith((f"{function.name} ", f"{function.name}:")))
         reason = f"not verified: {next(own).partition(': ')[2]}"
         gone = self._techniques_back(function)
-        kept = []
-        for edit in self.edits:
-            if edit.routine != function.name or edit.technique not in gone:
-                kept.append(edit)
-            else:
-                self.skips.append(
-                    Skip(edit.technique, edit.kind, edit.routine, edit.address, reason)
-                )
-        self.edits = kept
+        own_edits = (edit for edit in self.edits if edit.routine == function.name)
+        self._skip_edits([edit for edit in own_edits if edit.technique in gone], reason)
 
     def _techniques_back(self, function: Function) -> set[str]:
         """Takes back what was done to a function last; the names of the passes that did it."""
@@ -382,9 +454,10 @@ class _Work:
         if self.reordered.pop(function, None):
             return {Schedule.name}
         if self.moved.pop(function, None):
+            self._without_room(function, "not verified with its layout")
             return {Align.name}
         self.slots.pop(function, None)
-        return {technique.name for technique in self.techniques}
+        return {made.name for made in (*self.techniques, *self.inserters)}
 
     def _emit(self) -> bytes:
         """The file with everything in its place.
@@ -426,6 +499,8 @@ class _Work:
             **dict(sorted(grades.items())),
         }
 
+
+_INSERTERS = (Replay, Prefetch)
 
 _APART = 16
 """Bytes between changes that are recorded as one: a record costs more than the bytes."""

@@ -172,7 +172,7 @@ class Effects:
     """What a row reads and writes, found by running its meaning on a recording machine.
 
     `reads` and `writes` index operands; `fixed_reads` and `fixed_writes` are registers that the
-    encoding does not name.
+    encoding does not name.  `size` is how many bytes it loads or stores.
     """
 
     reads: tuple[int, ...]
@@ -181,6 +181,7 @@ class Effects:
     fixed_writes: frozenset[int]
     loads: bool
     stores: bool
+    size: int
     events: tuple[str, ...]
 
 

@@ -33,6 +33,7 @@ class Recorder(Machine):
     writes: list[int] = field(default_factory=list)
     loads: bool = False
     stores: bool = False
+    size: int = 0
     events: list[str] = field(default_factory=list)
 
     def get(self, source: Reg | Value) -> Value:
@@ -44,14 +45,14 @@ class Recorder(Machine):
         self.writes.append(register)
 
     def load(self, address: Value, size: int) -> Value:
-        self.loads = True
+        self.loads, self.size = True, size
         return _ANY
 
     def store(self, address: Value, value: Value, size: int) -> None:
-        self.stores = True
+        self.stores, self.size = True, size
 
     def conditional_store(self, address: Value, value: Value, size: int) -> Value:
-        self.stores = True
+        self.stores, self.size = True, size
         self.events.append("conditional store")
         return _ANY
 
@@ -133,6 +134,7 @@ def record(op: Op) -> Effects:
         fixed_writes=frozenset(int(r) for r in machine.writes if r < _OPERAND_BASE),
         loads=machine.loads,
         stores=machine.stores,
+        size=machine.size,
         events=tuple(machine.events),
     )
 

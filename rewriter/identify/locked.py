@@ -6,11 +6,12 @@ and a prefetch can make it succeed wrongly (21264 Hardware Reference Manual 2.6.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from heapq import heappop, heappush
 
 import numpy as np
 
-from rewriter.identify.flow import WITHIN, Graph
+from rewriter.identify.flow import CALL, RETURN, WITHIN, Edges, Graph
 
 LOCK, RELEASE = "lock", "conditional store"
 
@@ -24,6 +25,87 @@ def locked_addresses(graph: Graph) -> frozenset[int]:
     forward = _reach(graph, locks, releases, after, step=+1)
     backward = _reach(graph, sorted(releases), set(locks), before, step=-1)
     return frozenset(int(listing.addresses[at]) for at in forward & backward)
+
+
+def near_locks(graph: Graph, reach: int, fences: frozenset[str]) -> frozenset[int]:
+    """Addresses that `reach` instructions or fewer lead to from a load-locked, or to one.
+
+    Ways go through calls, and into and out of callees; a call counts for no instruction.  None
+    goes through an event that is a fence: what is before it is done before what is behind.
+    """
+    stops = set[int]().union(*(_positions(graph, name) for name in fences))
+    found = (_near(_Ways(graph, forward), reach, stops) for forward in (True, False))
+    return frozenset(int(graph.listing.addresses[at]) for near in found for at in near)
+
+
+class _Ways:
+    """Edges in one direction: within a function, over a call, into a callee, and out to callers."""
+
+    def __init__(self, graph: Graph, forward: bool) -> None:
+        self.graph, self.forward = graph, forward
+        within = graph.kind == WITHIN
+        into, out = (CALL, RETURN) if forward else (RETURN, CALL)
+        calls = graph.source[graph.kind == CALL]
+        calls = np.unique(calls[calls + 1 < len(graph.first)])
+        self.inside = self._edges(
+            np.append(graph.source[within], calls), np.append(graph.target[within], calls + 1)
+        )
+        self.into = self._edges(graph.source[graph.kind == into], graph.target[graph.kind == into])
+        self.out = self._edges(graph.source[graph.kind == out], graph.target[graph.kind == out])
+
+    def _edges(self, source: Edges, target: Edges) -> tuple[Edges, Edges]:
+        if not self.forward:
+            source, target = target, source
+        order = np.argsort(source, kind="stable")
+        return np.searchsorted(source[order], np.arange(self.graph.nodes + 1)), target[order]
+
+    def after(self, node: int, entered: bool) -> Iterator[tuple[int, bool]]:
+        """What comes next; a way that has entered a callee does not leave it for its callers."""
+        for (starts, others), inner in (
+            (self.inside, entered),
+            (self.into, True),
+            (self.out, False),
+        ):
+            if others is not self.out[1] or not entered:
+                for other in others[starts[node] : starts[node + 1]].tolist():
+                    yield other, inner
+
+    def span(self, node: int, at: int | None) -> range:
+        """A block's positions in the direction, from one on."""
+        if node >= len(self.graph.first):
+            return range(0)
+        first, last = int(self.graph.first[node]), int(self.graph.last[node])
+        if self.forward:
+            return range(first if at is None else at, last)
+        return range(last - 1 if at is None else at, first - 1, -1)
+
+
+def _near(ways: _Ways, reach: int, stops: set[int]) -> set[int]:
+    found = set[int]()
+    queue: list[tuple[int, int, bool, int]] = []
+    done: dict[tuple[int, bool], int] = {}
+
+    def look(distance: int, node: int, entered: bool, at: int | None) -> None:
+        span = ways.span(node, at)
+        fence = next((n for n, position in enumerate(span) if position in stops), None)
+        found.update(span[: min(reach - distance + 1, len(span) if fence is None else fence)])
+        total = distance + len(span)
+        if fence is None and total <= reach:
+            for other, inner in ways.after(node, entered):
+                if (
+                    min(done.get((other, inner), reach + 1), done.get((other, False), reach + 1))
+                    > total
+                ):
+                    done[other, inner] = total
+                    heappush(queue, (total, other, inner, node))
+
+    for at in _positions(ways.graph, LOCK):
+        look(0, _block(ways.graph, at), False, at)
+    while queue:
+        distance, node, entered, _ = heappop(queue)
+        if done[node, entered] == distance:
+            look(distance, node, entered, None)
+    return found
 
 
 def _positions(graph: Graph, event: str) -> list[int]:

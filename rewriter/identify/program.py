@@ -18,8 +18,11 @@ from rewriter.elf.image import Image
 from rewriter.elf.pins import data_pins, relocated
 from rewriter.identify import flow, labels, liveness
 from rewriter.identify.functions import find_functions, with_called
-from rewriter.identify.locked import locked_addresses
+from rewriter.identify.locked import locked_addresses, near_locks
 from rewriter.identify.relations import Facts, relations
+
+_IN_FLIGHT = 100
+"""Instructions: the 80 of the 21264 Hardware Reference Manual, 2.6.4, and some that may go."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,11 @@ class Program:
     def locked_addresses(self) -> frozenset[int]:
         """Addresses between a load-locked and its store-conditional."""
         return locked_addresses(self.graph)
+
+    @cached_property
+    def near_locks(self) -> frozenset[int]:
+        """Addresses where a hint may be in flight together with a load-locked."""
+        return near_locks(self.graph, _IN_FLIGHT, self.target.spelling.FENCES)
 
     def has_locked(self, function: Function) -> bool:
         """Whether some of these addresses are in a function."""

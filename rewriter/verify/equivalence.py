@@ -13,7 +13,7 @@ Code with side exits is compared exit by exit, in order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -69,11 +69,13 @@ class Comparison:
     names: tuple[str, ...]
     aligned: tuple[tuple[Term, int], ...] = ()
     patterns: set[str] = field(default_factory=set)
+    _natural: tuple[tuple[Term, int], ...] = ()
     _alias: dict[int, Term] = field(default_factory=dict)
     _rebuilt: dict[int, Term] = field(default_factory=dict)
 
     def check(self, old: Symbolic, new: Symbolic, live: int) -> None:
         """Shows that the states agree where `live` registers are read afterwards, or Different."""
+        self._natural = tuple(self._bases(old, new))
         self._events(old, new)
         self._memories(old.memory, new.memory, "memory")
         if (old.control is None) != (new.control is None):
@@ -131,7 +133,7 @@ class Comparison:
         if old is new:
             return
         grade, key = self.prover.equal(old, new)
-        if grade is not Grade.PROVED and self.aligned:
+        if grade is not Grade.PROVED and (self.aligned or self._natural):
             grade, key = self.prover.equal(old, new, self._assumed())
         if grade is not Grade.PROVED:
             raise Different(f"{what} differs: {old} became {new}"[:300], grade)
@@ -140,12 +142,26 @@ class Comparison:
         self._rebuilt.clear()
 
     def _assumed(self) -> list[Term]:
-        """That the shown accesses are aligned, as conditions."""
+        """That the shown accesses are aligned, as conditions; and what new accesses are part of."""
         zero = self.terms.const(0)
         return [
             self.terms.eq(self.through(address) & self.terms.const(size - 1), zero)
-            for address, size in self.aligned
+            for address, size in (*self.aligned, *self._natural)
         ]
+
+    def _bases(self, old: Symbolic, new: Symbolic) -> Iterator[tuple[Term, int]]:
+        """Wider accesses of the old run by which new ones are aligned: it would have trapped."""
+        added = {(self.through(address), size) for address, size in new.narrow} - old.narrow
+        for address, size in sorted(added, key=_place):
+            bases = [base for base in old.narrow if self._part(address, size, base)]
+            if bases:
+                yield max(bases, key=_width)
+
+    def _part(self, address: Term, size: int, base: tuple[Term, int]) -> bool:
+        """Whether an access is aligned because another, wider one is."""
+        root, distance = self.terms.linear(address)
+        other, there = self.terms.linear(base[0])
+        return root is other and base[1] % size == 0 and (distance - there) % size == 0
 
     def _alignments(self, old: Symbolic, new: Symbolic) -> None:
         """That no access may trap on its alignment unless the old run's would, or it is shown."""
@@ -156,6 +172,8 @@ class Comparison:
 
     def _was(self, address: Term, size: int, known: set[tuple[Term, int]]) -> bool:
         """Whether an access is one of the known ones under another spelling."""
+        if any(self._part(address, size, base) for base in known):
+            return True
         same_size = sorted((a for a, n in known if n == size), key=_number)
         return any(self.prover.equal(a, address)[0] is Grade.PROVED for a in same_size)
 
@@ -203,15 +221,32 @@ class Comparison:
         added = {self.through(place) for place in _places(after)} - old
         for place in sorted(added, key=_number):
             # It may be an old one under another spelling.
-            if not any(
-                self.prover.equal(place, other)[0] is Grade.PROVED
-                for other in sorted(old, key=_number)
-            ):
+            if not any(self._one(place, other) for other in sorted(old, key=_number)):
                 raise Different(f"an access is new: {place}")
+
+    def _one(self, place: Term, other: Term) -> bool:
+        """Whether two granules are the same one."""
+        if self.prover.equal(place, other)[0] is Grade.PROVED:
+            return True
+        if not self._natural or self._root(place) is not self._root(other):
+            return False
+        return self.prover.equal(place, other, self._assumed())[0] is Grade.PROVED
+
+    def _root(self, place: Term) -> Term:
+        """What a granule's address is reached from."""
+        return self.terms.linear(place.args[0] if place.kind == "and" else place)[0]
 
 
 def _number(term: Term) -> int:
     return term.number
+
+
+def _place(access: tuple[Term, int]) -> tuple[int, int]:
+    return access[0].number, access[1]
+
+
+def _width(access: tuple[Term, int]) -> tuple[int, int]:
+    return access[1], access[0].number
 
 
 def _places(state: Symbolic) -> set[Term]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -17,6 +18,7 @@ from rewriter.core.term import Term, Terms
 from rewriter.core.trace import Facts, Run, inputs, registers_of, run, written
 from rewriter.elf.image import Image
 from rewriter.identify.program import Program
+from rewriter.verify import hints
 from rewriter.verify.equivalence import Comparison, Different, agreeing
 from rewriter.verify.prove import Prover
 
@@ -148,6 +150,7 @@ class Walk:
         old = self._old_segment(pair.old)
         new = self._new_segment(pair.new, len(old.exits))
         self.visited.update(new.addresses)
+        new = self._without_hints(old, new)
         self._unlocked(old, new)
         if old.falls_out != new.falls_out:
             raise Different("control falls out of the function otherwise")
@@ -158,6 +161,22 @@ class Walk:
         else:
             self.evidence.append(Evidence(Grade.PROVED))
         return list(self._successors(old, new))
+
+    def _without_hints(self, old: Segment, new: Segment) -> Segment:
+        """The new segment without loads that do nothing but ask for a line."""
+        gone = set(hints.added(old.insns, new.insns, self.target))
+        if not gone:
+            return new
+        for slot in gone:
+            stretch = bisect_left(new.exits, slot)
+            first = old.exits[stretch - 1] + 1 if stretch else 0
+            hints.allow(self.program, old.addresses[first : old.exits[stretch] + 1])
+        kept = [slot for slot in range(len(new.insns)) if slot not in gone]
+        return Segment(
+            tuple(new.insns[slot] for slot in kept),
+            tuple(new.addresses[slot] for slot in kept),
+            tuple(kept.index(slot) for slot in new.exits),
+        )
 
     def _plainly_same(self, pair: Pair, old: Segment, new: Segment) -> bool:
         """Whether the instructions are the same but for fillers and how far branches go."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rewriter.core.isa import Insn
 from targets.alpha.isa import TABLE
-from targets.alpha.registers import ZERO
+from targets.alpha.registers import FZERO, SP, ZERO
 
 _LOADS = {1: TABLE.find("ldbu"), 2: TABLE.find("ldwu")}
 _STORES = {1: TABLE.find("stb"), 2: TABLE.find("stw")}
@@ -24,8 +24,16 @@ GRANULE_ACCESSES = frozenset({"ldq_u", "stq_u"})
 CLUES = {
     "bytes": frozenset({"ldq_u", "stq_u", "sra"}),
     "bitscan": frozenset({"cmpult", "cmovne", "cmoveq", "s4addq", "s8addq", "addq"}),
+    "replay": frozenset({"stl"}),
+    "prefetch": frozenset(),
 }
-"""Per pass, instructions of which a block with a site has at least one."""
+"""Per pass, instructions of which a block with a site has at least one; none where all may have."""
+
+FENCES = frozenset({"mb"})
+"""Events that nothing passes in either direction (21264 Hardware Reference Manual, 2.12.1.1)."""
+
+STACK = SP
+"""What is reached through it is in the cache."""
 
 
 def address(insn: Insn) -> tuple[int, int]:
@@ -93,6 +101,44 @@ def immediate(name: str, source: int, value: int, target: int) -> Insn:
 def negated(source: int, target: int) -> Insn:
     """target = ~source."""
     return Insn(TABLE.find("ornot", "operate"), (ZERO, source, target))
+
+
+def joined(load: Insn, low: int) -> tuple[Insn, ...] | None:
+    """What gives the result of an aligned quadword's load whose low longword is known.
+
+    The low longword is not read; None where `low` does not fit.
+    """
+    result, displacement, base = load.operands
+    high = displacement + 4
+    if load.name != "ldq" or not 0 <= low < 0x8000 or high >= 0x8000:
+        return None
+    found = (Insn(TABLE.find("ldl"), (result, high, base)), immediate("sll", result, 32, result))
+    return (*found, Insn(TABLE.find("lda"), (result, low, result))) if low else found
+
+
+def hint(write: bool, aligned: bool, base: int, displacement: int) -> Insn | None:
+    """A load without a result, which asks for a line; None if the displacement is too far.
+
+    To read it: LDL, or LDBU where the address is not known to be a longword's (a misaligned LDL
+    would be left to PALcode).  To write it: LDS, which has no such form for bytes.
+    """
+    if not -0x8000 <= displacement < 0x8000:
+        return None
+    if write and aligned:
+        return Insn(TABLE.find("lds"), (FZERO, displacement, base))
+    return Insn(TABLE.find("ldl" if aligned else "ldbu"), (ZERO, displacement, base))
+
+
+HINT_ALIGNMENT = 4
+"""Bytes: a longword's, for the hints that need any."""
+
+
+def is_hint(insn: Insn) -> bool:
+    """Whether it is one that `hint` gives."""
+    return (insn.name, *insn.operands[:1]) in _HINTS
+
+
+_HINTS = frozenset({("ldl", ZERO), ("ldbu", ZERO), ("lds", FZERO)})
 
 
 def linear(insn: Insn) -> tuple[int, int, int] | None:

@@ -28,8 +28,9 @@ from rewriter.verify.prove import Prover
 from targets import TARGETS
 from targets.alpha.assembler import REGISTERS, assemble
 
-CASES = sorted((Path(__file__).parents[2] / "fixtures" / "passes").glob("*/*.case"))
 TECHNIQUES: dict[str, type[Technique]] = {"bytes": Bytes, "bitscan": BitScan}
+FOLDER = Path(__file__).parents[2] / "fixtures" / "passes"
+CASES = sorted(path for name in TECHNIQUES for path in FOLDER.glob(f"{name}/*.case"))
 ALPHA = next(t for t in TARGETS if t.name == "alpha")
 BASE = 0x10000
 PROVER = Prover()

@@ -1,0 +1,134 @@
+"""Loads of what a narrower store has just written: an out-of-order CPU cannot forward it.
+
+A load whose bytes are all in one older store gets them from the store queue.  One that needs some
+of its bytes from there and the others from the cache is replayed until the store is in the cache
+(21264 Hardware Reference Manual, 2.11 and 5: replay traps, wrong size).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from passes.dependence import accesses
+from passes.insert import Setting, cycles
+from passes.technique import Site
+from passes.tune import Accepted, Refused, TunedWindow
+from rewriter.core.cpu import Cpu, OutOfOrder
+from rewriter.core.isa import Flow, Insn
+from rewriter.core.target import Target
+
+Key = tuple[str, int]
+"""A technique's name and the address of a site."""
+
+_SEEN_THROUGH = (Flow.NEXT, Flow.BRANCH)
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """Slots of a store and of the load that needs it and more; `distance` is load less store.
+
+    `sure` says that they meet whatever the addresses are, and that the load is aligned as its
+    place says; else they meet more often than not.
+    """
+
+    store: int
+    load: int
+    distance: int
+    sure: bool
+
+
+def window_of(cpu: Cpu, size: int) -> int:
+    """Instructions of `size` bytes that are in flight at once; none on an in-order CPU."""
+    if not isinstance(cpu.pipeline, OutOfOrder):
+        return 0
+    return cpu.pipeline.window.blocks.value * cpu.fetch_block.value // size
+
+
+def conflicts(slots: Sequence[Insn | None], target: Target, reach: int) -> Iterator[Conflict]:
+    """Loads within `reach` instructions behind such a store, in straight code."""
+    kept = [n for n, i in enumerate(slots) if i is not None and not target.is_filler(i)]
+    insns = [insn for insn in slots if insn is not None and not target.is_filler(insn)]
+    places = accesses(insns, target)
+    begin = 0
+    for at, insn in enumerate(insns):
+        if insn.op.flow not in _SEEN_THROUGH:
+            begin = at + 1
+        if places[at] is None or not _plain_load(insn, target):
+            continue
+        for before in range(at - 1, max(begin, at - reach) - 1, -1):
+            found = _meet(insns, places, before, at, target)
+            if found is None:
+                continue
+            distance, whole, sure = found
+            if not whole:
+                yield Conflict(kept[before], kept[at], distance, sure)
+            break
+
+
+def untrapped(
+    tuned: TunedWindow, again: Callable[[frozenset[Key]], TunedWindow], setting: Setting
+) -> TunedWindow:
+    """The window without rewrites whose store makes a load behind it be replayed.
+
+    A wide load had an equally wide store whole; where a rewrite makes the store narrow and the
+    load stays, the chip replays it.  `again` tunes the window without some sites, by technique and
+    address.  That is taken if it is faster in the model of the CPU.
+    """
+    addresses = tuned.window.addresses()
+    avoided: dict[Key, Refused] = {}
+    other = tuned
+    while caused := _caused(other, setting):
+        for one in caused:
+            site = Site(one.rewrite.site, one.rewrite.kind, ())
+            key = one.technique, addresses[site.slot]
+            avoided[key] = Refused(one.technique, site, "a wider load would be replayed")
+        other = again(frozenset(avoided))
+    if other is tuned or _cycles(other, setting) >= _cycles(tuned, setting):
+        return tuned
+    other.refused += avoided.values()
+    return other
+
+
+def _caused(tuned: TunedWindow, setting: Setting) -> list[Accepted]:
+    """The rewrites that made such a store."""
+    target, reach = setting.target, window_of(setting.cpu, tuned.window.insns[0].size)
+    after = [(c.store, c.load) for c in conflicts(tuned.slots, target, reach)]
+    if not after:
+        return []
+    before = {(c.store, c.load) for c in conflicts(tuned.window.insns, target, reach)}
+    stores = {store for store, load in after if (store, load) not in before}
+    return [a for a in tuned.accepted if stores & {slot for slot, _ in a.rewrite.changes}]
+
+
+def _cycles(tuned: TunedWindow, setting: Setting) -> int:
+    return cycles([insn for insn in tuned.slots if insn is not None], setting)
+
+
+def _plain_load(insn: Insn, target: Target) -> bool:
+    effects = target.table.effects(insn.op)
+    return effects.loads and not effects.events and bool(target.table.defs(insn))
+
+
+def _meet(
+    insns: Sequence[Insn], places: Sequence[tuple[object, int] | None], store: int, load: int,
+    target: Target,
+) -> tuple[int, bool, bool] | None:  # fmt: skip
+    """How far a load is from a store that it meets, whether that has all of it, and for sure."""
+    there, here = places[store], places[load]
+    effects = target.table.effects(insns[store].op)
+    if not effects.stores or there is None or here is None or there[0] != here[0]:
+        return None
+    distance, wide = here[1] - there[1], target.table.effects(insns[load].op).size
+    rounds = [insns[n].name in target.spelling.GRANULE_ACCESSES for n in (store, load)]
+    if any(rounds):
+        if effects.size == target.granule and not rounds[0] and distance < 0:
+            return None
+        # Both are in one granule surely, or in (granule - distance) of granule cases.
+        sure = distance == 0 or (not rounds[0] and 0 <= distance < effects.size)
+        if not sure and 2 * abs(distance) >= target.granule:
+            return None
+        return distance, effects.size == target.granule, sure
+    if distance >= effects.size or -distance >= wide:
+        return None
+    return distance, distance >= 0 and distance + wide <= effects.size, True

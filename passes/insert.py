@@ -1,0 +1,116 @@
+"""What a pass may do that needs more instructions than are there: room comes from a new layout."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from rewriter.core.cpu import Cpu, System
+from rewriter.core.edit import Evidence
+from rewriter.core.interpret import Step
+from rewriter.core.isa import Insn
+from rewriter.core.program import Function
+from rewriter.core.target import Target
+from rewriter.identify.program import Program
+from rewriter.timing.model import simulate
+from rewriter.timing.straight import Probe
+from rewriter.verify.prove import Prover
+
+Slots = Mapping[int, Insn | None]
+"""What earlier passes changed, by address; None for an instruction that went."""
+
+
+@dataclass(frozen=True)
+class Insertion:
+    """Instructions in the place of one (or of a filler, or of one that went).
+
+    The first stands where that stood, the others right behind it; those need room.
+    """
+
+    kind: str
+    address: int
+    insns: tuple[Insn, ...]
+    evidence: Evidence
+
+
+@dataclass(frozen=True)
+class Declined:
+    """A site that is left alone, and why."""
+
+    kind: str
+    address: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What such a pass works with.
+
+    `locked` are addresses between a load-locked and its store-conditional: nothing there changes.
+    """
+
+    target: Target
+    cpu: Cpu
+    system: System
+    prover: Prover
+    locked: frozenset[int]
+
+
+@dataclass
+class Inserted:
+    """What was inserted into one function.
+
+    `slots` are the function's, `added` what stands right behind the instruction at an address;
+    `done` has each edit's id with what was at its address before.
+    """
+
+    slots: dict[int, Insn | None]
+    added: dict[int, tuple[Insn, ...]] = field(default_factory=dict)
+    done: dict[str, tuple[int, Insn | None]] = field(default_factory=dict)
+
+    def put(self, edit: str, insertion: Insertion, before: Insn | None) -> None:
+        """An insertion, where `before` was."""
+        self.done[edit] = insertion.address, before
+        self.slots[insertion.address] = insertion.insns[0]
+        if len(insertion.insns) > 1:
+            self.added[insertion.address] = insertion.insns[1:]
+
+    def without_room(self) -> set[str]:
+        """Takes back what needs room; the ids of these edits."""
+        gone = {edit for edit, (address, _) in self.done.items() if address in self.added}
+        for edit in gone:
+            address, before = self.done.pop(edit)
+            self.slots[address] = before
+        self.added.clear()
+        return gone
+
+
+class Inserter(Protocol):
+    """A pass that inserts.
+
+    `needs` are features of which the CPU must have at least one for the pass to do anything.
+    """
+
+    name: str
+    needs: frozenset[str]
+
+    def found(
+        self, program: Program, setting: Setting, function: Function, slots: Slots
+    ) -> Iterator[Insertion | Declined]:
+        """The sites of a function as earlier passes left it."""
+        ...
+
+
+def cycles(insns: Sequence[Insn], setting: Setting) -> int:
+    """What straight code takes on the CPU, warm, from a fetch block's start.
+
+    Nothing is known of registers: what they point at is far apart.
+    """
+    probe = Probe(constants=dict(setting.target.table.constants))
+    steps: list[Step] = []
+    at = 0
+    for insn in insns:
+        steps.append(probe.step(insn, at))
+        at += insn.size
+    return simulate(steps, setting.cpu, setting.system).cycles

@@ -1,0 +1,242 @@
+"""Lines that a loop will read or write are asked for before it gets there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from passes.insert import Declined, Insertion, Setting, Slots
+from passes.schedule import Loop, innermost_of
+from passes.streams import Stream, streams
+from passes.walked import Hint, Walked
+from rewriter.core.cpu import OutOfOrder
+from rewriter.core.edit import Evidence, Grade
+from rewriter.core.isa import Flow, Insn, Table
+from rewriter.core.listing import FLOW_CODE
+from rewriter.core.program import Function
+from rewriter.core.term import Terms
+from rewriter.core.trace import registers_of, run
+from rewriter.identify.program import Program
+
+_LEAST = Fraction(1, 20)
+"""Of the cycles out of memory: below that the model itself is not exact."""
+
+_SHORT = 4
+"""Times as far as a hint asks ahead: a count that is known to end sooner is short."""
+
+_LOOK_BACK = 24  # instructions before a loop in which its count may be set
+
+
+@dataclass(frozen=True)
+class Body:
+    """A loop of one block: its places in order, with what stands there; None for a filler."""
+
+    places: tuple[tuple[int, Insn | None], ...]
+
+    @property
+    def insns(self) -> tuple[Insn, ...]:
+        """What a pass executes, without fillers."""
+        return tuple(insn for _, insn in self.places if insn is not None)
+
+    def address(self, number: int) -> int:
+        """Where the instruction of that number stands."""
+        return [address for address, insn in self.places if insn is not None][number]
+
+    def gaps(self) -> list[tuple[int, int]]:
+        """Where a hint may stand: address, and the number of what comes next.
+
+        The address is that of a filler, or of the instruction that it stands behind.  Places before
+        the branch back come first, since nothing changes place with a hint.
+        """
+        number, found = 0, []
+        for address, insn in self.places[:-1]:
+            number += insn is not None
+            found.append((address, number, insn is not None))
+        found.sort(key=lambda gap: (-gap[1], gap[2]))
+        return [(address, number) for address, number, _ in found]
+
+
+class Prefetch:
+    """A loop that walks over memory asks for a line some passes before it needs it.
+
+    Before    loop: ldq t0,0(a0)    After    loop: ldq t0,0(a0)
+                    lda a0,8(a0)                   ldl zero,128(a0)
+                    addq t0,v0,v0                  lda a0,8(a0)
+                    subq a1,1,a1                   addq t0,v0,v0
+                    bne a1,loop                    subq a1,1,a1
+                                                   bne a1,loop
+    Requires  An innermost loop of one block that ends when a count does, not when it has read
+              something: a search is short.  No load-locked within 80 instructions (21264 Hardware
+              Reference Manual, 2.6.4), no barrier in the loop: what has one may talk to a device.
+              No stream on the stack, which is in the cache, and no count known to be short.
+    Proof     A load without a result changes no register and no memory, and signals nothing (Alpha
+              Architecture Handbook v4, 4.11; 21264 Hardware Reference Manual, 2.6).  The verifier
+              takes such loads out of the new code and compares the rest.
+
+    Made where the model says that a pass takes no longer with everything in the cache, and that
+    it takes less when the stream comes out of memory.
+    """
+
+    name = "prefetch"
+    # The chips on which a load without a result never traps are those with this hint.
+    needs = frozenset({"WH64"})
+
+    def found(
+        self, program: Program, setting: Setting, function: Function, slots: Slots
+    ) -> Iterator[Insertion | Declined]:
+        """The sites of a function as earlier passes left it."""
+        if not isinstance(setting.cpu.pipeline, OutOfOrder):
+            return
+        for loop in innermost_of(program, function):
+            body = _body(program, loop, slots)
+            if body is not None:
+                around = _Around(program, function, loop)
+                yield from self.sites(body, setting, around)
+
+    def sites(
+        self, body: Body, setting: Setting, around: _Around | None = None
+    ) -> Iterator[Insertion | Declined]:
+        """The streams of one loop; what is around it may forbid a hint."""
+        found = tuple(s for s in streams(body.insns, setting.target) if s.accesses)
+        if not found:
+            return
+        walked = Walked(body.insns, found, setting)
+        reason = _unsuited(body, setting) or (around.forbids() if around is not None else "")
+        hints: dict[int, Hint] = {}
+        warm = Fraction(0) if reason else walked.warm(())
+        for stream in found:
+            kind = "write stream" if stream.writes else "read stream"
+            at = body.address(stream.accesses[0].number)
+            ahead = 0 if reason else walked.ahead(stream, warm)
+            why = reason or (around.hot(stream, ahead, body) if around is not None else "")
+            if why:
+                yield Declined(kind, at, why)
+                continue
+            put = _put(body, walked, stream, hints, warm, ahead)
+            if isinstance(put, str):
+                yield Declined(kind, at, put)
+                continue
+            address, hint, detail = put
+            hints[address] = hint
+            here = [insn for place, insn in body.places if place == address and insn is not None]
+            detail = f"{detail} in the model of {setting.cpu.name} in {setting.system.name}"
+            evidence = Evidence(Grade.PROVED, detail=detail)
+            yield Insertion(kind, address, (*here, hint.insn), evidence)
+
+
+def _put(
+    body: Body, walked: Walked, stream: Stream, hints: dict[int, Hint], warm: Fraction, ahead: int
+) -> tuple[int, Hint, str] | str:
+    """Where a stream's hint costs nothing, the hint, and what it gains; or why there is none."""
+    spelling = walked.setting.target.spelling
+    aligned = stream.aligned(spelling.HINT_ALIGNMENT)
+    reason = "no register holds the address"
+    for address, number in body.gaps():
+        place = stream.at[number]
+        if place is None or address in hints:
+            continue
+        register, more = place
+        offset = stream.ahead + ahead
+        insn = spelling.hint(stream.writes, aligned, register, more + offset)
+        if insn is None:
+            return "too far for a displacement"
+        hint = Hint(number, insn, stream, offset)
+        if walked.warm((*hints.values(), hint)) > warm:
+            reason = "a pass would take longer in the cache"
+            continue
+        before = walked.cold(stream, tuple(hints.values()))
+        after = walked.cold(stream, (*hints.values(), hint))
+        if before - after < _LEAST * before:
+            return "no gain in the model"
+        passes = walked.passes(stream)
+        took = (f"{float(Fraction(n, passes)):.1f}" for n in (before, after))
+        said = "{} cycles a pass out of memory became {}".format(*took)
+        return address, hint, f"{said}, {warm} in the cache stayed, {abs(ahead)} bytes ahead"
+    return reason
+
+
+def _body(program: Program, loop: Loop, slots: Slots) -> Body | None:
+    """A loop of one block, from its head to its latch; None for any other."""
+    listing, places = program.listing, list[tuple[int, Insn | None]]()
+    for at in range(*listing.span(loop.head, loop.latch + 1)):
+        address, old = int(listing.addresses[at]), listing.insn(at)
+        latch = address == loop.latch
+        if old is None or old.op.flow is not (Flow.BRANCH if latch else Flow.NEXT):
+            return None
+        insn = slots.get(address, old)
+        filler = insn is None or program.target.is_filler(insn)
+        places.append((address, None if filler else insn))
+    return Body(tuple(places))
+
+
+def _unsuited(body: Body, setting: Setting) -> str:
+    """Why a loop is no place for hints, or nothing."""
+    table, insns = setting.target.table, body.insns
+    if any(_tells(insn, table) for insn in insns):
+        return "a barrier, a lock or a hint in the loop"
+    needed, before = table.uses(insns[-1]), 0
+    while needed != before:
+        before = needed
+        for insn in reversed(insns):
+            if table.defs(insn) & needed:
+                if table.effects(insn.op).loads:
+                    return "it ends by what it reads: such loops are short"
+                needed |= table.uses(insn)
+    return ""
+
+
+def _tells(insn: Insn, table: Table) -> bool:
+    """Whether the world sees more of an instruction than an access."""
+    effects = table.effects(insn.op)
+    return bool(effects.events) or (effects.loads and not table.defs(insn))
+
+
+@dataclass(frozen=True)
+class _Around:
+    """What a function does around one of its loops."""
+
+    program: Program
+    function: Function
+    loop: Loop
+
+    def forbids(self) -> str:
+        """Why no hint may be in the loop, or nothing."""
+        near, listing = self.program.near_locks, self.program.listing
+        first = listing.index(self.loop.head)
+        while listing.flows[first - 1] == FLOW_CODE[Flow.NEXT] and first > 1:
+            first -= 1  # the way into the loop is compared with it
+        addresses = range(int(listing.addresses[first]), self.loop.latch + 1)
+        return "a load-locked is near" if any(at in near for at in addresses) else ""
+
+    def hot(self, stream: Stream, ahead: int, body: Body) -> str:
+        """Why a stream is in the cache already, or ends before a hint is of use; or nothing."""
+        stack = self.program.target.spelling.STACK
+        facts = self.program.facts(self.function).get(self.loop.head, {})
+        if stream.base == stack or facts.get(stream.base, (0, 0))[0] == stack:
+            return "on the stack"
+        passes = self._count(body)
+        if passes is not None and passes * abs(stream.step) < _SHORT * abs(ahead):
+            return "a short count"
+        return ""
+
+    def _count(self, body: Body) -> int | None:
+        """How many passes there are, if a counter is set to a constant right before the loop."""
+        table, target = self.program.target.table, self.program.target
+        tested = registers_of(table.uses(body.insns[-1]))
+        steps = [target.linear(insn) for insn in body.insns]
+        own = [s for s in steps if s is not None and s[0] == s[1] == tested[0] and s[2]]
+        if len(own) != 1:
+            return None
+        listing = self.program.listing
+        first = listing.index(self.loop.head)
+        for at in range(first - 1, max(first - _LOOK_BACK, 0), -1):
+            insn = listing.insn(at)
+            if insn is None or insn.op.flow not in (Flow.NEXT, Flow.BRANCH):
+                return None
+            if table.defs(insn) >> tested[0] & 1:
+                terms = Terms(target.granule * 8)
+                value = run(table, terms, target.granule, (insn,), (0,), ()).value.get(0)
+                known = value is not None and value.kind == "const"
+                return value.value // abs(own[0][2]) if known and value is not None else None
+        return None

@@ -1,0 +1,141 @@
+"""Loads that would be replayed for a narrower store before them get their value another way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from passes.conflicts import Conflict, conflicts, window_of
+from passes.insert import Declined, Insertion, Setting, Slots, cycles
+from rewriter.core.edit import Evidence
+from rewriter.core.isa import Flow, Insn
+from rewriter.core.program import Function, Window
+from rewriter.core.term import Term, Terms
+from rewriter.core.trace import registers_of, run, written
+from rewriter.identify.program import Program
+from rewriter.verify.equivalence import Comparison, Different
+
+_KIND = "load of a narrower store"
+
+
+class Replay:
+    """A quadword's load behind the store of one of its longwords takes only the other from memory.
+
+    Before    lda t0,16            After    lda t0,16
+              stl t0,24(sp)                 stl t0,24(sp)
+              ...                           ...
+              ldq a3,24(sp)                 ldl a3,28(sp)
+                                            sll a3,32,a3
+                                            lda a3,16(a3)
+    Requires  The stored value a constant, in the same straight code; room for what comes in.  (gcc
+              passes every va_list so, and the old load is the one that the chip replays.)
+    Proof     The code up to the load and with what stands in its place, executed symbolically.
+
+    Made where the model of the CPU says that the straight code gets faster.
+    """
+
+    name = "replay"
+    needs: frozenset[str] = frozenset()
+
+    def found(
+        self, program: Program, setting: Setting, function: Function, slots: Slots
+    ) -> Iterator[Insertion | Declined]:
+        """The sites of a function as earlier passes left it."""
+        if _may_have(program, function):
+            for window in program.windows(function):
+                yield from self.sites(window, setting, slots)
+
+    def sites(
+        self, window: Window, setting: Setting, slots: Slots
+    ) -> Iterator[Insertion | Declined]:
+        """The sites of a window."""
+        addresses = window.addresses()
+        now = [slots.get(at, insn) for at, insn in zip(addresses, window.insns, strict=True)]
+        for conflict in conflicts(
+            now, setting.target, window_of(setting.cpu, window.insns[0].size)
+        ):
+            if conflict.sure:
+                yield _forwarded(setting, addresses, now, conflict)
+
+
+def _may_have(program: Program, function: Function) -> bool:
+    """Whether anything in the function stores less than a granule."""
+    listing, table = program.listing, program.target.table
+    first, last = listing.span(function.start, function.end)
+    effects = (table.effects(table.rows[row]) for row in set(listing.rows[first:last].tolist()))
+    return any(e.stores and e.size < program.target.granule for e in effects)
+
+
+def _forwarded(
+    setting: Setting, addresses: Sequence[int], now: Sequence[Insn | None], conflict: Conflict
+) -> Insertion | Declined:
+    load, at = now[conflict.load], addresses[conflict.load]
+    assert load is not None
+    if at in setting.locked:
+        return Declined(_KIND, at, "between load-locked and store-conditional")
+    low = _stored(setting, addresses, now, conflict.store)
+    if low is None:
+        return Declined(_KIND, at, "the value stored is not a constant")
+    insns = setting.target.spelling.joined(load, low) if conflict.distance == 0 else None
+    if insns is None:
+        return Declined(_KIND, at, "no short way to make the value")
+    before, after = _around(now, conflict, (load,)), _around(now, conflict, insns)
+    took, takes = cycles(before, setting), cycles(after, setting)
+    if takes >= took:
+        return Declined(_KIND, at, "not faster in the model")
+    try:
+        evidence = _proved(setting, addresses, now, conflict.load, insns)
+    except Different as different:
+        return Declined(_KIND, at, different.what)
+    detail = f"{took} cycles became {takes} in the model of {setting.cpu.name}: no replay trap"
+    return Insertion(_KIND, at, insns, replace(evidence, detail=detail))
+
+
+def _stored(
+    setting: Setting, addresses: Sequence[int], now: Sequence[Insn | None], store: int
+) -> int | None:
+    """The constant that a slot stores, if it is one."""
+    target, insn = setting.target, now[store]
+    assert insn is not None
+    source = insn.operands[0]
+    if source in target.table.constants:
+        return target.table.constants[source]
+    terms = Terms(target.granule * 8)
+    ran = run(target.table, terms, target.granule, now[: store + 1], addresses[: store + 1], ())
+    reads = registers_of(target.table.uses(insn))
+    value: Term = ran.operand[store][reads.index(source)]
+    return value.value if value.kind == "const" else None
+
+
+def _around(now: Sequence[Insn | None], conflict: Conflict, insns: Sequence[Insn]) -> list[Insn]:
+    """Straight code from the store to behind the load, with something in the load's place."""
+    before = [insn for insn in now[conflict.store : conflict.load] if insn is not None]
+    after: list[Insn] = []
+    for insn in now[conflict.load + 1 :]:
+        if insn is None or insn.op.flow is not Flow.NEXT:
+            break
+        after.append(insn)
+    return [*before, *insns, *after]
+
+
+def _proved(
+    setting: Setting,
+    addresses: Sequence[int],
+    now: Sequence[Insn | None],
+    load: int,
+    insns: Sequence[Insn],
+) -> Evidence:
+    """Both ways do the same from the window's start to the load; raises Different."""
+    target = setting.target
+    terms = Terms(target.granule * 8)
+    behind = range(addresses[load] + 1, addresses[load] + len(insns))
+    places = [*addresses[: load + 1], *behind]
+    old: list[Insn | None] = [*now[: load + 1]]
+    new: list[Insn | None] = [*now[:load], *insns]
+    states = [
+        run(target.table, terms, target.granule, way, places[: len(way)], ()).state
+        for way in (old, new)
+    ]
+    comparison = Comparison(setting.prover, terms, target.table.register_names)
+    comparison.check(*states, written(target.table, old))
+    return comparison.evidence()
