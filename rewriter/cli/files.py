@@ -5,9 +5,28 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rewriter.core.errors import BadInput, BadUsage
+
+if TYPE_CHECKING:
+    from rewriter.elf.compressed import Opened
+    from rewriter.elf.image import Image
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """An ELF file, and the gzip file around it if there is one."""
+
+    image: Image
+    opened: Opened | None
+
+    @property
+    def data(self) -> bytes:
+        """The bytes of the file."""
+        return self.opened.raw if self.opened is not None else self.image.data
 
 
 def check_output(source: Path, output: Path, *others: Path | None) -> None:
@@ -38,6 +57,24 @@ def read(path: Path) -> bytes:
         raise BadInput(f"{_shown(path)}: cannot be read: {reason}") from error
 
 
+def load(path: Path) -> Loaded:
+    """Read and parse an ELF file or a gzip file around one; anything wrong is BadInput."""
+    from rewriter.elf import compressed, image
+
+    if not _begins(path, compressed.MAGIC):
+        return Loaded(image.load(path), None)
+    opened = compressed.open_gzip(read(path), _shown(path))
+    return Loaded(image.parse(opened.content, str(path)), opened)
+
+
+def content(path: Path) -> bytes:
+    """Return the bytes of a regular file, of what is in it if it is a gzip file, or BadInput."""
+    from rewriter.elf import compressed
+
+    data = read(path)
+    return compressed.open_gzip(data, _shown(path)).content if compressed.is_gzip(data) else data
+
+
 def write(path: Path, data: bytes, like: Path) -> None:
     """Write a file in one step, with the permission bits of `like`."""
     from rewriter.elf.emit import write_atomically
@@ -50,6 +87,17 @@ def write_beside(path: Path, data: bytes, like: Path) -> None:
     write(path, data, like)
     with contextlib.suppress(OSError):
         os.chmod(path, stat.S_IMODE(path.stat().st_mode) & 0o666)
+
+
+def _begins(path: Path, magic: bytes) -> bool:
+    """Whether a regular file begins so; False where it cannot be read: who reads it will say."""
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            return False
+        with path.open("rb") as file:
+            return file.read(len(magic)) == magic
+    except (OSError, ValueError):
+        return False
 
 
 def _check_place(path: Path) -> None:

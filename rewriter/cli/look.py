@@ -52,11 +52,10 @@ def identify(
         ctx.exit(_known(source, like, database, view))
     if like or database:
         raise BadUsage("--like and --database say how to look for known routines: add --known")
-    from rewriter.elf.image import load
     from rewriter.identify.program import analyse
     from rewriter.report.survey import survey
 
-    image = load(source)
+    image = files.load(source).image
     target = choose.target_of(image)
     found = survey(analyse(image, target))
     show.result(found, view)
@@ -65,13 +64,13 @@ def identify(
 
 def _known(source: Path, like: bool, database: tuple[Path, ...], view: View) -> int:
     from rewriter.contracts import CONTRACTS
-    from rewriter.elf.image import load, printable
+    from rewriter.elf.image import printable
     from rewriter.identify.signatures import Database, shipped
     from rewriter.identify.signatures import parse as parse_database
     from rewriter.report.known import Known
     from rewriter.verify.known import known_routines, like_routines, unknown_functions
 
-    image = load(source)
+    image = files.load(source).image
     target = choose.target_of(image)
     given = [parse_database(files.read(path), printable(str(path))) for path in database]
     used = Database.merged(target.name, given) if given else shipped(target)
@@ -110,14 +109,14 @@ def explain(source: Path, name: str, cycles: bool, wanted: Wanted, view: View) -
 
     Exit status: 0 done, 2 bad usage (no such function), 3 bad input.
     """
-    from rewriter.elf.image import load, parse
+    from rewriter.elf.image import parse
     from rewriter.identify.program import analyse
     from rewriter.pipeline import tune
     from rewriter.report import cycles as timed
     from rewriter.report import listing
 
     choose.check(wanted)
-    image = load(source)
+    image = files.load(source).image
     chosen = choose.resolve(image, wanted)
     if chosen is None:
         raise BadUsage("--passes none: there is nothing to explain")
@@ -153,7 +152,7 @@ def edits(patched: Path, view: View) -> None:
     from rewriter.elf.image import printable
     from rewriter.report.edits import Listed
 
-    data, label = files.read(patched), printable(str(patched))
+    data, label = files.content(patched), printable(str(patched))
     if manifest.is_manifest(data):
         found = manifest.parse(data, label)
     elif (carried := manifest.read(data, label)) is not None:
