@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rewriter.cli import choose, files, show
-from rewriter.cli.options import PATH, View, viewing
+from rewriter.cli.options import PATH, SYMBOLS, View, viewing
 from rewriter.core.errors import VerificationFailed
 
 if TYPE_CHECKING:
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("old", metavar="OLD", type=PATH)
 @click.argument("new", metavar="NEW", type=PATH)
+@SYMBOLS
 @viewing
-def verify(old: Path, new: Path, view: View) -> None:
+def verify(old: Path, new: Path, symbols: Path | None, view: View) -> None:
     """Show that NEW does what OLD does.
 
     Nothing that the rewriter said is believed: the changed bytes are found by comparison, decoded
@@ -38,7 +39,7 @@ def verify(old: Path, new: Path, view: View) -> None:
     """
     from rewriter.report.verdict import compare
 
-    loaded, after = files.load(old), files.load(new).image
+    loaded, after = files.load(old, symbols), files.load(new).image
     before = loaded.image
     with show.progress() as progress:
         comparison = compare(before, after, choose.target_of, progress)

@@ -57,14 +57,23 @@ def read(path: Path) -> bytes:
         raise BadInput(f"{_shown(path)}: cannot be read: {reason}") from error
 
 
-def load(path: Path) -> Loaded:
-    """Read and parse an ELF file or a gzip file around one; anything wrong is BadInput."""
-    from rewriter.elf import compressed, image
+def load(path: Path, symbols: Path | None = None) -> Loaded:
+    """Read and parse an ELF file or a gzip file around one; anything wrong is BadInput.
 
-    if not _begins(path, compressed.MAGIC):
-        return Loaded(image.load(path), None)
-    opened = compressed.open_gzip(read(path), _shown(path))
-    return Loaded(image.parse(opened.content, str(path)), opened)
+    `symbols` is a System.map whose symbols are added to the file's own.
+    """
+    from rewriter.elf import compressed, image
+    from rewriter.identify import system_map
+
+    opened = None
+    if _begins(path, compressed.MAGIC):
+        opened = compressed.open_gzip(read(path), _shown(path))
+        parsed = image.parse(opened.content, str(path))
+    else:
+        parsed = image.load(path)
+    if symbols is not None:
+        parsed = system_map.added(parsed, system_map.read(symbols), _shown(symbols))
+    return Loaded(parsed, opened)
 
 
 def content(path: Path) -> bytes:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from rewriter.cli import choose, files, show
-from rewriter.cli.options import PATH, View, Wanted, tuning, viewing
+from rewriter.cli.options import PATH, SYMBOLS, View, Wanted, tuning, viewing
 from rewriter.core.errors import BadInput, BadUsage
+
+if TYPE_CHECKING:
+    from rewriter.elf.image import Image
 
 
 @click.command()
@@ -20,6 +24,7 @@ from rewriter.core.errors import BadInput, BadUsage
 @click.option(
     "--database", type=PATH, multiple=True, metavar="DB", help="Signatures to use, not ours."
 )
+@SYMBOLS
 @viewing
 @click.pass_context
 def identify(
@@ -28,6 +33,7 @@ def identify(
     known: bool,
     like: bool,
     database: tuple[Path, ...],
+    symbols: Path | None,
     view: View,
 ) -> None:
     """Say what retune recognises in IN.
@@ -49,20 +55,20 @@ def identify(
     Exit status: 0 done, 2 bad usage, 3 bad input, 4 no functions (or no known routine).
     """
     if known:
-        ctx.exit(_known(source, like, database, view))
+        ctx.exit(_known(files.load(source, symbols).image, like, database, view))
     if like or database:
         raise BadUsage("--like and --database say how to look for known routines: add --known")
     from rewriter.identify.program import analyse
     from rewriter.report.survey import survey
 
-    image = files.load(source).image
+    image = files.load(source, symbols).image
     target = choose.target_of(image)
     found = survey(analyse(image, target))
     show.result(found, view)
     ctx.exit(found.return_code)
 
 
-def _known(source: Path, like: bool, database: tuple[Path, ...], view: View) -> int:
+def _known(image: Image, like: bool, database: tuple[Path, ...], view: View) -> int:
     from rewriter.contracts import CONTRACTS
     from rewriter.elf.image import printable
     from rewriter.identify.signatures import Database, shipped
@@ -70,7 +76,6 @@ def _known(source: Path, like: bool, database: tuple[Path, ...], view: View) -> 
     from rewriter.report.known import Known
     from rewriter.verify.known import known_routines, like_routines, unknown_functions
 
-    image = files.load(source).image
     target = choose.target_of(image)
     given = [parse_database(files.read(path), printable(str(path))) for path in database]
     used = Database.merged(target.name, given) if given else shipped(target)

@@ -60,6 +60,9 @@ _SELECTING = (
         help="The first N edits by address, to find a bad one by halving.",
     ),
 )
+SYMBOLS = click.option(
+    "--symbols", type=PATH, metavar="FILE", help="Also the symbols of this System.map."
+)
 _VIEW = (
     click.option("--json", "as_json", is_flag=True, help="Print one JSON document."),
     click.option("-v", "--verbose", count=True, help="List each edit; -vv also what was left."),

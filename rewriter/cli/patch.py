@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rewriter.cli import choose, files, show
-from rewriter.cli.options import PATH, View, Wanted, selecting, viewing
+from rewriter.cli.options import PATH, SYMBOLS, View, Wanted, selecting, viewing
 
 if TYPE_CHECKING:
     from rewriter.cli.files import Loaded
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 @click.argument("source", metavar="IN", type=PATH)
 @click.option("-o", "--output", metavar="OUT", type=PATH, help="The file to write; never IN.")
 @selecting
+@SYMBOLS
 @click.option(
     "--manifest", "beside", metavar="FILE", type=PATH, help="Keep the manifest here, not in OUT."
 )
@@ -33,6 +34,7 @@ def patch(
     source: Path,
     output: Path | None,
     wanted: Wanted,
+    symbols: Path | None,
     beside: Path | None,
     dry_run: bool,
     view: View,
@@ -62,7 +64,7 @@ def patch(
     if output is not None:
         files.check_output(source, output, beside)
     choose.check(wanted)
-    loaded = files.load(source)
+    loaded = files.load(source, symbols)
     image = loaded.image
     chosen = choose.resolve(image, wanted)
     report, data, record = Report(wanted.cpu or ""), image.data, None
