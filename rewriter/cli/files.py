@@ -14,6 +14,7 @@ from rewriter.core.errors import BadInput, BadUsage
 if TYPE_CHECKING:
     from rewriter.elf.compressed import Opened
     from rewriter.elf.image import Image
+    from rewriter.identify.profiles import Profile
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,13 @@ def load(path: Path, symbols: Path | None = None) -> Loaded:
     if symbols is not None:
         parsed = system_map.added(parsed, system_map.read(symbols), _shown(symbols))
     return Loaded(parsed, opened)
+
+
+def profile(path: Path, image: Image) -> Profile:
+    """Read a profile of an image, of any format that retune knows, or BadInput."""
+    from rewriter.identify import profiles
+
+    return profiles.parse(read(path), _shown(path), image)
 
 
 def content(path: Path) -> bytes:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rewriter.cli import choose, files, show
-from rewriter.cli.options import PATH, SYMBOLS, View, Wanted, selecting, viewing
+from rewriter.cli.options import PATH, PROFILE, SYMBOLS, View, Wanted, selecting, viewing
 
 if TYPE_CHECKING:
     from rewriter.cli.files import Loaded
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 @click.option("-o", "--output", metavar="OUT", type=PATH, help="The file to write; never IN.")
 @selecting
 @SYMBOLS
+@PROFILE
 @click.option(
     "--manifest", "beside", metavar="FILE", type=PATH, help="Keep the manifest here, not in OUT."
 )
@@ -35,6 +36,7 @@ def patch(
     output: Path | None,
     wanted: Wanted,
     symbols: Path | None,
+    profile: Path | None,
     beside: Path | None,
     dry_run: bool,
     view: View,
@@ -66,11 +68,12 @@ def patch(
     choose.check(wanted)
     loaded = files.load(source, symbols)
     image = loaded.image
+    taken = files.profile(profile, image) if profile is not None else None
     chosen = choose.resolve(image, wanted)
     report, data, record = Report(wanted.cpu or ""), image.data, None
     if chosen is not None:
         with show.progress() as progress:
-            tuned = tune(image, chosen.target, chosen.cpu, chosen.options, progress)
+            tuned = tune(image, chosen.target, chosen.cpu, chosen.options, progress, taken)
         choose.made(wanted, tuned.edits)
         report, data, record = Report.of(tuned), tuned.data, _record(image, tuned, chosen, wanted)
     if output is not None and not dry_run:
