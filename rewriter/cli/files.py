@@ -61,10 +61,11 @@ def read(path: Path) -> bytes:
 def load(path: Path, symbols: Path | None = None) -> Loaded:
     """Read and parse an ELF file or a gzip file around one; anything wrong is BadInput.
 
-    `symbols` is a System.map whose symbols are added to the file's own.
+    `symbols` is a System.map whose symbols are added to the file's own. A kernel without symbols
+    has those of its kallsyms.
     """
     from rewriter.elf import compressed, image
-    from rewriter.identify import system_map
+    from rewriter.identify import kallsyms, system_map
 
     opened = None
     if _begins(path, compressed.MAGIC):
@@ -72,6 +73,7 @@ def load(path: Path, symbols: Path | None = None) -> Loaded:
         parsed = image.parse(opened.content, str(path))
     else:
         parsed = image.load(path)
+    parsed = kallsyms.with_kallsyms(parsed)
     if symbols is not None:
         parsed = system_map.added(parsed, system_map.read(symbols), _shown(symbols))
     return Loaded(parsed, opened)

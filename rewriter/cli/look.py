@@ -94,8 +94,11 @@ def _known(image: Image, like: bool, database: tuple[Path, ...], view: View) -> 
 @click.argument("name", metavar="FUNCTION")
 @click.option("--cycles", is_flag=True, help="Show slots, issue cycles and waits instead.")
 @tuning
+@SYMBOLS
 @viewing
-def explain(source: Path, name: str, cycles: bool, wanted: Wanted, view: View) -> None:
+def explain(
+    source: Path, name: str, cycles: bool, wanted: Wanted, symbols: Path | None, view: View
+) -> None:
     """Show what patch would do to one FUNCTION, and why.
 
     FUNCTION is a name in IN or an address (0x...). The listing reads like a diff: lines with - go,
@@ -121,7 +124,7 @@ def explain(source: Path, name: str, cycles: bool, wanted: Wanted, view: View) -
     from rewriter.report import listing
 
     choose.check(wanted)
-    image = files.load(source).image
+    image = files.load(source, symbols).image
     chosen = choose.resolve(image, wanted)
     if chosen is None:
         raise BadUsage("--passes none: there is nothing to explain")

@@ -17,7 +17,7 @@ an address that is wrong but still between its neighbours.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rewriter.core.errors import BadInput
 from rewriter.elf.image import PT_LOAD, Image
@@ -32,7 +32,7 @@ from rewriter.identify.kallsyms_tables import (
     find_tokens,
     layouts,
 )
-from rewriter.identify.kernel_symbols import KernelSymbol
+from rewriter.identify.kernel_symbols import KernelSymbol, as_symbols
 
 
 class NoKallsyms(BadInput):
@@ -73,6 +73,17 @@ def decode(image: Image) -> Kallsyms:
         places = ", ".join(f"{table.names:#x}" for table in found)
         raise NoKallsyms(f"{image.name}: several tables pass as kallsyms, names at {places}")
     return found[0]
+
+
+def with_kallsyms(image: Image) -> Image:
+    """The image with its kallsyms as symbols, where it has no symbols of its own but a table."""
+    if any(symbol.st_shndx for symbol in image.symbols):
+        return image
+    try:
+        found = decode(image).symbols
+    except NoKallsyms:
+        return image
+    return replace(image, symbols=as_symbols(found, image))
 
 
 def _spans(image: Image) -> Iterator[Span]:

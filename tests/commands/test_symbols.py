@@ -21,6 +21,8 @@ def test_a_map_names_functions(sample: Path, tmp_path: Path, run: Run) -> None:
     options = ("--cpu", "ev67", "--passes", "bytes", "--funcs", "len")
     assert run("patch", sample, "-o", out, "--symbols", made, *options).exit_code == 0
     assert run("verify", sample, out, "--symbols", made).exit_code == 0
+    shown = run("explain", sample, "len", "--cpu", "ev67", "--passes", "bytes", "--symbols", made)
+    assert shown.stdout.startswith("len: 0x6d0 to 0x710")
 
 
 def test_a_map_of_another_build(sample: Path, tmp_path: Path, run: Run) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import subprocess
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from kallsyms_writer import FORMS, Symbol, Written, assembled, damaged, elf, som
 
 from fixtures import inputs
 from rewriter.elf.image import Image, load, parse
-from rewriter.identify.kallsyms import Kallsyms, NoKallsyms, decode
+from rewriter.identify.kallsyms import Kallsyms, NoKallsyms, decode, with_kallsyms
 from rewriter.identify.kernel_symbols import KernelSymbol, as_symbols
 
 # The tool, how addresses are kept, how many symbols, and whether CONFIG_KALLSYMS_ALL was set.
@@ -80,6 +81,15 @@ def test_symbols_for_the_finder_of_functions() -> None:
         twin = made[symbol.name, symbol.st_value]
         assert (twin.st_type, twin.st_bind, twin.st_shndx) == (2, symbol.st_bind, symbol.st_shndx)
         assert twin.st_size >= symbol.st_size or _has_inner(symbol.st_value, symbol.st_size, made)
+
+
+def test_a_kernel_without_symbols_has_those_of_its_table() -> None:
+    image = load(inputs.require("alpha-vmlinux"))
+    assert with_kallsyms(image) is image
+    bare = replace(image, symbols=())
+    assert with_kallsyms(bare).symbols == as_symbols(decode(bare).symbols, image)
+    library = replace(load(inputs.require("alpha-sample")), symbols=())
+    assert with_kallsyms(library) is library
 
 
 def _has_inner(start: int, size: int, made: dict[tuple[str, int], object]) -> bool:
