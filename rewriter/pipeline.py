@@ -31,6 +31,8 @@ from rewriter.core.trace import Facts
 from rewriter.elf.caves_build import caves_of, with_bodies
 from rewriter.elf.emit import Patch, apply, difference
 from rewriter.elf.image import Image
+from rewriter.identify.profiles import Heat, Profile
+from rewriter.identify.profiles import heat as heat_of
 from rewriter.identify.program import Program, analyse
 from rewriter.verify.check import verify
 from rewriter.verify.prove import Prover
@@ -48,7 +50,8 @@ class Options:
 
     `passes` are names, in any order; `funcs` and `skip_funcs` are regular expressions that match
     whole function names (all functions when `funcs` is empty); `only` and `skip` are edit ids;
-    `max_edits` keeps the first so many edits, function by function in address order.
+    `max_edits` keeps the first so many edits, function by function in address order, the hottest
+    first where there is a profile.
     """
 
     passes: tuple[str, ...]
@@ -89,15 +92,28 @@ class Tuned:
     functions: int
     instructions: int
     proofs: dict[str, int] = field(default_factory=dict)
+    heat: Heat | None = None
 
 
-def tune(image: Image, target: Target, cpu: Cpu, options: Options, progress: Progress) -> Tuned:
-    """Tunes an image to a CPU; every edit is proved, or tried where its pass says so."""
+def tune(
+    image: Image,
+    target: Target,
+    cpu: Cpu,
+    options: Options,
+    progress: Progress,
+    profile: Profile | None = None,
+) -> Tuned:
+    """Tunes an image to a CPU; every edit is proved, or tried where its pass says so.
+
+    With a profile the hottest functions come first: they get the room and the edits that are
+    limited, and stand first in what is reported.
+    """
     progress("analyse", 0, 1)
     program = analyse(image, target)
     progress("analyse", 1, 1)
     passes = _passes(options, cpu)
-    work = _Work(program, cpu, options, passes)
+    heat = heat_of(profile, program.functions) if profile is not None else None
+    work = _Work(program, cpu, options, passes, heat)
     work.run(progress)
     data = work.checked(progress)
     return Tuned(
@@ -111,6 +127,7 @@ def tune(image: Image, target: Target, cpu: Cpu, options: Options, progress: Pro
         functions=len(program.functions),
         instructions=len(program.listing),
         proofs=work.proofs(),
+        heat=heat,
     )
 
 
@@ -128,6 +145,7 @@ class _Work:
     cpu: Cpu
     options: Options
     passes: tuple[Pass, ...]
+    heat: Heat | None
     prover: Prover = field(init=False)
     edits: list[Edit] = field(default_factory=list)
     skips: list[Skip] = field(default_factory=list)
@@ -162,12 +180,21 @@ class _Work:
         """Goes through every function that has a clue for some pass, or that may move."""
         clues = self._with_clues()
         functions = self.program.functions
-        for number, function in enumerate(functions):
-            if number % 50 == 0:
-                progress("prove", number, len(functions))
+        for done, number in enumerate(self._order()):
+            function = functions[number]
+            if done % 50 == 0:
+                progress("prove", done, len(functions))
             if self.options.wants_function(function.name):
                 self._function(function, clues.get(number, ()))
         progress("prove", len(functions), len(functions))
+
+    def _order(self) -> Sequence[int]:
+        """Functions by number, the hottest first, else as they stand."""
+        functions = self.program.functions
+        if self.heat is None:
+            return range(len(functions))
+        share = self.heat.of
+        return sorted(range(len(functions)), key=lambda number: -share(functions[number].name))
 
     def _with_clues(self) -> dict[int, list[int]]:
         """Functions by number, each with the positions that some pass asks to see."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from rewriter.cli import choose, show
+from rewriter.cli import choose, files, show
 from rewriter.cli.options import PATH, View, viewing
 from rewriter.core.errors import BadUsage
 
@@ -48,14 +48,13 @@ def bench(
 
     Exit status: 0 done, 2 bad usage, 3 bad input.
     """
-    from rewriter.elf.image import load
     from rewriter.report.suite import Suite, Timing
     from rewriter.suites import article
     from rewriter.suites.run import run
     from rewriter.timing.places import NotDescribed
 
     assert suite == "article", sys.argv
-    image = load(source)
+    image = files.load(source).image
     target = choose.target_of(image)
     cpu = choose.cpu_named(target, "--cpu", name)
     system = choose.system_named(target, machine) if machine else target.system(cpu)

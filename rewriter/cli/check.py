@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from rewriter.cli import choose, files, show
-from rewriter.cli.options import PATH, View, viewing
+from rewriter.cli.options import PATH, SYMBOLS, View, viewing
 from rewriter.core.errors import VerificationFailed
+
+if TYPE_CHECKING:
+    from rewriter.cli.files import Loaded
+    from rewriter.elf.image import Image
+    from rewriter.report.verdict import Comparison
 
 
 @click.command()
 @click.argument("old", metavar="OLD", type=PATH)
 @click.argument("new", metavar="NEW", type=PATH)
+@SYMBOLS
 @viewing
-def verify(old: Path, new: Path, view: View) -> None:
+def verify(old: Path, new: Path, symbols: Path | None, view: View) -> None:
     """Show that NEW does what OLD does.
 
     Nothing that the rewriter said is believed: the changed bytes are found by comparison, decoded
@@ -29,16 +37,33 @@ def verify(old: Path, new: Path, view: View) -> None:
 
     Exit status: 0 verified, 1 not verified, 2 bad usage, 3 bad input.
     """
-    from rewriter.elf.image import load
     from rewriter.report.verdict import compare
 
-    before, after = load(old), load(new)
+    loaded, after = files.load(old, symbols), files.load(new).image
+    before = loaded.image
     with show.progress() as progress:
         comparison = compare(before, after, choose.target_of, progress)
+    comparison = _with_wrapping(comparison, loaded, after)
     show.result(comparison, view)
     if not comparison.ok:
         first = next(iter(comparison.findings), "the verifier does not say why")
         raise VerificationFailed(f"{after.name}: not shown equal to {before.name}: {first}")
+
+
+def _with_wrapping(comparison: Comparison, old: Loaded, new: Image) -> Comparison:
+    """The comparison, and whether the manifest leads back to OLD's gzip file, not to another."""
+    from rewriter.elf import manifest
+    from rewriter.report.verdict import NONE
+
+    if old.opened is None or comparison.findings or comparison.manifest == NONE:
+        return comparison
+    record = manifest.read(new.data, new.name)
+    try:
+        same = record is None or manifest.original_file(old.image.data, record) == old.data
+        found = "" if same else "its manifest leads back to another gzip file"
+    except VerificationFailed as error:
+        found = str(error)
+    return replace(comparison, findings=(f"{new.name}: {found}",)) if found else comparison
 
 
 @click.command()
@@ -72,10 +97,11 @@ def revert(patched: Path, output: Path, beside: Path | None, view: View) -> None
     from rewriter.report.edits import Reverted
 
     files.check_output(patched, output)
-    data, label = files.read(patched), printable(str(patched))
+    data, label = files.content(patched), printable(str(patched))
     if beside is None:
         bare, record = manifest.detach(data, label)
     else:
         bare, record = data, manifest.parse(files.read(beside), printable(str(beside)))
-    files.write(output, manifest.revert_with(bare, record, label), patched)
+    original = manifest.revert_with(bare, record, label)
+    files.write(output, manifest.original_file(original, record, label), patched)
     show.result(Reverted(record), view)

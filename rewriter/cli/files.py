@@ -5,9 +5,29 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rewriter.core.errors import BadInput, BadUsage
+
+if TYPE_CHECKING:
+    from rewriter.elf.compressed import Opened
+    from rewriter.elf.image import Image
+    from rewriter.identify.profiles import Profile
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """An ELF file, and the gzip file around it if there is one."""
+
+    image: Image
+    opened: Opened | None
+
+    @property
+    def data(self) -> bytes:
+        """The bytes of the file."""
+        return self.opened.raw if self.opened is not None else self.image.data
 
 
 def check_output(source: Path, output: Path, *others: Path | None) -> None:
@@ -38,6 +58,42 @@ def read(path: Path) -> bytes:
         raise BadInput(f"{_shown(path)}: cannot be read: {reason}") from error
 
 
+def load(path: Path, symbols: Path | None = None) -> Loaded:
+    """Read and parse an ELF file or a gzip file around one; anything wrong is BadInput.
+
+    `symbols` is a System.map whose symbols are added to the file's own. A kernel without symbols
+    has those of its kallsyms.
+    """
+    from rewriter.elf import compressed, image
+    from rewriter.identify import kallsyms, system_map
+
+    opened = None
+    if _begins(path, compressed.MAGIC):
+        opened = compressed.open_gzip(read(path), _shown(path))
+        parsed = image.parse(opened.content, str(path))
+    else:
+        parsed = image.load(path)
+    parsed = kallsyms.with_kallsyms(parsed)
+    if symbols is not None:
+        parsed = system_map.added(parsed, system_map.read(symbols), _shown(symbols))
+    return Loaded(parsed, opened)
+
+
+def profile(path: Path, image: Image) -> Profile:
+    """Read a profile of an image, of any format that retune knows, or BadInput."""
+    from rewriter.identify import profiles
+
+    return profiles.parse(read(path), _shown(path), image)
+
+
+def content(path: Path) -> bytes:
+    """Return the bytes of a regular file, of what is in it if it is a gzip file, or BadInput."""
+    from rewriter.elf import compressed
+
+    data = read(path)
+    return compressed.open_gzip(data, _shown(path)).content if compressed.is_gzip(data) else data
+
+
 def write(path: Path, data: bytes, like: Path) -> None:
     """Write a file in one step, with the permission bits of `like`."""
     from rewriter.elf.emit import write_atomically
@@ -50,6 +106,17 @@ def write_beside(path: Path, data: bytes, like: Path) -> None:
     write(path, data, like)
     with contextlib.suppress(OSError):
         os.chmod(path, stat.S_IMODE(path.stat().st_mode) & 0o666)
+
+
+def _begins(path: Path, magic: bytes) -> bool:
+    """Whether a regular file begins so; False where it cannot be read: who reads it will say."""
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            return False
+        with path.open("rb") as file:
+            return file.read(len(magic)) == magic
+    except (OSError, ValueError):
+        return False
 
 
 def _check_place(path: Path) -> None:

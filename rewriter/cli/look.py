@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from rewriter.cli import choose, files, show
-from rewriter.cli.options import PATH, View, Wanted, tuning, viewing
+from rewriter.cli.options import PATH, SYMBOLS, View, Wanted, tuning, viewing
 from rewriter.core.errors import BadInput, BadUsage
+
+if TYPE_CHECKING:
+    from rewriter.elf.image import Image
 
 
 @click.command()
@@ -20,6 +24,7 @@ from rewriter.core.errors import BadInput, BadUsage
 @click.option(
     "--database", type=PATH, multiple=True, metavar="DB", help="Signatures to use, not ours."
 )
+@SYMBOLS
 @viewing
 @click.pass_context
 def identify(
@@ -28,6 +33,7 @@ def identify(
     known: bool,
     like: bool,
     database: tuple[Path, ...],
+    symbols: Path | None,
     view: View,
 ) -> None:
     """Say what retune recognises in IN.
@@ -49,29 +55,27 @@ def identify(
     Exit status: 0 done, 2 bad usage, 3 bad input, 4 no functions (or no known routine).
     """
     if known:
-        ctx.exit(_known(source, like, database, view))
+        ctx.exit(_known(files.load(source, symbols).image, like, database, view))
     if like or database:
         raise BadUsage("--like and --database say how to look for known routines: add --known")
-    from rewriter.elf.image import load
     from rewriter.identify.program import analyse
     from rewriter.report.survey import survey
 
-    image = load(source)
+    image = files.load(source, symbols).image
     target = choose.target_of(image)
     found = survey(analyse(image, target))
     show.result(found, view)
     ctx.exit(found.return_code)
 
 
-def _known(source: Path, like: bool, database: tuple[Path, ...], view: View) -> int:
+def _known(image: Image, like: bool, database: tuple[Path, ...], view: View) -> int:
     from rewriter.contracts import CONTRACTS
-    from rewriter.elf.image import load, printable
+    from rewriter.elf.image import printable
     from rewriter.identify.signatures import Database, shipped
     from rewriter.identify.signatures import parse as parse_database
     from rewriter.report.known import Known
     from rewriter.verify.known import known_routines, like_routines, unknown_functions
 
-    image = load(source)
     target = choose.target_of(image)
     given = [parse_database(files.read(path), printable(str(path))) for path in database]
     used = Database.merged(target.name, given) if given else shipped(target)
@@ -90,8 +94,11 @@ def _known(source: Path, like: bool, database: tuple[Path, ...], view: View) -> 
 @click.argument("name", metavar="FUNCTION")
 @click.option("--cycles", is_flag=True, help="Show slots, issue cycles and waits instead.")
 @tuning
+@SYMBOLS
 @viewing
-def explain(source: Path, name: str, cycles: bool, wanted: Wanted, view: View) -> None:
+def explain(
+    source: Path, name: str, cycles: bool, wanted: Wanted, symbols: Path | None, view: View
+) -> None:
     """Show what patch would do to one FUNCTION, and why.
 
     FUNCTION is a name in IN or an address (0x...). The listing reads like a diff: lines with - go,
@@ -110,14 +117,14 @@ def explain(source: Path, name: str, cycles: bool, wanted: Wanted, view: View) -
 
     Exit status: 0 done, 2 bad usage (no such function), 3 bad input.
     """
-    from rewriter.elf.image import load, parse
+    from rewriter.elf.image import parse
     from rewriter.identify.program import analyse
     from rewriter.pipeline import tune
     from rewriter.report import cycles as timed
     from rewriter.report import listing
 
     choose.check(wanted)
-    image = load(source)
+    image = files.load(source, symbols).image
     chosen = choose.resolve(image, wanted)
     if chosen is None:
         raise BadUsage("--passes none: there is nothing to explain")
@@ -153,7 +160,7 @@ def edits(patched: Path, view: View) -> None:
     from rewriter.elf.image import printable
     from rewriter.report.edits import Listed
 
-    data, label = files.read(patched), printable(str(patched))
+    data, label = files.content(patched), printable(str(patched))
     if manifest.is_manifest(data):
         found = manifest.parse(data, label)
     elif (carried := manifest.read(data, label)) is not None:

@@ -57,8 +57,17 @@ _SELECTING = (
         "--max-edits",
         type=click.IntRange(min=0),
         metavar="N",
-        help="The first N edits by address, to find a bad one by halving.",
+        help="The first N edits by address (or heat), to find a bad one by halving.",
     ),
+)
+SYMBOLS = click.option(
+    "--symbols", type=PATH, metavar="FILE", help="Also the symbols of this System.map."
+)
+PROFILE = click.option(
+    "--profile",
+    type=PATH,
+    metavar="FILE",
+    help="Hot functions first: readprofile, perf script, opreport -l, or BOLT pre-aggregated.",
 )
 _VIEW = (
     click.option("--json", "as_json", is_flag=True, help="Print one JSON document."),

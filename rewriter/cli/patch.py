@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from rewriter.cli import choose, files, show
-from rewriter.cli.options import PATH, View, Wanted, selecting, viewing
+from rewriter.cli.options import PATH, PROFILE, SYMBOLS, View, Wanted, selecting, viewing
 
 if TYPE_CHECKING:
+    from rewriter.cli.files import Loaded
     from rewriter.elf.image import Image
     from rewriter.elf.manifest import Manifest
     from rewriter.pipeline import Tuned
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 @click.argument("source", metavar="IN", type=PATH)
 @click.option("-o", "--output", metavar="OUT", type=PATH, help="The file to write; never IN.")
 @selecting
+@SYMBOLS
+@PROFILE
 @click.option(
     "--manifest", "beside", metavar="FILE", type=PATH, help="Keep the manifest here, not in OUT."
 )
@@ -31,6 +35,8 @@ def patch(
     source: Path,
     output: Path | None,
     wanted: Wanted,
+    symbols: Path | None,
+    profile: Path | None,
     beside: Path | None,
     dry_run: bool,
     view: View,
@@ -38,7 +44,8 @@ def patch(
     """Tune IN to a CPU and write OUT.
 
     OUT has the mode bits of IN, appears in one step, and carries a note that lists every edit
-    with its evidence and leads back to IN (`retune revert`). IN is never written to.
+    with its evidence and leads back to IN (`retune revert`). IN is never written to. A gzip file
+    (vmlinux.gz) is tuned inside, and OUT is compressed as IN was.
 
     \b
     Examples:
@@ -51,7 +58,6 @@ def patch(
     Exit status: 0 done, 1 the output could not be verified (nothing is written), 2 bad usage,
     3 bad input, 4 nothing to do (OUT is then an identical copy, without a note).
     """
-    from rewriter.elf.image import load
     from rewriter.pipeline import tune
     from rewriter.report.summary import Report
 
@@ -60,16 +66,18 @@ def patch(
     if output is not None:
         files.check_output(source, output, beside)
     choose.check(wanted)
-    image = load(source)
+    loaded = files.load(source, symbols)
+    image = loaded.image
+    taken = files.profile(profile, image) if profile is not None else None
     chosen = choose.resolve(image, wanted)
     report, data, record = Report(wanted.cpu or ""), image.data, None
     if chosen is not None:
         with show.progress() as progress:
-            tuned = tune(image, chosen.target, chosen.cpu, chosen.options, progress)
+            tuned = tune(image, chosen.target, chosen.cpu, chosen.options, progress, taken)
         choose.made(wanted, tuned.edits)
         report, data, record = Report.of(tuned), tuned.data, _record(image, tuned, chosen, wanted)
     if output is not None and not dry_run:
-        _write(source, output, beside, data, record)
+        _write(source, output, beside, loaded, data, record)
     show.result(report, view)
     ctx.exit(report.return_code)
 
@@ -93,14 +101,26 @@ def _record(image: Image, tuned: Tuned, chosen: choose.Chosen, wanted: Wanted) -
 
 
 def _write(
-    source: Path, output: Path, beside: Path | None, data: bytes, record: Manifest | None
+    source: Path,
+    output: Path,
+    beside: Path | None,
+    loaded: Loaded,
+    data: bytes,
+    record: Manifest | None,
 ) -> None:
-    """Write the output, with the manifest in it or beside it."""
-    from rewriter.elf import manifest
+    """Write the output, compressed if the input was, with the manifest in it or beside it."""
+    from rewriter.elf import compressed, manifest
     from rewriter.elf.image import printable
 
-    if record is not None and beside is not None:
+    if record is None:
+        files.write(output, loaded.data, source)
+        return
+    if loaded.opened is not None:
+        record = replace(record, wrapping=compressed.wrapping_of(loaded.opened))
+    if beside is not None:
         files.write_beside(beside, manifest.dump(record), source)
-    elif record is not None:
+    else:
         data = manifest.attach(data, record, printable(str(source)))
+    if record.wrapping is not None:
+        data = compressed.wrap(data, record.wrapping)
     files.write(output, data, source)

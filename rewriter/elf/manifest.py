@@ -23,7 +23,8 @@ from typing import Any, TypeVar
 
 from rewriter.core.edit import Edit, Evidence, Grade, Skip
 from rewriter.core.errors import BadInput, VerificationFailed
-from rewriter.elf import emit, note
+from rewriter.elf import compressed, emit, note
+from rewriter.elf.compressed import Wrapping
 from rewriter.elf.emit import Patch
 
 FORMAT = 1
@@ -45,7 +46,8 @@ class Manifest:
     `original` and `patched` are SHA-256 in hexadecimal: of the file as it was, and as it is
     before the note is attached. `options` are what the user chose, as JSON values; `skips` counts
     the sites that were left alone, by pass and reason. `appended` is what stands behind the
-    original's last byte.
+    original's last byte. `wrapping` is the gzip file that was around the original, if one was:
+    `original` and `patched` are then of its content.
     """
 
     retune: str
@@ -58,7 +60,13 @@ class Manifest:
     options: Mapping[str, Any] = field(default_factory=dict)
     skips: Mapping[str, int] = field(default_factory=dict)
     appended: bytes = b""
+    wrapping: Wrapping | None = None
     format: int = FORMAT
+
+    @property
+    def file_digest(self) -> str:
+        """SHA-256 of the original file as it lay on the disk."""
+        return self.wrapping.sha256 if self.wrapping else self.original
 
 
 def record(
@@ -183,6 +191,13 @@ def revert_with(data: bytes, manifest: Manifest, label: str = "input") -> bytes:
     return original
 
 
+def original_file(original: bytes, manifest: Manifest, label: str = "input") -> bytes:
+    """Return the original file as it lay on the disk: `original`, or the gzip file around it."""
+    if manifest.wrapping is None:
+        return original
+    return compressed.restore(original, manifest.wrapping, label)
+
+
 def compare(old: bytes, new: bytes, label: str = "input") -> tuple[bytes | None, tuple[str, ...]]:
     """Return the file `new` without its note, if it has one, and what speaks against the note.
 
@@ -255,7 +270,7 @@ def _document(manifest: Manifest) -> dict[str, Any]:
         "patches": _patch_columns(manifest.patches),
         "appended": manifest.appended.hex(),
         "strings": list(strings.numbers),
-    }
+    } | ({"wrapping": compressed.as_json(manifest.wrapping)} if manifest.wrapping else {})
 
 
 def _evidence_row(evidence: Evidence, strings: _Strings) -> list[Any]:
@@ -296,7 +311,12 @@ def _manifest(document: dict[str, Any]) -> Manifest:
         skips=document["skips"],
         # Manifests of before there were caves lack it.
         appended=bytes.fromhex(document.get("appended", "")),
+        wrapping=_wrapping(document.get("wrapping")),
     )
+
+
+def _wrapping(document: Any) -> Wrapping | None:
+    return None if document is None else compressed.from_json(document)
 
 
 def _evidence(row: list[Any], strings: list[str]) -> Evidence:

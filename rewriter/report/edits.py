@@ -62,7 +62,7 @@ class Listed:
         m = self.manifest
         return {
             "retune": m.retune, "target": m.target, "cpu": m.cpu, "options": dict(m.options),
-            "original": m.original, "patched": m.patched, "skips": in_order(m.skips),
+            "original": m.file_digest, "patched": m.patched, "skips": in_order(m.skips),
             "edits": [edit_json(edit) for edit in m.edits],
             "patches": [
                 {"offset": p.offset, "old": p.old.hex(), "new": p.new.hex()} for p in m.patches
@@ -97,12 +97,12 @@ class Reverted:
     def as_json(self) -> dict[str, Any]:
         """Everything, for programs."""
         m = self.manifest
-        return {"original": m.original, "edits": len(m.edits), "patches": len(m.patches)}
+        return {"original": m.file_digest, "edits": len(m.edits), "patches": len(m.patches)}
 
     def lines(self, verbosity: int = 0) -> Iterator[str]:
         """One line."""
         m = self.manifest
-        yield f"{counted(len(m.edits), 'edit')} taken back; original SHA-256 {m.original}"
+        yield f"{counted(len(m.edits), 'edit')} taken back; original SHA-256 {m.file_digest}"
 
     def grids(self, verbosity: int = 0) -> Iterator[Grid | str]:
         """The same."""

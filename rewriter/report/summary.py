@@ -14,8 +14,10 @@ from rewriter.core.program import Refusal
 from rewriter.elf.emit import Patch
 from rewriter.elf.image import printable
 from rewriter.elf.manifest import cause
+from rewriter.identify.profiles import Heat
 from rewriter.report.edits import edit_grid, edit_json, edit_lines
 from rewriter.report.grid import Grid, counted, in_order, joined
+from rewriter.report.hot import Hot
 
 
 class Outcome(Protocol):
@@ -37,6 +39,8 @@ class Outcome(Protocol):
     def instructions(self) -> int: ...
     @property
     def proofs(self) -> Mapping[str, int]: ...
+    @property
+    def heat(self) -> Heat | None: ...
 
 
 @dataclass(frozen=True)
@@ -68,10 +72,12 @@ class Report:
     edits: tuple[Edit, ...] = ()
     skips: tuple[Skip, ...] = ()
     changed_bytes: int = 0
+    hot: Hot | None = None
 
     @classmethod
     def of(cls, outcome: Outcome) -> Report:
         """The report on what the pipeline gave."""
+        heat = outcome.heat
         changed = (zip(p.old, p.new, strict=True) for p in outcome.patches)
         return cls(
             cpu=outcome.cpu.name,
@@ -83,6 +89,7 @@ class Report:
             edits=tuple(outcome.edits),
             skips=tuple(outcome.skips),
             changed_bytes=sum(old != new for pairs in changed for old, new in pairs),
+            hot=Hot.of(heat, outcome.edits, outcome.refusals) if heat is not None else None,
         )
 
     @property
@@ -136,6 +143,7 @@ class Report:
             "proofs": dict(self.proofs),
             "edits": [edit_json(edit) for edit in self.edits],
             "skips": [_skip_json(skip) for skip in self.skips],
+            "profile": self.hot.as_json() if self.hot is not None else None,
         }  # fmt: skip
 
     def lines(self, verbosity: int = 0) -> Iterator[str]:
@@ -152,6 +160,8 @@ class Report:
                 f"left alone {_place(skip)}: {skip.kind}: {printable(skip.reason)}"
                 for skip in self.skips
             )
+        if self.hot is not None:
+            yield from self.hot.lines()
         yield from self._closing()
 
     def grids(self, verbosity: int = 0) -> Iterator[Grid | str]:
@@ -165,6 +175,8 @@ class Report:
         if verbosity > 1 and self.skips:
             rows = tuple((_place(s), s.kind, printable(s.reason)) for s in self.skips)
             yield Grid("each site left alone", ("place", "kind", "reason"), rows)
+        if self.hot is not None:
+            yield from self.hot.grids()
         yield from self._closing()
 
     def _sites(self) -> Grid:

@@ -14,6 +14,7 @@ from rewriter.core.edit import Edit, Evidence, Grade, Skip
 from rewriter.core.program import Function, Refusal
 from rewriter.elf.emit import Patch
 from rewriter.elf.image import load, parse
+from rewriter.identify.profiles import Heat
 from rewriter.report import listing
 from rewriter.report.edits import Listed
 from rewriter.report.grid import Grid
@@ -40,6 +41,7 @@ class Outcome:
     functions: int = 3
     instructions: int = 100
     proofs: Mapping[str, int] = field(default_factory=dict)
+    heat: Heat | None = None
 
 
 DONE = Outcome(

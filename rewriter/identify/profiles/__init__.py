@@ -1,0 +1,51 @@
+"""Profiles that others took: which format a file is in, and which functions it says are hot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from rewriter.core.errors import BadInput
+from rewriter.core.program import Function
+from rewriter.elf.image import Image
+from rewriter.identify.profiles import bolt, opreport, perf, readprofile
+from rewriter.identify.profiles.samples import Gathered, Heat, Place, Profile, shares
+
+__all__ = ["Heat", "Place", "Profile", "heat", "parse"]
+
+TEXTS: tuple[tuple[Callable[[str], bool], Callable[[str, str, Gathered], Profile]], ...] = (
+    (bolt.claims, bolt.read),
+    (opreport.claims, opreport.read),
+    (perf.claims, perf.read),
+)
+"""In this order: a process of perf script may have any name."""
+
+
+def parse(data: bytes, label: str, image: Image) -> Profile:
+    """The profile that the bytes of a file are, of an image; BadInput in one line, by number."""
+    gathered = Gathered(image)
+    if not data:
+        raise BadInput(f"{label}: is empty")
+    if readprofile.claims(data):
+        return readprofile.read(data, label, gathered)
+    text = data.decode("utf-8", "surrogateescape").replace("\r\n", "\n")
+    for claims, read in TEXTS:
+        if claims(text):
+            return read(text, label, gathered)
+    raise BadInput(
+        f"{label}: not a profile that retune knows",
+        hint="readprofile's binary, `perf script`, `opreport -l`, or BOLT pre-aggregated",
+    )
+
+
+def heat(profile: Profile, functions: Iterable[Function]) -> Heat:
+    """Each function's share of the profile; a place that several share is divided by bytes."""
+    ordered = sorted(functions)
+    starts, ends = [f.start for f in ordered], [f.end for f in ordered]
+    weights: dict[str, float] = {}
+    for number, weight in shares(profile.places, starts, ends):
+        name = ordered[number].name
+        weights[name] = weights.get(name, 0.0) + weight
+    total = sum(place.weight for place in profile.places) + profile.outside
+    hottest = sorted(weights.items(), key=lambda item: (-item[1], item[0]))
+    share = {name: weight / total for name, weight in hottest if total}
+    return Heat(profile.format, profile.unit, total, sum(share.values()), share)
