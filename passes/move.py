@@ -39,7 +39,7 @@ def move(
     if layout is None:
         raise CannotMove("no room")
     places = _Places(layout, function)
-    insns = program.target.moved(code.items, function, program.references.context, places.start)
+    insns = program.target.moved(code.items, function, program.references.shared, places.start)
     words = _words(program, function, layout, insns)
     for table in program.tables_of(function):
         words.update(_entries(program, table, places))
@@ -132,7 +132,7 @@ def _check(program: Program, function: Function) -> None:
     if frame.cie.signal_frame:
         raise CannotMove("unwinders know its bytes")
     for table in program.tables_of(function):
-        if not table.exact or table.base != program.references.context.get("gp"):
+        if not table.exact or table.base != program.references.shared.get(function.start):
             raise CannotMove("a jump table whose length or base is not known")
     starts = program.listing.addresses
     for block in graph.blocks_of(function):

@@ -105,14 +105,15 @@ class References:
     """What in text points into text.
 
     `labels` are addresses that instructions make; `callees` maps the address of a computed call
-    to its function; `unresolved` are the addresses of computed jumps that are not understood.
+    to its function; `unresolved` are the addresses of computed jumps that are not understood;
+    `shared` is, by a function's start, what its register for shared data (gp) holds.
     """
 
     tables: tuple[JumpTable, ...]
     labels: frozenset[int]
     callees: Mapping[int, int]
     unresolved: frozenset[int]
-    context: Mapping[str, int]
+    shared: Mapping[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +179,7 @@ class Target(Protocol):
         self,
         listing: Listing,
         functions: Sequence[Function],
-        context: Mapping[str, int],
+        shared: Mapping[int, int],
         wanted: frozenset[int],
     ) -> Iterable[tuple[Function, Pair]]:
         """All in one function that may add up to one of the wanted addresses."""
@@ -220,7 +221,7 @@ class Target(Protocol):
         self,
         items: Sequence[tuple[int, Insn]],
         function: Function,
-        context: Mapping[str, int],
+        shared: Mapping[int, int],
         place: Callable[[int], int],
     ) -> list[Insn]:
         """Instructions, given with their old addresses, as they must be at new ones.

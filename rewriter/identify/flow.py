@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from rewriter.core.addresses import NOWHERE, addresses, span
 from rewriter.core.isa import Flow, Insn
 from rewriter.core.listing import FLOW_CODE, UNKNOWN, Listing
 from rewriter.core.program import Function, JumpTable
@@ -82,9 +83,7 @@ class Graph:
 
     def blocks_of(self, function: Function) -> range:
         """The function's blocks."""
-        addresses = self.listing.addresses[self.first]
-        low, high = np.searchsorted(addresses, (function.start, function.end))
-        return range(int(low), int(high))
+        return range(*span(self.listing.addresses[self.first], function.start, function.end))
 
     def within(self, blocks: range) -> dict[int, list[int]]:
         """The edges among a function's blocks: what follows each."""
@@ -115,15 +114,15 @@ def build(
     entries = set(entries)
     first = _leaders(listing, functions, tables, entries)
     last = np.append(first[1:], len(listing))
-    starts = np.array([f.start for f in functions], dtype=np.int64)
-    ends = np.array([f.end for f in functions], dtype=np.int64)
-    addresses = listing.addresses[first]
-    owner = np.searchsorted(starts, addresses, side="right") - 1
-    inside = (owner >= 0) & (addresses < ends[np.maximum(owner, 0)])
+    starts = addresses(f.start for f in functions)
+    ends = addresses(f.end for f in functions)
+    places = listing.addresses[first]
+    owner = np.searchsorted(starts, places, side="right") - 1
+    inside = (owner >= 0) & (places < ends[np.maximum(owner, 0)])
     function_of = np.where(inside, owner, -1)
     builder = _Edges(listing, first, last, function_of, len(functions), convention)
     builder.add_all({table.jump: table for table in tables}, callees)
-    entered = np.isin(addresses, np.array(sorted(entries | {f.start for f in functions})))
+    entered = np.isin(places, addresses(entries | {f.start for f in functions}))
     return Graph(
         listing=listing,
         functions=tuple(functions),
@@ -140,7 +139,7 @@ def build(
         continues=_continues(builder, entered),
         reached=entered | (np.bincount(builder.target, minlength=builder.nodes) > 0)[: len(first)],
         entered=entered | _entered_from_elsewhere(builder),
-        _block_at={int(address): block for block, address in enumerate(addresses)},
+        _block_at={int(address): block for block, address in enumerate(places)},
     )
 
 
@@ -153,9 +152,7 @@ def _leaders(
     named = {f.start for f in functions} | {f.end for f in functions} | set(entries)
     for table in tables:
         named.update(table.targets)
-    wanted = np.concatenate(
-        (np.array(sorted(named), dtype=np.int64), listing.targets[listing.targets >= 0])
-    )
+    wanted = np.concatenate((addresses(sorted(named)), listing.targets[listing.targets != NOWHERE]))
     at = np.searchsorted(listing.addresses, wanted)
     at = at[at < len(listing)]
     at = at[np.isin(listing.addresses[at], wanted)]

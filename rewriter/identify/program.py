@@ -8,7 +8,6 @@ from functools import cached_property
 
 import numpy as np
 
-from rewriter.core.errors import BadInput
 from rewriter.core.isa import Flow, Insn
 from rewriter.core.listing import FLOW_CODE, Listing
 from rewriter.core.program import Function, JumpTable, Pin, Window
@@ -123,9 +122,7 @@ class Program:
 
 
 def analyse(image: Image, target: Target) -> Program:
-    """Reads a whole file's text; BadInput for text where signed addresses end."""
-    if any(end >> 63 for _, end in image.executable_ranges()):
-        raise BadInput(f"{image.name}: text above {1 << 63:#x} is not handled yet")
+    """Reads a whole file's text."""
     listing = target.listing(image)
     frames = unwind.frames(image)
     functions = with_called(find_functions(image, frames), listing)

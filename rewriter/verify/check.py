@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from rewriter.core.addresses import addresses
 from rewriter.core.edit import Evidence
 from rewriter.core.errors import BadInput
 from rewriter.core.program import Function
@@ -187,11 +188,11 @@ class _Check:
     ) -> tuple[list[Function], list[int]]:
         """The functions with changed bytes, and the changed offsets that are in none."""
         program = self.program
-        addresses = program.image.addresses_of(changed)
-        starts = np.array([f.start for f in program.functions], dtype=np.int64)
-        ends = np.array([f.end for f in program.functions], dtype=np.int64)
-        owner = np.searchsorted(starts, addresses, side="right") - 1
-        inside = (owner >= 0) & (addresses < ends[np.maximum(owner, 0)])
+        places = program.image.addresses_of(changed)
+        starts = addresses(f.start for f in program.functions)
+        ends = addresses(f.end for f in program.functions)
+        owner = np.searchsorted(starts, places, side="right") - 1
+        inside = (owner >= 0) & (places < ends[np.maximum(owner, 0)])
         owners = [program.functions[n] for n in np.unique(owner[inside]).tolist()]
         return owners, changed[~inside].tolist()
 
