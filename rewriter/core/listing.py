@@ -7,7 +7,7 @@ makes the listing: for fixed-width words with `decode_words`, for bundles slot b
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from rewriter.core.isa import Flow, Insn, Kind, Table, Words
 FLOWS = tuple(Flow)
 FLOW_CODE = {flow: code for code, flow in enumerate(FLOWS)}
 UNKNOWN = -1  # in `rows` and `flows`: the word is not an instruction
+INLINE = -2  # in `rows`: data that belongs to the instruction before it; UNKNOWN in `flows`
 
 
 @dataclass(frozen=True)
@@ -59,13 +60,25 @@ class Listing:
 
     def insn(self, at: int) -> Insn | None:
         """The instruction at a position, or None for data."""
-        return self.table.decode(int(self.words[at]))
+        return None if self.rows[at] < 0 else self.table.decode(int(self.words[at]))
+
+    def data(self, at: int) -> Insn | None:
+        """Inline data at a position, as a row of its own; None where an instruction is."""
+        if self.rows[at] != INLINE:
+            return None
+        return Insn(self.table.data, (int(self.words[at]),))
+
+    def with_inline(self, positions: NDArray[np.int64]) -> Listing:
+        """The same text, knowing that there is data at some positions."""
+        rows, flows, targets = self.rows.copy(), self.flows.copy(), self.targets.copy()
+        uses, defs = self.uses.copy(), self.defs.copy()
+        rows[positions], flows[positions], targets[positions] = INLINE, UNKNOWN, NOWHERE
+        uses[positions], defs[positions] = 0, 0
+        return replace(self, rows=rows, flows=flows, targets=targets, uses=uses, defs=defs)
 
     def insns(self, start: int, end: int) -> list[Insn | None]:
         """The instructions in [start, end)."""
-        first, last = self.span(start, end)
-        decode = self.table.decode
-        return [decode(word) for word in self.words[first:last].tolist()]
+        return [self.insn(at) for at in range(*self.span(start, end))]
 
 
 def decode_words(table: Table, parts: Iterable[tuple[int, NDArray[Any]]]) -> Listing:

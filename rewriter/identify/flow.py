@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from rewriter.core.addresses import NOWHERE, addresses, span
 from rewriter.core.isa import Flow, Insn
-from rewriter.core.listing import FLOW_CODE, UNKNOWN, Listing
+from rewriter.core.listing import FLOW_CODE, INLINE, UNKNOWN, Listing
 from rewriter.core.program import Function, JumpTable
 
 Edges = NDArray[np.int64]
@@ -215,7 +215,9 @@ class _Edges:
                 self._escape(block)
                 continue
             flow = codes[code]
-            if flow in (Flow.NEXT, Flow.BRANCH, Flow.TRAP):
+            if flow in (Flow.NEXT, Flow.BRANCH) or (
+                flow is Flow.TRAP and not self._data_follows(block)
+            ):
                 self._fall_through(block)
             if flow in (Flow.BRANCH, Flow.JUMP):
                 self._go(block, target)
@@ -245,6 +247,11 @@ class _Edges:
     def _block_of(self, address: int) -> int | None:
         at = bisect_right(self.addresses, address) - 1
         return at if at >= 0 and self.addresses[at] == address else None
+
+    def _data_follows(self, block: int) -> bool:
+        """Whether control does not come back from a trap: there is data behind it."""
+        after = self.final[block] + 1
+        return after < len(self.listing) and bool(self.listing.rows[after] == INLINE)
 
     def _escape(self, block: int) -> None:
         self._mark(self.outside, block, self.convention.everything)

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from rewriter.core.isa import Flow, Insn
-from rewriter.core.listing import FLOW_CODE, Listing
+from rewriter.core.listing import FLOW_CODE, UNKNOWN, Listing
 from rewriter.core.program import Function, JumpTable, Pin, Window
 from rewriter.core.target import References, Target
 from rewriter.elf import unwind
@@ -97,6 +97,8 @@ class Program:
                 found.append(Window(start, tuple(insns), tuple(exits)))
                 insns, exits = [], []
             first, last = int(self.graph.first[block]), int(self.graph.last[block])
+            if self.listing.rows[first] < 0:
+                continue
             if not insns:
                 start = int(self.listing.addresses[first])
             elif self.listing.flows[first - 1] == FLOW_CODE[Flow.BRANCH]:
@@ -114,7 +116,7 @@ class Program:
     def not_understood(self, function: Function) -> str:
         """Why a function must be left alone, or nothing."""
         first, last = self.listing.span(function.start, function.end)
-        if np.any(self.listing.rows[first:last] < 0):
+        if np.any(self.listing.rows[first:last] == UNKNOWN):
             return "data in text"
         if any(address in function for address in self.references.unresolved):
             return "computed jump not understood"

@@ -13,7 +13,7 @@ from rewriter.core.isa import Flow, Insn
 from rewriter.core.listing import FLOW_CODE, Listing, decode_words
 from rewriter.core.program import Function, JumpTable
 from rewriter.core.target import Memory, Pair, References
-from targets.alpha import abi, accesses, masks, moving, placing, pointers, routines
+from targets.alpha import abi, accesses, kernel, masks, moving, placing, pointers, routines
 from targets.alpha.cpus import CPUS
 from targets.alpha.isa import TABLE
 from targets.alpha.registers import RA
@@ -70,7 +70,10 @@ class Alpha:
     def listing(self, image: Memory) -> Listing:
         """Decodes all text."""
         ranges = image.executable_ranges()
-        return decode_words(TABLE, [(start, image.words(start, end, 4)) for start, end in ranges])
+        parts = [(start, image.words(start, end, 4)) for start, end in ranges]
+        listing = decode_words(TABLE, parts)
+        inline = kernel.inline_data(listing, image)
+        return listing.with_inline(inline) if len(inline) else listing
 
     def entries(self, listing: Listing, function: Function) -> tuple[int, ...]:
         """The entry that skips the gp set-up, where there is one."""
