@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from passes.align import LONGEST_LOOP, Align, Code, Layout
 from rewriter.core.cpu import Cpu
@@ -43,6 +43,7 @@ def move(
     words = _words(program, function, layout, insns)
     for table in program.tables_of(function):
         words.update(_entries(program, table, places))
+    words.update(_fixups(program, function, places))
     if all(program.image.read(address, len(new)) == new for address, new in words.items()):
         return None
     frame = program.frames[function.start]
@@ -115,6 +116,7 @@ def standing(program: Program, slots: Slots, start: int, end: int) -> list[tuple
     for at in range(first, last):
         address = int(program.listing.addresses[at])
         insn = slots[address] if address in slots else program.listing.insn(at)
+        insn = insn or program.listing.data(at)
         if insn is not None and not program.target.is_filler(insn):
             items.append((address, insn))
     return items
@@ -136,7 +138,9 @@ def _check(program: Program, function: Function) -> None:
             raise CannotMove("a jump table whose length or base is not known")
     starts = program.listing.addresses
     for block in graph.blocks_of(function):
-        if graph.entered[block] and int(starts[graph.first[block]]) not in allowed:
+        start = int(starts[graph.first[block]])
+        # What is between load-locked and store-conditional stays where it is.
+        if graph.entered[block] and start not in allowed and start not in program.locked_addresses:
             raise CannotMove("something outside leads into it")
 
 
@@ -162,6 +166,18 @@ def _entries(program: Program, table: JumpTable, places: _Places) -> dict[int, b
         for n, t in enumerate(table.targets)
         if t in places.function
     }
+
+
+def _fixups(program: Program, function: Function, places: _Places) -> dict[int, bytes]:
+    """The exception entries of the function's accesses."""
+    found = {}
+    for fixup in program.fixups_of(function):
+        if fixup.resume not in function:
+            raise CannotMove("an access resumes in another function")
+        access, resume = places.start(fixup.access), places.start(fixup.resume)
+        moved = replace(fixup, access=access, resume=resume)
+        found[fixup.entry] = program.target.fixup_bytes(moved)
+    return found
 
 
 def _executed_fillers(program: Program, function: Function) -> int:

@@ -200,6 +200,7 @@ class Scheduler:
         kept = {at for block, at in zip(blocks, starts, strict=True) if graph.entered[block]}
         if program.has_locked(function):
             kept |= program.locked_addresses
+        kept |= {fixup.access for fixup in program.fixups_of(function)}
         return sorted({*starts, *self._rows(function)}), kept
 
     def _rows(self, function: Function) -> list[int]:

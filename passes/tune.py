@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -65,17 +65,19 @@ def tune_window(
     chosen: Chosen,
     locked: frozenset[int],
     facts: Facts | None = None,
+    faulting: Collection[int] = (),
 ) -> TunedWindow:
     """Tries every technique's sites in order; each is proved against the original.
 
     `locked` are addresses between a load-locked and its store-conditional: nothing there changes.
-    `facts` are known of registers at the start.
+    `facts` are known of registers at the start; `faulting` are addresses of accesses that a kernel
+    lets fault: an exception entry names each.
     """
     trace = Trace(
         target.table, window.insns, window.address, target.granule, window.exits, facts or {}
     )
     tuned = TunedWindow(window, window.insns)
-    attempt = _Attempt(tuned, trace, target, cpu, prover, chosen, locked)
+    attempt = _Attempt(tuned, trace, target, cpu, prover, chosen, locked, faulting)
     open_sites = [
         (technique.name, site)
         for technique in techniques
@@ -99,6 +101,7 @@ class _Attempt:
     prover: Prover
     chosen: Chosen
     locked: frozenset[int]
+    faulting: Collection[int]
     feeders: frozenset[int] = frozenset()
     aligned: frozenset[int] = frozenset()
 
@@ -130,6 +133,8 @@ class _Attempt:
         touched = {slot for slot, _ in proposal.changes} | proposal.feeders
         if any(self.trace.addresses[slot] in self.locked for slot in touched):
             return "between load-locked and store-conditional"
+        if any(self.trace.addresses[slot] in self.faulting for slot in touched):
+            return "an exception entry names the access"
         new = [insn for _, insn in proposal.changes if insn is not None]
         if not usable(self.cpu, new):
             return f"{self.cpu.name} lacks the instruction"

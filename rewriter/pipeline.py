@@ -291,6 +291,7 @@ class _Work:
                 chosen,
                 self.locked,
                 facts,
+                self.program.fixups,
             )
 
         tuned = attempt({})

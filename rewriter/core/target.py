@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rewriter.core.cpu import Cpu, System
 from rewriter.core.isa import Insn, Table, Words
 from rewriter.core.listing import Listing
-from rewriter.core.program import Function, JumpTable
+from rewriter.core.program import Fixup, Function, JumpTable
 
 
 class Memory(Protocol):
@@ -32,6 +32,14 @@ class Memory(Protocol):
 
     def words(self, start: int, end: int, size: int) -> NDArray[Any]:
         """A range as words of `size` bytes."""
+        ...
+
+
+class Sectioned(Memory, Protocol):
+    """What a target asks of an image whose tables it looks for."""
+
+    def table(self, name: str) -> range:
+        """The addresses of the section of that name; empty where there is none."""
         ...
 
 
@@ -173,6 +181,22 @@ class Target(Protocol):
         slots: Mapping[int, int],
     ) -> References:
         """What in text points into text."""
+        ...
+
+    def fixups(self, image: Sectioned) -> tuple[Fixup, ...]:
+        """The exception table of a kernel, entry by entry; dead entries are left out."""
+        ...
+
+    def fixup_table(self, image: Sectioned) -> range:
+        """The addresses of the bytes of the exception table; empty where there is none."""
+        ...
+
+    def fixup_bytes(self, fixup: Fixup) -> bytes:
+        """An entry of the exception table; raises CannotMove when it cannot say that."""
+        ...
+
+    def dead_fixup(self, entry: int) -> bytes:
+        """An entry for no instruction at all."""
         ...
 
     def pairs(

@@ -185,6 +185,11 @@ class Image:
         """Return the first section of that name, or None."""
         return next((s for s in self.sections if s.name == name), None)
 
+    def table(self, name: str) -> range:
+        """Return the addresses of the section of that name; empty where there is none."""
+        found = self.section(name)
+        return range(found.sh_addr, found.sh_addr + found.sh_size) if found else range(0)
+
     def segment_of(self, address: int) -> Segment | None:
         """Return the PT_LOAD segment whose memory holds `address`, or None."""
         for s in self.segments:

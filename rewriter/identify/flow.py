@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from rewriter.core.addresses import NOWHERE, addresses, span
 from rewriter.core.isa import Flow, Insn
 from rewriter.core.listing import FLOW_CODE, INLINE, UNKNOWN, Listing
-from rewriter.core.program import Function, JumpTable
+from rewriter.core.program import Fixup, Function, JumpTable
 
 Edges = NDArray[np.int64]
 
@@ -53,6 +53,7 @@ class Graph:
     a call, and `returned` that which an unknown caller may read after a return.  `function_of`
     is per block, -1 for none; `continues` says that control comes only from the block before,
     `entered` that it may come from outside the function, `reached` that it may come at all.
+    `faulting` says, per position, that an access may not happen and control go on elsewhere.
     """
 
     listing: Listing
@@ -67,6 +68,7 @@ class Graph:
     outside: NDArray[np.uint64]
     returned: NDArray[np.uint64]
     nodes: int
+    faulting: NDArray[np.bool_]
     continues: NDArray[np.bool_]
     entered: NDArray[np.bool_]
     reached: NDArray[np.bool_]
@@ -105,14 +107,19 @@ def build(
     entries: Iterable[int],
     callees: dict[int, int],
     convention: Convention,
+    fixups: Sequence[Fixup] = (),
 ) -> Graph:
     """The graph of a listing.
 
     `entries` are all addresses at which control may arrive by other ways than branches;
-    `callees` gives, for computed calls that are understood, the function's address.
+    `callees` gives, for computed calls that are understood, the function's address; `fixups` are
+    where control goes when an access faults.
     """
     entries = set(entries)
-    first = _leaders(listing, functions, tables, entries)
+    fixups = [fixup for fixup in fixups if listing.has(fixup.access)]
+    faulting = np.zeros(len(listing), dtype=bool)
+    faulting[[listing.index(fixup.access) for fixup in fixups]] = True
+    first = _leaders(listing, functions, tables, entries, fixups)
     last = np.append(first[1:], len(listing))
     starts = addresses(f.start for f in functions)
     ends = addresses(f.end for f in functions)
@@ -122,6 +129,7 @@ def build(
     function_of = np.where(inside, owner, -1)
     builder = _Edges(listing, first, last, function_of, len(functions), convention)
     builder.add_all({table.jump: table for table in tables}, callees)
+    builder.add_fixups(fixups)
     entered = np.isin(places, addresses(entries | {f.start for f in functions}))
     return Graph(
         listing=listing,
@@ -136,6 +144,7 @@ def build(
         outside=builder.outside,
         returned=builder.returned,
         nodes=builder.nodes,
+        faulting=faulting,
         continues=_continues(builder, entered),
         reached=entered | (np.bincount(builder.target, minlength=builder.nodes) > 0)[: len(first)],
         entered=entered | _entered_from_elsewhere(builder),
@@ -148,16 +157,20 @@ def _leaders(
     functions: Sequence[Function],
     tables: Sequence[JumpTable],
     entries: Iterable[int],
+    fixups: Iterable[Fixup],
 ) -> NDArray[np.int64]:
     named = {f.start for f in functions} | {f.end for f in functions} | set(entries)
     for table in tables:
         named.update(table.targets)
+    step = int(np.min(np.diff(listing.addresses)))
+    for fixup in fixups:
+        named.update((fixup.access + step, fixup.resume))
     wanted = np.concatenate((addresses(sorted(named)), listing.targets[listing.targets != NOWHERE]))
     at = np.searchsorted(listing.addresses, wanted)
     at = at[at < len(listing)]
     at = at[np.isin(listing.addresses[at], wanted)]
     leaves = np.flatnonzero(listing.flows != FLOW_CODE[Flow.NEXT]) + 1
-    gaps = np.flatnonzero(np.diff(listing.addresses) > np.min(np.diff(listing.addresses))) + 1
+    gaps = np.flatnonzero(np.diff(listing.addresses) > step) + 1
     every = np.unique(np.concatenate(([0], at, leaves, gaps)))
     return every[every < len(listing)].astype(np.int64)
 
@@ -168,7 +181,7 @@ def _continues(builder: _Edges, entered: NDArray[np.bool_]) -> NDArray[np.bool_]
         builder.listing.flows[builder.final], (FLOW_CODE[Flow.NEXT], FLOW_CODE[Flow.BRANCH])
     )
     after_straight = np.concatenate(([False], straight[:-1]))
-    return (count[: builder.blocks] == 1) & ~entered & after_straight
+    return np.asarray((count[: builder.blocks] == 1) & ~entered & after_straight)
 
 
 def _entered_from_elsewhere(builder: _Edges) -> NDArray[np.bool_]:
@@ -229,6 +242,20 @@ class _Edges:
                 self._return(block)
             elif flow is Flow.INDIRECT:
                 self._computed(block, tables.get(self._end_address(block)))
+
+    def add_fixups(self, fixups: Iterable[Fixup]) -> None:
+        """An access that may fault ends its block, and control may go on where it resumes.
+
+        The access does not happen then: it must not count as a write (`Graph.faulting`).
+        """
+        for fixup in fixups:
+            at = bisect_right(self.addresses, fixup.access) - 1
+            to = self._block_of(fixup.resume)
+            if to is None or self.function_of[at] != self.function_of[to]:
+                self._escape(at)
+            if to is not None:
+                kept = self._columns(fixup.kept & self.convention.everything)
+                self._edge(at, to, WITHIN, kept)
 
     def _end_address(self, block: int) -> int:
         return int(self.listing.addresses[self.final[block]])

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.identify.flow import CALL, RETURN, Graph
+from rewriter.identify.flow import CALL, RETURN, WITHIN, Graph
 
 Masks = NDArray[np.uint64]
 
@@ -50,7 +50,9 @@ def solve(graph: Graph) -> Liveness:
     no register that the code it replaces did not write.
     """
     read, written = summaries(graph)
-    passed = graph.passed | read[graph.target]
+    crossing = graph.kind != WITHIN
+    passed = graph.passed.copy()
+    passed[crossing] |= read[graph.target[crossing]]
     own = graph.kind != RETURN
     callee, _ = _fixed_point(graph, own, passed, read, written, graph.outside)
     outside = graph.outside | graph.returned
@@ -84,6 +86,8 @@ def _fixed_point(
 def summaries(graph: Graph) -> tuple[Masks, Masks]:
     """Per node: registers read before any write in it, and registers written."""
     uses, defs = graph.listing.uses, graph.listing.defs
+    if graph.faulting.any():
+        defs = np.where(graph.faulting[:, None], np.uint64(0), defs)
     read = np.zeros((graph.nodes, uses.shape[1]), dtype=np.uint64)
     written = np.zeros_like(read)
     length = graph.last - graph.first

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from rewriter.core.edit import Evidence, Grade
 from rewriter.core.isa import Flow, Insn, Kind, Op
 from rewriter.core.listing import Listing
-from rewriter.core.program import Function
+from rewriter.core.program import Fixup, Function
 from rewriter.core.symbolic import Symbolic
 from rewriter.core.term import Term, Terms
 from rewriter.core.trace import Facts, Run, inputs, registers_of, run, written
 from rewriter.elf.image import Image
 from rewriter.identify.program import Program
+from rewriter.verify import faults
 from rewriter.verify.equivalence import Comparison, Different, agreeing
 from rewriter.verify.prove import Prover
 
@@ -37,12 +39,14 @@ class Pair:
 class Segment:
     """Straight code from an address to a transfer of control or the function's end.
 
-    `exits` are the slots after which control may leave, the last one included.
+    `exits` are the slots after which control may leave, the last one included; `fixups` say where
+    it goes before a slot whose access faults.
     """
 
     insns: tuple[Insn, ...]
     addresses: tuple[int, ...]
     exits: tuple[int, ...]
+    fixups: Mapping[int, Fixup] = field(default_factory=dict)
 
     @property
     def falls_out(self) -> bool:
@@ -58,8 +62,9 @@ class Lost(Exception):
 class Walk:
     """Walks one function; `findings` say what was not shown, `evidence` what was.
 
-    `image` is the new file and `new` its listing; `tables` are the addresses of jump table bytes
-    that were compared by where they lead.
+    `image` is the new file, `new` its listing and `fixups` its exception entries; `tables` are the
+    addresses of jump table bytes that were compared by where they lead, `resumed` pairs of
+    exception entries that do the same.
     """
 
     program: Program
@@ -72,6 +77,8 @@ class Walk:
     evidence: list[Evidence] = field(default_factory=list)
     visited: set[int] = field(default_factory=set)
     tables: set[int] = field(default_factory=set)
+    fixups: Mapping[int, Fixup] = field(default_factory=dict)
+    resumed: set[tuple[Fixup, Fixup]] = field(default_factory=set)
 
     def run(self) -> None:
         """Walks from every entry until nothing new follows, then looks at what was not walked."""
@@ -118,13 +125,21 @@ class Walk:
         for slot, other in zip(old.exits, new.exits, strict=True):
             _same_transfer(old.insns[slot], new.insns[other])
         if not self._plainly_same(pair, old, new):
-            self.evidence.append(self._compare(pair, old, new))
+            evidence, resumed = self._compare(pair, old, new)
         else:
-            self.evidence.append(Evidence(Grade.PROVED))
-        return list(self._successors(old, new))
+            evidence = Evidence(Grade.PROVED)
+            resumed = list(zip(old.fixups.values(), new.fixups.values(), strict=True))
+        self.evidence.append(evidence)
+        self.resumed.update(resumed)
+        following = list(self._successors(old, new))
+        for before, after in resumed:
+            following += self._targets(before.resume, after.resume)
+        return following
 
     def _plainly_same(self, pair: Pair, old: Segment, new: Segment) -> bool:
         """Whether the instructions are the same but for fillers and how far branches go."""
+        if list(self._faults(old)) != list(self._faults(new)):
+            return False
         if old.addresses == new.addresses and old.insns == new.insns:
             return True
         if pair.linked and pair.old != pair.new:
@@ -133,6 +148,9 @@ class Walk:
         if any(i.op.flow is Flow.JUMP and table.defs(i) for i in old.insns):
             return False  # it reads its own address
         return self._bare(old) == self._bare(new)
+
+    def _faults(self, segment: Segment) -> Iterator[object]:
+        return faults.numbered(segment.insns, segment.fixups, self.target)
 
     def _bare(self, segment: Segment) -> list[tuple[Op, tuple[int, ...]]]:
         found = []
@@ -168,7 +186,7 @@ class Walk:
             block += 1
         if not exits or exits[-1] != len(insns) - 1:
             raise Lost(f"the code from {start:#x} has no end")
-        return Segment(tuple(insns), tuple(addresses), tuple(exits))
+        return _segment(insns, addresses, exits, self.program.fixups)
 
     def _new_segment(self, start: int, transfers: int) -> Segment:
         """From an address to its n-th transfer of control, or the function's end."""
@@ -189,7 +207,7 @@ class Walk:
                 break
         if len(exits) != transfers:
             raise Lost(f"the new code from {start:#x} ends otherwise")
-        return Segment(tuple(insns), tuple(addresses), tuple(exits))
+        return _segment(insns, addresses, exits, self.fixups)
 
     def _unlocked(self, old: Segment, new: Segment) -> None:
         """Nothing changed between a load-locked and its store-conditional."""
@@ -209,7 +227,7 @@ class Walk:
         except ValueError:
             return None
 
-    def _compare(self, pair: Pair, old: Segment, new: Segment) -> Evidence:
+    def _compare(self, pair: Pair, old: Segment, new: Segment) -> Compared:
         if self._inputs(new) & ~self._inputs(old):
             raise Different("a register is read that nothing keeps")
         try:
@@ -224,25 +242,64 @@ class Walk:
         insns = (insn for insn in segment.insns if not self.target.is_filler(insn))
         return inputs(self.target.table, insns)
 
-    def _compare_given(self, pair: Pair, old: Segment, new: Segment, facts: Facts) -> Evidence:
+    def _compare_given(self, pair: Pair, old: Segment, new: Segment, facts: Facts) -> Compared:
         terms = Terms(self.target.granule * 8)
-        before = self._run(terms, old, pair.old, pair, facts)
-        after = self._run(terms, new, pair.new, pair, facts)
+        faulting = bool(old.fixups or new.fixups)
+        before = self._run(terms, old, pair.old, pair, facts, faulting)
+        after = self._run(terms, new, pair.new, pair, facts, faulting)
         comparison = Comparison(self.prover, terms, self.target.table.register_names)
         comparison.follow(before.state, after, agreeing(before.value.values()))
         comparison.aligned = self._aligned(comparison, before, after, old)
+        matching = self._matching(comparison, before, after, old, new)
+        waiting = [access for access in matching.old if access.fixup is not None]
         for slot, other in zip(old.exits, new.exits, strict=True):
+            while waiting and waiting[0].slot <= slot:
+                self._resumes(matching, waiting.pop(0), before, after)
             live = self._live_after(old, slot)
             self._link(before.exits[slot], after.exits[other], old, new, slot, other)
             comparison.check(before.exits[slot], after.exits[other], live)
-        return comparison.evidence()
+        assumed = matching.finish()
+        evidence = comparison.evidence()
+        resumed = [(a.fixup, b.fixup) for a, b in matching.pairs if a.fixup and b.fixup]
+        return replace(evidence, preconditions=(*evidence.preconditions, *assumed)), resumed
 
-    def _run(self, terms: Terms, segment: Segment, start: int, pair: Pair, facts: Facts) -> Run:
+    def _matching(
+        self, comparison: Comparison, before: Run, after: Run, old: Segment, new: Segment
+    ) -> faults.Matching:
+        if not old.fixups and not new.fixups:
+            return faults.Matching(comparison, (), ())
+        return faults.Matching(
+            comparison,
+            faults.accesses(before, old.insns, old.fixups, self.target),
+            faults.accesses(after, new.insns, new.fixups, self.target),
+        )
+
+    def _resumes(
+        self, matching: faults.Matching, access: faults.Access, before: Run, after: Run
+    ) -> None:
+        """That what may be read after a fault is the same before an access and its new one."""
+        assert access.fixup is not None
+        other = matching.match(access)
+        live = self.program.live_after_fault(access.fixup)
+        states = before.exits[access.slot - 1], after.exits[other.slot - 1]
+        matching.comparison.check(*states, live)
+
+    def _run(
+        self,
+        terms: Terms,
+        segment: Segment,
+        start: int,
+        pair: Pair,
+        facts: Facts,
+        faulting: bool,
+    ) -> Run:
+        """Runs a segment; where accesses may go on elsewhere, with the state before each access."""
         table, granule = self.target.table, self.target.granule
         link = {self.target.link: start} if pair.linked else {}
-        return run(
-            table, terms, granule, segment.insns, segment.addresses, segment.exits, link, facts
-        )
+        exits = set(segment.exits)
+        if faulting:
+            exits.update(slot - 1 for slot in faults.access_slots(segment.insns, self.target))
+        return run(table, terms, granule, segment.insns, segment.addresses, exits, link, facts)
 
     def _link(
         self, before: Symbolic, after: Symbolic, old: Segment, new: Segment, slot: int, other: int
@@ -337,8 +394,22 @@ class Walk:
 
     def _following(self, pair: Pair) -> Iterator[Pair]:
         """What comes after an instruction; past the function's end only the same place will do."""
-        if pair.old < self.function.end:
+        if pair.old >= self.function.end:
+            return
+        if self.program.listing.data(self.program.listing.index(pair.old)) is None:
             yield pair
+        else:
+            self._same_data(pair)
+
+    def _same_data(self, pair: Pair) -> None:
+        """Data behind a trap, from where control does not come back."""
+        old, new = self.program.listing, self.new
+        at, there = old.index(pair.old), new.index(pair.new)
+        while at < len(old) and (word := old.data(at)) is not None:
+            if there >= len(new) or new.data(there) != word:
+                raise Different(f"data at {int(old.addresses[at]):#x} changed")
+            self.visited.add(int(new.addresses[there]))
+            at, there = at + 1, there + 1
 
     def _targets(self, old: int | None, new: int | None) -> Iterator[Pair]:
         assert old is not None and new is not None
@@ -371,6 +442,8 @@ class Walk:
                 continue
             address = int(listing.addresses[at])
             insn = self.new.insn(at)
+            if insn is None and address in self.visited:
+                continue
             if insn is None:
                 self.findings.append(
                     f"{self.function.name}: no instruction at {address:#x} any more"
@@ -380,6 +453,17 @@ class Walk:
                     self.findings.append(f"{self.function.name}: an odd filler at {address:#x}")
             elif address not in self.visited:
                 self.findings.append(f"{self.function.name}: unreachable change at {address:#x}")
+
+
+Compared: TypeAlias = tuple[Evidence, list[tuple[Fixup, Fixup]]]
+"""How a pair of segments was shown equal, and which exception entries do the same in them."""
+
+
+def _segment(
+    insns: list[Insn], addresses: list[int], exits: list[int], fixups: Mapping[int, Fixup]
+) -> Segment:
+    resumes = {slot: fixups[at] for slot, at in enumerate(addresses) if at in fixups}
+    return Segment(tuple(insns), tuple(addresses), tuple(exits), resumes)
 
 
 def _decoded(listing: Listing, at: int) -> Insn:

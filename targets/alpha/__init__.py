@@ -47,6 +47,10 @@ class Alpha:
     frame_rows = staticmethod(placing.frame_rows)
     systems = SYSTEMS
     linear = staticmethod(accesses.linear)
+    fixups = staticmethod(kernel.fixups)
+    fixup_table = staticmethod(kernel.fixup_table)
+    fixup_bytes = staticmethod(kernel.fixup_bytes)
+    dead_fixup = staticmethod(kernel.dead_fixup)
     touches_frame = staticmethod(abi.touches_frame)
     in_order = staticmethod(abi.in_order)
 
