@@ -230,7 +230,7 @@ class Scheduler:
         places = tuple(tuple(at[inside[index][1]] for index in run) for run in runs)
         around = (*range(first & -block, first, size), *range(end, end + -end % block, size))
         text = {at: _standing(items, at) or filler for at in around}
-        return Pass(insns, tuple(addresses), whole, places, text)
+        return Pass(insns, tuple(addresses), whole, places, text, self.program.devices)
 
     # Evidence -----------------------------------------------------------------------------
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from passes.technique import Site, Technique, usable
@@ -11,9 +12,10 @@ from rewriter.core.cpu import Cpu
 from rewriter.core.edit import Evidence, Rewrite
 from rewriter.core.isa import Insn
 from rewriter.core.program import Window
-from rewriter.core.target import Target
+from rewriter.core.target import Target, accesses
 from rewriter.core.term import Term
 from rewriter.core.trace import INPUT, Facts, Trace, drop_dead, inputs, registers_of, run, written
+from rewriter.verify.devices import Access, accessed, same_devices
 from rewriter.verify.equivalence import Comparison, Different
 from rewriter.verify.prove import Prover
 
@@ -65,19 +67,20 @@ def tune_window(
     chosen: Chosen,
     locked: frozenset[int],
     facts: Facts | None = None,
-    faulting: Collection[int] = (),
+    held: Callable[[int], str] = lambda _: "",
+    devices: bool = False,
 ) -> TunedWindow:
     """Tries every technique's sites in order; each is proved against the original.
 
     `locked` are addresses between a load-locked and its store-conditional: nothing there changes.
-    `facts` are known of registers at the start; `faulting` are addresses of accesses that a kernel
-    lets fault: an exception entry names each.
+    `facts` are known of registers at the start; `held` says why the instruction at an address must
+    stay what it is, or nothing; `devices` that accesses may reach a device.
     """
     trace = Trace(
         target.table, window.insns, window.address, target.granule, window.exits, facts or {}
     )
     tuned = TunedWindow(window, window.insns)
-    attempt = _Attempt(tuned, trace, target, cpu, prover, chosen, locked, faulting)
+    attempt = _Attempt(tuned, trace, target, cpu, prover, chosen, locked, held, devices)
     open_sites = [
         (technique.name, site)
         for technique in techniques
@@ -101,7 +104,8 @@ class _Attempt:
     prover: Prover
     chosen: Chosen
     locked: frozenset[int]
-    faulting: Collection[int]
+    held: Callable[[int], str]
+    devices: bool
     feeders: frozenset[int] = frozenset()
     aligned: frozenset[int] = frozenset()
 
@@ -112,11 +116,11 @@ class _Attempt:
         if self.tuned.slots[site.slot] is None or not wanted:
             return True
         reason = site.reason or "no free register or place"
-        for proposal in site.proposals:
+        for number, proposal in enumerate(map(self._without_held, site.proposals)):
             result = self._try(proposal)
             if isinstance(result, str):
                 # The first proposal is the natural one: its failure says most.
-                reason = result if proposal is site.proposals[0] else reason
+                reason = result if number == 0 else reason
                 continue
             slots, evidence = result
             accepted = Accepted(technique, proposal, evidence, self.tuned.slots, slots)
@@ -128,13 +132,19 @@ class _Attempt:
         self.tuned.refused.append(Refused(technique, site, reason))
         return False
 
+    def _without_held(self, proposal: Rewrite) -> Rewrite:
+        """The proposal with feeders only that may go."""
+        free = (f for f in proposal.feeders if not self.held(self.trace.addresses[f]))
+        return replace(proposal, feeders=frozenset(free))
+
     def _try(self, proposal: Rewrite) -> tuple[tuple[Insn | None, ...], Evidence] | str:
         """The new slots with their evidence, or why not."""
         touched = {slot for slot, _ in proposal.changes} | proposal.feeders
         if any(self.trace.addresses[slot] in self.locked for slot in touched):
             return "between load-locked and store-conditional"
-        if any(self.trace.addresses[slot] in self.faulting for slot in touched):
-            return "an exception entry names the access"
+        for slot, _ in proposal.changes:
+            if reason := self.held(self.trace.addresses[slot]):
+                return reason
         new = [insn for _, insn in proposal.changes if insn is not None]
         if not usable(self.cpu, new):
             return f"{self.cpu.name} lacks the instruction"
@@ -197,6 +207,16 @@ class _Attempt:
     def _with_sources(self, slots: Sequence[int]) -> set[int]:
         return {s for slot in slots if slot != INPUT for s in {slot} | self.trace.slice(slot)}
 
+    @cached_property
+    def _accessed(self) -> list[Access]:
+        trace, found = self.trace, []
+        for insn, operand in zip(trace.insns, trace.operand, strict=True):
+            if accesses(insn, self.target):
+                base, displacement = self.target.spelling.address(insn)
+                held = operand.get(base, trace.terms.const(0))
+                found.append((insn, held + trace.terms.const(displacement)))
+        return found
+
     def _prove(self, slots: Sequence[Insn | None], proposal: Rewrite) -> Evidence:
         trace, table = self.trace, self.target.table
         aligned = self.aligned | proposal.aligned
@@ -223,6 +243,8 @@ class _Attempt:
             return () if value is None else (value,)
 
         comparison.follow(trace.state, new, likely)
+        if self.devices:
+            same_devices(comparison, self.target, self._accessed, accessed(new, slots, self.target))
         for slot, live in trace.exits:
             comparison.check(trace.states[slot], new.exits[slot], live)
         evidence = comparison.evidence()

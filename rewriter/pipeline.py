@@ -291,7 +291,8 @@ class _Work:
                 chosen,
                 self.locked,
                 facts,
-                self.program.fixups,
+                self.program.held,
+                self.program.devices,
             )
 
         tuned = attempt({})

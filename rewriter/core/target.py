@@ -108,6 +108,17 @@ def suited(target: Target, name: str, cpu: Cpu) -> Iterator[Tuned]:
             yield routine
 
 
+def accesses(insn: Insn, target: Target) -> bool:
+    """Whether an instruction loads or stores; a load without a result is a hint."""
+    effects = target.table.effects(insn.op)
+    return effects.stores or (effects.loads and bool(target.table.defs(insn)))
+
+
+def whole(insn: Insn, target: Target) -> bool:
+    """Whether an access is one to a granule of memory, whatever the low bits of its address."""
+    return insn.name in target.spelling.GRANULE_ACCESSES
+
+
 @dataclass(frozen=True)
 class References:
     """What in text points into text.
@@ -181,6 +192,10 @@ class Target(Protocol):
         slots: Mapping[int, int],
     ) -> References:
         """What in text points into text."""
+        ...
+
+    def devices(self, image: Memory) -> bool:
+        """Whether code of this file may access registers of devices: a kernel."""
         ...
 
     def fixups(self, image: Sectioned) -> tuple[Fixup, ...]:

@@ -12,7 +12,7 @@ import numpy as np
 from rewriter.core.isa import Flow, Insn
 from rewriter.core.listing import FLOW_CODE, UNKNOWN, Listing
 from rewriter.core.program import Fixup, Function, JumpTable, Pin, Window
-from rewriter.core.target import References, Target
+from rewriter.core.target import References, Target, accesses, whole
 from rewriter.elf import unwind
 from rewriter.elf.image import Image
 from rewriter.elf.pins import data_pins, relocated
@@ -119,6 +119,21 @@ class Program:
         if insns:
             found.append(Window(start, tuple(insns), tuple(exits)))
         return found
+
+    @cached_property
+    def devices(self) -> bool:
+        """Whether accesses may reach a device."""
+        return self.target.devices(self.image)
+
+    def held(self, address: int) -> str:
+        """Why an instruction must stay what it is, or nothing."""
+        if address in self.fixups:
+            return "an exception entry names the access"
+        if self.devices:
+            insn = self.listing.insn(self.listing.index(address))
+            if insn is not None and accesses(insn, self.target) and not whole(insn, self.target):
+                return "the access may reach a device"
+        return ""
 
     def fixups_of(self, function: Function) -> list[Fixup]:
         """The exception entries of a function's accesses, ascending."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from rewriter.core.isa import Insn, Reg
 from rewriter.core.program import Fixup
 from rewriter.core.target import Target
+from rewriter.core.target import accesses as is_access
 from rewriter.core.term import Term
 from rewriter.core.trace import Run
 from rewriter.verify.equivalence import Comparison, Different
@@ -34,12 +35,7 @@ class Access:
 
 def access_slots(insns: Sequence[Insn], target: Target) -> list[int]:
     """The slots of loads and stores."""
-    effects = [target.table.effects(insn.op) for insn in insns]
-    return [
-        slot
-        for slot, insn in enumerate(insns)
-        if (effects[slot].loads and target.table.defs(insn)) or effects[slot].stores
-    ]
+    return [slot for slot, insn in enumerate(insns) if is_access(insn, target)]
 
 
 def accesses(

@@ -16,6 +16,7 @@ from rewriter.core.trace import Facts, Run, inputs, registers_of, run, written
 from rewriter.elf.image import Image
 from rewriter.identify.program import Program
 from rewriter.verify import faults
+from rewriter.verify.devices import accessed, same_devices
 from rewriter.verify.equivalence import Comparison, Different, agreeing
 from rewriter.verify.prove import Prover
 
@@ -249,6 +250,10 @@ class Walk:
         after = self._run(terms, new, pair.new, pair, facts, faulting)
         comparison = Comparison(self.prover, terms, self.target.table.register_names)
         comparison.follow(before.state, after, agreeing(before.value.values()))
+        if self.program.devices:
+            old_accesses = accessed(before, old.insns, self.target)
+            new_accesses = accessed(after, new.insns, self.target)
+            same_devices(comparison, self.target, old_accesses, new_accesses)
         comparison.aligned = self._aligned(comparison, before, after, old)
         matching = self._matching(comparison, before, after, old, new)
         waiting = [access for access in matching.old if access.fixup is not None]

@@ -47,6 +47,7 @@ class Alpha:
     frame_rows = staticmethod(placing.frame_rows)
     systems = SYSTEMS
     linear = staticmethod(accesses.linear)
+    devices = staticmethod(kernel.devices)
     fixups = staticmethod(kernel.fixups)
     fixup_table = staticmethod(kernel.fixup_table)
     fixup_bytes = staticmethod(kernel.fixup_bytes)

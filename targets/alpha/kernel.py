@@ -46,6 +46,15 @@ def _names_a_file(listing: Listing, at: int, memory: Memory) -> bool:
     return 0 < len(text) < _LONGEST_NAME and text.isascii() and text.decode().isprintable()
 
 
+_KERNEL = 1 << 63
+"""From here on addresses are the kernel's: its text is in the 43-bit superpage at 0xfffffc00..."""
+
+
+def devices(image: Memory) -> bool:
+    """Whether the text stands where only a kernel's may."""
+    return any(start >= _KERNEL for start, _ in image.executable_ranges())
+
+
 EX_TABLE = "__ex_table"
 _ENTRY = struct.Struct("<iI")
 """An entry: the access, relative to the entry, and `lda value,resume(error)`."""
