@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from passes.align import LONGEST_LOOP, Align, Code, Layout
@@ -31,7 +31,12 @@ class Moved:
 
 
 def move(
-    program: Program, function: Function, slots: Slots, align: Align, cpu: Cpu
+    program: Program,
+    function: Function,
+    slots: Slots,
+    align: Align,
+    cpu: Cpu,
+    carried: Mapping[int, int | None],
 ) -> Moved | None:
     """The function in its best layout; None if it is in it already, CannotMove if it must stay."""
     code = _code(program, function, slots)
@@ -43,7 +48,7 @@ def move(
     words = _words(program, function, layout, insns)
     for table in program.tables_of(function):
         words.update(_entries(program, table, places))
-    words.update(_fixups(program, function, places))
+    words.update(rewritten_fixups(program, function, carried, places.start))
     if all(program.image.read(address, len(new)) == new for address, new in words.items()):
         return None
     frame = program.frames[function.start]
@@ -136,6 +141,8 @@ def _check(program: Program, function: Function) -> None:
     for table in program.tables_of(function):
         if not table.exact or table.base != program.references.shared.get(function.start):
             raise CannotMove("a jump table whose length or base is not known")
+    if any(fixup.resume not in function for fixup in program.fixups_of(function)):
+        raise CannotMove("an access resumes in another function")
     starts = program.listing.addresses
     for block in graph.blocks_of(function):
         start = int(starts[graph.first[block]])
@@ -168,15 +175,25 @@ def _entries(program: Program, table: JumpTable, places: _Places) -> dict[int, b
     }
 
 
-def _fixups(program: Program, function: Function, places: _Places) -> dict[int, bytes]:
-    """The exception entries of the function's accesses."""
+def rewritten_fixups(
+    program: Program,
+    function: Function,
+    carried: Mapping[int, int | None],
+    place: Callable[[int], int],
+) -> dict[int, bytes]:
+    """The exception entries of a function's accesses, by address; CannotMove if one is too far.
+
+    `carried` says which access has another's entry now (`TunedWindow.carried`), and `place` gives
+    an old address' new one.
+    """
     found = {}
     for fixup in program.fixups_of(function):
-        if fixup.resume not in function:
-            raise CannotMove("an access resumes in another function")
-        access, resume = places.start(fixup.access), places.start(fixup.resume)
-        moved = replace(fixup, access=access, resume=resume)
-        found[fixup.entry] = program.target.fixup_bytes(moved)
+        access = carried.get(fixup.access, fixup.access)
+        if access is None:
+            found[fixup.entry] = program.target.dead_fixup(fixup.entry)
+        else:
+            moved = replace(fixup, access=place(access), resume=place(fixup.resume))
+            found[fixup.entry] = program.target.fixup_bytes(moved)
     return found
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from passes import ORDER
 from passes.align import Align
-from passes.move import Moved, move, standing
+from passes.move import Moved, move, rewritten_fixups, standing
 from passes.schedule import Item, Loop, NotReordered, Reordered, Schedule, Scheduler
 from passes.substitute import Substitute, Substitution
 from passes.technique import UNRELATED, Technique
@@ -129,6 +129,7 @@ class _Work:
     skips: list[Skip] = field(default_factory=list)
     refusals: list[Refusal] = field(default_factory=list)
     slots: dict[Function, dict[int, Insn | None]] = field(default_factory=dict)
+    carried: dict[Function, dict[int, int | None]] = field(default_factory=dict)
     moved: dict[Function, Moved] = field(default_factory=dict)
     reordered: dict[Function, list[Reordered]] = field(default_factory=dict)
     substituted: dict[Function, Substitution] = field(default_factory=dict)
@@ -215,7 +216,8 @@ class _Work:
         if not self.options.wants_edit(edit, len(self.edits)):
             return
         try:
-            moved = move(self.program, function, self.slots.get(function, {}), align, self.cpu)
+            slots, carried = self.slots.get(function, {}), self.carried.get(function, {})
+            moved = move(self.program, function, slots, align, self.cpu, carried)
         except CannotMove as reason:
             self.skips.append(
                 Skip(align.name, "layout", function.name, function.start, str(reason))
@@ -293,6 +295,7 @@ class _Work:
                 facts,
                 self.program.held,
                 self.program.devices,
+                self.program.fixups,
             )
 
         tuned = attempt({})
@@ -306,6 +309,7 @@ class _Work:
         slots = {address: new for address, old, new in changed if new is not old}
         if slots:
             self.slots.setdefault(function, {}).update(slots)
+            self.carried.setdefault(function, {}).update(tuned.carried)
 
     def _edit(self, function: Function, addresses: Sequence[int], accepted: Accepted) -> Edit:
         text = self.program.target.table.text
@@ -386,6 +390,7 @@ class _Work:
         if self.moved.pop(function, None):
             return {Align.name}
         self.slots.pop(function, None)
+        self.carried.pop(function, None)
         return {technique.name for technique in self.techniques}
 
     def _emit(self) -> bytes:
@@ -402,6 +407,9 @@ class _Work:
                 size = self.program.listing.table.rows[0].format.size
                 new = (insn,) if insn is not None else target.fillers(size)
                 words[address] = b"".join(map(target.encode, new))
+            if function not in self.moved:
+                carried = self.carried.get(function, {})
+                words.update(rewritten_fixups(self.program, function, carried, int))
         patches: list[Patch] = []
         for moved in self.moved.values():
             words.update(moved.words)

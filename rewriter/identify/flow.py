@@ -11,11 +11,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.core.addresses import NOWHERE, addresses, span
+from rewriter.core.addresses import NOWHERE, Addresses, addresses, span
 from rewriter.core.isa import Flow, Insn
 from rewriter.core.listing import FLOW_CODE, INLINE, UNKNOWN, Listing
 from rewriter.core.program import Fixup, Function, JumpTable
@@ -85,19 +86,30 @@ class Graph:
 
     def blocks_of(self, function: Function) -> range:
         """The function's blocks."""
-        return range(*span(self.listing.addresses[self.first], function.start, function.end))
+        return range(*span(self._starts, function.start, function.end))
 
     def within(self, blocks: range) -> dict[int, list[int]]:
         """The edges among a function's blocks: what follows each."""
         found: dict[int, list[int]] = {}
-        inside = (self.source >= blocks.start) & (self.source < blocks.stop)
-        chosen = inside & (self.kind == WITHIN)
+        sources, targets = self._inner
+        first, last = np.searchsorted(sources, (blocks.start, blocks.stop))
         for source, to in zip(
-            self.source[chosen].tolist(), self.target[chosen].tolist(), strict=True
+            sources[first:last].tolist(), targets[first:last].tolist(), strict=True
         ):
             if blocks.start <= to < blocks.stop:
                 found.setdefault(source, []).append(to)
         return found
+
+    @cached_property
+    def _starts(self) -> Addresses:
+        return self.listing.addresses[self.first]
+
+    @cached_property
+    def _inner(self) -> tuple[Edges, Edges]:
+        """Edges of kind WITHIN, by source."""
+        chosen = np.flatnonzero(self.kind == WITHIN)
+        chosen = chosen[np.argsort(self.source[chosen], kind="stable")]
+        return self.source[chosen], self.target[chosen]
 
 
 def build(
@@ -128,6 +140,7 @@ def build(
     inside = (owner >= 0) & (places < ends[np.maximum(owner, 0)])
     function_of = np.where(inside, owner, -1)
     builder = _Edges(listing, first, last, function_of, len(functions), convention)
+    builder.function_of = _with_islands(builder, entries)
     builder.add_all({table.jump: table for table in tables}, callees)
     builder.add_fixups(fixups)
     entered = np.isin(places, addresses(entries | {f.start for f in functions}))
@@ -147,7 +160,7 @@ def build(
         faulting=faulting,
         continues=_continues(builder, entered),
         reached=entered | (np.bincount(builder.target, minlength=builder.nodes) > 0)[: len(first)],
-        entered=entered | _entered_from_elsewhere(builder),
+        entered=entered | _entered_from_elsewhere(builder, function_of.tolist()),
         _block_at={int(address): block for block, address in enumerate(places)},
     )
 
@@ -184,9 +197,42 @@ def _continues(builder: _Edges, entered: NDArray[np.bool_]) -> NDArray[np.bool_]
     return np.asarray((count[: builder.blocks] == 1) & ~entered & after_straight)
 
 
-def _entered_from_elsewhere(builder: _Edges) -> NDArray[np.bool_]:
+def _with_islands(builder: _Edges, entries: set[int]) -> list[int]:
+    """The function of each block, with islands: a jump outside all functions, from one and back.
+
+    Assemblers put what is rarely needed, as a lock's way to try again, behind all functions of an
+    object (`.subsection`).  Nothing else leads there, so it returns to where its function does.
+    """
+    listing, owner = builder.listing, list(builder.function_of)
+    targets = listing.targets[builder.final].tolist()
+    codes = (FLOW_CODE[Flow.JUMP],)
+    final = listing.flows[builder.final].tolist()
+    orphans = [b for b, own in enumerate(owner) if own < 0 and final[b] in codes]
+    goal = {b: builder.block_of(targets[b]) for b in orphans}
+    sources: dict[int, set[int]] = {b: set() for b in orphans}
+    places = {builder.addresses[b]: b for b in orphans}
+    for block, target in enumerate(targets):
+        if target in places:
+            sources[places[target]].add(owner[block])
+    for block in orphans:
+        to = goal[block]
+        home = -1 if to is None else builder.function_of[to]
+        alone = builder.addresses[block] not in entries and _never_falls_in(builder, block)
+        if home >= 0 and sources[block] == {home} and alone:
+            owner[block] = home
+    return owner
+
+
+def _never_falls_in(builder: _Edges, block: int) -> bool:
+    """Whether no function's code comes to a block from the one before it."""
+    if block == 0 or builder.function_of[block - 1] < 0:
+        return True  # fillers between functions, or another island
+    flow = builder.listing.flows[builder.final[block - 1]]
+    return int(flow) in (FLOW_CODE[Flow.JUMP], FLOW_CODE[Flow.RETURN], FLOW_CODE[Flow.STOP])
+
+
+def _entered_from_elsewhere(builder: _Edges, owner: Sequence[int]) -> NDArray[np.bool_]:
     """Blocks that code of another function calls or branches to."""
-    owner = builder.function_of
     entered = np.zeros(builder.blocks, dtype=bool)
     for source, target, kind in zip(builder.source, builder.target, builder.kind, strict=True):
         if kind == CALL or (kind == WITHIN and owner[source] != owner[target]):
@@ -250,7 +296,7 @@ class _Edges:
         """
         for fixup in fixups:
             at = bisect_right(self.addresses, fixup.access) - 1
-            to = self._block_of(fixup.resume)
+            to = self.block_of(fixup.resume)
             if to is None or self.function_of[at] != self.function_of[to]:
                 self._escape(at)
             if to is not None:
@@ -271,7 +317,8 @@ class _Edges:
         self.kind.append(kind)
         self.passed.append(self._all if passed is None else passed)
 
-    def _block_of(self, address: int) -> int | None:
+    def block_of(self, address: int) -> int | None:
+        """The block that starts at an address."""
         at = bisect_right(self.addresses, address) - 1
         return at if at >= 0 and self.addresses[at] == address else None
 
@@ -302,7 +349,7 @@ class _Edges:
         return None if function < 0 else self.blocks + function
 
     def _go(self, block: int, target: int) -> None:
-        to = self._block_of(target)
+        to = self.block_of(target)
         if to is None:
             self._escape(block)
             return
@@ -317,7 +364,7 @@ class _Edges:
 
     def _call(self, block: int, target: int) -> None:
         self._fall_through(block)
-        to = self._block_of(target)
+        to = self.block_of(target)
         node = None if to is None else self._return_node(to)
         if to is None or node is None:
             self._escape(block)
@@ -327,7 +374,7 @@ class _Edges:
             self._edge(node, block + 1, RETURN, self._columns(self.convention.returned))
 
     def _computed_call(self, block: int, callee: int | None) -> None:
-        if callee is not None and self._block_of(callee) is not None:
+        if callee is not None and self.block_of(callee) is not None:
             self._call(block, callee)
         else:
             self._fall_through(block)

@@ -127,8 +127,6 @@ class Program:
 
     def held(self, address: int) -> str:
         """Why an instruction must stay what it is, or nothing."""
-        if address in self.fixups:
-            return "an exception entry names the access"
         if self.devices:
             insn = self.listing.insn(self.listing.index(address))
             if insn is not None and accesses(insn, self.target) and not whole(insn, self.target):
