@@ -40,8 +40,11 @@ class Convention:
     everything: int
 
 
-WITHIN, CALL, RETURN = range(3)
-"""Kinds of edges: inside a function or a tail call; into a callee; from a return to a caller."""
+WITHIN, CALL, RETURN, FAULT = range(4)
+"""Kinds of edges: inside a function or a tail call; into a callee; from a return to a caller; from
+a block whose last access faults, before that access."""
+
+INSIDE = (WITHIN, FAULT)
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,8 @@ class Graph:
     a call, and `returned` that which an unknown caller may read after a return.  `function_of`
     is per block, -1 for none; `continues` says that control comes only from the block before,
     `entered` that it may come from outside the function, `reached` that it may come at all.
-    `faulting` says, per position, that an access may not happen and control go on elsewhere.
+    `faulting` says, per position, that an access may fault and control go on elsewhere, `resumed`
+    per block that it may go on there.
     """
 
     listing: Listing
@@ -70,6 +74,7 @@ class Graph:
     returned: NDArray[np.uint64]
     nodes: int
     faulting: NDArray[np.bool_]
+    resumed: NDArray[np.bool_]
     continues: NDArray[np.bool_]
     entered: NDArray[np.bool_]
     reached: NDArray[np.bool_]
@@ -89,7 +94,7 @@ class Graph:
         return range(*span(self._starts, function.start, function.end))
 
     def within(self, blocks: range) -> dict[int, list[int]]:
-        """The edges among a function's blocks: what follows each."""
+        """The edges among a function's blocks: what follows each, or a fault in it."""
         found: dict[int, list[int]] = {}
         sources, targets = self._inner
         first, last = np.searchsorted(sources, (blocks.start, blocks.stop))
@@ -106,8 +111,8 @@ class Graph:
 
     @cached_property
     def _inner(self) -> tuple[Edges, Edges]:
-        """Edges of kind WITHIN, by source."""
-        chosen = np.flatnonzero(self.kind == WITHIN)
+        """Edges inside functions, by source."""
+        chosen = np.flatnonzero(np.isin(self.kind, INSIDE))
         chosen = chosen[np.argsort(self.source[chosen], kind="stable")]
         return self.source[chosen], self.target[chosen]
 
@@ -158,6 +163,7 @@ def build(
         returned=builder.returned,
         nodes=builder.nodes,
         faulting=faulting,
+        resumed=np.isin(places, addresses(fixup.resume for fixup in fixups)),
         continues=_continues(builder, entered),
         reached=entered | (np.bincount(builder.target, minlength=builder.nodes) > 0)[: len(first)],
         entered=entered | _entered_from_elsewhere(builder, function_of.tolist()),
@@ -235,7 +241,7 @@ def _entered_from_elsewhere(builder: _Edges, owner: Sequence[int]) -> NDArray[np
     """Blocks that code of another function calls or branches to."""
     entered = np.zeros(builder.blocks, dtype=bool)
     for source, target, kind in zip(builder.source, builder.target, builder.kind, strict=True):
-        if kind == CALL or (kind == WITHIN and owner[source] != owner[target]):
+        if kind == CALL or (kind in INSIDE and owner[source] != owner[target]):
             entered[target] = True
     return entered
 
@@ -292,7 +298,7 @@ class _Edges:
     def add_fixups(self, fixups: Iterable[Fixup]) -> None:
         """An access that may fault ends its block, and control may go on where it resumes.
 
-        The access does not happen then: it must not count as a write (`Graph.faulting`).
+        The access does not happen then, so it must not count as a write on that way.
         """
         for fixup in fixups:
             at = bisect_right(self.addresses, fixup.access) - 1
@@ -301,7 +307,7 @@ class _Edges:
                 self._escape(at)
             if to is not None:
                 kept = self._columns(fixup.kept & self.convention.everything)
-                self._edge(at, to, WITHIN, kept)
+                self._edge(at, to, FAULT, kept)
 
     def _end_address(self, block: int) -> int:
         return int(self.listing.addresses[self.final[block]])

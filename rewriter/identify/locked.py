@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from rewriter.identify.flow import WITHIN, Graph
+from rewriter.identify.flow import INSIDE, Graph
 
 LOCK, RELEASE = "lock", "conditional store"
 
@@ -44,7 +44,7 @@ def _neighbours(graph: Graph, blocks: Iterable[int]) -> tuple[Neighbours, Neighb
     wanted = {int(graph.function_of[b]) for b in blocks} - {-1}
     owners = np.append(graph.function_of, np.full(graph.nodes - len(graph.first), -1))
     own, other = owners[graph.source], owners[graph.target]
-    chosen = (graph.kind == WITHIN) & (own == other) & np.isin(own, sorted(wanted))
+    chosen = np.isin(graph.kind, INSIDE) & (own == other) & np.isin(own, sorted(wanted))
     after: Neighbours = {}
     before: Neighbours = {}
     for source, target in zip(
