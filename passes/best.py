@@ -45,7 +45,7 @@ def best(loop: Pass, cycles: Fraction, target: Target, steady: Steady) -> Found:
 
 def _better(loop: Pass, cycles: Fraction, target: Target, steady: Steady) -> Found:
     """The best order found, without looking again."""
-    depends = dependences(loop.insns, loop.accesses, target, steady)
+    depends = dependences(loop.insns, loop.accesses, target, steady, loop.devices)
     least = max(Fraction(steady.least(loop.placed(loop.same))), depends.recurrence())
     order = loop.same
     if cycles > least:

@@ -6,6 +6,7 @@ Instructions between two fixed ones may change places as far as these allow it:
   load finds no store done that was not done before;
 - a load may pass another load, and goes before a store only when both are reached from one value,
   a granule or more apart.
+Where accesses may reach a device, all of them keep their order.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from fractions import Fraction
 
 from rewriter.core.isa import Flow, Insn
 from rewriter.core.target import Target
+from rewriter.core.target import accesses as is_access
 from rewriter.core.trace import registers_of
 from rewriter.timing.steady import Steady
 from rewriter.timing.steady_node import Where
@@ -83,10 +85,16 @@ def free(insn: Insn, target: Target) -> bool:
 
 
 def dependences(
-    insns: Sequence[Insn], places: Sequence[Where | None], target: Target, steady: Steady
+    insns: Sequence[Insn],
+    places: Sequence[Where | None],
+    target: Target,
+    steady: Steady,
+    devices: bool = False,
 ) -> Dependences:
-    """The dependences of one pass whose accesses are at `places`."""
+    """The dependences of one pass whose accesses are at `places`, or may be to devices."""
     before, results, writer = _straight(insns, places, target, steady)
+    if devices:
+        _in_their_order(insns, before, target)
     carried = _carried(insns, writer, target, steady)
     return Dependences(
         tuple(map(frozenset, before)), tuple(map(tuple, results)), tuple(map(tuple, carried))
@@ -127,6 +135,15 @@ def _straight(
             loads.append(number)
         before.append(needed)
     return before, results, writer
+
+
+def _in_their_order(insns: Sequence[Insn], before: list[set[int]], target: Target) -> None:
+    last: int | None = None
+    for number, insn in enumerate(insns):
+        if is_access(insn, target):
+            if last is not None:
+                before[number].add(last)
+            last = number
 
 
 def _carried(

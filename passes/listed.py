@@ -27,7 +27,8 @@ class Pass:
     """One pass of a loop, in its original order, fillers that run included.
 
     `addresses` are its places; each of `runs` are places, by number, whose instructions may
-    change with each other; `text` has what else shares fetch blocks with it.
+    change with each other; `text` has what else shares fetch blocks with it; `devices` says that
+    accesses may reach a device.
     """
 
     insns: tuple[Insn, ...]
@@ -35,6 +36,7 @@ class Pass:
     accesses: tuple[Where | None, ...]
     runs: tuple[tuple[int, ...], ...]
     text: Mapping[int, Insn]
+    devices: bool = False
 
     def placed(self, order: Sequence[int]) -> list[Placed]:
         """The instructions in an order, each at its place."""

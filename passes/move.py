@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from passes.align import LONGEST_LOOP, Align, Code, Layout
 from passes.insert import Slots
@@ -35,7 +35,13 @@ class Moved:
 
 
 def move(
-    program: Program, function: Function, slots: Slots, added: Added, align: Align, cpu: Cpu
+    program: Program,
+    function: Function,
+    slots: Slots,
+    added: Added,
+    align: Align,
+    cpu: Cpu,
+    carried: Mapping[int, int | None],
 ) -> Moved | None:
     """The function in its best layout; None if it is in it already, CannotMove if it must stay."""
     code = _code(program, function, slots, added)
@@ -43,10 +49,11 @@ def move(
     if layout is None:
         raise CannotMove("no room")
     places = _Places(layout, function)
-    insns = program.target.moved(code.items, function, program.references.context, places.start)
+    insns = program.target.moved(code.items, function, program.references.shared, places.start)
     words = _words(program, function, layout, insns)
     for table in program.tables_of(function):
         words.update(_entries(program, table, places))
+    words.update(rewritten_fixups(program, function, carried, places.start))
     if all(program.image.read(address, len(new)) == new for address, new in words.items()):
         return None
     frame = program.frames[function.start]
@@ -121,6 +128,7 @@ def standing(
     for at in range(first, last):
         address = int(program.listing.addresses[at])
         insn = slots[address] if address in slots else program.listing.insn(at)
+        insn = insn or program.listing.data(at)
         if insn is not None and not program.target.is_filler(insn):
             items.append((address, insn))
         items += enumerate((added or {}).get(address, ()), address + 1)
@@ -139,11 +147,15 @@ def _check(program: Program, function: Function) -> None:
     if frame.cie.signal_frame:
         raise CannotMove("unwinders know its bytes")
     for table in program.tables_of(function):
-        if not table.exact or table.base != program.references.context.get("gp"):
+        if not table.exact or table.base != program.references.shared.get(function.start):
             raise CannotMove("a jump table whose length or base is not known")
+    if any(fixup.resume not in function for fixup in program.fixups_of(function)):
+        raise CannotMove("an access resumes in another function")
     starts = program.listing.addresses
     for block in graph.blocks_of(function):
-        if graph.entered[block] and int(starts[graph.first[block]]) not in allowed:
+        start = int(starts[graph.first[block]])
+        # What is between load-locked and store-conditional stays where it is.
+        if graph.entered[block] and start not in allowed and start not in program.locked_addresses:
             raise CannotMove("something outside leads into it")
 
 
@@ -169,6 +181,28 @@ def _entries(program: Program, table: JumpTable, places: _Places) -> dict[int, b
         for n, t in enumerate(table.targets)
         if t in places.function
     }
+
+
+def rewritten_fixups(
+    program: Program,
+    function: Function,
+    carried: Mapping[int, int | None],
+    place: Callable[[int], int],
+) -> dict[int, bytes]:
+    """The exception entries of a function's accesses, by address; CannotMove if one is too far.
+
+    `carried` says which access has another's entry now (`TunedWindow.carried`), and `place` gives
+    an old address' new one.
+    """
+    found = {}
+    for fixup in program.fixups_of(function):
+        access = carried.get(fixup.access, fixup.access)
+        if access is None:
+            found[fixup.entry] = program.target.dead_fixup(fixup.entry)
+        else:
+            moved = replace(fixup, access=place(access), resume=place(fixup.resume))
+            found[fixup.entry] = program.target.fixup_bytes(moved)
+    return found
 
 
 def _executed_fillers(program: Program, function: Function) -> int:

@@ -84,7 +84,7 @@ def innermost(program: Program) -> dict[int, list[Loop]]:
     """Loops that contain no other, by the start of their function; ascending."""
     listing, graph = program.listing, program.graph
     kinds = (FLOW_CODE[Flow.BRANCH], FLOW_CODE[Flow.JUMP])
-    back = (listing.targets >= 0) & (listing.targets <= listing.addresses)
+    back = listing.targets <= listing.addresses
     latches = np.flatnonzero(back & np.isin(listing.flows, kinds))
     owners = graph.function_of[np.searchsorted(graph.first, latches, side="right") - 1]
     found: dict[int, dict[int, int]] = {}
@@ -213,6 +213,7 @@ class Scheduler:
         kept = {at for block, at in zip(blocks, starts, strict=True) if graph.entered[block]}
         if program.has_locked(function):
             kept |= program.locked_addresses
+        kept |= {fixup.access for fixup in program.fixups_of(function)}
         return sorted({*starts, *self._rows(function)}), kept
 
     def _rows(self, function: Function) -> list[int]:
@@ -242,7 +243,7 @@ class Scheduler:
         places = tuple(tuple(at[inside[index][1]] for index in run) for run in runs)
         around = (*range(first & -block, first, size), *range(end, end + -end % block, size))
         text = {at: _standing(items, at) or filler for at in around}
-        return Pass(insns, tuple(addresses), whole, places, text)
+        return Pass(insns, tuple(addresses), whole, places, text, self.program.devices)
 
     # Evidence -----------------------------------------------------------------------------
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, TypeAlias
 
 from passes.technique import Site, Technique, usable
 from rewriter.core.cpu import Cpu
 from rewriter.core.edit import Evidence, Rewrite
 from rewriter.core.isa import Insn
-from rewriter.core.program import Window
-from rewriter.core.target import Target
+from rewriter.core.program import Fixup, Window
+from rewriter.core.target import Target, accesses
 from rewriter.core.term import Term
 from rewriter.core.trace import INPUT, Facts, Trace, drop_dead, inputs, registers_of, run, written
+from rewriter.verify.devices import Access, accessed, same_devices
 from rewriter.verify.equivalence import Comparison, Different
 from rewriter.verify.prove import Prover
 
@@ -50,7 +53,9 @@ class Refused:
 class TunedWindow:
     """A window's slots after all that was accepted; an empty slot is None.
 
-    `facts` are what was known of registers at the start.
+    `facts` are what was known of registers at the start.  `carried` says, of accesses that had an
+    exception entry and went, at which address the access is that has the entry now; None where
+    another entry serves that one.
     """
 
     window: Window
@@ -58,6 +63,7 @@ class TunedWindow:
     facts: Facts = field(default_factory=dict)
     accepted: list[Accepted] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
+    carried: dict[int, int | None] = field(default_factory=dict)
 
 
 def tune_window(
@@ -69,17 +75,22 @@ def tune_window(
     chosen: Chosen,
     locked: frozenset[int],
     facts: Facts | None = None,
+    held: Callable[[int], str] = lambda _: "",
+    devices: bool = False,
+    fixups: Mapping[int, Fixup] = MappingProxyType({}),
 ) -> TunedWindow:
     """Tries every technique's sites in order; each is proved against the original.
 
     `locked` are addresses between a load-locked and its store-conditional: nothing there changes.
-    `facts` are known of registers at the start.
+    `facts` are known of registers at the start; `held` says why the instruction at an address must
+    stay what it is, or nothing; `devices` that accesses may reach a device;
+    `fixups` are the accesses that a kernel lets fault.
     """
     trace = Trace(
         target.table, window.insns, window.address, target.granule, window.exits, facts or {}
     )
     tuned = TunedWindow(window, window.insns, facts or {})
-    attempt = _Attempt(tuned, trace, target, cpu, prover, chosen, locked)
+    attempt = _Attempt(tuned, trace, target, cpu, prover, chosen, locked, held, devices, fixups)
     open_sites = [
         (technique.name, site)
         for technique in techniques
@@ -103,6 +114,9 @@ class _Attempt:
     prover: Prover
     chosen: Chosen
     locked: frozenset[int]
+    held: Callable[[int], str]
+    devices: bool
+    fixups: Mapping[int, Fixup]
     feeders: frozenset[int] = frozenset()
     aligned: frozenset[int] = frozenset()
 
@@ -113,13 +127,14 @@ class _Attempt:
         if self.tuned.slots[site.slot] is None or not wanted:
             return True
         reason = site.reason or "no free register or place"
-        for proposal in site.proposals:
+        for number, proposal in enumerate(map(self._without_held, site.proposals)):
             result = self._try(proposal)
             if isinstance(result, str):
                 # The first proposal is the natural one: its failure says most.
-                reason = result if proposal is site.proposals[0] else reason
+                reason = result if number == 0 else reason
                 continue
-            slots, evidence = result
+            slots, evidence, carried = result
+            self.tuned.carried |= carried
             accepted = Accepted(technique, proposal, evidence, self.tuned.slots, slots)
             self.tuned.accepted.append(accepted)
             self.tuned.slots = slots
@@ -129,11 +144,19 @@ class _Attempt:
         self.tuned.refused.append(Refused(technique, site, reason))
         return False
 
-    def _try(self, proposal: Rewrite) -> tuple[tuple[Insn | None, ...], Evidence] | str:
-        """The new slots with their evidence, or why not."""
+    def _without_held(self, proposal: Rewrite) -> Rewrite:
+        """The proposal with feeders only that may go."""
+        free = (f for f in proposal.feeders if not self.held(self.trace.addresses[f]))
+        return replace(proposal, feeders=frozenset(free))
+
+    def _try(self, proposal: Rewrite) -> Tried | str:
+        """The new slots with their evidence and the exception entries that moved, or why not."""
         touched = {slot for slot, _ in proposal.changes} | proposal.feeders
         if any(self.trace.addresses[slot] in self.locked for slot in touched):
             return "between load-locked and store-conditional"
+        for slot, _ in proposal.changes:
+            if reason := self.held(self.trace.addresses[slot]):
+                return reason
         new = [insn for _, insn in proposal.changes if insn is not None]
         if not usable(self.cpu, new):
             return f"{self.cpu.name} lacks the instruction"
@@ -150,10 +173,36 @@ class _Attempt:
                 reason = reason or "no instruction saved"
                 continue
             try:
-                return tuple(slots), self._prove(slots, proposal)
+                carried = self._carried(slots, proposal)
+                return tuple(slots), self._prove(slots, proposal), carried
             except Different as different:
                 reason = reason or different.what
         return reason
+
+    def _carried(self, slots: Sequence[Insn | None], proposal: Rewrite) -> dict[int, int | None]:
+        """Which access each exception entry of a changed one is for; raises Different."""
+        trace = self.trace
+        touched = {slot for slot, _ in proposal.changes} | proposal.feeders
+        entries = [slot for slot in sorted(touched) if trace.addresses[slot] in self.fixups]
+        if not entries:
+            return {}
+        made = [s for s, insn in proposal.changes if insn is not None and self._accesses(insn)]
+        found = [self.fixups[trace.addresses[slot]] for slot in entries]
+        same = len({(fixup.resume, fixup.sets) for fixup in found}) == 1
+        gone = all(
+            slots[slot] is not insn and self.tuned.slots[slot] is insn
+            for slot, insn in ((slot, trace.insns[slot]) for slot in entries)
+        )
+        if len(made) != 1 or not same or not gone:
+            raise Different("an exception entry names the access")
+        keeper = made[0] if made[0] in entries else entries[0]
+        return {
+            trace.addresses[slot]: trace.addresses[made[0]] if slot == keeper else None
+            for slot in entries
+        }
+
+    def _accesses(self, insn: Insn) -> bool:
+        return accesses(insn, self.target)
 
     def _only_for(self, proposal: Rewrite, needed: set[int]) -> set[int]:
         """The feeders whose results nothing but the site uses; none of the `needed` ones."""
@@ -196,6 +245,16 @@ class _Attempt:
     def _with_sources(self, slots: Sequence[int]) -> set[int]:
         return {s for slot in slots if slot != INPUT for s in {slot} | self.trace.slice(slot)}
 
+    @cached_property
+    def _accessed(self) -> list[Access]:
+        trace, found = self.trace, []
+        for insn, operand in zip(trace.insns, trace.operand, strict=True):
+            if accesses(insn, self.target):
+                base, displacement = self.target.spelling.address(insn)
+                held = operand.get(base, trace.terms.const(0))
+                found.append((insn, held + trace.terms.const(displacement)))
+        return found
+
     def _prove(self, slots: Sequence[Insn | None], proposal: Rewrite) -> Evidence:
         trace, table = self.trace, self.target.table
         aligned = self.aligned | proposal.aligned
@@ -222,10 +281,15 @@ class _Attempt:
             return () if value is None else (value,)
 
         comparison.follow(trace.state, new, likely)
+        if self.devices:
+            same_devices(comparison, self.target, self._accessed, accessed(new, slots, self.target))
         for slot, live in trace.exits:
             comparison.check(trace.states[slot], new.exits[slot], live)
         evidence = comparison.evidence()
         return evidence if proposal.aligned else replace(evidence, preconditions=())
+
+
+Tried: TypeAlias = tuple[tuple[Insn | None, ...], Evidence, dict[int, int | None]]
 
 
 def _count(slots: Sequence[Any]) -> int:

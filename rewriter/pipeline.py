@@ -14,7 +14,7 @@ from passes import ORDER
 from passes.align import Align
 from passes.conflicts import Key, untrapped
 from passes.insert import Declined, Inserted, Inserter, Insertion, Setting
-from passes.move import Moved, move, standing
+from passes.move import Moved, move, rewritten_fixups, standing
 from passes.prefetch import Prefetch
 from passes.replay import Replay
 from passes.schedule import Item, Loop, NotReordered, Reordered, Schedule, Scheduler
@@ -152,6 +152,7 @@ class _Work:
     refusals: list[Refusal] = field(default_factory=list)
     slots: dict[Function, dict[int, Insn | None]] = field(default_factory=dict)
     inserted: dict[Function, Inserted] = field(default_factory=dict)
+    carried: dict[Function, dict[int, int | None]] = field(default_factory=dict)
     moved: dict[Function, Moved] = field(default_factory=dict)
     reordered: dict[Function, list[Reordered]] = field(default_factory=dict)
     substituted: dict[Function, Substitution] = field(default_factory=dict)
@@ -309,7 +310,8 @@ class _Work:
         slots, inserted = self.slots.get(function, {}), self.inserted.get(function)
         added = inserted.added if inserted is not None else {}
         try:
-            moved = move(self.program, function, slots, added, align, self.cpu)
+            carried = self.carried.get(function, {})
+            moved = move(self.program, function, slots, added, align, self.cpu, carried)
         except CannotMove as reason:
             if self._without_room(function, f"no room: {reason}"):
                 self._move(function, align)
@@ -391,6 +393,9 @@ class _Work:
                 chosen,
                 self.locked,
                 facts,
+                self.program.held,
+                self.program.devices,
+                self.program.fixups,
             )
 
         tuned = attempt({})
@@ -410,6 +415,7 @@ class _Work:
         slots = {address: new for address, old, new in changed if new is not old}
         if slots:
             self.slots.setdefault(function, {}).update(slots)
+            self.carried.setdefault(function, {}).update(tuned.carried)
 
     def _edit(self, function: Function, addresses: Sequence[int], accepted: Accepted) -> Edit:
         text = self.program.target.table.text
@@ -484,6 +490,7 @@ class _Work:
             self._without_room(function, "not verified with its layout")
             return {Align.name}
         self.slots.pop(function, None)
+        self.carried.pop(function, None)
         return {made.name for made in (*self.techniques, *self.inserters)}
 
     def _emit(self) -> bytes:
@@ -500,6 +507,9 @@ class _Work:
                 size = self.program.listing.table.rows[0].format.size
                 new = (insn,) if insn is not None else target.fillers(size)
                 words[address] = b"".join(map(target.encode, new))
+            if function not in self.moved:
+                carried = self.carried.get(function, {})
+                words.update(rewritten_fixups(self.program, function, carried, int))
         patches: list[Patch] = []
         for moved in self.moved.values():
             words.update(moved.words)

@@ -192,7 +192,8 @@ Words = NDArray[np.unsignedinteger[Any]]
 class Table:
     """The rows of one instruction set, with what is derived from them.
 
-    `constants` maps registers that cannot change (Alpha's $31) to their value.
+    `constants` maps registers that cannot change (Alpha's $31) to their value; `data` is a row for
+    words that are no instructions, which `decode` never gives.
     """
 
     name: str
@@ -204,10 +205,11 @@ class Table:
 
     def __post_init__(self) -> None:
         self._groups = self._by_mask()
+        self.data = _data_row(self.rows[0].format.size)
         self._by_name: dict[str, list[Op]] = {}
         for row in self.rows:
             self._by_name.setdefault(row.name, []).append(row)
-        self._effects = {id(row): _effects(row) for row in self.rows}
+        self._effects = {id(row): _effects(row) for row in (*self.rows, self.data)}
         self._variable = ~register_mask(self.constants)
         self._reads = {n: (e.reads, register_mask(e.fixed_reads)) for n, e in self._effects.items()}
         self._writes = {
@@ -336,6 +338,17 @@ def register_mask(registers: Iterable[int]) -> int:
     for register in registers:
         mask |= 1 << register
     return mask
+
+
+def _data_row(size: int) -> Op:
+    value = Operand("value", Kind.IMMEDIATE, 0, 8 * size)
+    return Op(
+        ".word", Format("data", (value,), "{value}", size), 0, 0, _no_effect, "", flow=Flow.STOP
+    )
+
+
+def _no_effect(machine: Any, value: Any) -> None:
+    """Data is never executed."""
 
 
 def _effects(op: Op) -> Effects:

@@ -7,34 +7,36 @@ makes the listing: for fixed-width words with `decode_words`, for bundles slot b
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rewriter.core.addresses import NOWHERE, Addresses, first_at, shifted, span
 from rewriter.core.isa import Flow, Insn, Kind, Table, Words
 
 FLOWS = tuple(Flow)
 FLOW_CODE = {flow: code for code, flow in enumerate(FLOWS)}
 UNKNOWN = -1  # in `rows` and `flows`: the word is not an instruction
+INLINE = -2  # in `rows`: data that belongs to the instruction before it; UNKNOWN in `flows`
 
 
 @dataclass(frozen=True)
 class Listing:
     """Parallel arrays, one element per instruction position.
 
-    `addresses` ascend; `targets` holds the encoded target or -1; `uses` and `defs` hold a register
-    mask in as many 64-bit columns as the target's registers need.
+    `addresses` ascend; `targets` holds the encoded target or NOWHERE; `uses` and `defs` hold a
+    register mask in as many 64-bit columns as the target's registers need.
     """
 
     table: Table
-    addresses: NDArray[np.int64]
+    addresses: Addresses
     words: Words
     rows: NDArray[np.int16]
     flows: NDArray[np.int8]
-    targets: NDArray[np.int64]
+    targets: Addresses
     uses: NDArray[np.uint64]
     defs: NDArray[np.uint64]
 
@@ -58,30 +60,41 @@ class Listing:
 
     def index(self, address: int) -> int:
         """The position at `address`; KeyError if no instruction starts there."""
-        at = int(np.searchsorted(self.addresses, address))
+        at = first_at(self.addresses, address)
         if at == len(self.addresses) or self.addresses[at] != address:
             raise KeyError(address)
         return at
 
     def has(self, address: int) -> bool:
         """Whether an instruction position is at `address`."""
-        at = int(np.searchsorted(self.addresses, address))
+        at = first_at(self.addresses, address)
         return at < len(self.addresses) and int(self.addresses[at]) == address
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """The positions in [start, end) as a half-open range."""
-        first, last = np.searchsorted(self.addresses, (start, end))
-        return int(first), int(last)
+        return span(self.addresses, start, end)
 
     def insn(self, at: int) -> Insn | None:
         """The instruction at a position, or None for data."""
-        return self.table.decode(int(self.words[at]))
+        return None if self.rows[at] < 0 else self.table.decode(int(self.words[at]))
+
+    def data(self, at: int) -> Insn | None:
+        """Inline data at a position, as a row of its own; None where an instruction is."""
+        if self.rows[at] != INLINE:
+            return None
+        return Insn(self.table.data, (int(self.words[at]),))
+
+    def with_inline(self, positions: NDArray[np.int64]) -> Listing:
+        """The same text, knowing that there is data at some positions."""
+        rows, flows, targets = self.rows.copy(), self.flows.copy(), self.targets.copy()
+        uses, defs = self.uses.copy(), self.defs.copy()
+        rows[positions], flows[positions], targets[positions] = INLINE, UNKNOWN, NOWHERE
+        uses[positions], defs[positions] = 0, 0
+        return replace(self, rows=rows, flows=flows, targets=targets, uses=uses, defs=defs)
 
     def insns(self, start: int, end: int) -> list[Insn | None]:
         """The instructions in [start, end)."""
-        first, last = self.span(start, end)
-        decode = self.table.decode
-        return [decode(word) for word in self.words[first:last].tolist()]
+        return [self.insn(at) for at in range(*self.span(start, end))]
 
 
 def decode_words(table: Table, parts: Iterable[tuple[int, NDArray[Any]]]) -> Listing:
@@ -90,7 +103,7 @@ def decode_words(table: Table, parts: Iterable[tuple[int, NDArray[Any]]]) -> Lis
     size = table.rows[0].format.size
     words = np.concatenate([words for _, words in pieces]).astype(np.dtype(f"u{size}"))
     addresses = np.concatenate(
-        [start + size * np.arange(len(w), dtype=np.int64) for start, w in pieces]
+        [shifted(start, size * np.arange(len(w), dtype=np.int64)) for start, w in pieces]
     )
     rows = table.classify(words)
     flow_of = np.array([FLOW_CODE[op.flow] for op in table.rows] + [UNKNOWN], dtype=np.int8)
@@ -108,12 +121,12 @@ def decode_words(table: Table, parts: Iterable[tuple[int, NDArray[Any]]]) -> Lis
 
 
 def _targets(
-    table: Table, words: Words, rows: NDArray[np.int16], addresses: NDArray[np.int64], size: int
-) -> NDArray[np.int64]:
-    targets = np.full(len(words), -1, dtype=np.int64)
+    table: Table, words: Words, rows: NDArray[np.int16], addresses: Addresses, size: int
+) -> Addresses:
+    targets = np.full(len(words), NOWHERE, dtype=np.uint64)
     for number in np.unique(rows[rows >= 0]):
         for operand in table.rows[number].format.operands:
             if operand.kind is Kind.TARGET:
                 at = np.flatnonzero(rows == number)
-                targets[at] = addresses[at] + size + table.extract(words[at], operand)
+                targets[at] = shifted(addresses[at], size + table.extract(words[at], operand))
     return targets

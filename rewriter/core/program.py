@@ -71,6 +71,28 @@ class Pin:
 
 
 @dataclass(frozen=True, slots=True)
+class Fixup:
+    """Where control goes on when the access at `access` faults: a kernel's exception table says so.
+
+    The access has then done nothing, and the handler has put each value of `sets` in its register,
+    in order.  `entry` is the address of the table's entry.
+    """
+
+    entry: int
+    access: int
+    resume: int
+    sets: tuple[tuple[int, int], ...]
+
+    @property
+    def kept(self) -> int:
+        """The mask of registers that the handler leaves alone."""
+        mask = 0
+        for register, _ in self.sets:
+            mask |= 1 << register
+        return ~mask
+
+
+@dataclass(frozen=True, slots=True)
 class Refusal:
     """A function that is left alone, and why."""
 

@@ -13,7 +13,7 @@ from rewriter.core.boots import Boots
 from rewriter.core.cpu import Cpu, System
 from rewriter.core.isa import Insn, Table, Words
 from rewriter.core.listing import Listing
-from rewriter.core.program import Function, JumpTable
+from rewriter.core.program import Fixup, Function, JumpTable
 
 
 class Memory(Protocol):
@@ -33,6 +33,14 @@ class Memory(Protocol):
 
     def words(self, start: int, end: int, size: int) -> NDArray[Any]:
         """A range as words of `size` bytes."""
+        ...
+
+
+class Sectioned(Memory, Protocol):
+    """What a target asks of an image whose tables it looks for."""
+
+    def table(self, name: str) -> range:
+        """The addresses of the section of that name; empty where there is none."""
         ...
 
 
@@ -101,19 +109,31 @@ def suited(target: Target, name: str, cpu: Cpu) -> Iterator[Tuned]:
             yield routine
 
 
+def accesses(insn: Insn, target: Target) -> bool:
+    """Whether an instruction loads or stores; a load without a result is a hint."""
+    effects = target.table.effects(insn.op)
+    return effects.stores or (effects.loads and bool(target.table.defs(insn)))
+
+
+def whole(insn: Insn, target: Target) -> bool:
+    """Whether an access is one to a granule of memory, whatever the low bits of its address."""
+    return insn.name in target.spelling.GRANULE_ACCESSES
+
+
 @dataclass(frozen=True)
 class References:
     """What in text points into text.
 
     `labels` are addresses that instructions make; `callees` maps the address of a computed call
-    to its function; `unresolved` are the addresses of computed jumps that are not understood.
+    to its function; `unresolved` are the addresses of computed jumps that are not understood;
+    `shared` is, by a function's start, what its register for shared data (gp) holds.
     """
 
     tables: tuple[JumpTable, ...]
     labels: frozenset[int]
     callees: Mapping[int, int]
     unresolved: frozenset[int]
-    context: Mapping[str, int]
+    shared: Mapping[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,11 +196,31 @@ class Target(Protocol):
         """What in text points into text."""
         ...
 
+    def devices(self, image: Memory) -> bool:
+        """Whether code of this file may access registers of devices: a kernel."""
+        ...
+
+    def fixups(self, image: Sectioned) -> tuple[Fixup, ...]:
+        """The exception table of a kernel, entry by entry; dead entries are left out."""
+        ...
+
+    def fixup_table(self, image: Sectioned) -> range:
+        """The addresses of the bytes of the exception table; empty where there is none."""
+        ...
+
+    def fixup_bytes(self, fixup: Fixup) -> bytes:
+        """An entry of the exception table; raises CannotMove when it cannot say that."""
+        ...
+
+    def dead_fixup(self, entry: int) -> bytes:
+        """An entry for no instruction at all."""
+        ...
+
     def pairs(
         self,
         listing: Listing,
         functions: Sequence[Function],
-        context: Mapping[str, int],
+        shared: Mapping[int, int],
         wanted: frozenset[int],
     ) -> Iterable[tuple[Function, Pair]]:
         """All in one function that may add up to one of the wanted addresses."""
@@ -222,7 +262,7 @@ class Target(Protocol):
         self,
         items: Sequence[tuple[int, Insn]],
         function: Function,
-        context: Mapping[str, int],
+        shared: Mapping[int, int],
         place: Callable[[int], int],
     ) -> list[Insn]:
         """Instructions, given with their old addresses, as they must be at new ones.

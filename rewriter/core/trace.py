@@ -56,14 +56,16 @@ def run(
 ) -> Run:
     """Runs straight code symbolically; None is an empty slot, `exits` are slots.
 
-    `code` are registers that hold code addresses at the start, `facts` registers that are another
-    plus a constant.
+    An exit INPUT is the start.  `code` are registers that hold code addresses at the start, `facts`
+    registers that are another plus a constant.
     """
     state = machine(table, terms, granule, facts)
     for register, place in (code or {}).items():
         state.registers[register] = state.code(place)
     leaving = set(exits)
     found = Run(state)
+    if INPUT in leaving:
+        found.exits[INPUT] = state.snapshot()
     for slot, (insn, address) in enumerate(zip(insns, addresses, strict=True)):
         if insn is not None:
             known, stores = len(state.narrow), len(state.stored)

@@ -19,6 +19,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from rewriter.core.addresses import NOWHERE, Addresses, shifted
 from rewriter.core.errors import BadInput
 
 ByteOrder: TypeAlias = Literal["little", "big"]
@@ -184,6 +185,11 @@ class Image:
         """Return the first section of that name, or None."""
         return next((s for s in self.sections if s.name == name), None)
 
+    def table(self, name: str) -> range:
+        """Return the addresses of the section of that name; empty where there is none."""
+        found = self.section(name)
+        return range(found.sh_addr, found.sh_addr + found.sh_size) if found else range(0)
+
     def segment_of(self, address: int) -> Segment | None:
         """Return the PT_LOAD segment whose memory holds `address`, or None."""
         for s in self.segments:
@@ -217,13 +223,13 @@ class Image:
                 return s.p_vaddr + offset - s.p_offset
         raise BadInput(f"{self.name}: the byte at file offset {offset:#x} is not loaded")
 
-    def addresses_of(self, offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Return where bytes at file offsets are loaded; -1 for those that are not."""
-        addresses = np.full(offsets.shape, -1, dtype=np.int64)
+    def addresses_of(self, offsets: npt.NDArray[np.int64]) -> Addresses:
+        """Return where bytes at file offsets are loaded; NOWHERE for those that are not."""
+        addresses = np.full(offsets.shape, NOWHERE, dtype=np.uint64)
         for s in self.segments:
             if s.p_type == PT_LOAD:
                 inside = (offsets >= s.p_offset) & (offsets < s.p_offset + s.p_filesz)
-                addresses[inside] = offsets[inside] - s.p_offset + s.p_vaddr
+                addresses[inside] = shifted(s.p_vaddr, offsets[inside] - s.p_offset)
         return addresses
 
     def executable_ranges(self) -> tuple[tuple[int, int], ...]:

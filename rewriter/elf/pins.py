@@ -63,7 +63,7 @@ def _plain_words(image: Image, listing: Listing) -> Iterator[Pin]:
             continue
         start = section.sh_addr + -section.sh_addr % size
         end = start + max(section.sh_addr + section.sh_size - start, 0) // size * size
-        words = image.words(start, end, size).astype(np.int64)
+        words = image.words(start, end, size).astype(np.uint64)
         at = np.minimum(np.searchsorted(listing.addresses, words), len(listing) - 1)
         for n in np.flatnonzero(listing.addresses[at] == words).tolist():
             yield Pin(int(words[n]), f"word at {start + size * n:#x}")

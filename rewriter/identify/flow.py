@@ -16,9 +16,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from rewriter.core.addresses import NOWHERE, Addresses, addresses, span
 from rewriter.core.isa import Flow, Insn
-from rewriter.core.listing import FLOW_CODE, UNKNOWN, Listing
-from rewriter.core.program import Function, JumpTable
+from rewriter.core.listing import FLOW_CODE, INLINE, UNKNOWN, Listing
+from rewriter.core.program import Fixup, Function, JumpTable
 
 Edges = NDArray[np.int64]
 
@@ -39,8 +40,11 @@ class Convention:
     everything: int
 
 
-WITHIN, CALL, RETURN = range(3)
-"""Kinds of edges: inside a function or a tail call; into a callee; from a return to a caller."""
+WITHIN, CALL, RETURN, FAULT = range(4)
+"""Kinds of edges: inside a function or a tail call; into a callee; from a return to a caller; from
+a block whose last access faults, before that access."""
+
+INSIDE = (WITHIN, FAULT)
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,8 @@ class Graph:
     a call, and `returned` that which an unknown caller may read after a return.  `function_of`
     is per block, -1 for none; `continues` says that control comes only from the block before,
     `entered` that it may come from outside the function, `reached` that it may come at all.
+    `faulting` says, per position, that an access may fault and control go on elsewhere, `resumed`
+    per block that it may go on there.
     """
 
     listing: Listing
@@ -67,15 +73,12 @@ class Graph:
     outside: NDArray[np.uint64]
     returned: NDArray[np.uint64]
     nodes: int
+    faulting: NDArray[np.bool_]
+    resumed: NDArray[np.bool_]
     continues: NDArray[np.bool_]
     entered: NDArray[np.bool_]
     reached: NDArray[np.bool_]
     _block_at: dict[int, int] = field(default_factory=dict)
-
-    @cached_property
-    def starts(self) -> NDArray[np.int64]:
-        """The address of each block."""
-        return self.listing.addresses[self.first]
 
     def block_at(self, address: int) -> int:
         """The block that starts at `address`; KeyError if none does."""
@@ -88,20 +91,30 @@ class Graph:
 
     def blocks_of(self, function: Function) -> range:
         """The function's blocks."""
-        low, high = np.searchsorted(self.starts, (function.start, function.end))
-        return range(int(low), int(high))
+        return range(*span(self._starts, function.start, function.end))
 
     def within(self, blocks: range) -> dict[int, list[int]]:
-        """The edges among a function's blocks: what follows each."""
+        """The edges among a function's blocks: what follows each, or a fault in it."""
         found: dict[int, list[int]] = {}
-        inside = (self.source >= blocks.start) & (self.source < blocks.stop)
-        chosen = inside & (self.kind == WITHIN)
+        sources, targets = self._inner
+        first, last = np.searchsorted(sources, (blocks.start, blocks.stop))
         for source, to in zip(
-            self.source[chosen].tolist(), self.target[chosen].tolist(), strict=True
+            sources[first:last].tolist(), targets[first:last].tolist(), strict=True
         ):
             if blocks.start <= to < blocks.stop:
                 found.setdefault(source, []).append(to)
         return found
+
+    @cached_property
+    def _starts(self) -> Addresses:
+        return self.listing.addresses[self.first]
+
+    @cached_property
+    def _inner(self) -> tuple[Edges, Edges]:
+        """Edges inside functions, by source."""
+        chosen = np.flatnonzero(np.isin(self.kind, INSIDE))
+        chosen = chosen[np.argsort(self.source[chosen], kind="stable")]
+        return self.source[chosen], self.target[chosen]
 
 
 def build(
@@ -111,24 +124,31 @@ def build(
     entries: Iterable[int],
     callees: dict[int, int],
     convention: Convention,
+    fixups: Sequence[Fixup] = (),
 ) -> Graph:
     """The graph of a listing.
 
     `entries` are all addresses at which control may arrive by other ways than branches;
-    `callees` gives, for computed calls that are understood, the function's address.
+    `callees` gives, for computed calls that are understood, the function's address; `fixups` are
+    where control goes when an access faults.
     """
     entries = set(entries)
-    first = _leaders(listing, functions, tables, entries)
+    fixups = [fixup for fixup in fixups if listing.has(fixup.access)]
+    faulting = np.zeros(len(listing), dtype=bool)
+    faulting[[listing.index(fixup.access) for fixup in fixups]] = True
+    first = _leaders(listing, functions, tables, entries, fixups)
     last = np.append(first[1:], len(listing))
-    starts = np.array([f.start for f in functions], dtype=np.int64)
-    ends = np.array([f.end for f in functions], dtype=np.int64)
-    addresses = listing.addresses[first]
-    owner = np.searchsorted(starts, addresses, side="right") - 1
-    inside = (owner >= 0) & (addresses < ends[np.maximum(owner, 0)])
+    starts = addresses(f.start for f in functions)
+    ends = addresses(f.end for f in functions)
+    places = listing.addresses[first]
+    owner = np.searchsorted(starts, places, side="right") - 1
+    inside = (owner >= 0) & (places < ends[np.maximum(owner, 0)])
     function_of = np.where(inside, owner, -1)
     builder = _Edges(listing, first, last, function_of, len(functions), convention)
+    builder.function_of = _with_islands(builder, entries)
     builder.add_all({table.jump: table for table in tables}, callees)
-    entered = np.isin(addresses, np.array(sorted(entries | {f.start for f in functions})))
+    builder.add_fixups(fixups)
+    entered = np.isin(places, addresses(entries | {f.start for f in functions}))
     return Graph(
         listing=listing,
         functions=tuple(functions),
@@ -142,10 +162,12 @@ def build(
         outside=builder.outside,
         returned=builder.returned,
         nodes=builder.nodes,
+        faulting=faulting,
+        resumed=np.isin(places, addresses(fixup.resume for fixup in fixups)),
         continues=_continues(builder, entered),
         reached=entered | (np.bincount(builder.target, minlength=builder.nodes) > 0)[: len(first)],
-        entered=entered | _entered_from_elsewhere(builder),
-        _block_at={int(address): block for block, address in enumerate(addresses)},
+        entered=entered | _entered_from_elsewhere(builder, function_of.tolist()),
+        _block_at={int(address): block for block, address in enumerate(places)},
     )
 
 
@@ -154,18 +176,20 @@ def _leaders(
     functions: Sequence[Function],
     tables: Sequence[JumpTable],
     entries: Iterable[int],
+    fixups: Iterable[Fixup],
 ) -> NDArray[np.int64]:
     named = {f.start for f in functions} | {f.end for f in functions} | set(entries)
     for table in tables:
         named.update(table.targets)
-    wanted = np.concatenate(
-        (np.array(sorted(named), dtype=np.int64), listing.targets[listing.targets >= 0])
-    )
+    step = int(np.min(np.diff(listing.addresses)))
+    for fixup in fixups:
+        named.update((fixup.access + step, fixup.resume))
+    wanted = np.concatenate((addresses(sorted(named)), listing.targets[listing.targets != NOWHERE]))
     at = np.searchsorted(listing.addresses, wanted)
     at = at[at < len(listing)]
     at = at[np.isin(listing.addresses[at], wanted)]
     leaves = np.flatnonzero(listing.flows != FLOW_CODE[Flow.NEXT]) + 1
-    gaps = np.flatnonzero(np.diff(listing.addresses) > np.min(np.diff(listing.addresses))) + 1
+    gaps = np.flatnonzero(np.diff(listing.addresses) > step) + 1
     every = np.unique(np.concatenate(([0], at, leaves, gaps)))
     return every[every < len(listing)].astype(np.int64)
 
@@ -176,15 +200,48 @@ def _continues(builder: _Edges, entered: NDArray[np.bool_]) -> NDArray[np.bool_]
         builder.listing.flows[builder.final], (FLOW_CODE[Flow.NEXT], FLOW_CODE[Flow.BRANCH])
     )
     after_straight = np.concatenate(([False], straight[:-1]))
-    return (count[: builder.blocks] == 1) & ~entered & after_straight
+    return np.asarray((count[: builder.blocks] == 1) & ~entered & after_straight)
 
 
-def _entered_from_elsewhere(builder: _Edges) -> NDArray[np.bool_]:
+def _with_islands(builder: _Edges, entries: set[int]) -> list[int]:
+    """The function of each block, with islands: a jump outside all functions, from one and back.
+
+    Assemblers put what is rarely needed, as a lock's way to try again, behind all functions of an
+    object (`.subsection`).  Nothing else leads there, so it returns to where its function does.
+    """
+    listing, owner = builder.listing, list(builder.function_of)
+    targets = listing.targets[builder.final].tolist()
+    codes = (FLOW_CODE[Flow.JUMP],)
+    final = listing.flows[builder.final].tolist()
+    orphans = [b for b, own in enumerate(owner) if own < 0 and final[b] in codes]
+    goal = {b: builder.block_of(targets[b]) for b in orphans}
+    sources: dict[int, set[int]] = {b: set() for b in orphans}
+    places = {builder.addresses[b]: b for b in orphans}
+    for block, target in enumerate(targets):
+        if target in places:
+            sources[places[target]].add(owner[block])
+    for block in orphans:
+        to = goal[block]
+        home = -1 if to is None else builder.function_of[to]
+        alone = builder.addresses[block] not in entries and _never_falls_in(builder, block)
+        if home >= 0 and sources[block] == {home} and alone:
+            owner[block] = home
+    return owner
+
+
+def _never_falls_in(builder: _Edges, block: int) -> bool:
+    """Whether no function's code comes to a block from the one before it."""
+    if block == 0 or builder.function_of[block - 1] < 0:
+        return True  # fillers between functions, or another island
+    flow = builder.listing.flows[builder.final[block - 1]]
+    return int(flow) in (FLOW_CODE[Flow.JUMP], FLOW_CODE[Flow.RETURN], FLOW_CODE[Flow.STOP])
+
+
+def _entered_from_elsewhere(builder: _Edges, owner: Sequence[int]) -> NDArray[np.bool_]:
     """Blocks that code of another function calls or branches to."""
-    owner = builder.function_of
     entered = np.zeros(builder.blocks, dtype=bool)
     for source, target, kind in zip(builder.source, builder.target, builder.kind, strict=True):
-        if kind == CALL or (kind == WITHIN and owner[source] != owner[target]):
+        if kind == CALL or (kind in INSIDE and owner[source] != owner[target]):
             entered[target] = True
     return entered
 
@@ -223,7 +280,9 @@ class _Edges:
                 self._escape(block)
                 continue
             flow = codes[code]
-            if flow in (Flow.NEXT, Flow.BRANCH, Flow.TRAP):
+            if flow in (Flow.NEXT, Flow.BRANCH) or (
+                flow is Flow.TRAP and not self._data_follows(block)
+            ):
                 self._fall_through(block)
             if flow in (Flow.BRANCH, Flow.JUMP):
                 self._go(block, target)
@@ -235,6 +294,20 @@ class _Edges:
                 self._return(block)
             elif flow is Flow.INDIRECT:
                 self._computed(block, tables.get(self._end_address(block)))
+
+    def add_fixups(self, fixups: Iterable[Fixup]) -> None:
+        """An access that may fault ends its block, and control may go on where it resumes.
+
+        The access does not happen then, so it must not count as a write on that way.
+        """
+        for fixup in fixups:
+            at = bisect_right(self.addresses, fixup.access) - 1
+            to = self.block_of(fixup.resume)
+            if to is None or self.function_of[at] != self.function_of[to]:
+                self._escape(at)
+            if to is not None:
+                kept = self._columns(fixup.kept & self.convention.everything)
+                self._edge(at, to, FAULT, kept)
 
     def _end_address(self, block: int) -> int:
         return int(self.listing.addresses[self.final[block]])
@@ -250,9 +323,15 @@ class _Edges:
         self.kind.append(kind)
         self.passed.append(self._all if passed is None else passed)
 
-    def _block_of(self, address: int) -> int | None:
+    def block_of(self, address: int) -> int | None:
+        """The block that starts at an address."""
         at = bisect_right(self.addresses, address) - 1
         return at if at >= 0 and self.addresses[at] == address else None
+
+    def _data_follows(self, block: int) -> bool:
+        """Whether control does not come back from a trap: there is data behind it."""
+        after = self.final[block] + 1
+        return after < len(self.listing) and bool(self.listing.rows[after] == INLINE)
 
     def _escape(self, block: int) -> None:
         self._mark(self.outside, block, self.convention.everything)
@@ -276,7 +355,7 @@ class _Edges:
         return None if function < 0 else self.blocks + function
 
     def _go(self, block: int, target: int) -> None:
-        to = self._block_of(target)
+        to = self.block_of(target)
         if to is None:
             self._escape(block)
             return
@@ -291,7 +370,7 @@ class _Edges:
 
     def _call(self, block: int, target: int) -> None:
         self._fall_through(block)
-        to = self._block_of(target)
+        to = self.block_of(target)
         node = None if to is None else self._return_node(to)
         if to is None or node is None:
             self._escape(block)
@@ -301,7 +380,7 @@ class _Edges:
             self._edge(node, block + 1, RETURN, self._columns(self.convention.returned))
 
     def _computed_call(self, block: int, callee: int | None) -> None:
-        if callee is not None and self._block_of(callee) is not None:
+        if callee is not None and self.block_of(callee) is not None:
             self._call(block, callee)
         else:
             self._fall_through(block)

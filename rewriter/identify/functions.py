@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from rewriter.core.addresses import addresses
 from rewriter.core.isa import Flow
 from rewriter.core.listing import FLOW_CODE, Listing
 from rewriter.core.program import Function
@@ -51,19 +52,20 @@ def with_called(functions: Sequence[Function], listing: Listing) -> tuple[Functi
     the next start or the end of the text it is in.
     """
     calls = listing.targets[listing.flows == FLOW_CODE[Flow.CALL]]
-    starts = np.array([f.start for f in functions], dtype=np.int64)
-    ends = np.array([f.end for f in functions], dtype=np.int64)
+    starts = addresses(f.start for f in functions)
+    ends = addresses(f.end for f in functions)
     called = np.unique(calls)
     owner = np.searchsorted(starts, called, side="right") - 1
     free = called[(owner < 0) | (called >= ends[np.maximum(owner, 0)])].tolist()
     free = [address for address in free if listing.has(address)]
     step = int(np.min(np.diff(listing.addresses)))
     breaks = listing.addresses[np.flatnonzero(np.diff(listing.addresses) > step)] + step
-    stops = np.unique(np.concatenate((starts, free, breaks, listing.addresses[-1:] + step)))
+    ends_of_text = listing.addresses[-1:] + step
+    stops = np.unique(np.concatenate((starts, addresses(free), breaks, ends_of_text))).tolist()
     extra = [
         Function(
             address,
-            int(stops[np.searchsorted(stops, address, side="right")]),
+            stops[bisect_right(stops, address)],
             f"sub_{address:x}",
             "call",
         )

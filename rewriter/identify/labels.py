@@ -24,7 +24,7 @@ def unmade(graph: Graph, target: Target, references: References) -> frozenset[in
         return inside
     paths: dict[Function, _Paths] = {}
     made: set[int] = set()
-    for function, pair in target.pairs(graph.listing, graph.functions, references.context, inside):
+    for function, pair in target.pairs(graph.listing, graph.functions, references.shared, inside):
         if pair.label not in made:
             if function not in paths:
                 paths[function] = _Paths(graph, function)

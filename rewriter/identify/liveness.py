@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.identify.flow import CALL, RETURN, Graph
+from rewriter.identify.flow import CALL, FAULT, RETURN, Edges, Graph
 
 Masks = NDArray[np.uint64]
 
@@ -50,14 +50,42 @@ def solve(graph: Graph) -> Liveness:
     no register that the code it replaces did not write.
     """
     read, written = summaries(graph)
-    passed = graph.passed | read[graph.target]
-    own = graph.kind != RETURN
-    callee, _ = _fixed_point(graph, own, passed, read, written, graph.outside)
+    crossing = np.isin(graph.kind, (CALL, RETURN))
+    passed = graph.passed.copy()
+    passed[crossing] |= read[graph.target[crossing]]
+    faults = _Faults.of(graph, written)
+    own = (graph.kind != RETURN) & (graph.kind != FAULT)
+    callee, _ = _fixed_point(graph, own, passed, read, written, graph.outside, faults)
     outside = graph.outside | graph.returned
     calls = graph.kind == CALL
     entered = callee[graph.target[calls]] & passed[calls]
     np.bitwise_or.at(outside, graph.source[calls], entered)
-    return Liveness(*_fixed_point(graph, ~calls, passed, read, written, outside))
+    chosen = ~calls & (graph.kind != FAULT)
+    return Liveness(*_fixed_point(graph, chosen, passed, read, written, outside, faults))
+
+
+@dataclass(frozen=True)
+class _Faults:
+    """The edges of accesses that fault; `before` is what the block writes before the access."""
+
+    source: Edges
+    target: Edges
+    passed: Masks
+    before: Masks
+
+    @classmethod
+    def of(cls, graph: Graph, written: Masks) -> _Faults:
+        chosen = np.flatnonzero(graph.kind == FAULT)
+        source = graph.source[chosen]
+        before = written[source]
+        for n, block in enumerate(source.tolist()):
+            first, last = int(graph.first[block]), int(graph.last[block])
+            before[n] = np.bitwise_or.reduce(graph.listing.defs[first : last - 1], axis=0)
+        return cls(source, graph.target[chosen], graph.passed[chosen], before)
+
+    def into(self, live_in: Masks) -> Masks:
+        """What must be live into the blocks of `source` because their access may fault."""
+        return np.asarray(live_in[self.target] & self.passed & ~self.before)
 
 
 def _fixed_point(
@@ -67,6 +95,7 @@ def _fixed_point(
     read: Masks,
     written: Masks,
     outside: Masks,
+    faults: _Faults,
 ) -> tuple[Masks, Masks]:
     order = np.flatnonzero(chosen)[np.argsort(graph.source[chosen], kind="stable")]
     source, target, passed = graph.source[order], graph.target[order], passed[order]
@@ -76,6 +105,7 @@ def _fixed_point(
     while True:
         live_out[nodes] |= np.bitwise_or.reduceat(live_in[target] & passed, starts, axis=0)
         after = read | (live_out & ~written)
+        np.bitwise_or.at(after, faults.source, faults.into(live_in))
         if np.array_equal(after, live_in):
             return live_in, live_out
         live_in = after

@@ -11,7 +11,7 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from rewriter.identify.flow import CALL, RETURN, WITHIN, Edges, Graph
+from rewriter.identify.flow import CALL, INSIDE, RETURN, Edges, Graph
 
 LOCK, RELEASE = "lock", "conditional store"
 
@@ -43,7 +43,7 @@ class _Ways:
 
     def __init__(self, graph: Graph, forward: bool) -> None:
         self.graph, self.forward = graph, forward
-        within = graph.kind == WITHIN
+        within = np.isin(graph.kind, INSIDE)
         into, out = (CALL, RETURN) if forward else (RETURN, CALL)
         calls = graph.source[graph.kind == CALL]
         calls = np.unique(calls[calls + 1 < len(graph.first)])
@@ -126,7 +126,7 @@ def _neighbours(graph: Graph, blocks: Iterable[int]) -> tuple[Neighbours, Neighb
     wanted = {int(graph.function_of[b]) for b in blocks} - {-1}
     owners = np.append(graph.function_of, np.full(graph.nodes - len(graph.first), -1))
     own, other = owners[graph.source], owners[graph.target]
-    chosen = (graph.kind == WITHIN) & (own == other) & np.isin(own, sorted(wanted))
+    chosen = np.isin(graph.kind, INSIDE) & (own == other) & np.isin(own, sorted(wanted))
     after: Neighbours = {}
     before: Neighbours = {}
     for source, target in zip(

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
-from rewriter.core.errors import BadInput
 from rewriter.core.isa import Flow, Insn
-from rewriter.core.listing import FLOW_CODE, Listing
-from rewriter.core.program import Function, JumpTable, Pin, Window
-from rewriter.core.target import References, Target
+from rewriter.core.listing import FLOW_CODE, UNKNOWN, Listing
+from rewriter.core.program import Fixup, Function, JumpTable, Pin, Window
+from rewriter.core.target import References, Target, accesses, whole
 from rewriter.elf import unwind
 from rewriter.elf.image import Image
 from rewriter.elf.pins import data_pins, relocated
@@ -27,7 +27,10 @@ _IN_FLIGHT = 100
 
 @dataclass(frozen=True)
 class Program:
-    """A file's text: listing, functions, graph, liveness, pins, and what is not understood."""
+    """A file's text: listing, functions, graph, liveness, pins, and what is not understood.
+
+    `fixups` are by the address of the access that may fault.
+    """
 
     image: Image
     target: Target
@@ -38,6 +41,7 @@ class Program:
     pins: tuple[Pin, ...]
     graph: flow.Graph
     live: liveness.Liveness
+    fixups: dict[int, Fixup] = field(default_factory=dict)
     _starts: list[int] = field(default_factory=list)
 
     def function_at(self, address: int) -> Function | None:
@@ -106,6 +110,8 @@ class Program:
                 found.append(Window(start, tuple(insns), tuple(exits)))
                 insns, exits = [], []
             first, last = int(self.graph.first[block]), int(self.graph.last[block])
+            if self.listing.rows[first] < 0:
+                continue
             if not insns:
                 start = int(self.listing.addresses[first])
             elif self.listing.flows[first - 1] == FLOW_CODE[Flow.BRANCH]:
@@ -114,16 +120,53 @@ class Program:
             else:
                 exits.pop()
             insns += [i for i in map(self.listing.insn, range(first, last)) if i is not None]
+            if self.graph.faulting[last - 1]:
+                self._fault_exit(exits, len(insns) - 2, int(self.listing.addresses[last - 1]))
             exits.append((len(insns) - 1, self.live.out_of(block)))
             previous = block
         if insns:
             found.append(Window(start, tuple(insns), tuple(exits)))
         return found
 
+    @cached_property
+    def devices(self) -> bool:
+        """Whether accesses may reach a device."""
+        return self.target.devices(self.image)
+
+    def held(self, address: int) -> str:
+        """Why an instruction must stay what it is, or nothing."""
+        if self.devices:
+            insn = self.listing.insn(self.listing.index(address))
+            if insn is not None and accesses(insn, self.target) and not whole(insn, self.target):
+                return "the access may reach a device"
+        return ""
+
+    def fixups_of(self, function: Function) -> list[Fixup]:
+        """The exception entries of a function's accesses, ascending."""
+        first = bisect_left(self._accesses, function.start)
+        last = bisect_left(self._accesses, function.end)
+        return [self.fixups[access] for access in self._accesses[first:last]]
+
+    @cached_property
+    def _accesses(self) -> list[int]:
+        return sorted(self.fixups)
+
+    def live_after_fault(self, fixup: Fixup) -> int:
+        """Registers whose value before an access may be read after it faults."""
+        return self.live_into(fixup.resume) & fixup.kept
+
+    def _fault_exit(self, exits: list[tuple[int, int]], slot: int, access: int) -> None:
+        """Control may leave before an access: after the slot before it, if there is one."""
+        live = self.live_after_fault(self.fixups[access])
+        if exits and exits[-1][0] == slot:
+            exits[-1] = (slot, exits[-1][1] | live)
+        elif slot >= 0:
+            exits.append((slot, live))
+
     def not_understood(self, function: Function) -> str:
         """Why a function must be left alone, or nothing."""
         first, last = self.listing.span(function.start, function.end)
-        if np.any(self.listing.rows[first:last] < 0):
+        if np.any(self.listing.rows[first:last] == UNKNOWN):
             return "data in text"
         if any(address in function for address in self.references.unresolved):
             return "computed jump not understood"
@@ -131,23 +174,22 @@ class Program:
 
 
 def analyse(image: Image, target: Target) -> Program:
-    """Reads a whole file's text; BadInput for text where signed addresses end."""
-    if any(end >> 63 for _, end in image.executable_ranges()):
-        raise BadInput(f"{image.name}: text above {1 << 63:#x} is not handled yet")
+    """Reads a whole file's text."""
     listing = target.listing(image)
     frames = unwind.frames(image)
     functions = with_called(find_functions(image, frames), listing)
     pins = data_pins(image, target, listing, functions, frames)
     slots = {at: place for at, place in relocated(image, target).items() if listing.has(place)}
     references = target.references(image, listing, functions, slots)
+    fixups = [fixup for fixup in target.fixups(image) if listing.has(fixup.access)]
     entries = {pin.address for pin in pins}
     for function in functions:
         entries.update(target.entries(listing, function))
-    graph = _graph(listing, target, functions, references, entries)
+    graph = _graph(listing, target, functions, references, entries, fixups)
     unmade = labels.unmade(graph, target, references)
     if unmade:
         references = replace(references, labels=references.labels - unmade)
-        graph = _graph(listing, target, functions, references, entries)
+        graph = _graph(listing, target, functions, references, entries, fixups)
     return Program(
         image=image,
         target=target,
@@ -158,6 +200,7 @@ def analyse(image: Image, target: Target) -> Program:
         pins=pins,
         graph=graph,
         live=liveness.solve(graph),
+        fixups={fixup.access: fixup for fixup in fixups},
         _starts=[f.start for f in functions],
     )
 
@@ -168,10 +211,11 @@ def _graph(
     functions: tuple[Function, ...],
     references: References,
     entries: set[int],
+    fixups: Sequence[Fixup],
 ) -> flow.Graph:
     convention = flow.Convention(
         target.live_after, target.passed, target.returned, target.standard_return, target.everything
     )
     entries = entries | references.labels
     callees = dict(references.callees)
-    return flow.build(listing, functions, references.tables, entries, callees, convention)
+    return flow.build(listing, functions, references.tables, entries, callees, convention, fixups)

@@ -26,6 +26,8 @@ def relations(graph: Graph, function: Function, target: Target) -> dict[int, Fac
     edges = graph.within(blocks)
     states: dict[int, State | None] = dict.fromkeys(blocks)
     queue = [b for b in blocks if graph.entered[b]]  # fillers behind a jump never run
+    # A fault's handler writes registers: nothing is known where it goes on.
+    queue += [b for b in blocks if graph.resumed[b] and not graph.entered[b]]
     for block in queue:
         states[block] = {}
     while queue:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from rewriter.core.addresses import addresses
 from rewriter.core.edit import Evidence
 from rewriter.core.errors import BadInput
 from rewriter.core.program import Function
@@ -26,6 +27,7 @@ from rewriter.verify.prove import Prover
 from rewriter.verify.rows import compare_rows, frame_owners
 from rewriter.verify.substituted import Replaced, Substituted
 from rewriter.verify.substituted_known import Known
+from rewriter.verify.tables import FixupTables
 from rewriter.verify.walk import Walk
 
 Progress = Callable[[str, int, int], None]
@@ -36,9 +38,9 @@ class Verdict:
     """What was compared and what was found.
 
     `grades` counts segments by how they were shown equal; `preconditions` those that rest on one;
-    `failed` are functions with a finding of their own, `followed` the addresses of jump table
-    bytes that were compared by where they lead; `tried` is how new routines behave, by the start
-    of their function.
+    `failed` are functions with a finding of their own, `followed` the addresses of jump table and
+    exception table bytes that were compared by where they lead; `tried` is how new routines
+    behave, by the start of their function.
     """
 
     findings: tuple[str, ...]
@@ -79,7 +81,7 @@ def verify(
     """Compares an analysed file with a new one, which may be longer by what new code needs.
 
     With `only`, other functions are known to be as they were when they were last compared, and
-    `followed` are the addresses of jump table bytes that were compared then.  A `prover` may know
+    `followed` are the addresses of table bytes that were compared then.  A `prover` may know
     patterns already: what it says of one depends on the pattern alone.  `known` says what routines
     the analysed file has.
     """
@@ -140,9 +142,12 @@ class _Check:
         """Goes through all that changed."""
         target = self.program.target
         self.listing = target.listing(self.new)
+        self.entries = FixupTables(self.program, self.new)
+        self.findings += self.entries.problems(self.listing)
         self.locked = self.program.locked_addresses
         functions, elsewhere = self._owners(changed)
-        functions = list(dict.fromkeys((*functions, *self._frames(elsewhere))))
+        functions += [*self._frames(elsewhere), *self.entries.functions()]
+        functions = list(dict.fromkeys(functions))
         found = ((function, self.substituted.of(function)) for function in functions)
         self.replaced = {function: one for function, one in found if one is not None}
         if self.only is not None:
@@ -187,11 +192,11 @@ class _Check:
     ) -> tuple[list[Function], list[int]]:
         """The functions with changed bytes, and the changed offsets that are in none."""
         program = self.program
-        addresses = program.image.addresses_of(changed)
-        starts = np.array([f.start for f in program.functions], dtype=np.int64)
-        ends = np.array([f.end for f in program.functions], dtype=np.int64)
-        owner = np.searchsorted(starts, addresses, side="right") - 1
-        inside = (owner >= 0) & (addresses < ends[np.maximum(owner, 0)])
+        places = program.image.addresses_of(changed)
+        starts = addresses(f.start for f in program.functions)
+        ends = addresses(f.end for f in program.functions)
+        owner = np.searchsorted(starts, places, side="right") - 1
+        inside = (owner >= 0) & (places < ends[np.maximum(owner, 0)])
         owners = [program.functions[n] for n in np.unique(owner[inside]).tolist()]
         return owners, changed[~inside].tolist()
 
@@ -214,9 +219,19 @@ class _Check:
         if reason:
             self.findings.append(f"{function.name} changed, but cannot be followed: {reason}")
             return
-        walk = Walk(self.program, self.new, self.listing, function, self.prover, self.locked)
+        walk = Walk(
+            self.program,
+            self.new,
+            self.listing,
+            function,
+            self.prover,
+            self.locked,
+            fixups=self.entries.new,
+        )
         walk.run()
-        self.tables |= walk.tables
+        shown, wrong = self.entries.compare(function, walk.resumed)
+        walk.findings += wrong
+        self.tables |= walk.tables | shown
         self.findings += walk.findings
         if walk.findings:
             self.failed.append(function)

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from rewriter.core.addresses import first_at
 from rewriter.core.isa import Flow
 from rewriter.core.listing import Listing
 from rewriter.elf import unwind
@@ -73,5 +74,5 @@ class _Frame:
 
     def place(self, address: int) -> tuple[int, bool]:
         """How many stand before an address, and whether one does directly."""
-        at = int(np.searchsorted(self.addresses, address))
+        at = first_at(self.addresses, address)
         return int(self.passed[at]), bool(self.marks[at])

@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-
-import numpy as np
+from typing import TypeAlias
 
 from rewriter.core.edit import Evidence, Grade
 from rewriter.core.isa import Flow, Insn, Kind, Op
-from rewriter.core.listing import FLOW_CODE, UNKNOWN, Listing
-from rewriter.core.program import Function
+from rewriter.core.listing import Listing
+from rewriter.core.program import Fixup, Function
 from rewriter.core.symbolic import Symbolic
 from rewriter.core.term import Term, Terms
 from rewriter.core.trace import Facts, Run, inputs, registers_of, run, written
 from rewriter.elf.image import Image
 from rewriter.identify.program import Program
-from rewriter.verify import hints
+from rewriter.verify import faults, hints
+from rewriter.verify.devices import accessed, same_devices
 from rewriter.verify.equivalence import Comparison, Different, agreeing
 from rewriter.verify.prove import Prover
+from rewriter.verify.segments import Cutter, Lost, Segment
 
 _WORD = 2  # bytes
-_NEXT = FLOW_CODE[Flow.NEXT]
-_LONGEST = 4096  # instructions in a segment; a walk beyond that has lost its way
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,62 +37,13 @@ class Pair:
     linked: bool = False
 
 
-@dataclass(frozen=True)
-class Segment:
-    """Straight code from an address to a transfer of control or the function's end.
-
-    `first` and `last` are positions of its listing; `exits` are the slots after which control may
-    leave, the last one included.
-    """
-
-    listing: Listing
-    first: int
-    last: int
-    exits: tuple[int, ...]
-
-    @property
-    def falls_out(self) -> bool:
-        """Whether it ends at the end of the function, without a transfer of control."""
-        return bool(self.listing.flows[self.last - 1] == _NEXT)
-
-    @cached_property
-    def insns(self) -> tuple[Insn, ...]:
-        """The instructions."""
-        found = (self.listing.insn(at) for at in range(self.first, self.last))
-        return tuple(insn for insn in found if insn is not None)
-
-    @cached_property
-    def addresses(self) -> tuple[int, ...]:
-        """Where they are."""
-        return tuple(self.listing.addresses[self.first : self.last].tolist())
-
-    @cached_property
-    def placeless(self) -> bytes:
-        """The words without how far their branches go."""
-        return self.listing.placeless[self.first : self.last].tobytes()
-
-    def same_words(self, other: Segment) -> bool:
-        """Whether the words are the same."""
-        words, others = self.listing.words, other.listing.words
-        return np.array_equal(words[self.first : self.last], others[other.first : other.last])
-
-    def transfer(self, slot: int) -> Insn:
-        """The instruction at an exit."""
-        insn = self.listing.insn(self.first + slot)
-        assert insn is not None
-        return insn
-
-
-class Lost(Exception):
-    """Code that cannot be followed."""
-
-
 @dataclass
 class Walk:
     """Walks one function; `findings` say what was not shown, `evidence` what was.
 
-    `image` is the new file and `new` its listing; `tables` are the addresses of jump table bytes
-    that were compared by where they lead.
+    `image` is the new file, `new` its listing and `fixups` its exception entries; `tables` are the
+    addresses of jump table bytes that were compared by where they lead, `resumed` pairs of
+    exception entries that do the same.
     """
 
     program: Program
@@ -107,13 +56,17 @@ class Walk:
     evidence: list[Evidence] = field(default_factory=list)
     visited: set[int] = field(default_factory=set)
     tables: set[int] = field(default_factory=set)
+    fixups: Mapping[int, Fixup] = field(default_factory=dict)
+    resumed: set[tuple[Fixup, Fixup]] = field(default_factory=set)
 
     def run(self) -> None:
         """Walks from every entry until nothing new follows, then looks at what was not walked."""
         self.target = self.program.target
-        self.span = self.program.listing.span(self.function.start, self.function.end)
-        inside = self.program.listing.addresses[slice(*self.span)].tolist()
-        self.locked_here = not self.locked.isdisjoint(inside)
+        listing = self.program.listing
+        first, last = listing.span(self.function.start, self.function.end)
+        self.old_code = Cutter(listing, self.program.fixups, last)
+        self.new_code = Cutter(self.new, self.fixups, last)
+        self.locked_here = not self.locked.isdisjoint(listing.addresses[first:last].tolist())
         queue = [Pair(entry, entry) for entry in self._entries()]
         seen: set[Pair] = set()
         while queue:
@@ -147,47 +100,54 @@ class Walk:
     # One pair of segments -----------------------------------------------------------------
 
     def _segments(self, pair: Pair) -> list[Pair]:
-        old = self._old_segment(pair.old)
-        new = self._new_segment(pair.new, len(old.exits))
+        old = self.old_code.by_blocks(self.program.graph, pair.old)
+        new = self.new_code.by_transfers(pair.new, len(old.exits))
         self.visited.update(new.addresses)
         new = self._without_hints(old, new)
-        self._unlocked(old, new)
+        if self.locked_here:
+            self._unlocked(old, new)
         if old.falls_out != new.falls_out:
             raise Different("control falls out of the function otherwise")
         for slot, other in zip(old.exits, new.exits, strict=True):
-            _same_transfer(old.transfer(slot), new.transfer(other))
+            _same_transfer(old.insns[slot], new.insns[other])
         if not self._plainly_same(pair, old, new):
-            self.evidence.append(self._compare(pair, old, new))
+            evidence, resumed = self._compare(pair, old, new)
         else:
-            self.evidence.append(Evidence(Grade.PROVED))
-        return list(self._successors(old, new))
+            evidence = Evidence(Grade.PROVED)
+            resumed = list(zip(old.fixups.values(), new.fixups.values(), strict=True))
+        self.evidence.append(evidence)
+        self.resumed.update(resumed)
+        following = list(self._successors(old, new))
+        for before, after in resumed:
+            following += self._targets(before.resume, after.resume)
+        return following
 
     def _without_hints(self, old: Segment, new: Segment) -> Segment:
         """The new segment without loads that do nothing but ask for a line."""
         gone = set(hints.added(old.insns, new.insns, self.target))
-        if not gone:
-            return new
         for slot in gone:
             stretch = bisect_left(new.exits, slot)
             first = old.exits[stretch - 1] + 1 if stretch else 0
             hints.allow(self.program, old.addresses[first : old.exits[stretch] + 1])
-        kept = [slot for slot in range(len(new.insns)) if slot not in gone]
-        return Segment(
-            tuple(new.insns[slot] for slot in kept),
-            tuple(new.addresses[slot] for slot in kept),
-            tuple(kept.index(slot) for slot in new.exits),
-        )
+        return new.without(gone) if gone else new
 
     def _plainly_same(self, pair: Pair, old: Segment, new: Segment) -> bool:
         """Whether the instructions are the same but for fillers and how far branches go."""
-        if pair.old == pair.new and old.same_words(new):
+        if list(self._faults(old)) != list(self._faults(new)):
+            return False
+        if old.addresses == new.addresses and old.insns == new.insns:
             return True
         if pair.linked and pair.old != pair.new:
             return False
-        jumps = self.program.listing.flows[old.first : old.last] == FLOW_CODE[Flow.JUMP]
-        if (jumps & self.program.listing.defs[old.first : old.last].any(axis=1)).any():
+        table = self.target.table
+        if any(i.op.flow is Flow.JUMP and table.defs(i) for i in old.insns):
             return False  # it reads its own address
-        return old.placeless == new.placeless or self._bare(old) == self._bare(new)
+        return (bool(old.placeless) and old.placeless == new.placeless) or (
+            self._bare(old) == self._bare(new)
+        )
+
+    def _faults(self, segment: Segment) -> Iterator[object]:
+        return faults.numbered(segment.insns, segment.fixups, self.target)
 
     def _bare(self, segment: Segment) -> list[tuple[Op, tuple[int, ...]]]:
         found = []
@@ -197,51 +157,9 @@ class Walk:
                 found.append((insn.op, tuple(v for o, v in kept if o.kind is not Kind.TARGET)))
         return found
 
-    def _old_segment(self, start: int) -> Segment:
-        """From a block's start through blocks that only it leads to, or that follow."""
-        graph, listing = self.program.graph, self.program.listing
-        try:
-            block = graph.block_at(start)
-        except KeyError:
-            raise Lost(f"no block starts at {start:#x}") from None
-        first = last = int(graph.first[block])
-        _, end = self.span
-        exits: list[int] = []
-        while last - first < _LONGEST:
-            last = int(graph.last[block])
-            flow = listing.flows[last - 1]
-            if flow != _NEXT or last >= end:
-                exits.append(last - 1 - first)
-            if last >= end or not (
-                flow == _NEXT or (flow == FLOW_CODE[Flow.BRANCH] and graph.continues[block + 1])
-            ):
-                break
-            block += 1
-        _all_decoded(listing, first, last)
-        if not exits or exits[-1] != last - 1 - first:
-            raise Lost(f"the code from {start:#x} has no end")
-        return Segment(listing, first, last, tuple(exits))
-
-    def _new_segment(self, start: int, transfers: int) -> Segment:
-        """From an address to its n-th transfer of control, or the function's end."""
-        if not self.new.has(start):
-            raise Lost(f"no instruction at {start:#x} in the new file")
-        first = self.new.index(start)
-        leaving = self.new.transfers
-        n = int(np.searchsorted(leaving, first))
-        _, end = self.span
-        inside = end if first < end else len(self.new)
-        exits = [at for at in leaving[n : n + transfers].tolist() if at < inside]
-        if len(exits) < transfers and inside - 1 not in exits:
-            exits.append(inside - 1)  # out of the function's end
-        if len(exits) != transfers or exits[-1] - first >= _LONGEST:
-            raise Lost(f"the new code from {start:#x} ends otherwise")
-        _all_decoded(self.new, first, exits[-1] + 1)
-        return Segment(self.new, first, exits[-1] + 1, tuple(at - first for at in exits))
-
     def _unlocked(self, old: Segment, new: Segment) -> None:
         """Nothing changed between a load-locked and its store-conditional."""
-        changed = self.locked_here and [
+        changed = [
             address
             for address, insn in zip(old.addresses, old.insns, strict=True)
             if address in self.locked and insn != self._at(new, address)
@@ -257,7 +175,7 @@ class Walk:
         except ValueError:
             return None
 
-    def _compare(self, pair: Pair, old: Segment, new: Segment) -> Evidence:
+    def _compare(self, pair: Pair, old: Segment, new: Segment) -> Compared:
         if self._inputs(new) & ~self._inputs(old):
             raise Different("a register is read that nothing keeps")
         try:
@@ -272,25 +190,70 @@ class Walk:
         insns = (insn for insn in segment.insns if not self.target.is_filler(insn))
         return inputs(self.target.table, insns)
 
-    def _compare_given(self, pair: Pair, old: Segment, new: Segment, facts: Facts) -> Evidence:
+    def _compare_given(self, pair: Pair, old: Segment, new: Segment, facts: Facts) -> Compared:
         terms = Terms(self.target.granule * 8)
-        before = self._run(terms, old, pair.old, pair, facts)
-        after = self._run(terms, new, pair.new, pair, facts)
+        faulting = bool(old.fixups or new.fixups)
+        before = self._run(terms, old, pair.old, pair, facts, faulting)
+        after = self._run(terms, new, pair.new, pair, facts, faulting)
         comparison = Comparison(self.prover, terms, self.target.table.register_names)
         comparison.follow(before.state, after, agreeing(before.value.values(), terms.width))
+        if self.program.devices:
+            old_accesses = accessed(before, old.insns, self.target)
+            new_accesses = accessed(after, new.insns, self.target)
+            same_devices(comparison, self.target, old_accesses, new_accesses)
         comparison.aligned = self._aligned(comparison, before, after, old)
+        matching = self._matching(comparison, before, after, old, new)
+        waiting = [access for access in matching.old if access.fixup is not None]
         for slot, other in zip(old.exits, new.exits, strict=True):
+            while waiting and waiting[0].slot <= slot:
+                self._resumes(matching, waiting.pop(0), before, after)
             live = self._live_after(old, slot)
             self._link(before.exits[slot], after.exits[other], old, new, slot, other)
             comparison.check(before.exits[slot], after.exits[other], live)
-        return comparison.evidence()
+        assumed = matching.finish()
+        evidence = comparison.evidence()
+        resumed = [(a.fixup, b.fixup) for a, b in matching.pairs if a.fixup and b.fixup]
+        return replace(evidence, preconditions=(*evidence.preconditions, *assumed)), resumed
 
-    def _run(self, terms: Terms, segment: Segment, start: int, pair: Pair, facts: Facts) -> Run:
+    def _matching(
+        self, comparison: Comparison, before: Run, after: Run, old: Segment, new: Segment
+    ) -> faults.Matching:
+        if not old.fixups and not new.fixups:
+            return faults.Matching(comparison, (), ())
+        return faults.Matching(
+            comparison,
+            faults.accesses(before, old.insns, old.fixups, self.target),
+            faults.accesses(after, new.insns, new.fixups, self.target),
+        )
+
+    def _resumes(
+        self, matching: faults.Matching, access: faults.Access, before: Run, after: Run
+    ) -> None:
+        """That what may be read after a fault is the same before an access and its new one."""
+        assert access.fixup is not None
+        other = matching.match(access)
+        live = self.program.live_after_fault(access.fixup)
+        states = (before.exits[access.slot - 1], after.exits[other.slot - 1])
+        old, new = (state.snapshot() for state in states)
+        old.control = new.control = None  # a branch before it is an exit of its own
+        matching.comparison.check(old, new, live)
+
+    def _run(
+        self,
+        terms: Terms,
+        segment: Segment,
+        start: int,
+        pair: Pair,
+        facts: Facts,
+        faulting: bool,
+    ) -> Run:
+        """Runs a segment; where accesses may go on elsewhere, with the state before each access."""
         table, granule = self.target.table, self.target.granule
         link = {self.target.link: start} if pair.linked else {}
-        return run(
-            table, terms, granule, segment.insns, segment.addresses, segment.exits, link, facts
-        )
+        exits = set(segment.exits)
+        if faulting:
+            exits.update(slot - 1 for slot in faults.access_slots(segment.insns, self.target))
+        return run(table, terms, granule, segment.insns, segment.addresses, exits, link, facts)
 
     def _link(
         self, before: Symbolic, after: Symbolic, old: Segment, new: Segment, slot: int, other: int
@@ -385,8 +348,22 @@ class Walk:
 
     def _following(self, pair: Pair) -> Iterator[Pair]:
         """What comes after an instruction; past the function's end only the same place will do."""
-        if pair.old < self.function.end:
+        if pair.old >= self.function.end:
+            return
+        if self.program.listing.data(self.program.listing.index(pair.old)) is None:
             yield pair
+        else:
+            self._same_data(pair)
+
+    def _same_data(self, pair: Pair) -> None:
+        """Data behind a trap, from where control does not come back."""
+        old, new = self.program.listing, self.new
+        at, there = old.index(pair.old), new.index(pair.new)
+        while at < len(old) and (word := old.data(at)) is not None:
+            if there >= len(new) or new.data(there) != word:
+                raise Different(f"data at {int(old.addresses[at]):#x} changed")
+            self.visited.add(int(new.addresses[there]))
+            at, there = at + 1, there + 1
 
     def _targets(self, old: int | None, new: int | None) -> Iterator[Pair]:
         assert old is not None and new is not None
@@ -419,6 +396,8 @@ class Walk:
                 continue
             address = int(listing.addresses[at])
             insn = self.new.insn(at)
+            if insn is None and address in self.visited:
+                continue
             if insn is None:
                 self.findings.append(
                     f"{self.function.name}: no instruction at {address:#x} any more"
@@ -430,10 +409,8 @@ class Walk:
                 self.findings.append(f"{self.function.name}: unreachable change at {address:#x}")
 
 
-def _all_decoded(listing: Listing, first: int, last: int) -> None:
-    unknown = np.flatnonzero(listing.rows[first:last] == UNKNOWN)
-    if unknown.size:
-        raise Lost(f"no instruction at {int(listing.addresses[first + unknown[0]]):#x}")
+Compared: TypeAlias = tuple[Evidence, list[tuple[Fixup, Fixup]]]
+"""How a pair of segments was shown equal, and which exception entries do the same in them."""
 
 
 def _same_transfer(old: Insn, new: Insn) -> None:

@@ -13,7 +13,7 @@ from rewriter.core.isa import Flow, Insn
 from rewriter.core.listing import FLOW_CODE, Listing, decode_words
 from rewriter.core.program import Function, JumpTable
 from rewriter.core.target import Memory, Pair, References
-from targets.alpha import abi, accesses, boots, masks, moving, placing, pointers, routines
+from targets.alpha import abi, accesses, boots, kernel, masks, moving, placing, pointers, routines
 from targets.alpha.cpus import CPUS
 from targets.alpha.isa import TABLE
 from targets.alpha.registers import RA
@@ -48,6 +48,11 @@ class Alpha:
     systems = SYSTEMS
     boots = boots.BOOTS
     linear = staticmethod(accesses.linear)
+    devices = staticmethod(kernel.devices)
+    fixups = staticmethod(kernel.fixups)
+    fixup_table = staticmethod(kernel.fixup_table)
+    fixup_bytes = staticmethod(kernel.fixup_bytes)
+    dead_fixup = staticmethod(kernel.dead_fixup)
     touches_frame = staticmethod(abi.touches_frame)
     in_order = staticmethod(abi.in_order)
 
@@ -71,7 +76,10 @@ class Alpha:
     def listing(self, image: Memory) -> Listing:
         """Decodes all text."""
         ranges = image.executable_ranges()
-        return decode_words(TABLE, [(start, image.words(start, end, 4)) for start, end in ranges])
+        parts = [(start, image.words(start, end, 4)) for start, end in ranges]
+        listing = decode_words(TABLE, parts)
+        inline = kernel.inline_data(listing, image)
+        return listing.with_inline(inline) if len(inline) else listing
 
     def entries(self, listing: Listing, function: Function) -> tuple[int, ...]:
         """The entry that skips the gp set-up, where there is one."""
@@ -94,40 +102,40 @@ class Alpha:
         slots: Mapping[int, int],
     ) -> References:
         """Jump tables, labels, computed calls."""
-        gp = pointers.common_gp(listing, functions)
+        shared = pointers.shared(listing, functions)
         jumps = np.flatnonzero(listing.flows == FLOW_CODE[Flow.INDIRECT]).tolist()
-        if gp is None:
+        if not shared:
             every = frozenset(int(listing.addresses[at]) for at in jumps)
             return References((), frozenset(), {}, every, {})
-        constants = pointers.constants(listing, functions, gp)
-        finder = _Jumps(image, listing, functions, gp, constants)
+        constants = pointers.constants(listing, functions, shared)
+        finder = _Jumps(image, listing, functions, shared, constants)
         for at in jumps:
             finder.add(at)
         labels = frozenset(a for made in constants for a in made if listing.has(a))
-        callees = _callees(listing, gp, slots)
+        callees = _callees(listing, functions, shared, slots)
         return References(
-            tuple(finder.tables), labels, callees, frozenset(finder.unresolved), {"gp": gp}
+            tuple(finder.tables), labels, callees, frozenset(finder.unresolved), shared
         )
 
     def pairs(
         self,
         listing: Listing,
         functions: Sequence[Function],
-        context: Mapping[str, int],
+        shared: Mapping[int, int],
         wanted: frozenset[int],
     ) -> Iterator[tuple[Function, Pair]]:
         """An LDAH off gp, and an LDA off what it wrote."""
-        return pointers.pairs(listing, functions, context["gp"], wanted)
+        return pointers.pairs(listing, functions, shared, wanted)
 
     def moved(
         self,
         items: Sequence[tuple[int, Insn]],
         function: Function,
-        context: Mapping[str, int],
+        shared: Mapping[int, int],
         place: Callable[[int], int],
     ) -> list[Insn]:
         """Branch displacements and gp set-ups follow."""
-        return moving.moved(items, function, context.get("gp"), place)
+        return moving.moved(items, function, shared.get(function.start), place)
 
     def fillers(self, size: int) -> list[Insn]:
         """UNOPs: the 21264 drops them before they issue."""
@@ -146,11 +154,11 @@ class _Jumps:
         image: Memory,
         listing: Listing,
         functions: Sequence[Function],
-        gp: int,
+        shared: Mapping[int, int],
         constants: Sequence[frozenset[int]],
     ) -> None:
         self.image, self.listing, self.functions = image, listing, functions
-        self.gp, self.constants = gp, constants
+        self.shared, self.constants = shared, constants
         self.starts = [f.start for f in functions]
         self.tables: list[JumpTable] = []
         self.unresolved: set[int] = set()
@@ -165,25 +173,47 @@ class _Jumps:
             self.unresolved.add(address)
             return
         function = self.functions[owner]
-        found = pointers.jump_table(self.listing, at, function, self.gp, self.image)
-        if found is None:
-            made = self.constants[owner]
-            labels = frozenset(a for a in made if self.listing.has(a) and a in function)
-            tables = pointers.tables_in(function, made - labels, labels, self.gp, self.image)
-            found = pointers.possible_targets(self.listing, at, function, labels, tables)
+        found = self._table(at, function, self.constants[owner])
         if found is None:
             self.unresolved.add(address)
         else:
             self.tables.append(found)
 
+    def _table(self, at: int, function: Function, made: frozenset[int]) -> JumpTable | None:
+        gps = pointers.candidates(self.shared, function)
+        for gp in gps:
+            table = pointers.jump_table(self.listing, at, function, gp, self.image)
+            if table is not None:
+                return table
+        labels = frozenset(a for a in made if self.listing.has(a) and a in function)
+        tables = [
+            table
+            for gp in gps
+            for table in pointers.tables_in(function, made - labels, labels, gp, self.image)
+        ]
+        return pointers.possible_targets(self.listing, at, function, labels, tables)
 
-def _callees(listing: Listing, gp: int, slots: Mapping[int, int]) -> dict[int, int]:
+
+def _callees(
+    listing: Listing,
+    functions: Sequence[Function],
+    shared: Mapping[int, int],
+    slots: Mapping[int, int],
+) -> dict[int, int]:
     """Computed calls with a linkage of their own, which the calling standard does not describe."""
     found = {}
+    starts = [f.start for f in functions]
+    every = set(shared.values())
+    only = next(iter(every)) if len(every) == 1 else None
     for at in np.flatnonzero(listing.flows == FLOW_CODE[Flow.INDIRECT_CALL]).tolist():
         insn = listing.insn(at)
         if insn is not None and abi.live_after(insn) == abi.ALL:
+            address = int(listing.addresses[at])
+            owner = starts[max(0, bisect_right(starts, address) - 1)]
+            gp = shared.get(owner, only)
+            if gp is None:
+                continue
             callee = pointers.callee(listing, at, max(0, at - 30), gp, slots)
             if callee is not None and listing.has(callee):
-                found[int(listing.addresses[at])] = callee
+                found[address] = callee
     return found

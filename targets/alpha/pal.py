@@ -2,6 +2,8 @@
 
 Function codes and registers: Alpha Architecture Handbook v4, chapter 12 (OSF/1 PALcode), and
 for CALLSYS the Linux system call convention ($0 number, $16-$21 arguments; $0 and $19 results).
+Of the privileged ones those that a kernel calls everywhere are here, with what Linux 6.1
+(arch/alpha/include/asm/pal.h) takes for lost.
 """
 
 from __future__ import annotations
@@ -13,6 +15,9 @@ from targets.alpha.formats import row
 from targets.alpha.registers import A0, FP, FZERO, SP, V0, ZERO
 
 _ARGUMENTS = tuple(range(A0, A0 + 6))
+_LOST = (1, *range(22, 26))
+"""What privileged calls may destroy: t0 and t8 to t11."""
+
 _EVERYTHING = tuple(r for r in range(2 * FP) if r not in (ZERO, FZERO))
 
 # name, function, reads, writes, flow
@@ -24,6 +29,9 @@ _CALLS = (
     ("rduniq", 0x9E, (), (V0,), Flow.TRAP),
     ("wruniq", 0x9F, (A0,), (), Flow.TRAP),
     ("gentrap", 0xAA, (A0,), (), Flow.TRAP),
+    ("swpipl", 0x35, (A0,), (V0, *_LOST), Flow.TRAP),
+    ("rdps", 0x36, (), (V0, A0, *_LOST), Flow.TRAP),
+    ("tbi", 0x33, (A0, A0 + 1), _LOST, Flow.TRAP),
 )
 
 

@@ -9,13 +9,13 @@ in.  Static addresses are `ldah rX,hi($29); lda rY,lo(rX)`.  A switch jumps thro
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rewriter.core.addresses import Addresses, addresses, shifted, span
 from rewriter.core.isa import Insn
 from rewriter.core.listing import Listing
 from rewriter.core.program import Function, JumpTable
@@ -51,16 +51,29 @@ def entry_gp(listing: Listing, start: int) -> int | None:
         return None
     if (low.operand("ra"), low.operand("rb")) != (GP, GP):
         return None
-    return start + (high.operand("disp") << 16) + low.operand("disp")
+    return (start + (high.operand("disp") << 16) + low.operand("disp")) % (1 << 64)
 
 
-def common_gp(listing: Listing, functions: Sequence[Function]) -> int | None:
-    """The one gp of an image; None if no function makes one or they disagree."""
-    found = Counter(gp for f in functions if (gp := entry_gp(listing, f.start)) is not None)
-    return next(iter(found)) if len(found) == 1 else None
+def shared(listing: Listing, functions: Sequence[Function]) -> dict[int, int]:
+    """The gp of each function by its start, where it is known.
+
+    A GOT of more than 64 KiB is split, and each part has a gp.  A function that does not make its
+    own has the only one of the image, if there is only one.
+    """
+    made = {f.start: gp for f in functions if (gp := entry_gp(listing, f.start)) is not None}
+    every = set(made.values())
+    return {f.start: next(iter(every)) for f in functions} if len(every) == 1 else made
 
 
-def constants(listing: Listing, functions: Sequence[Function], gp: int) -> list[frozenset[int]]:
+def candidates(known: Mapping[int, int], function: Function) -> tuple[int, ...]:
+    """What gp may be in a function."""
+    own = known.get(function.start)
+    return (own,) if own is not None else tuple(sorted(set(known.values())))
+
+
+def constants(
+    listing: Listing, functions: Sequence[Function], known: Mapping[int, int]
+) -> list[frozenset[int]]:
     """Addresses that each function may make from gp.
 
     Every `lda` off a register that some `ldah` off gp in the function wrote is combined with
@@ -78,37 +91,44 @@ def constants(listing: Listing, functions: Sequence[Function], gp: int) -> list[
             lows = lda.within(function)
             register, high = np.unique(np.stack((highs.ra, highs.disp)), axis=1)
             same = register[:, None] == lows.rb[None, :]
-            sums = gp + (high[:, None] << 16) + lows.disp[None, :]
-            made = set(np.unique(sums[same]).tolist())
+            distances = np.unique(((high[:, None] << 16) + lows.disp[None, :])[same])
+            for gp in candidates(known, function):
+                made.update(shifted(gp, distances).tolist())
         result.append(frozenset(made))
     return result
 
 
 def pairs(
-    listing: Listing, functions: Sequence[Function], gp: int, wanted: frozenset[int]
+    listing: Listing,
+    functions: Sequence[Function],
+    known: Mapping[int, int],
+    wanted: frozenset[int],
 ) -> Iterator[tuple[Function, Pair]]:
     """What `constants` adds up to one of the wanted addresses, with the function that does."""
     highs = _Columns.of(listing, "ldah")
     highs = highs.where((highs.rb == GP) & (highs.ra != GP))
     lows = _Columns.of(listing, "lda")
-    goals = np.array(sorted(wanted), dtype=np.int64)
+    goals = addresses(sorted(wanted))
     for function in functions:
         high = highs.within(function)
         if not len(high.address):
             continue
         low = lows.within(function)
-        sums = gp + (high.disp[:, None] << 16) + low.disp[None, :]
-        same = (high.ra[:, None] == low.rb[None, :]) & np.isin(sums, goals)
-        for h, n in zip(*(axis.tolist() for axis in np.nonzero(same)), strict=True):
-            places = int(high.address[h]), int(low.address[n])
-            yield function, Pair(int(sums[h, n]), int(high.ra[h]), *map(listing.index, places))
+        same = high.ra[:, None] == low.rb[None, :]
+        distances = (high.disp[:, None] << 16) + low.disp[None, :]
+        for gp in candidates(known, function):
+            sums = shifted(gp, distances)
+            found = np.nonzero(same & np.isin(sums, goals))
+            for h, n in zip(*(axis.tolist() for axis in found), strict=True):
+                places = int(high.address[h]), int(low.address[n])
+                yield function, Pair(int(sums[h, n]), int(high.ra[h]), *map(listing.index, places))
 
 
 @dataclass(frozen=True)
 class _Columns:
     """The fields of every instruction of one memory-format row, in address order."""
 
-    address: NDArray[np.int64]
+    address: Addresses
     ra: NDArray[np.int64]
     rb: NDArray[np.int64]
     disp: NDArray[np.int64]
@@ -125,8 +145,7 @@ class _Columns:
         return _Columns(self.address[chosen], self.ra[chosen], self.rb[chosen], self.disp[chosen])
 
     def within(self, function: Function) -> _Columns:
-        first, last = np.searchsorted(self.address, (function.start, function.end))
-        return self.where(slice(int(first), int(last)))
+        return self.where(slice(*span(self.address, function.start, function.end)))
 
 
 def jump_table(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from rewriter.core.addresses import NOWHERE
 from rewriter.core.isa import Flow, Insn
 from rewriter.core.trace import registers_of
 from rewriter.elf import unwind
@@ -39,7 +40,7 @@ def survey(image: Image) -> Counter[str]:
 
 def _blocks(image: Image) -> Iterator[list[Insn]]:
     listing = Alpha().listing(image)
-    leaders = {int(target) for target in listing.targets if target >= 0}
+    leaders = {int(target) for target in listing.targets if target != NOWHERE}
     leaders |= {frame.start for frame in unwind.frames(image)}
     block: list[Insn] = []
     for at, address in enumerate(listing.addresses.tolist()):

@@ -26,6 +26,7 @@ OPAQUE = frozenset(
     (
         *("amask", "implver", "rpcc", "rc", "rs", "mt_fpcr", "mf_fpcr"),
         *("bpt", "bugchk", "callsys", "imb", "rduniq", "wruniq", "gentrap", "call_pal"),
+        *("swpipl", "rdps", "tbi"),
         *(f"{name}{kind}" for name in ("add", "sub", "mul", "div", "sqrt") for kind in "fgst"),
         *("cmpteq", "cmptle", "cmptlt", "cmptun", "cmpgeq", "cmpgle", "cmpglt"),
         *("cvttq", "cvttq", "cvtts", "cvtqs", "cvtqt", "cvtst"),

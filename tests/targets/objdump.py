@@ -63,6 +63,9 @@ ALIASES: dict[str, Rules] = {
     ),
     "br": _rules((r"br zero,(\w+)", r"br \1")),
     "call_pal": _rules((r"call_pal 0", "halt"), (r"call_pal 0x2", "draina")),
+    "swpipl": _rules((r"swpipl", "call_pal 0x35")),
+    "rdps": _rules((r"rdps", "call_pal 0x36")),
+    "tbi": _rules((r"tbi", "call_pal 0x33")),
     "cpys": _rules(
         (r"cpys \$f31,\$f31,\$f31", "fnop"),
         (rf"cpys \$f31,\$f31,{_R}", r"fclr \1"),

@@ -21,8 +21,8 @@ def program() -> Program:
 
 def _possible(program: Program) -> Iterator[int]:
     """Every sum of halves that lies in the middle of a function."""
-    gp = program.references.context["gp"]
-    for made in pointers.constants(program.listing, program.functions, gp):
+    shared = program.references.shared
+    for made in pointers.constants(program.listing, program.functions, shared):
         yield from (a for a in made if _inside(program, a))
 
 
@@ -40,7 +40,7 @@ def test_most_sums_of_halves_are_never_made(program: Program) -> None:
 
 def test_a_label_that_is_made_is_kept(program: Program) -> None:
     """Where LDA follows the LDAH that wrote its base, in straight code, the sum is a label."""
-    listing, gp = program.listing, program.references.context["gp"]
+    listing, shared = program.listing, program.references.shared
     seen = 0
     for function in program.functions:
         first, last = listing.span(function.start, function.end)
@@ -51,7 +51,7 @@ def test_a_label_that_is_made_is_kept(program: Program) -> None:
             if high.operand("rb") != 29 or high.operand("ra") in (29, 31):
                 continue
             if low.operand("rb") == high.operand("ra"):
-                label = gp + (high.operand("disp") << 16) + low.operand("disp")
+                label = shared[function.start] + (high.operand("disp") << 16) + low.operand("disp")
                 if _inside(program, label):
                     assert label in program.references.labels, hex(label)
                     seen += 1

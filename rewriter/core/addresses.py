@@ -1,0 +1,40 @@
+"""Arrays of addresses: unsigned, because kernels stand in the upper half of the space.
+
+NumPy makes floats of uint64 mixed with int64, and floats lose the low bits of an address; so
+addresses meet Python's integers and signed distances only through these functions.  Sums are
+taken modulo 2**64, as the machine takes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Addresses = NDArray[np.uint64]
+
+NOWHERE = (1 << 64) - 1
+"""In an array, where there is no address: no instruction and no word is there."""
+
+
+def addresses(values: Iterable[int]) -> Addresses:
+    """An array of addresses."""
+    return np.array(list(values), dtype=np.uint64)
+
+
+def shifted(base: Addresses | int, distances: NDArray[Any]) -> Addresses:
+    """The addresses that lie so many bytes, more or less, from others."""
+    start = np.uint64(base % (1 << 64)) if isinstance(base, int) else base
+    return np.asarray(start + distances.astype(np.int64).view(np.uint64))
+
+
+def first_at(ascending: Addresses, address: int) -> int:
+    """The position of the first that is not below an address."""
+    return int(np.searchsorted(ascending, np.uint64(address % (1 << 64))))
+
+
+def span(ascending: Addresses, start: int, end: int) -> tuple[int, int]:
+    """The positions of those in [start, end), as a half-open range."""
+    return first_at(ascending, start), first_at(ascending, end)

@@ -1,0 +1,63 @@
+"""Accesses that may reach a device: in a kernel each is made as before, in the same order.
+
+What a device does depends on the width of an access, on its order, and on there being one.  Code
+that takes a narrow value out of a whole granule, with the instructions that ignore the low bits of
+an address, is about memory: no driver reaches a device so.  All other accesses stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from rewriter.core.isa import Insn
+from rewriter.core.target import Target, accesses, whole
+from rewriter.core.term import Term
+from rewriter.core.trace import Run, registers_of
+from rewriter.verify.equivalence import Comparison, Different
+
+Access = tuple[Insn, Term]
+"""An instruction and the address that it accesses."""
+
+CHANGED = "an access that may reach a device changes"
+
+
+def accessed(run: Run, insns: Sequence[Insn | None], target: Target) -> Iterator[Access]:
+    """The accesses of a run."""
+    for slot, insn in enumerate(insns):
+        if insn is not None and accesses(insn, target):
+            base, displacement = target.spelling.address(insn)
+            reads = registers_of(target.table.uses(insn))
+            terms = run.state.terms
+            held = run.operand[slot][reads.index(base)] if base in reads else terms.const(0)
+            yield insn, held + terms.const(displacement)
+
+
+def same_devices(
+    comparison: Comparison, target: Target, old: Iterable[Access], new: Iterable[Access]
+) -> None:
+    """Shows that all accesses but those to granules are made as before, or raises Different."""
+    before = list(old)
+    waiting = [access for access in before if not whole(access[0], target)]
+    granules = [address for insn, address in before if whole(insn, target)]
+    for insn, address in new:
+        if whole(insn, target):
+            continue
+        if waiting and waiting[0][0].op is insn.op and _same(comparison, waiting[0][1], address):
+            waiting.pop(0)
+        elif not _in_one(comparison, target, granules, address):
+            raise Different(CHANGED)
+    if waiting:
+        raise Different(CHANGED)
+
+
+def _same(comparison: Comparison, old: Term, new: Term) -> bool:
+    return comparison.suggest(old, new)
+
+
+def _in_one(
+    comparison: Comparison, target: Target, granules: Iterable[Term], address: Term
+) -> bool:
+    """Whether an address is in one of the granules that old instructions accessed as such."""
+    low = ~comparison.terms.const(target.granule - 1)
+    place = comparison.terms.and_(comparison.through(address), low)
+    return any(_same(comparison, comparison.terms.and_(g, low), place) for g in granules)
