@@ -2,7 +2,7 @@
 
         .include strend
         mov     a0,v0
-        mov     t7,a0
+        addq    t7,t3,a0
         .align 4
         .include strcopy
 done:   ret                         # L
