@@ -1,6 +1,15 @@
 # stpcpy: a0 destination, a1 string; v0 address of the end.  See shared/strcopy.
 
-stpcpy:
+stpcpy: ldq_u   t2,0(a1)            # L
+        lda     a4,-1(zero)
+        subq    a0,a1,a3
+        and     a0,7,t8
+
+        insqh   a4,a1,t1            # U
+        and     a3,7,a3
+        or      t1,t2,t1
+        unop
+
         .include strcopy
 done:   lda     v0,-1(a0)
         ret                         # L

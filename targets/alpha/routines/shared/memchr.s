@@ -1,85 +1,111 @@
-# As shared/rawmemchr, with a count of quadwords; one branch ends the loop for both reasons, so
-# that a quadword takes two fetch blocks.  A byte behind the count does not count.
+# As shared/rawmemchr, with a count of quadwords: t6 are those behind the one at hand.  Only in the
+# last one can a byte behind the count be marked, so there alone marks are cut off.  A quadword takes
+# two fetch blocks.  The pointer stays where it is in its quadword, and is one quadword behind.
 
+        insbl   a1,1,t1             # U
         beq     a2,none             # U
         ldq_u   t0,0(a0)            # L
-        insbl   a1,1,t1             # U
         and     a1,255,a1
 
-        lda     t2,-1(zero)
+counted:
         or      a1,t1,a1
-        insqh   t2,a0,t2            # U ones in front of the bytes
+        and     a0,7,t7
+        lda     t4,-1(a2)
         blt     a2,huge             # U
 
-counted:                            # t6: quadwords behind the first one, as in shared/quads
         inswl   a1,2,t3             # U
-        and     a0,7,t6
-        andnot  a0,7,v0
-        subq    t6,1,t6
+        addq    t4,t7,t4
+        lda     t8,-1(zero)
+        sll     t8,t7,t7            # U marks in front of the bytes do not count
 
         or      a1,t3,a1
-        addq    a2,t6,t6
         insll   a1,4,t3             # U
-        srl     t6,3,t6             # U
+        srl     t4,3,t6             # U
+        beq     t6,only             # U
 
         or      a1,t3,a1
         xor     t0,a1,t5
-        or      t5,t2,t5
-        cmpeq   t6,0,t4
-
         cmpbge  zero,t5,t2
-        or      t2,t4,t4
+        and     t2,t7,t2
+
+        bne     t2,first            # U
+        ldq_u   t0,8(a0)            # L
+        lda     t6,-1(t6)
+        and     t4,7,t4             # the last byte that counts, in its quadword
+
+        lda     t8,-2(zero)
+        xor     t0,a1,t5
+        cmpbge  zero,t5,t2
+        beq     t6,last             # U
+
+loop:   bne     t2,found            # U
+        ldq_u   t0,16(a0)           # L
+        lda     a0,8(a0)
+        lda     t6,-1(t6)
+
+        xor     t0,a1,t5
+        cmpbge  zero,t5,t2
+        beq     t6,last             # U
         unop
-        bne     t4,end              # U
 
-loop:   ldq     t0,8(v0)            # L
-        lda     v0,8(v0)
-        subq    t6,1,t6
+        bne     t2,found            # U
+        ldq_u   t0,16(a0)           # L
+        lda     a0,8(a0)
+        lda     t6,-1(t6)
+
         xor     t0,a1,t5
-
         cmpbge  zero,t5,t2
-        cmpeq   t6,0,t4
-        or      t2,t4,t4
-        bne     t4,end              # U
+        beq     t6,last             # U
+        unop
 
-        ldq     t0,8(v0)            # L
-        lda     v0,8(v0)
-        subq    t6,1,t6
+        bne     t2,found            # U
+        ldq_u   t0,16(a0)           # L
+        lda     a0,8(a0)
+        lda     t6,-1(t6)
+
         xor     t0,a1,t5
-
         cmpbge  zero,t5,t2
-        cmpeq   t6,0,t4
-        or      t2,t4,t4
-        bne     t4,end              # U
+        beq     t6,last             # U
+        unop
 
-        ldq     t0,8(v0)            # L
-        lda     v0,8(v0)
-        subq    t6,1,t6
+        bne     t2,found            # U
+        ldq_u   t0,16(a0)           # L
+        lda     a0,8(a0)
+        lda     t6,-1(t6)
+
         xor     t0,a1,t5
-
         cmpbge  zero,t5,t2
-        cmpeq   t6,0,t4
-        or      t2,t4,t4
-        bne     t4,end              # U
+        bne     t6,loop             # U
+        unop
 
-        ldq     t0,8(v0)            # L
-        lda     v0,8(v0)
-        subq    t6,1,t6
-        xor     t0,a1,t5
+last:   sll     t8,t4,t8            # U
+        andnot  t2,t8,t8
+        beq     t8,none             # U
+        unop
 
-        cmpbge  zero,t5,t2
-        cmpeq   t6,0,t4
-        or      t2,t4,t4
-        beq     t4,loop             # U
-
-end:    beq     t2,none             # U
+found:
         .include lowest
-        addq    v0,t3,v0
-        subq    v0,a0,t4
-        cmpult  t4,a2,t4
-        beq     t4,none             # U
+        andnot  a0,7,a0
+        lda     a0,8(a0)
+        addq    a0,t3,v0
         ret                         # L
+
         .align 4
+only:   or      a1,t3,a1
+        xor     t0,a1,t5
+        cmpbge  zero,t5,t2
+        and     t4,7,t4
+
+        and     t2,t7,t2
+        lda     t8,-2(zero)
+        lda     a0,-8(a0)
+        br      last                # L
+
+first:  lda     a0,-8(a0)
+        br      found               # L
+        unop
+        unop
+
 none:   clr     v0
         ret                         # L
         .include huge

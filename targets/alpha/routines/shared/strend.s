@@ -1,4 +1,5 @@
-# t7 becomes the address of the end of the string a0; changes t0-t5.  See shared/strlen.
+# t7 and t3 become the quadword of the end of the string a0 and its place there; changes t0-t5.
+# See shared/strlen.
 
         ldq_u   t0,0(a0)            # L
         lda     t1,-1(zero)
@@ -23,4 +24,3 @@ end_loop:
 
 end_found:
         .include lowest
-        addq    t7,t3,t7
