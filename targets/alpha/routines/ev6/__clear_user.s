@@ -1,186 +1,230 @@
 # __clear_user: a0 destination, a1 count; v0 bytes not cleared.
 #
-# As shared/fill with zero, but every store may fault.  Stores go upwards and each lies in one page,
-# so what a fault leaves begins with the store that faulted; where stores share a base, the code
-# that control resumes at steps over those in front of it.  WH64 is for the line at hand, never for
-# one ahead: a fault between would leave that line with lost bytes.
+# As shared/fill with zero, but every store may fault.  Stores go upwards, but for bytes that are
+# zero already, each lies in one page, and a0 moves only behind the stores of a step.  So after a
+# fault bytes are cleared one by one from a0 on until the fault comes again: what is left is exact.
+# WH64 is for the line at hand, never for one ahead: a fault between would leave that line with lost
+# bytes.
 
 __clear_user:
-        addq    a0,a1,v0            # the end
-        and     a0,7,t2
+        clr     v0
         cmpult  a1,8,t0
-        lda     t3,8(zero)
+        and     a0,7,t2
+        bne     t0,few              # U
 
-        bne     t0,tail_bytes       # U
-        subq    t3,t2,t3            # bytes to the boundary
+        addq    a0,a1,t7            # the end
+        srl     a1,3,t1             # U quadwords
+        subq    zero,a0,t5
+        beq     t2,quads            # U
+
+EX7$bytes:
+        stb     zero,0(a0)          # L the first byte, word and longword
+        and     a0,1,t0
+        and     t5,3,t3
+        and     t5,7,t5             # bytes in front of the first quadword
+
+        addq    a0,t0,t0
+        addq    a0,t3,t3
+        subq    a1,t5,a1
+        addq    a0,t5,t5
+
+EX8$bytes:
+        stw     zero,0(t0)          # L
+EX9$bytes:
+        stl     zero,0(t3)          # L
+        srl     a1,3,t1             # U
+        mov     t5,a0
+
+quads:  beq     t1,ends             # U
+EX1$bytes:
+        stq     zero,0(a0)          # L
+        cmpult  t1,4,t0
+        s8addq  t1,a0,t5            # behind the quadwords
+
+        and     a1,7,t3             # bytes behind them
+        lda     t6,-4(t7)
+        srl     t1,1,t4             # U
+        beq     t0,many             # U
+
+        lda     t2,-2(t7)
+        s8addq  t4,a0,t4
+        andnot  t6,3,t6
+        andnot  t2,1,t2
+
+EX2$bytes:
+        stq     zero,0(t4)          # L
+EX3$bytes:
+        stq     zero,-8(t5)         # L
+        bne     t3,tail             # U
+        ret                         # L
+
+tail:                               # the last longword, word and byte
+EX4$bytes:
+        stl     zero,0(t6)          # L
+EX5$bytes:
+        stw     zero,0(t2)          # L
+EX6$bytes:
+        stb     zero,-1(t7)         # L
+        ret                         # L
+
+ends:   lda     t6,-4(t7)           # less than a quadword behind the head
+        lda     t2,-2(t7)
+        andnot  t6,3,t6
+        andnot  t2,1,t2
+
+        br      tail                # L
         unop
         unop
+        unop
 
-        beq     t2,aligned          # U
-        subq    a1,t3,a1
-        and     t3,2,t4
-        and     t3,4,t5
+few:    and     a1,4,t0
+        unop
+        bne     a1,some             # U
+        ret                         # L
 
-        blbc    t3,head_2           # U
-EX1$fault_0:
+some:   addq    a0,a1,t7
+        srl     a1,1,t1             # U
+EX10$bytes:
         stb     zero,0(a0)          # L
-        lda     a0,1(a0)
-        unop
-head_2: beq     t4,head_4           # U
-EX2$fault_0:
-        stw     zero,0(a0)          # L
-        lda     a0,2(a0)
-        unop
-head_4: beq     t5,aligned          # U
-EX3$fault_0:
-        stl     zero,0(a0)          # L
-        lda     a0,4(a0)
+        bne     t0,four             # U
+
+        addq    a0,t1,t1
+EX11$bytes:
+        stb     zero,0(t1)          # L
+EX12$bytes:
+        stb     zero,-1(t7)         # L
+        ret                         # L
+
+four:                               # 4 to 7
+EX13$bytes:
+        stb     zero,1(a0)          # L
+EX14$bytes:
+        stb     zero,2(a0)          # L
+EX15$bytes:
+        stb     zero,3(a0)          # L
         unop
 
-aligned:
-        srl     a1,3,t3             # U quadwords
-        and     a1,7,a1             # bytes behind them
-        lda     t4,-24(t3)
-        blt     t4,short            # U
+EX16$bytes:
+        stb     zero,-3(t7)         # L
+EX17$bytes:
+        stb     zero,-2(t7)         # L
+EX18$bytes:
+        stb     zero,-1(t7)         # L
+        ret                         # L
 
-        and     a0,56,t1
-        beq     t1,lines            # U
+many:   lda     t4,-24(t1)
+        lda     t2,-2(t7)
+        andnot  t6,3,t6
+        bge     t4,long             # U
+
+short:  and     t1,3,t0
+        subq    t1,4,t4
+        andnot  t2,1,t2
+        blt     t4,rest             # U
+
+fours:
+EX19$bytes:
+        stq     zero,0(a0)          # L
+EX20$bytes:
+        stq     zero,8(a0)          # L
+        subq    t4,4,t4
+        unop
+
+EX21$bytes:
+        stq     zero,16(a0)         # L
+EX22$bytes:
+        stq     zero,24(a0)         # L
+        lda     a0,32(a0)
+        bge     t4,fours            # U
+
+rest:   beq     t0,last             # U
+EX23$bytes:
+        stq     zero,-24(t5)        # L three, which may be clear already
+EX24$bytes:
+        stq     zero,-16(t5)        # L
+        unop
+
+EX25$bytes:
+        stq     zero,-8(t5)         # L
+        bne     t3,tail             # U
+        ret                         # L
+        unop
+
+last:   bne     t3,tail             # U
+        ret                         # L
+        unop
+        unop
+
+long:   and     a0,56,t0
+        beq     t0,lines            # U
         unop
         unop
 
 line:
-EX4$fault_0:
+EX26$bytes:
         stq     zero,0(a0)          # L
         lda     a0,8(a0)
-        subq    t3,1,t3
+        subq    t1,1,t1
         unop
 
-        and     a0,56,t1
-        bne     t1,line             # U
+        and     a0,56,t0
+        bne     t0,line             # U
         unop
         unop
 
-lines:  srl     t3,3,t4             # U lines
-        and     t3,7,t3             # quadwords behind them
+lines:  srl     t1,3,t4             # U lines
+        and     t1,7,t1             # quadwords behind them
         unop
         unop
 
 whole:  wh64    (a0)                # L
         subq    t4,1,t4
-EX5$fault_0:
+EX27$bytes:
         stq     zero,0(a0)          # L
         unop
 
-EX15$fault_8:
+EX28$bytes:
         stq     zero,8(a0)          # L
-EX16$fault_16:
+EX29$bytes:
         stq     zero,16(a0)         # L
         unop
         unop
 
-EX17$fault_24:
+EX30$bytes:
         stq     zero,24(a0)         # L
-EX18$fault_32:
+EX31$bytes:
         stq     zero,32(a0)         # L
         unop
         unop
 
-EX19$fault_40:
+EX32$bytes:
         stq     zero,40(a0)         # L
-EX20$fault_48:
+EX33$bytes:
         stq     zero,48(a0)         # L
         unop
         unop
 
-EX21$fault_56:
+EX34$bytes:
         stq     zero,56(a0)         # L
         lda     a0,64(a0)
         unop
         bne     t4,whole            # U
 
-short:  subq    t3,4,t4
-        and     t3,3,t3
-        blt     t4,few              # U
-        unop
-
-four:
-EX6$fault_0:
-        stq     zero,0(a0)          # L
-EX7$fault_8:
-        stq     zero,8(a0)          # L
-        subq    t4,4,t4
-        unop
-
-EX8$fault_16:
-        stq     zero,16(a0)         # L
-EX9$fault_24:
-        stq     zero,24(a0)         # L
-        lda     a0,32(a0)
-        bge     t4,four             # U
-
-few:    beq     t3,tail             # U
-EX10$fault_0:
-        stq     zero,0(a0)          # L
-        lda     a0,8(a0)
-        subq    t3,1,t3
-
-        bne     t3,few              # U
+        br      short               # L
         unop
         unop
         unop
 
-tail:   and     a1,4,t0
-        and     a1,2,t1
-        beq     t0,tail_2           # U
+bytes:  subq    t7,a0,v0
         unop
-
-EX11$fault_0:
-        stl     zero,0(a0)          # L
-        lda     a0,4(a0)
-        unop
-        unop
-tail_2: beq     t1,tail_1           # U
-EX12$fault_0:
-        stw     zero,0(a0)          # L
-        lda     a0,2(a0)
-        unop
-tail_1: blbc    a1,all              # U
-EX13$fault_0:
-        stb     zero,0(a0)          # L
         unop
         unop
 
-all:    clr     v0
-        ret                         # L
-        unop
-        unop
-
-tail_bytes:
-        beq     a1,all              # U
-EX14$fault_0:
+each:
+EX35$left:
         stb     zero,0(a0)          # L
         lda     a0,1(a0)
-        subq    a1,1,a1
+        subq    v0,1,v0
+        bne     v0,each             # U
 
-        br      tail_bytes          # L
-        unop
-        unop
-        unop
-
-fault_56:
-        lda     a0,8(a0)
-fault_48:
-        lda     a0,8(a0)
-fault_40:
-        lda     a0,8(a0)
-fault_32:
-        lda     a0,8(a0)
-fault_24:
-        lda     a0,8(a0)
-fault_16:
-        lda     a0,8(a0)
-fault_8:
-        lda     a0,8(a0)
-fault_0:
-        subq    v0,a0,v0
-        ret                         # L
+left:   ret                         # L

@@ -1,37 +1,37 @@
 # __copy_user: a0 destination, a1 source, a2 count; v0 bytes not copied.
 #
-# As shared/copy without WH64 (a fault would leave a line with lost bytes), and every access may
+# As shared/upwards without WH64 (a fault would leave a line with lost bytes), and every access may
 # fault.  After a fault bytes are copied one by one from the place that a0 has come to, until all
 # are or the fault comes again: what is left is exact, and what was stored twice is the same.  The
 # destination pointer moves only behind the stores of a step, and the source is found from it (pv).
 
 __copy_user:
-        addq    a0,a2,v0            # the end
+        clr     v0
         subq    a1,a0,pv
         cmpult  a2,8,t0
-        and     a0,7,t1
+        bne     t0,small            # U
 
+        addq    a0,a2,a5            # the end
         lda     t4,8(zero)
-        bne     t0,bytes            # U
-        subq    t4,t1,t4            # bytes of the head
-        unop
-
+        and     a0,7,t1
         beq     t1,aligned          # U
+
 EX1$bytes:
         ldq_u   t2,0(a1)            # L
 EX2$bytes:
         ldq_u   t3,7(a1)            # L
-        and     t4,2,t5
+        subq    t4,t1,t4            # bytes of the head
+        unop
 
         extql   t2,a1,t2            # U
         extqh   t3,a1,t3            # U
+        and     t4,2,t5
         and     t4,4,t6
-        addq    a1,t4,a1
 
+        addq    a1,t4,a1
         or      t2,t3,t2
         subq    a2,t4,a2
         blbc    t4,head_2           # U
-        unop
 
 EX3$bytes:
         stb     t2,0(a0)            # L
@@ -137,11 +137,11 @@ EX22$bytes:
 tail_1: blbc    t2,all              # U
 EX23$bytes:
         stb     t0,0(a0)            # L
-        unop
+        ret                         # L
         unop
 
-all:    clr     v0
-        ret                         # L
+all:    ret                         # L
+        unop
         unop
         unop
 
@@ -226,9 +226,77 @@ EX35$bytes:
         or      t0,t1,t0
         br      tail                # L
 
+small:  addq    a0,a2,a5
+        unop
+        bne     a2,some             # U
+        ret                         # L
+
+some:
+EX38$bytes:
+        ldbu    t5,0(a1)            # L
+        and     a2,4,t0
+        and     a2,2,t1
+        bne     t0,several          # U
+
+        beq     t1,single           # U
+        addq    a1,a2,t3
+EX39$bytes:
+        ldbu    t6,1(a1)            # L
+EX40$bytes:
+        ldbu    t7,-1(t3)           # L
+
+EX41$bytes:
+        stb     t5,0(a0)            # L
+EX42$bytes:
+        stb     t6,1(a0)            # L
+EX43$bytes:
+        stb     t7,-1(a5)           # L
+        ret                         # L
+
+single:
+EX44$bytes:
+        stb     t5,0(a0)            # L
+        ret                         # L
+        unop
+        unop
+
+several:                            # 4 to 7: the first four and the last three
+EX45$bytes:
+        ldbu    t6,1(a1)            # L
+EX46$bytes:
+        ldbu    t7,2(a1)            # L
+EX47$bytes:
+        ldbu    t8,3(a1)            # L
+        addq    a1,a2,t3
+
+EX48$bytes:
+        ldbu    t0,-3(t3)           # L
+EX49$bytes:
+        ldbu    t1,-2(t3)           # L
+EX50$bytes:
+        ldbu    t2,-1(t3)           # L
+        unop
+
+EX51$bytes:
+        stb     t5,0(a0)            # L
+EX52$bytes:
+        stb     t6,1(a0)            # L
+EX53$bytes:
+        stb     t7,2(a0)            # L
+EX54$bytes:
+        stb     t8,3(a0)            # L
+
+EX55$bytes:
+        stb     t0,-3(a5)           # L
+EX56$bytes:
+        stb     t1,-2(a5)           # L
+EX57$bytes:
+        stb     t2,-1(a5)           # L
+        ret                         # L
+
 bytes:  addq    a0,pv,a1
-        subq    v0,a0,a2
-        beq     a2,all              # U
+        subq    a5,a0,a2
+        unop
         unop
 
 each:
@@ -244,10 +312,10 @@ EX37$left:
         unop
         bne     a2,each             # U
 
-        clr     v0
         ret                         # L
         unop
         unop
+        unop
 
-left:   subq    v0,a0,v0
+left:   subq    a5,a0,v0
         ret                         # L

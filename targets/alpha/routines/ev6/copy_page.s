@@ -1,32 +1,32 @@
 # copy_page: a0 destination, a1 source, pages of 8192 bytes; no result.
 #
-# 128 lines: the source is prefetched and the destination allocated by WH64 four lines before their
-# turn, so that the destination is never read.  Loads and stores are in different fetch blocks, two
-# in each, which is what the queues take for long.  The last four iterations look no further.
+# 128 lines: the source is prefetched six lines before its turn, and the destination allocated by
+# WH64 four lines before, so that it is never read.  Loads and stores are in different fetch blocks,
+# two in each, which is what the queues take for long.  The last six iterations look no further.
 
 copy_page:
-        ldl     zero,0(a1)          # L prefetch: reads first, what is pushed out has time
+        wh64    (a0)                # L
+        ldl     zero,0(a1)          # L prefetch
         ldl     zero,64(a1)         # L prefetch
-        lda     t9,124(zero)
         lda     t10,64(a0)
 
+        wh64    (t10)               # L
         ldl     zero,128(a1)        # L prefetch
         ldl     zero,192(a1)        # L prefetch
         lda     t11,128(a0)
+
+        wh64    (t11)               # L
+        ldl     zero,256(a1)        # L prefetch
+        ldl     zero,320(a1)        # L prefetch
         lda     pv,192(a0)
 
-        wh64    (a0)                # L
-        wh64    (t10)               # L
+        wh64    (pv)                # L
+        lda     t9,122(zero)
         lda     t10,256(a0)
         unop
 
-        wh64    (t11)               # L
-        wh64    (pv)                # L
-        unop
-        unop
-
 ahead:  wh64    (t10)               # L
-        ldl     zero,256(a1)        # L prefetch
+        ldl     zero,384(a1)        # L prefetch
         subq    t9,1,t9
         lda     t10,64(t10)
 
@@ -70,7 +70,12 @@ ahead:  wh64    (t10)               # L
         unop
         bne     t9,ahead            # U
 
-        lda     t9,4(zero)
+        wh64    (t10)               # L
+        lda     t11,64(t10)
+        lda     t9,6(zero)
+        unop
+
+        wh64    (t11)               # L
         unop
         unop
         unop

@@ -2,7 +2,7 @@
 
 memcpy: mov     a0,v0
         cmpult  a2,8,t0
-        and     a0,7,t1
+        and     a0,7,t4
         bne     t0,copy_bytes       # U
 
         .include copy_on

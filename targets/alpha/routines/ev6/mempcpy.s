@@ -3,7 +3,7 @@
 mempcpy:
         addq    a0,a2,v0
         cmpult  a2,8,t0
-        and     a0,7,t1
+        and     a0,7,t4
         bne     t0,copy_bytes       # U
 
         .include copy_on

@@ -1,52 +1,53 @@
 # Copies a2 bytes, less than 8, from a1 to a0: all are loaded before the first is stored.
+#
+# 4 to 7 are the first four and the last three, 2 and 3 the first two and the last, so that only
+# few branches depend on the count.
 
-copy_bytes:                         # a2 is less than 8
+copy_bytes:
+        and     a2,4,t0
+        unop
+        bne     a2,bytes_some       # U
+        ret                         # L
+
+bytes_some:
+        ldbu    t5,0(a1)            # L
+        and     a2,2,t1
+        bne     t0,bytes_4          # U
+        beq     t1,bytes_1          # U
+
         addq    a1,a2,t3
-        and     a2,4,t5
-        and     a2,2,t6
-        beq     a2,copy_end         # U
+        ldbu    t6,1(a1)            # L
+        ldbu    t7,-1(t3)           # L
+        addq    a0,a2,t4
 
-        ldq_u   t0,0(a1)            # L
-        ldq_u   t1,-1(t3)           # L
-        extql   t0,a1,t0            # U
-        extqh   t1,a1,t1            # U
+        stb     t5,0(a0)            # L
+        stb     t6,1(a0)            # L
+        stb     t7,-1(t4)           # L
+        ret                         # L
 
-        or      t0,t1,t0
-        unop
-        beq     t5,bytes_2          # U
-        unop
-
-        stb     t0,0(a0)            # L
-        srl     t0,8,t1             # U
-        srl     t0,16,t7            # U
-        lda     a0,4(a0)
-
-        stb     t1,-3(a0)           # L
-        stb     t7,-2(a0)           # L
-        srl     t0,24,t1            # U
-        srl     t0,32,t0            # U
-
-        stb     t1,-1(a0)           # L
-        unop
-        unop
-        unop
-bytes_2:
-        beq     t6,bytes_1          # U
-        stb     t0,0(a0)            # L
-        srl     t0,8,t1             # U
-        lda     a0,2(a0)
-
-        stb     t1,-1(a0)           # L
-        srl     t0,16,t0            # U
-        unop
-        unop
 bytes_1:
-        blbc    a2,bytes_end        # U
-        stb     t0,0(a0)            # L
-        unop
-        unop
-bytes_end:
+        stb     t5,0(a0)            # L
         ret                         # L
         unop
         unop
-        unop
+
+bytes_4:
+        ldbu    t6,1(a1)            # L
+        ldbu    t7,2(a1)            # L
+        ldbu    t8,3(a1)            # L
+        addq    a1,a2,t3
+
+        ldbu    t0,-3(t3)           # L
+        ldbu    t1,-2(t3)           # L
+        ldbu    t2,-1(t3)           # L
+        addq    a0,a2,t4
+
+        stb     t5,0(a0)            # L
+        stb     t6,1(a0)            # L
+        stb     t7,2(a0)            # L
+        stb     t8,3(a0)            # L
+
+        stb     t0,-3(t4)           # L
+        stb     t1,-2(t4)           # L
+        stb     t2,-1(t4)           # L
+        ret                         # L

@@ -15,20 +15,15 @@ copy_aligned:
         and     a2,7,t2             # bytes behind them
         bne     t1,shift            # U
 copy_whole:
-        subq    t3,a5,t4
         cmpule  t3,3,t0
-        cmpule  t3,8,t5
-        bge     t4,copy_long        # U
-
         s8addq  t3,a1,a3            # behind the quadwords
-        s8addq  t3,a0,a4
         srl     t3,1,t6             # U
-        beq     t0,copy_some        # U
+        beq     t0,copy_many        # U
 
         beq     t3,copy_rest        # U
         s8addq  t6,a1,t7
         s8addq  t6,a0,t6
-        unop
+        s8addq  t3,a0,a4
 
         ldq     t0,0(a1)            # L
         ldq     t8,-8(a3)           # L
@@ -47,20 +42,20 @@ copy_whole:
 
 copy_rest:
         bne     t2,copy_part        # U
-        unop
-        unop
-        unop
-
         ret                         # L
         unop
         unop
-        unop
 
-copy_some:
+copy_many:
+        subq    t3,a5,t4
+        cmpule  t3,8,t5
+        s8addq  t3,a1,a3
+        bge     t4,copy_long        # U
+
         beq     t5,copy_short       # U
         ldq     t0,0(a1)            # L
         ldq     t1,8(a1)            # L
-        unop
+        s8addq  t3,a0,a4
 
         ldq     t8,16(a1)           # L
         ldq     t9,24(a1)           # L
@@ -94,13 +89,8 @@ copy_some:
 
         stq     t6,-16(a4)          # L
         stq     t7,-8(a4)           # L
-        unop
         bne     t2,copy_part        # U
-
         ret                         # L
-        unop
-        unop
-        unop
 
 copy_long:                          # eight, of which some are copied again as a line
         ldq     t0,0(a1)            # L
@@ -244,24 +234,20 @@ copy_one:
         lda     a0,8(a0)
 
         stq     t0,-8(a0)           # L
-        unop
-        unop
-        unop
         bne     t2,copy_part        # U
-        unop
-        unop
-        unop
-
         ret                         # L
-        unop
-        unop
         unop
 
 copy_part:
         ldq     t0,0(a1)            # L
-        unop
-        unop
-        unop
+        and     t2,4,t5
+        and     t2,2,t6
+        beq     t5,copy_tail_2      # U
+
+        stl     t0,0(a0)            # L
+        srl     t0,32,t0            # U
+        lda     a0,4(a0)
+        br      copy_tail_2         # L
 
 copy_tail:                          # the low t2 bytes of t0, 1 to 7
         and     t2,4,t5
@@ -281,7 +267,7 @@ copy_tail_2:
 copy_tail_1:
         blbc    t2,copy_end         # U
         stb     t0,0(a0)            # L
-        unop
+        ret                         # L
         unop
 copy_end:
         ret                         # L

@@ -7,7 +7,48 @@
 shift:  ldq_u   t0,0(a1)            # L the first of the two that make a quadword
         addq    a5,a5,t5
         subq    t3,4,t4
-        bge     t4,shift_more       # U
+        blt     t4,shift_few        # U
+
+        subq    t3,t5,t5
+        unop
+        unop
+        bge     t5,shift_long       # U
+
+shift_32:
+        ldq_u   t1,8(a1)            # L
+        ldq_u   t8,16(a1)           # L
+        extql   t0,a1,t7            # U
+        subq    t4,4,t4
+
+        ldq_u   t9,24(a1)           # L
+        ldq_u   t0,32(a1)           # L
+        extqh   t1,a1,t11           # U
+        extql   t1,a1,t1            # U
+
+        or      t7,t11,t7
+        lda     a0,32(a0)
+        extqh   t8,a1,a3            # U
+        extql   t8,a1,t8            # U
+
+        stq     t7,-32(a0)          # L
+        or      t1,a3,t1
+        extqh   t9,a1,a4            # U
+        extql   t9,a1,t9            # U
+
+        stq     t1,-24(a0)          # L
+        or      t8,a4,t8
+        extqh   t0,a1,t10           # U
+        lda     a1,32(a1)
+
+        stq     t8,-16(a0)          # L
+        or      t9,t10,t9
+        and     t3,3,t3
+        unop
+
+        stq     t9,-8(a0)           # L
+        bge     t4,shift_32         # U
+        unop
+        unop
 
 shift_few:                          # three, which are the same where there are fewer
         s8addq  t3,a1,a3
@@ -49,76 +90,13 @@ shift_rest:
         addq    a1,t2,t3
         extql   t0,a1,t0            # U
         bne     t2,shift_part       # U
-        unop
-
         ret                         # L
-        unop
-        unop
-        unop
 
 shift_part:
         ldq_u   t1,-1(t3)           # L
         extqh   t1,a1,t1            # U
         or      t0,t1,t0
         br      copy_tail           # L
-
-shift_32:
-        ldq_u   t1,8(a1)            # L
-        ldq_u   t8,16(a1)           # L
-        extql   t0,a1,t7            # U
-        subq    t4,4,t4
-
-        ldq_u   t9,24(a1)           # L
-        ldq_u   t0,32(a1)           # L
-        extqh   t1,a1,t11           # U
-        extql   t1,a1,t1            # U
-
-        or      t7,t11,t7
-        lda     a0,32(a0)
-        extqh   t8,a1,a3            # U
-        extql   t8,a1,t8            # U
-
-        stq     t7,-32(a0)          # L
-        or      t1,a3,t1
-        extqh   t9,a1,a4            # U
-        extql   t9,a1,t9            # U
-
-        stq     t1,-24(a0)          # L
-        or      t8,a4,t8
-        extqh   t0,a1,t10           # U
-        lda     a1,32(a1)
-
-        stq     t8,-16(a0)          # L
-        or      t9,t10,t9
-        unop
-        unop
-
-        stq     t9,-8(a0)           # L
-        bge     t4,shift_32         # U
-        unop
-        unop
-
-        br      shift_few           # L
-        unop
-        unop
-        unop
-
-shift_more:
-        subq    t3,t5,t5
-        bge     t5,shift_long       # U
-        unop
-        unop
-
-shift_short:
-        subq    t3,4,t4
-        and     t3,3,t3
-        bge     t4,shift_32         # U
-        unop
-
-        br      shift_few           # L
-        unop
-        unop
-        unop
 
 shift_long:
         and     a0,56,t1
@@ -229,7 +207,7 @@ shift_64:
         unop
         unop
 
-        br      shift_short         # L
-        unop
-        unop
+        subq    t3,4,t4
+        bge     t4,shift_32         # U
+        br      shift_few           # L
         unop

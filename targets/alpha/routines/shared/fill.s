@@ -1,5 +1,5 @@
 # Fills a2 bytes (8 or more; `fill_bytes` is the entry for fewer) at a0 with the quadword a1.
-# t2 is zero where both are multiples of 8.  Changes a0, a2, t0-t7.
+# t2 is zero where both are multiples of 8.  Changes a0, t0-t7.
 #
 # No byte outside is touched.  Up to the first quadword a byte, a word and a longword are stored,
 # each at the first place of its size; behind the last quadword likewise downwards.  They overlap
@@ -9,7 +9,7 @@
 # does, so that no line is given up after a store to it: the first one's comes before any quadword,
 # so that it is not read either.
 
-        addq    a0,a2,a2            # the end
+        addq    a0,a2,t7            # the end
         lda     t0,1(a0)
         lda     t1,3(a0)
         beq     t2,fill_aligned     # U
@@ -22,12 +22,12 @@
         stw     a1,0(t0)            # L
         stl     a1,0(t1)            # L
         andnot  a0,7,a0             # the first quadword
-        lda     t4,-2(a2)
+        lda     t4,-2(t7)
 
-        stb     a1,-1(a2)           # L
-        lda     t5,-4(a2)
+        stb     a1,-1(t7)           # L
+        lda     t5,-4(t7)
         andnot  t4,1,t4
-        subq    a2,a0,t3
+        subq    t7,a0,t3
 
         stw     a1,0(t4)            # L
         andnot  t5,3,t5
@@ -45,29 +45,19 @@ fill_sized:
         s8addq  t3,a0,t5            # behind the last one
         beq     t0,fill_many        # U
 
+        stq     a1,0(a0)            # L
         s8addq  t4,a0,t4
         beq     t1,fill_8           # U
         unop
-        unop
 
-        stq     a1,0(a0)            # L 1 to 3
-        stq     a1,0(t4)            # L
-        unop
-        unop
-
+        stq     a1,0(t4)            # L 1 to 3
         stq     a1,-8(t5)           # L
         ret                         # L
         unop
-        unop
 
-fill_8: stq     a1,0(a0)            # L 4 to 8
-        stq     a1,8(a0)            # L
-        unop
-        unop
-
+fill_8: stq     a1,8(a0)            # L 4 to 8
         stq     a1,16(a0)           # L
         stq     a1,24(a0)           # L
-        unop
         unop
 
         stq     a1,-32(t5)          # L
@@ -80,6 +70,7 @@ fill_8: stq     a1,0(a0)            # L 4 to 8
         unop
         unop
 fill_end:
+fill_bytes_end:
         ret                         # L
         unop
         unop
@@ -181,35 +172,34 @@ fill_one:
         unop
 
 fill_aligned:                       # one quadword at least
-        subq    a2,a0,t3
-        srl     t3,3,t3             # U
-        cmpule  t3,8,t0
+        srl     a2,3,t3             # U
+        cmpule  a2,64,t0
+        unop
         br      fill_sized          # L
 
-fill_bytes:
+fill_bytes:                         # less than 8
         and     a2,4,t0
-        and     a2,2,t1
-        beq     t0,fill_bytes_2     # U
+        unop
+        bne     a2,fill_some        # U
+        ret                         # L
+
+fill_some:
+        stb     a1,0(a0)            # L
+        addq    a0,a2,t3
+        srl     a2,1,t1             # U
+        bne     t0,fill_4           # U
+
+        addq    a0,t1,t1
+        stb     a1,0(t1)            # L
+        stb     a1,-1(t3)           # L
+        ret                         # L
+
+fill_4: stb     a1,1(a0)            # L 4 to 7
+        stb     a1,2(a0)            # L
+        stb     a1,3(a0)            # L
         unop
 
-        stb     a1,0(a0)            # L
-        stb     a1,1(a0)            # L
-        lda     a0,4(a0)
-        unop
-
-        stb     a1,-2(a0)           # L
-        stb     a1,-1(a0)           # L
-        unop
-        unop
-fill_bytes_2:
-        beq     t1,fill_bytes_1     # U
-        stb     a1,0(a0)            # L
-        stb     a1,1(a0)            # L
-        lda     a0,2(a0)
-fill_bytes_1:
-        blbc    a2,fill_bytes_end   # U
-        stb     a1,0(a0)            # L
-        unop
-        unop
-fill_bytes_end:
+        stb     a1,-3(t3)           # L
+        stb     a1,-2(t3)           # L
+        stb     a1,-1(t3)           # L
         ret                         # L
