@@ -47,7 +47,8 @@ _ROTATING = (
     ("br.cexit", 6, False, "ar.lc ar.ec cfm", "ar.lc ar.ec cfm p63"),
     ("br.ctop", 7, False, "ar.lc ar.ec cfm", "ar.lc ar.ec cfm p63"),
 )
-CALL = {"reads": "cfm ar.ec psr", "writes": "cfm ar.pfs rse"}
+_FRAME = "ar.bsp cfm dahr rse"
+CALL = {"reads": "ar.bsp cfm ar.ec psr rse", "writes": _FRAME + " ar.pfs"}
 
 
 def _branches() -> Iterator[SlotOp]:
@@ -61,9 +62,11 @@ def _branches() -> Iterator[SlotOp]:
     yield row("br.call", B3_CALL, "BR", op=5, **CALL, flow=Flow.CALL)
     yield row("br.call", B5_CALL, "BR", op=1, **CALL, flow=Flow.INDIRECT_CALL)
     yield row("br.cond", B4_COND, "BR", op=0, x6=0x20, btype=0, flow=Flow.INDIRECT)
-    yield row("br.ia", B4_IA, "BR", op=0, x6=0x20, btype=1, qp=0, flow=Flow.INDIRECT)
-    back = {"reads": "ar.pfs cfm psr", "writes": "cfm ar.ec psr rse", "flow": Flow.RETURN}
-    yield row("br.ret", B4_COND, "BR", op=0, x6=0x21, btype=4, **back)
+    yield row(
+        "br.ia", B4_IA, "BR", op=0, x6=0x20, btype=1, qp=0, writes="psr rse", flow=Flow.INDIRECT
+    )
+    back = {"reads": "ar.bsp ar.pfs cfm psr rse", "writes": _FRAME + " ar.ec psr"}
+    yield row("br.ret", B4_COND, "BR", op=0, x6=0x21, btype=4, **back, flow=Flow.RETURN)
 
 
 def _predictions() -> Iterator[SlotOp]:
@@ -72,28 +75,34 @@ def _predictions() -> Iterator[SlotOp]:
     yield row("brp.ret", B7, "BRP", op=2, x6=0x11)
 
 
+_BANKED = " ".join(f"r{n}" for n in range(16, 32))
 # x6, what is read, what is written, rules.
-_FRAME = {
-    "cover": (0x02, "cfm", "cfm cr.ifs rse", (LAST,)),
+_STATE = {
+    "cover": (0x02, "ar.bsp cfm rse", "ar.bsp cfm cr.ifs rse", (LAST,)),
     "clrrrb": (0x04, "cfm", "cfm", (LAST,)),
     "clrrrb.pr": (0x05, "cfm", "cfm", (LAST,)),
-    "bsw.0": (0x0C, "psr", "psr", (LAST, PRIVILEGED)),
-    "bsw.1": (0x0D, "psr", "psr", (LAST, PRIVILEGED)),
+    "bsw.0": (0x0C, "psr", "psr " + _BANKED, (LAST, PRIVILEGED)),
+    "bsw.1": (0x0D, "psr", "psr " + _BANKED, (LAST, PRIVILEGED)),
     "epc": (0x10, "ar.pfs psr", "psr", ()),
+    "vmsw.0": (0x18, "psr", "psr", (PRIVILEGED,)),
+    "vmsw.1": (0x19, "psr", "psr", (PRIVILEGED,)),
+}
+_INTERRUPTION = {
+    "reads": "ar.bsp cr.ipsr cr.iip cr.ifs cr.tpr rse",
+    "writes": f"{_FRAME} psr psr.um psr.mf {_BANKED}",
+    "rules": (LAST, PRIVILEGED),
+    "flow": Flow.RETURN,
 }
 
 
 def _others() -> Iterator[SlotOp]:
-    yield row("break.b", B9, "BRK_B", op=0, x6=0x00, flow=Flow.TRAP)
+    yield row("break.b", B9, "BRK_B", op=0, x6=0x00, flow=Flow.TRAP, event=True)
     yield row("nop.b", B9, "NOP_B", op=2, x6=0x00)
-    yield row("hint.b", B9, "NOP_B", op=2, x6=0x01)
-    for name, (x6, reads, writes, rules) in _FRAME.items():
-        yield row(name, B8, "BR_B2", op=0, x6=x6, reads=reads, writes=writes, rules=rules)
-    back = {"reads": "cr.ipsr cr.iip cr.ifs", "writes": "psr cfm rse", "flow": Flow.RETURN}
-    yield row("rfi", B8, "BR_B2", op=0, x6=0x08, **back, rules=(LAST, PRIVILEGED))
-    for x6, name in ((0x18, "vmsw.0"), (0x19, "vmsw.1")):
-        virtual = {"reads": "psr", "writes": "psr", "rules": (PRIVILEGED,)}
-        yield row(name, B8, "BR_B2", op=0, x6=x6, **virtual)
+    yield row("hint.b", B9, "NOP_B", op=2, x6=0x01, event=True)
+    for name, (x6, reads, writes, rules) in _STATE.items():
+        touches = {"reads": reads, "writes": writes, "rules": rules}
+        yield row(name, B8, "BR_B2", op=0, x6=x6, **touches, event=True)
+    yield row("rfi", B8, "BR_B2", op=0, x6=0x08, **_INTERRUPTION, event=True)
 
 
 ROWS = (*_branches(), *_predictions(), *_others())

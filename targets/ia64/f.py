@@ -50,7 +50,7 @@ F15 = form("F15", "{imm21}", IMM21)
 F16 = form("F16", "{imm21}", IMM21)
 
 # Arithmetic obeys the controls in FPSR, and its flags there only ever gather.
-_FPSR = {"reads": "ar.fpsr", "writes": "fpsr.flags"}
+_FPSR = {"reads": "fpsr.controls", "writes": "fpsr.flags"}
 
 
 def _multiply() -> Iterator[SlotOp]:
@@ -125,13 +125,15 @@ def _bitwise() -> Iterator[SlotOp]:
 
 def _status() -> Iterator[SlotOp]:
     bits = {"op": 0, "x1": 0}
-    yield row("fsetc", F12, "FOTHER", **bits, x6=0x04, reads="ar.fpsr", writes="ar.fpsr")
+    yield row(
+        "fsetc", F12, "FOTHER", **bits, x6=0x04, reads="fpsr.controls", writes="fpsr.controls"
+    )
     yield row("fclrf", F13, "FOTHER", **bits, x6=0x05, writes="fpsr.flags")
-    flags = {"reads": "ar.fpsr fpsr.flags", "flow": Flow.BRANCH}
+    flags = {"reads": "fpsr.controls fpsr.flags", "flow": Flow.BRANCH}
     yield row("fchkf", F14, "FOTHER", **bits, x6=0x08, **flags)
-    yield row("break.f", F15, "BRK_F", **bits, x6=0x00, flow=Flow.TRAP)
+    yield row("break.f", F15, "BRK_F", **bits, x6=0x00, flow=Flow.TRAP, event=True)
     yield row("nop.f", F16, "NOP_F", **bits, x6=0x01, y26=0)
-    yield row("hint.f", F16, "NOP_F", **bits, x6=0x01, y26=1)
+    yield row("hint.f", F16, "NOP_F", **bits, x6=0x01, y26=1, event=True)
 
 
 ROWS = (*_multiply(), *_compares(), *_approximations(), *_bitwise(), *_status())

@@ -195,9 +195,7 @@ def ignored(mask: int) -> Field:
 QP = _register("qp", 0, 6, PR)
 R1, R2, R3 = (_register(f"r{n}", low, 7, GR) for n, low in ((1, 6), (2, 13), (3, 20)))
 R3_LOW = _register("r3", 20, 2, GR)
-F1, F2, F3, F4 = (
-    _register(f"f{n}", low, 7, FR) for n, low in ((1, 6), (2, 13), (3, 20), (4, 27))
-)
+F1, F2, F3, F4 = (_register(f"f{n}", low, 7, FR) for n, low in ((1, 6), (2, 13), (3, 20), (4, 27)))
 P1, P2 = _register("p1", 6, 6, PR), _register("p2", 27, 6, PR)
 B1, B2 = _register("b1", 6, 3, BR), _register("b2", 13, 3, BR)
 AR3, CR3 = _register("ar3", 20, 7, AR), _register("cr3", 20, 7, CR)

@@ -98,6 +98,7 @@ def maker(unit: str, selectors: Selectors) -> Callable[..., SlotOp]:
         reads: str = "",
         writes: str = "",
         memory: str = "",
+        event: bool = False,
         rules: Sequence[str] = (),
         flow: Flow = Flow.NEXT,
         needs: str = "",
@@ -111,7 +112,9 @@ def maker(unit: str, selectors: Selectors) -> Callable[..., SlotOp]:
             mask |= ((1 << width) - 1) << low
             match |= value << low
         layout = _whole(layout, mask, unit)
-        does = opaque(name, layout, _numbers(reads), _numbers(writes), memory)
+        if layout.written & {"f1", "f2"}:
+            writes += " psr.mf"
+        does = opaque(name, layout, _numbers(reads), _numbers(writes), memory.split(), event)
         return SlotOp(
             name, layout, match, mask, does, sched, needs, flow, "", unit, frozenset(rules)
         )
@@ -149,11 +152,13 @@ def opaque(
     layout: SlotFormat,
     reads: tuple[Reg, ...],
     writes: tuple[Reg, ...],
-    memory: str,
+    memory: Sequence[str],
+    event: bool,
 ) -> Does:
     """The meaning of a row that says only what it depends on and what it changes.
 
-    Every result is an unknown function of all that is read.
+    Every result is an unknown function of all that is read.  An event is seen by the world and
+    keeps its place among events and stores.
     """
     names = [operand.name for operand in layout.operands]
     read = [names.index(n) for n in names if n in layout.read]
@@ -166,6 +171,8 @@ def opaque(
             values.append(machine.load(machine.get(operands[address]), 8))
         if "store" in memory:
             machine.store(machine.get(operands[address]), machine.opaque(name, *values), 8)
+        if event:
+            machine.event(name, *values)
         for register in (*(operands[n] for n in written), *writes):
             machine.set(register, machine.opaque(name, *values))
 

@@ -180,9 +180,7 @@ def _tests() -> Iterator[SlotOp]:
         bits = {"op": 5, "x2": 0, "ta": ta, "tb": tb, "c": c}
         yield row("tbit" + suffix, I16, "TBIT", **bits, y13=0)
         yield row("tnat" + suffix, I17, "TBIT", **bits, y13=1, tf=0)
-        yield row(
-            "tf" + suffix, I30, "TBIT", **bits, y13=1, tf=1, reads="cpuid", needs=ITANIUM_9300
-        )
+        yield row("tf" + suffix, I30, "TBIT", **bits, y13=1, tf=1, needs=ITANIUM_9300)
 
 
 _EXTENSIONS = {  # x6
@@ -201,9 +199,9 @@ _EXTENSIONS = {  # x6
 
 def _moves() -> Iterator[SlotOp]:
     misc = {"op": 0, "x3": 0}
-    yield row("break.i", I19, "BRK_I", **misc, x6=0, flow=Flow.TRAP)
+    yield row("break.i", I19, "BRK_I", **misc, x6=0, flow=Flow.TRAP, event=True)
     yield row("nop.i", I18, "NOP_I", **misc, x6=1, y26=0)
-    yield row("hint.i", I18, "NOP_I", **misc, x6=1, y26=1)
+    yield row("hint.i", I18, "NOP_I", **misc, x6=1, y26=1, event=True)
     yield row("chk.s.i", I20, "CHK_I", op=0, x3=1, flow=Flow.BRANCH)
     yield row("mov", I24, "TOPR", op=0, x3=2, writes=_ROTATING_PREDICATES)
     yield row("mov", I23, "TOPR", op=0, x3=3, writes=_ALL_PREDICATES)

@@ -65,6 +65,8 @@ M50 = form("M50", "dahr{dahr3}={imm16}", DAHR3, IMM16)
 _ZERO = {"op": 0, "x3": 0}
 _ONE = {"op": 1, "x3": 0}
 _PRIVILEGED = {"rules": (PRIVILEGED,)}
+_USER = "psr.um psr.mf"  # what a mask instruction can change
+_WHOLE = "psr " + _USER
 
 
 def _checks() -> Iterator[SlotOp]:
@@ -77,36 +79,45 @@ def _checks() -> Iterator[SlotOp]:
 
 
 def _synchronisation() -> Iterator[SlotOp]:
-    yield row("invala", M24, "SYST_M", **_ZERO, x4=0, x2=1, writes="alat")
-    yield row("fwb", M24, "SYST_M0", **_ZERO, x4=0, x2=2)
-    yield row("mf", M24, "SYST_M0", **_ZERO, x4=2, x2=2)
-    yield row("mf.a", M24, "SYST_M0", **_ZERO, x4=3, x2=2)
-    yield row("srlz.d", M24, "SYST_M0", **_ZERO, x4=0, x2=3)
-    yield row("srlz.i", M24, "SYST_M0", **_ZERO, x4=1, x2=3)
-    yield row("sync.i", M24, "SYST_M0", **_ZERO, x4=3, x2=3)
-    yield row("invala.e", M26, "SYST_M", **_ZERO, x4=2, x2=1, writes="alat")
-    yield row("invala.e", M27, "SYST_M", **_ZERO, x4=3, x2=1, writes="alat")
-    rse = {"rules": (FIRST,), "reads": "rse", "writes": "rse ar.bspstore ar.rnat"}
-    yield row("flushrs", M25, "RSE_M", **_ZERO, x4=0xC, x2=0, **rse)
-    yield row("loadrs", M25, "RSE_M", **_ZERO, x4=0xA, x2=0, **rse)
-    yield row("fc", M28, "SYST_M2", **_ONE, x6=0x30, x=0)
-    yield row("fc.i", M28, "SYST_M2", **_ONE, x6=0x30, x=1)
+    ordered = {**_ZERO, "event": True}
+    yield row("invala", M24, "SYST_M", **ordered, x4=0, x2=1, writes="alat")
+    yield row("fwb", M24, "SYST_M0", **ordered, x4=0, x2=2)
+    yield row("mf", M24, "SYST_M0", **ordered, x4=2, x2=2)
+    yield row("mf.a", M24, "SYST_M0", **ordered, x4=3, x2=2)
+    yield row("srlz.d", M24, "SYST_M0", **ordered, x4=0, x2=3)
+    yield row("srlz.i", M24, "SYST_M0", **ordered, x4=1, x2=3)
+    yield row("sync.i", M24, "SYST_M0", **ordered, x4=3, x2=3)
+    entry = {"reads": "alat", "writes": "alat"}
+    yield row("invala.e", M26, "SYST_M", **ordered, x4=2, x2=1, **entry)
+    yield row("invala.e", M27, "SYST_M", **ordered, x4=3, x2=1, **entry)
+    rse = {"rules": (FIRST,), "writes": "rse ar.bspstore ar.rnat"}
+    backing = "rse ar.bsp ar.rnat ar.rsc"
+    yield row(
+        "flushrs", M25, "RSE_M", **ordered, x4=0xC, x2=0, **rse, reads=f"{backing} ar.bspstore"
+    )
+    yield row("loadrs", M25, "RSE_M", **ordered, x4=0xA, x2=0, **rse, reads=backing)
+    yield row("fc", M28, "SYST_M2", **_ONE, x6=0x30, x=0, event=True)
+    yield row("fc.i", M28, "SYST_M2", **_ONE, x6=0x30, x=1, event=True)
 
 
 def _misc() -> Iterator[SlotOp]:
-    yield row("break.m", M37, "BRK_M", **_ZERO, x4=0, x2=0, flow=Flow.TRAP)
+    yield row("break.m", M37, "BRK_M", **_ZERO, x4=0, x2=0, flow=Flow.TRAP, event=True)
     yield row("nop.m", M48, "NOP_M", **_ZERO, x4=1, x2=0, y26=0)
-    yield row("hint.m", M48_HINT, "NOP_M", **_ZERO, x4=1, x2=0, y26=1, ch=0)
+    yield row("hint.m", M48_HINT, "NOP_M", **_ZERO, x4=1, x2=0, y26=1, ch=0, event=True)
     dahr = {"writes": "dahr", "needs": ITANIUM_9500}
     yield row("mov", M50, "SYST_M2", **_ZERO, x4=1, x2=0, y26=1, ch=1, **dahr)
-    masks = {"reads": "psr", "writes": "psr"}
-    user = {"reads": "psr.um", "writes": "psr.um"}
+    user = {"reads": _USER, "writes": _USER}
     yield row("sum", M44, "SYST_M2", **_ZERO, x4=4, **user)
     yield row("rum", M44, "SYST_M2", **_ZERO, x4=5, **user)
-    yield row("ssm", M44, "SYST_M2", **_ZERO, x4=6, **masks, **_PRIVILEGED)
-    yield row("rsm", M44, "SYST_M2", **_ZERO, x4=7, **masks, **_PRIVILEGED)
-    frame = {"reads": "ar.pfs cfm", "writes": "cfm rse"}
-    yield row("alloc", M34, "SYST_M2", op=1, x3=6, **frame, rules=(FIRST,))
+    system = {"writes": _WHOLE, "rules": (PRIVILEGED,)}
+    yield row("ssm", M44, "SYST_M2", **_ZERO, x4=6, **system, reads=f"{_WHOLE} cr.tpr")
+    yield row("rsm", M44, "SYST_M2", **_ZERO, x4=7, **system, reads=_WHOLE)
+    frame = {
+        "reads": "ar.pfs ar.bspstore ar.rnat ar.rsc cfm rse",
+        "writes": "ar.bspstore ar.rnat cfm rse",
+        "rules": (FIRST,),
+    }
+    yield row("alloc", M34, "SYST_M2", op=1, x3=6, **frame)
 
 
 # A register file behind an index: name, x6 of the move to it (the move from it is 0x10 above).
@@ -120,33 +131,31 @@ def _moves() -> Iterator[SlotOp]:
     yield row("mov", M32, "TOCR", **_ONE, x6=0x2C, **_PRIVILEGED)
     yield row("mov", M33, "FRCR", **_ONE, x6=0x24, **_PRIVILEGED)
     for name, x6 in _FILES.items():
-        to, out = f"{name}[{{r3}}]={{r2}}", f"{{r1}}={name}[{{r3}}]"
-        rules = () if name == "pmd" else (PRIVILEGED,)
-        yield row("mov", form("M42", to, R3, R2), "SYST_M2", **_ONE, x6=x6, writes=name, rules=rules)
-        source = form("M43", out, R1, R3)
-        yield row("mov", source, "SYST_M2", **_ONE, x6=0x10 | x6, reads=name, rules=rules)
+        to = form("M42", f"{name}[{{r3}}]={{r2}}", R3, R2)
+        yield row("mov", to, "SYST_M2", **_ONE, x6=x6, writes=name, **_PRIVILEGED)
+        source = form("M43", f"{{r1}}={name}[{{r3}}]", R1, R3)
+        reads, rules = ("pmc pmd", ()) if name == "pmd" else (name, (PRIVILEGED,))
+        yield row("mov", source, "SYST_M2", **_ONE, x6=0x10 | x6, reads=reads, rules=rules)
     cpuid = form("M43", "{r1}=cpuid[{r3}]", R1, R3)
     yield row("mov", cpuid, "SYST_M2", **_ONE, x6=0x17, reads="cpuid")
-    for name, x6, rules in (("psr.um", 0x21, ()), ("psr", 0x25, (PRIVILEGED,))):
-        source = form("M36", f"{{r1}}={name}", R1)
-        yield row("mov", source, "SYST_M2", **_ONE, x6=x6, reads=name, rules=rules)
-    for name, file, x6, rules in (
-        ("psr.um", "psr.um", 0x29, ()),
-        ("psr.l", "psr", 0x2D, (PRIVILEGED,)),
-    ):
-        to = form("M35", f"{name}={{r2}}", R2)
-        yield row("mov", to, "SYST_M2", **_ONE, x6=x6, writes=file, rules=rules)
+    get_user, get_psr = form("M36", "{r1}=psr.um", R1), form("M36", "{r1}=psr", R1)
+    yield row("mov", get_user, "SYST_M2", **_ONE, x6=0x21, reads=_USER)
+    yield row("mov", get_psr, "SYST_M2", **_ONE, x6=0x25, reads=_WHOLE, **_PRIVILEGED)
+    set_user, set_psr = form("M35", "psr.um={r2}", R2), form("M35", "psr.l={r2}", R2)
+    yield row("mov", set_user, "SYST_M2", **_ONE, x6=0x29, writes=_USER)
+    low = {"reads": "cr.tpr", "writes": _WHOLE}
+    yield row("mov", set_psr, "SYST_M2", **_ONE, x6=0x2D, **low, **_PRIVILEGED)
 
 
 def _translation() -> Iterator[SlotOp]:
-    purge = {"writes": "tlb"}
+    purge = {"writes": "tlb", "event": True}
     yield row("ptc.l", M45, "SYST_M2", **_ONE, x6=0x09, **purge, rules=(PRIVILEGED,))
     yield row("ptc.g", M45, "SYST_M2", **_ONE, x6=0x0A, **purge, rules=(PRIVILEGED, LAST))
     yield row("ptc.ga", M45, "SYST_M2", **_ONE, x6=0x0B, **purge, rules=(PRIVILEGED, LAST))
     yield row("ptr.d", M45, "SYST_M2", **_ONE, x6=0x0C, **purge, rules=(PRIVILEGED,))
     yield row("ptr.i", M45, "SYST_M2", **_ONE, x6=0x0D, **purge, rules=(PRIVILEGED,))
     yield row("ptc.e", M28, "SYST_M2", **_ONE, x6=0x34, **purge, rules=(PRIVILEGED,), x=0)
-    insert = {"reads": "cr.ifa cr.itir", "writes": "tlb"}
+    insert = {"reads": "cr.ifa cr.itir", "writes": "tlb", "event": True}
     for x6, file in ((0x0E, "d"), (0x0F, "i")):
         layout = form("M42", f"{file}tr[{{r3}}]={{r2}}", R3, R2)
         yield row(f"itr.{file}", layout, "SYST_M2", **_ONE, x6=x6, **insert, rules=(PRIVILEGED,))
@@ -164,9 +173,9 @@ def _probes() -> Iterator[SlotOp]:
     probe = {**_ONE, "reads": "tlb psr"}
     yield row("probe.r", M39, "SYST_M2", **probe, x6=0x18)
     yield row("probe.w", M39, "SYST_M2", **probe, x6=0x19)
-    yield row("probe.rw.fault", M40, "SYST_M2", **probe, x6=0x31)
-    yield row("probe.r.fault", M40, "SYST_M2", **probe, x6=0x32)
-    yield row("probe.w.fault", M40, "SYST_M2", **probe, x6=0x33)
+    yield row("probe.rw.fault", M40, "SYST_M2", **probe, x6=0x31, event=True)
+    yield row("probe.r.fault", M40, "SYST_M2", **probe, x6=0x32, event=True)
+    yield row("probe.w.fault", M40, "SYST_M2", **probe, x6=0x33, event=True)
     yield row("probe.r", M38, "SYST_M2", **probe, x6=0x38)
     yield row("probe.w", M38, "SYST_M2", **probe, x6=0x39)
 

@@ -82,13 +82,11 @@ _FP_SIZES = ("e", "8", "s", "d")
 FILL, SPILL = 0x1B, 0x3B
 
 
-def _alat(kind: str) -> dict[str, str]:
-    checks, enters = kind.startswith(".c"), kind in (".a", ".sa")
-    return {
-        "memory": "load",
-        "reads": "alat" if checks else "",
-        "writes": "alat" if checks or enters else "",
-    }
+def _load(kind: str) -> dict[str, str]:
+    """What a load of the kind touches; a speculative one asks DCR what to defer."""
+    alat = "alat" if kind.startswith(".c") or kind in (".a", ".sa") else ""
+    dcr = " cr.dcr" if kind in (".s", ".sa") else ""
+    return {"memory": "load", "reads": alat + dcr, "writes": alat}
 
 
 def _loads() -> Iterator[SlotOp]:
@@ -98,7 +96,7 @@ def _loads() -> Iterator[SlotOp]:
             sched = "CLD" if kind.startswith(".c") else "LD"
             for size in range(4):
                 name = f"ld{1 << size}{kind}"
-                yield row(name, layout, sched, **bits, **_alat(kind), x6=code << 2 | size)
+                yield row(name, layout, sched, **bits, **_load(kind), x6=code << 2 | size)
         yield row("ld8.fill", layout, "LD", **bits, x6=FILL, memory="load", reads="ar.unat")
     wide = {"op": 4, "m": 0, "x": 1, "memory": "load", "writes": "ar.csd"}
     yield row("ld16", M1_16, "LD", **wide, x6=0x28)
@@ -108,13 +106,13 @@ def _loads() -> Iterator[SlotOp]:
 def _stores() -> Iterator[SlotOp]:
     forms = ((M4, {"op": 4, "m": 0, "x": 0}), (M5, {"op": 5}))
     for layout, bits in forms:
-        store = {**bits, "memory": "store", "writes": "alat"}
+        store = {**bits, "memory": "store", "reads": "alat", "writes": "alat"}
         for size in range(4):
             yield row(f"st{1 << size}", layout, "ST", **store, x6=0x30 | size)
             yield row(f"st{1 << size}.rel", layout, "ST", **store, x6=0x34 | size)
         store["writes"] = "alat ar.unat"
         yield row("st8.spill", layout, "ST", **store, x6=SPILL)
-    wide = {"op": 4, "m": 0, "x": 1, "memory": "store", "reads": "ar.csd", "writes": "alat"}
+    wide = {"op": 4, "m": 0, "x": 1, "memory": "store", "reads": "alat ar.csd", "writes": "alat"}
     yield row("st16", M4_16, "ST", **wide, x6=0x30)
     yield row("st16.rel", M4_16, "ST", **wide, x6=0x34)
 
@@ -126,19 +124,19 @@ def _fp_loads() -> Iterator[SlotOp]:
             sched = "FCLD" if kind.startswith(".c") else "FLD"
             for size, letter in enumerate(_FP_SIZES):
                 x6 = _KINDS[kind] << 2 | size
-                yield row(f"ldf{letter}{kind}", layout, sched, **bits, **_alat(kind), x6=x6)
+                yield row(f"ldf{letter}{kind}", layout, sched, **bits, **_load(kind), x6=x6)
         yield row("ldf.fill", layout, "FLD", **bits, x6=FILL, memory="load")
     pairs = (("8", 1, M12_16), ("s", 2, M12_8), ("d", 3, M12_16))
     for kind in _FP_KINDS:
         for letter, size, updating in pairs:
             bits = {"op": 6, "x": 1, "x6": _KINDS[kind] << 2 | size}
-            yield row(f"ldfp{letter}{kind}", M11, "FLDP", **bits, **_alat(kind), m=0)
-            yield row(f"ldfp{letter}{kind}", updating, "FLDP", **bits, **_alat(kind), m=1)
+            yield row(f"ldfp{letter}{kind}", M11, "FLDP", **bits, **_load(kind), m=0)
+            yield row(f"ldfp{letter}{kind}", updating, "FLDP", **bits, **_load(kind), m=1)
 
 
 def _fp_stores() -> Iterator[SlotOp]:
     for layout, bits in ((M9, {"op": 6, "m": 0, "x": 0}), (M10, {"op": 7})):
-        store = {**bits, "memory": "store", "writes": "alat"}
+        store = {**bits, "memory": "store", "reads": "alat", "writes": "alat"}
         for size, letter in enumerate(_FP_SIZES):
             yield row(f"stf{letter}", layout, "STF", **store, x6=0x30 | size)
         yield row("stf.spill", layout, "STF", **store, x6=SPILL)
@@ -148,20 +146,20 @@ def _prefetches() -> Iterator[SlotOp]:
     forms = ((M13, {"op": 6, "m": 0, "x": 0}), (M14, {"op": 6, "m": 1, "x": 0}), (M15, {"op": 7}))
     for layout, bits in forms:
         for x6, name in enumerate(("", ".excl", ".fault", ".fault.excl"), 0x2C):
-            yield row("lfetch" + name, layout, "LFETCH", **bits, x6=x6)
+            yield row("lfetch" + name, layout, "LFETCH", **bits, x6=x6, event=True)
     count = {"op": 6, "m": 0, "x": 0, "x6": 0x2C, "count": 1}
-    yield row("lfetch.count", M13_COUNT, "LFETCH", **count, needs=ITANIUM_9500)
+    yield row("lfetch.count", M13_COUNT, "LFETCH", **count, event=True, needs=ITANIUM_9500)
 
 
 def _semaphores() -> Iterator[SlotOp]:
-    bits = {"op": 4, "m": 0, "x": 1, "memory": "load store", "writes": "alat"}
+    bits = {"op": 4, "m": 0, "x": 1, "memory": "load store", "reads": "alat", "writes": "alat"}
     for size in range(4):
         width = 1 << size
-        compare = {**bits, "reads": "ar.ccv"}
+        compare = {**bits, "reads": "alat ar.ccv"}
         yield row(f"cmpxchg{width}.acq", M16_CCV, "SEM", **compare, x6=size)
         yield row(f"cmpxchg{width}.rel", M16_CCV, "SEM", **compare, x6=4 | size)
         yield row(f"xchg{width}", M16, "SEM", **bits, x6=8 | size)
-    compare = {**bits, "reads": "ar.ccv ar.csd"}
+    compare = {**bits, "reads": "alat ar.ccv ar.csd"}
     yield row("cmp8xchg16.acq", M16_CSD, "SEM", **compare, x6=0x20)
     yield row("cmp8xchg16.rel", M16_CSD, "SEM", **compare, x6=0x24)
     for size in (2, 3):

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from rewriter.core.isa import Insn, Kind, Op, Table, register_mask
 from targets.ia64.fields import QP, Field, Words
+from targets.ia64.registers import TOGETHER
 
 _MAJOR = 37  # the unit (3 bits) and the major opcode (4 bits) are the word's bits 37 to 43
 _MAJORS = 1 << 7
@@ -98,8 +99,15 @@ class SlotTable(Table):
                 for index in indices:
                     registers = _fields(op)[index].extract_all(words[at], words[at])
                     masks[at, registers >> 6] |= np.uint64(1) << (registers & 63).view(np.uint64)
+                    for register, others in TOGETHER.items():
+                        masks[at[registers == register]] |= _columns(register_mask(others), columns)
         variable = _columns(~register_mask(self.constants), columns)
         return uses & variable, defs & variable
+
+    def _mask(self, insn: Insn, named: tuple[int, ...], mask: int) -> int:
+        for index in named:
+            mask |= register_mask(TOGETHER.get(insn.operands[index], ()))
+        return Table._mask(self, insn, named, mask)
 
     def text(self, insn: Insn, address: int | None = None) -> str:
         """Text in objdump's syntax; a target is absolute when the bundle's address is given."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rewriter.core.isa import Flow
-from targets.ia64.b import BWH, DH, PH, CALL
+from targets.ia64.b import BWH, CALL, DH, PH
 from targets.ia64.fields import B1, LONG, R1, number, target
 from targets.ia64.formats import SlotOp, form, maker
 
@@ -32,9 +32,9 @@ X5 = form("X5", "{imm62}", IMM62)
 
 
 def _rows() -> Iterator[SlotOp]:
-    yield row("break.x", X1, "BRK_X", op=0, x3=0, x6=0, flow=Flow.TRAP)
+    yield row("break.x", X1, "BRK_X", op=0, x3=0, x6=0, flow=Flow.TRAP, event=True)
     yield row("nop.x", X5, "NOP_X", op=0, x3=0, x6=1, y26=0)
-    yield row("hint.x", X5, "NOP_X", op=0, x3=0, x6=1, y26=1)
+    yield row("hint.x", X5, "NOP_X", op=0, x3=0, x6=1, y26=1, event=True)
     yield row("movl", X2, "LONG_I", op=6, vc=0)
     yield row("brl.cond", X3, "BR", op=0xC, btype=0, flow=Flow.BRANCH)
     yield row("brl.call", X4, "BR", op=0xD, **CALL, flow=Flow.CALL)

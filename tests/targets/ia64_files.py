@@ -31,14 +31,14 @@ def texts(path: Path) -> list[tuple[int, bytes]]:
         ]
 
 
-def instructions(slots: Slots) -> tuple[NDArray[np.int64], list[int]]:
+def instructions(slots: Slots) -> tuple[NDArray[np.uint64], list[int]]:
     """Bundle address and whole word of each instruction: an L slot is part of the next."""
     units = slots.words >> np.uint64(SLOT_BITS)
     at = np.flatnonzero(units != Unit.L)
     words = slots.words[at].tolist()
     for n in np.flatnonzero(units[at] == Unit.X).tolist():
         words[n] |= int(slots.longs[at[n]]) << LONG
-    return slots.addresses[at] & -BUNDLE, words
+    return slots.addresses[at] & ~np.uint64(BUNDLE - 1), words
 
 
 def lines(objdump: str, path: Path, *options: str) -> Iterator[str]:
@@ -69,8 +69,7 @@ def differences(objdump: str, path: Path, address: int, data: bytes) -> Iterator
     ):
         if moves:
             ours = _spelled(word, here)
-            same = ours in (text, text.replace("0x", ""))  # no prefix where a symbol is near
-            same = same or _short(ours) == _short(text)
+            same = _short(ours) == _short(text)  # an address near a symbol has no prefix
         else:
             ours = plain.get(word) or plain.setdefault(word, _spelled(word, 0))
             same = ours == text

@@ -33,15 +33,20 @@ _Q = r"((?:\(p\d\d\) )?)"  # the qualifying predicate
 _O = r"([^,=\[\] ]+)"  # an operand
 _SF = r"((?:\.s)?(?:\.d)?\.s[0-3])"  # precision and status field
 
-Rules = tuple[tuple[re.Pattern[str], str], ...]
+Rules = list[tuple[re.Pattern[str], str]]
 
 
-def _rules(*rules: tuple[str, str]) -> Rules:
-    return tuple((re.compile(_Q + pattern), r"\1" + new) for pattern, new in rules)
+def _rules(*rules: tuple[str, str]) -> dict[str, Rules]:
+    by_name: dict[str, Rules] = {}
+    for pattern, new in rules:
+        rule = (re.compile(_Q + pattern), r"\1" + new)
+        by_name.setdefault(re.split(r"[ \\(]", pattern)[0], []).append(rule)
+    return by_name
 
 
-# Our text, objdump's text.  An `f1` that is a factor is the constant 1.0, an `f0` that is added 0.0.
-ALIASES: Rules = _rules(
+# By mnemonic up to the first completer: our text, objdump's text.  An `f1` that is a factor is the
+# constant 1.0, an `f0` that is added 0.0.
+ALIASES = _rules(
     (rf"adds {_O}=0,{_O}", r"mov \2=\3"),
     (rf"addl {_O}={_O},r0", r"mov \2=\3"),
     (r"mov (b\d)=(r\d+),0x\w+", r"mov \2=\3"),
@@ -69,15 +74,16 @@ _SHIFTS = {"extr": "shr", "extr.u": "shr.u", "dep.z": "shl"}
 def spelling(insn: Insn, address: int) -> str:
     """What objdump prints for `insn` in the bundle at `address`."""
     text = TABLE.text(insn, address)
-    for pattern, new in ALIASES:
+    name = insn.name.partition(".")[0]
+    for pattern, new in ALIASES.get(name, ()):
         if match := pattern.fullmatch(text):
             return match.expand(new)
-    if always := _ALWAYS.fullmatch(text):
+    if name in ("br", "brl") and (always := _ALWAYS.fullmatch(text)):
         return always[1] + always[2]
     # A field up to the end of the register is a shift.
-    field = _FIELD.fullmatch(text)
+    field = _FIELD.fullmatch(text) if insn.name in _SHIFTS else None
     if field and int(field[5]) + int(field[6]) == 64:
-        return f"{field[1]}{_SHIFTS[field[2]]} {field[3]}={field[4]},{field[5]}"
+        return f"{field[1]}{_SHIFTS[insn.name]} {field[3]}={field[4]},{field[5]}"
     return text
 
 
@@ -95,13 +101,12 @@ GNU_ONLY = re.compile(
     _Q + r"(mux1 \w+=\w+,0x\w+|br\.ia\..*|cmp4?\.(gt|le|ge|lt)\.(and|or|or\.andcm) \w+,\w+=r0,\w+)"
 )
 
-_TEMPLATE = re.compile(r"^\[\w+\]")
+_NOT_TEXT = re.compile(r"^\[\w+\]| <[^>]*>")  # template, symbols
 
 
 def clean(text: str) -> str:
     """A line's instruction."""
-    text = text.partition("//")[0].partition(" <")[0]
-    return _TEMPLATE.sub("", text).strip().removesuffix(";;").rstrip()
+    return _NOT_TEXT.sub("", text).strip().removesuffix(";;").rstrip()
 
 
 def bundle_of(unit: str, word: int) -> bytes:
