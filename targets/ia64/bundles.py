@@ -133,9 +133,9 @@ def for_slots(units: Sequence[Unit], stops: frozenset[int]) -> Template | None:
 class Slots:
     """The slots of a text as parallel arrays, three to a bundle.
 
-    `addresses` are the bundle's with the slot's number added, unsigned (kernels live high up); `words` as the table takes them,
-    `longs` the L slot of a long instruction, which stands at slot 2, with the L slot itself as
-    a word of unit L before it; `stops` says whether a group ends behind the slot.  Slots of a
+    `addresses` are the bundle's with the slot's number added, unsigned (kernels live high up);
+    `words` as the table takes them; `longs` the L slot of a long instruction, which stands at
+    slot 2 behind a word of unit L; `stops` says whether a group ends behind the slot.  Slots of a
     reserved template have an all-ones word, which is no instruction.
     """
 
@@ -169,6 +169,7 @@ def decode_text(data: bytes, address: int) -> Slots:
     longs[is_long, 2] = words[is_long, 1]
     words |= _UNITS[codes] << np.uint64(SLOT_BITS)
     words[_RESERVED[codes]] = np.uint64((1 << LONG) - 1)
-    starts = np.uint64(address) + np.uint64(BUNDLE) * np.arange(len(halves), dtype=np.uint64)
-    addresses: NDArray[np.uint64] = starts[:, None] + np.arange(SLOTS, dtype=np.uint64)
-    return Slots(addresses.ravel(), words.ravel(), longs.ravel(), _STOPS[codes].ravel())
+    numbers: Words = np.arange(words.size, dtype=np.uint64)
+    slots = np.uint64(SLOTS)
+    addresses = np.uint64(address) + numbers // slots * np.uint64(BUNDLE) + numbers % slots
+    return Slots(addresses, words.ravel(), longs.ravel(), _STOPS[codes].ravel())

@@ -146,9 +146,10 @@ def _prefetches() -> Iterator[SlotOp]:
     forms = ((M13, {"op": 6, "m": 0, "x": 0}), (M14, {"op": 6, "m": 1, "x": 0}), (M15, {"op": 7}))
     for layout, bits in forms:
         for x6, name in enumerate(("", ".excl", ".fault", ".fault.excl"), 0x2C):
-            yield row("lfetch" + name, layout, "LFETCH", **bits, x6=x6, event=True)
-    count = {"op": 6, "m": 0, "x": 0, "x6": 0x2C, "count": 1}
-    yield row("lfetch.count", M13_COUNT, "LFETCH", **count, event=True, needs=ITANIUM_9500)
+            single = {"count": 0} if layout is M13 and not name else {}
+            yield row("lfetch" + name, layout, "LFETCH", **bits, **single, x6=x6, event=True)
+    count = {"op": 6, "m": 0, "x": 0, "x6": 0x2C, "count": 1, "needs": ITANIUM_9500}
+    yield row("lfetch.count", M13_COUNT, "LFETCH", **count, event=True)
 
 
 def _semaphores() -> Iterator[SlotOp]:

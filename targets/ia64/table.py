@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.core.isa import Insn, Kind, Op, Table, register_mask
+from rewriter.core.isa import Insn, Kind, Op, Operand, Table, register_mask
 from targets.ia64.fields import QP, Field, Words
-from targets.ia64.registers import TOGETHER
+from targets.ia64.registers import AR, TOGETHER
 
 _MAJOR = 37  # the unit (3 bits) and the major opcode (4 bits) are the word's bits 37 to 43
 _MAJORS = 1 << 7
@@ -42,10 +42,11 @@ class SlotTable(Table):
                     if not groups or groups[-1][0] != mask:
                         groups.append((mask, {}))
                     groups[-1][1][match] = number
-        self._checked = [
-            tuple(o for o in _fields(row) if o.reserved) if isinstance(row, Op) else ()
-            for row in self.rows
-        ]
+        self._checked = [tuple(o for o in _fields(row) if o.reserved) for row in self.rows]
+        self._reserving: dict[Field, list[int]] = {}
+        for number, operands in enumerate(self._checked):
+            for operand in operands:
+                self._reserving.setdefault(operand, []).append(number)
 
     def _decode(self, word: int) -> Insn | None:
         for mask, rows in self._majors.get(word >> _MAJOR & _MAJORS - 1, ()):
@@ -72,37 +73,57 @@ class SlotTable(Table):
 
     def _refuse(self, words: Words, rows: NDArray[np.int16]) -> None:
         """Takes the row from words that hold a reserved code in some operand."""
-        for number, operands in enumerate(self._checked):
-            if not operands:
-                continue
-            at = np.flatnonzero(rows == number)
-            for operand in operands:
-                codes = operand.codes(words[at], words[at])
-                rows[at[np.isin(codes, operand.reserved)]] = -1
+        for operand, numbers in self._reserving.items():
+            at = np.flatnonzero(np.isin(rows, numbers))
+            codes = operand.codes(words[at], words[at])
+            rows[at[np.isin(codes, operand.reserved)]] = -1
 
-    def effects_masks(
+    def extract(
+        self, words: Words, operand: Operand, longs: Words | None = None
+    ) -> NDArray[np.int64]:
+        """The values of `operand` in each word; that of a long instruction needs the L slots."""
+        assert isinstance(operand, Field)
+        return operand.extract_all(words, words if longs is None else longs)
+
+    def uses_and_defs(
         self, words: Words, rows: NDArray[np.int16]
     ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
         """Register masks read and written by each word, in columns of 64 registers."""
         columns = -(-len(self.register_names) // 64)
         uses = np.zeros((len(words), columns), dtype=np.uint64)
         defs = np.zeros((len(words), columns), dtype=np.uint64)
-        for number in np.unique(rows[rows >= 0]).tolist():
-            op = self.rows[number]
-            at = np.flatnonzero(rows == number)
-            effects = self.effects(op)
-            for masks, indices, fixed in (
-                (uses, effects.reads, effects.fixed_reads),
-                (defs, effects.writes, effects.fixed_writes),
-            ):
-                masks[at] |= _columns(register_mask(fixed), columns)
-                for index in indices:
-                    registers = _fields(op)[index].extract_all(words[at], words[at])
-                    masks[at, registers >> 6] |= np.uint64(1) << (registers & 63).view(np.uint64)
-                    for register, others in TOGETHER.items():
-                        masks[at[registers == register]] |= _columns(register_mask(others), columns)
+        order = np.argsort(rows, kind="stable")
+        numbers, starts = np.unique(rows[order], return_index=True)
+        for number, at in zip(numbers.tolist(), np.split(order, starts[1:]), strict=True):
+            if number >= 0:
+                op = self.rows[number]
+                effects = self.effects(op)
+                self._touch(uses, at, words[at], op, effects.reads, effects.fixed_reads)
+                self._touch(defs, at, words[at], op, effects.writes, effects.fixed_writes)
         variable = _columns(~register_mask(self.constants), columns)
         return uses & variable, defs & variable
+
+    def _touch(
+        self,
+        masks: NDArray[np.uint64],
+        at: NDArray[np.int64],
+        words: Words,
+        op: Op,
+        indices: tuple[int, ...],
+        fixed: frozenset[int],
+    ) -> None:
+        """Sets the bits of what the operands at `indices` name, and of `fixed`, in some rows."""
+        columns = masks.shape[1]
+        if fixed:
+            masks[at] |= _columns(register_mask(fixed), columns)
+        for index in indices:
+            operand = op.format.operands[index]
+            registers = self.extract(words, operand)
+            masks[at, registers >> 6] |= np.uint64(1) << (registers & 63).view(np.uint64)
+            if operand.base < AR:
+                continue
+            for register, others in TOGETHER.items():
+                masks[at[registers == register]] |= _columns(register_mask(others), columns)
 
     def _mask(self, insn: Insn, named: tuple[int, ...], mask: int) -> int:
         for index in named:

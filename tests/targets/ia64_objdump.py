@@ -120,7 +120,7 @@ def bundle_of(unit: str, word: int) -> bytes:
 
 
 def texts(objdump: str, unit: str, words: list[int], folder: Path) -> list[str]:
-    """objdump's text of each word in a slot of the unit, the bundles one after another at `BASE`."""
+    """objdump's text of each word in a slot of the unit, one bundle after another at `BASE`."""
     blob = folder / f"{unit}.bin"
     blob.write_bytes(b"".join(bundle_of(unit, word) for word in words))
     options = ("-D", "-b", "binary", "-m", "ia64", f"--adjust-vma={BASE:#x}", blob)
