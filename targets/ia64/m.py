@@ -138,6 +138,8 @@ def _moves() -> Iterator[SlotOp]:
         yield row("mov", source, "SYST_M2", **_ONE, x6=0x10 | x6, reads=reads, rules=rules)
     cpuid = form("M43", "{r1}=cpuid[{r3}]", R1, R3)
     yield row("mov", cpuid, "SYST_M2", **_ONE, x6=0x17, reads="cpuid")
+    dahr = form("M43", "{r1}=dahr[{r3}]", R1, R3)
+    yield row("mov", dahr, "SYST_M2", **_ONE, x6=0x20, reads="dahr", needs=ITANIUM_9500)
     get_user, get_psr = form("M36", "{r1}=psr.um", R1), form("M36", "{r1}=psr", R1)
     yield row("mov", get_user, "SYST_M2", **_ONE, x6=0x21, reads=_USER)
     yield row("mov", get_psr, "SYST_M2", **_ONE, x6=0x25, reads=_WHOLE, **_PRIVILEGED)
@@ -154,7 +156,7 @@ def _translation() -> Iterator[SlotOp]:
     yield row("ptc.ga", M45, "SYST_M2", **_ONE, x6=0x0B, **purge, rules=(PRIVILEGED, LAST))
     yield row("ptr.d", M45, "SYST_M2", **_ONE, x6=0x0C, **purge, rules=(PRIVILEGED,))
     yield row("ptr.i", M45, "SYST_M2", **_ONE, x6=0x0D, **purge, rules=(PRIVILEGED,))
-    yield row("ptc.e", M28, "SYST_M2", **_ONE, x6=0x34, **purge, rules=(PRIVILEGED,), x=0)
+    yield row("ptc.e", M28, "SYST_M2", **_ONE, x6=0x34, **purge, rules=(PRIVILEGED,))
     insert = {"reads": "cr.ifa cr.itir", "writes": "tlb", "event": True}
     for x6, file in ((0x0E, "d"), (0x0F, "i")):
         layout = form("M42", f"{file}tr[{{r3}}]={{r2}}", R3, R2)

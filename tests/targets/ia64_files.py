@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rewriter.core.isa import Kind
 from targets.ia64 import bundles
-from targets.ia64.bundles import Slots
+from targets.ia64.bundles import Bundle, Slots
 from targets.ia64.fields import BUNDLE, LONG, SLOT_BITS, Unit
 from targets.ia64.isa import TABLE
 
@@ -75,6 +75,26 @@ def differences(objdump: str, path: Path, address: int, data: bytes) -> Iterator
             same = ours == text
         if not same:
             yield f"{here:x} {word:#x}: {ours!r}, objdump {text!r}"
+
+
+def encoded(data: bytes) -> bytes:
+    """The text decoded bundle by bundle, instruction by instruction, and encoded again."""
+    made: dict[bytes, bytes] = {}
+    pieces = []
+    for at in range(0, len(data), BUNDLE):
+        raw = data[at : at + BUNDLE]
+        if raw not in made:
+            made[raw] = _encoded(raw)
+        pieces.append(made[raw])
+    return b"".join(pieces)
+
+
+def _encoded(raw: bytes) -> bytes:
+    bundle = bundles.decode(raw)
+    assert bundle is not None, raw.hex()
+    insns = [TABLE.decode(word) for word in bundle.words]
+    words = tuple(TABLE.encode(insn) for insn in insns if insn is not None)
+    return bundles.encode(Bundle(bundle.template, words))
 
 
 def _spelled(word: int, address: int) -> str:
