@@ -1,0 +1,171 @@
+"""The table over slots: what core's `Table` derives from rows, for words cut out of bundles.
+
+Words of different major opcodes share no row, so both decoders look first at the unit and the
+major opcode and then only at the few masks that rows of that opcode have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rewriter.core.isa import Insn, Kind, Op, Operand, Table, register_mask
+from targets.ia64.fields import QP, Field, Words
+from targets.ia64.registers import AR, TOGETHER
+
+_MAJOR = 37  # the unit (3 bits) and the major opcode (4 bits) are the word's bits 37 to 43
+_MAJORS = 1 << 7
+_COLUMN = (1 << 64) - 1
+
+Masks = list[tuple[int, dict[int, int]]]  # mask, and the row of each match
+
+
+def _fields(op: Op) -> tuple[Field, ...]:
+    return tuple(operand for operand in op.format.operands if isinstance(operand, Field))
+
+
+@dataclass
+class SlotTable(Table):
+    """Rows of all units.  A word is as `fields` describes it."""
+
+    _majors: dict[int, Masks] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        Table.__post_init__(self)
+        for mask, rows in self._groups:
+            for match, number in rows.items():
+                for major in _majors_of(mask, match):
+                    groups = self._majors.setdefault(major, [])
+                    if not groups or groups[-1][0] != mask:
+                        groups.append((mask, {}))
+                    groups[-1][1][match] = number
+        self._checked = [tuple(o for o in _fields(row) if o.reserved) for row in self.rows]
+        self._reserving: dict[Field, list[int]] = {}
+        for number, operands in enumerate(self._checked):
+            for operand in operands:
+                self._reserving.setdefault(operand, []).append(number)
+
+    def _decode(self, word: int) -> Insn | None:
+        for mask, rows in self._majors.get(word >> _MAJOR & _MAJORS - 1, ()):
+            number = rows.get(word & mask)
+            if number is not None:
+                if any(o.values[o.code(word)] is None for o in self._checked[number]):
+                    return None
+                op = self.rows[number]
+                return Insn(op, tuple(o.extract(word) for o in op.format.operands))
+        return None
+
+    def classify(self, words: Words) -> NDArray[np.int16]:
+        """The row number of each word (its L slot left out), -1 where none matches."""
+        result = np.full(words.shape, -1, dtype=np.int16)
+        majors = (words >> np.uint64(_MAJOR)).astype(np.uint8)
+        order = np.argsort(majors, kind="stable")
+        ends = np.cumsum(np.bincount(majors, minlength=_MAJORS))
+        for major, groups in self._majors.items():
+            at = order[ends[major - 1] if major else 0 : ends[major]]
+            if len(at):
+                result[at] = _rows_of(words[at], groups)
+        self._refuse(words, result)
+        return result
+
+    def _refuse(self, words: Words, rows: NDArray[np.int16]) -> None:
+        """Takes the row from words that hold a reserved code in some operand."""
+        for operand, numbers in self._reserving.items():
+            at = np.flatnonzero(np.isin(rows, numbers))
+            codes = operand.codes(words[at], words[at])
+            rows[at[np.isin(codes, operand.reserved)]] = -1
+
+    def extract(
+        self, words: Words, operand: Operand, longs: Words | None = None
+    ) -> NDArray[np.int64]:
+        """The values of `operand` in each word; that of a long instruction needs the L slots."""
+        assert isinstance(operand, Field)
+        return operand.extract_all(words, words if longs is None else longs)
+
+    def uses_and_defs(
+        self, words: Words, rows: NDArray[np.int16]
+    ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        """Register masks read and written by each word, in columns of 64 registers."""
+        columns = -(-len(self.register_names) // 64)
+        uses = np.zeros((len(words), columns), dtype=np.uint64)
+        defs = np.zeros((len(words), columns), dtype=np.uint64)
+        order = np.argsort(rows, kind="stable")
+        numbers, starts = np.unique(rows[order], return_index=True)
+        for number, at in zip(numbers.tolist(), np.split(order, starts[1:]), strict=True):
+            if number >= 0:
+                op = self.rows[number]
+                effects = self.effects(op)
+                self._touch(uses, at, words[at], op, effects.reads, effects.fixed_reads)
+                self._touch(defs, at, words[at], op, effects.writes, effects.fixed_writes)
+        variable = _columns(~register_mask(self.constants), columns)
+        return uses & variable, defs & variable
+
+    def _touch(
+        self,
+        masks: NDArray[np.uint64],
+        at: NDArray[np.int64],
+        words: Words,
+        op: Op,
+        indices: tuple[int, ...],
+        fixed: frozenset[int],
+    ) -> None:
+        """Sets the bits of what the operands at `indices` name, and of `fixed`, in some rows."""
+        columns = masks.shape[1]
+        if fixed:
+            masks[at] |= _columns(register_mask(fixed), columns)
+        for index in indices:
+            operand = op.format.operands[index]
+            registers = self.extract(words, operand)
+            masks[at, registers >> 6] |= np.uint64(1) << (registers & 63).view(np.uint64)
+            if operand.base < AR:
+                continue
+            for register, others in TOGETHER.items():
+                masks[at[registers == register]] |= _columns(register_mask(others), columns)
+
+    def _mask(self, insn: Insn, named: tuple[int, ...], mask: int) -> int:
+        for index in named:
+            mask |= register_mask(TOGETHER.get(insn.operands[index], ()))
+        return Table._mask(self, insn, named, mask)
+
+    def text(self, insn: Insn, address: int | None = None) -> str:
+        """Text in objdump's syntax; a target is absolute when the bundle's address is given."""
+        values: dict[str, str] = {}
+        for operand, value in zip(_fields(insn.op), insn.operands, strict=True):
+            values[operand.name] = self._operand_text(operand, value, address)
+        qp = insn.operand(QP.name) - QP.base if insn.has(QP.name) else 0
+        text = f"{insn.name}{insn.op.format.syntax.format(**values)}".rstrip()
+        return f"(p{qp:02d}) {text}" if qp else text
+
+    def _operand_text(self, operand: Field, value: int, address: int | None) -> str:
+        if operand.kind is Kind.REGISTER:
+            return self.register_names[value]
+        if operand.names:
+            return operand.names[value]
+        if operand.kind is Kind.TARGET and address is not None:
+            return f"{(address + value) % (1 << 64):#x}"
+        return f"{value % (1 << 64):#x}" if operand.hexadecimal else str(value)
+
+
+def _majors_of(mask: int, match: int) -> Iterator[int]:
+    mask, match = mask >> _MAJOR, match >> _MAJOR
+    return (major for major in range(_MAJORS) if major & mask == match)
+
+
+def _rows_of(words: Words, groups: Masks) -> NDArray[np.int16]:
+    """The row of each word among those of one major opcode."""
+    result = np.full(words.shape, -1, dtype=np.int16)
+    for mask, rows in reversed(groups):
+        matches = np.array(sorted(rows), dtype=np.uint64)
+        numbers = np.array([rows[int(match)] for match in matches], dtype=np.int16)
+        masked = words & np.uint64(mask)
+        at = np.minimum(np.searchsorted(matches, masked), len(matches) - 1)
+        found = matches[at] == masked
+        result[found] = numbers[at[found]]
+    return result
+
+
+def _columns(mask: int, columns: int) -> NDArray[np.uint64]:
+    return np.array([mask >> 64 * n & _COLUMN for n in range(columns)], dtype=np.uint64)
