@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 from loops import ALPHA, CODE, DATA, PAGE, Run
 from test_cases import BASE, Case, decoded, locked, read, text
 
-from passes.conflicts import conflicts
+from passes.bytes import Bytes
+from passes.conflicts import conflicts, untrapped
 from passes.insert import Declined, Insertion, Setting, cycles
 from passes.replay import Replay
+from passes.tune import TunedWindow, tune_window
 from rewriter.core.concrete import Misaligned
 from rewriter.core.isa import Insn
 from rewriter.core.program import Window
@@ -131,6 +133,45 @@ def test_conflicts() -> None:
     assert pairs("stl t0,0(a0); bsr ra,.; ldq t1,0(a0)") == []
 
 
+BYTE_STORE = "ldq_u t0,0(a0); insbl a1,a0,t1; mskbl t0,a0,t0; bis t0,t1,t0; stq_u t0,0(a0)"
+
+
+def bytes_of(lines: str, cpu: str = "ev67") -> TunedWindow:
+    """What the byte pass makes of a block, as the pipeline lets it."""
+    insns = decoded(lines.split("; "))
+    window = Window(BASE, insns, ((len(insns) - 1, ALPHA.everything & ~0b110),))
+    chosen = ALPHA.cpus[cpu]
+    setting = Setting(ALPHA, chosen, ALPHA.system(chosen), PROVER, frozenset())
+
+    def again(without: frozenset[tuple[str, int]]) -> TunedWindow:
+        def wanted(name: str, at: int, _: int) -> bool:
+            return (name, at) not in without
+
+        return tune_window(window, [Bytes()], ALPHA, chosen, PROVER, wanted, frozenset())
+
+    return untrapped(again(frozenset()), again, setting)
+
+
+def test_a_store_stays_wide_for_a_wide_load() -> None:
+    """One replay costs more than a byte store saves."""
+    kept = bytes_of(f"{BYTE_STORE}; ldl v0,0(a0)")
+    assert kept.slots == kept.window.insns
+    assert [refused.reason for refused in kept.refused] == ["a wider load would be replayed"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "cpu"),
+    [
+        (f"{BYTE_STORE}; ldl v0,8(a0)", "ev67"),
+        (f"{BYTE_STORE}; ldl v0,0(a2)", "ev67"),
+        (f"{BYTE_STORE}; ldl v0,0(a0)", "ev56"),
+    ],
+    ids=["elsewhere", "nobody knows", "in order"],
+)
+def test_other_stores_become_narrow(lines: str, cpu: str) -> None:
+    assert [a.rewrite.kind for a in bytes_of(lines, cpu).accepted] == ["byte store"]
+
+
 # The libc ----------------------------------------------------------------------------------------
 
 
@@ -172,7 +213,7 @@ def test_a_layout_that_is_not_wanted_takes_them_along(program: Program, tuned: T
     assert alone.data == program.image.data
 
 
-@pytest.mark.parametrize("change", ["disp", "shift", "value", "dropped"])
+@pytest.mark.parametrize("change", ["disp", "misaligned", "shift", "value", "dropped"])
 def test_the_verifier_finds_a_wrong_one(program: Program, tuned: Tuned, change: str) -> None:
     """One of the three new instructions is wrong."""
     caught = 0
@@ -187,6 +228,7 @@ def test_the_verifier_finds_a_wrong_one(program: Program, tuned: Tuned, change: 
         assert ldl is not None and sll is not None and lda is not None
         wrong = {
             "disp": (0, ldl.replace(disp=ldl.operand("disp") - 4)),
+            "misaligned": (0, ldl.replace(disp=ldl.operand("disp") - 2)),
             "shift": (1, sll.replace(rb=31)),
             "value": (2, lda.replace(disp=lda.operand("disp") + 8)),
             "dropped": (1, next(iter(ALPHA.fillers(4)))),
