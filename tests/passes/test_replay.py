@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from loops import ALPHA, CODE, DATA, PAGE, Run
 from test_cases import BASE, Case, decoded, locked, read, text
 
+from fixtures import inputs, programs
 from passes.bytes import Bytes
 from passes.conflicts import conflicts, untrapped
 from passes.insert import Declined, Insertion, Setting, cycles
@@ -111,6 +112,13 @@ def test_an_aligned_quadword_shows_its_longwords_aligned() -> None:
             Run(insns, {16: DATA + 1}, bytes(PAGE), (0,))
 
 
+def test_sizes() -> None:
+    """How many bytes an instruction moves, as the manual's tables of memory instructions say."""
+    sizes = {"ldbu": 1, "stw": 2, "ldl": 4, "sts": 4, "stl_c": 4, "ldq_u": 8, "stt": 8, "addq": 0}
+    found = {name: ALPHA.table.effects(ALPHA.table.find(name)).size for name in sizes}
+    assert found == sizes
+
+
 # Stores that a rewrite made narrow ---------------------------------------------------------------
 
 
@@ -195,6 +203,17 @@ def test_variadic_functions(tuned: Tuned) -> None:
     assert all(edit.evidence.grade.value == "PROVED" for edit in edits)
     assert all("no replay trap" in edit.evidence.detail for edit in edits)
     assert all(edit.gain == -2 for edit in edits)
+
+
+@pytest.mark.parametrize("name", ["stdio", "messages", "wide"])
+def test_programs_print_the_same(name: str, libc: Path, tuned: Tuned, tmp_path: Path) -> None:
+    """Programs that format and scan, under an emulator."""
+    path = tmp_path / "libc.so.6.1"
+    path.write_bytes(tuned.data)
+    try:
+        assert programs.run(name, path, "ev67") == programs.run(name, libc, "ev67")
+    except inputs.Missing as missing:
+        pytest.skip(str(missing))
 
 
 def test_without_a_layout_there_is_no_room(program: Program) -> None:
