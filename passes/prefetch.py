@@ -25,6 +25,8 @@ _LEAST = Fraction(1, 20)
 _SHORT = 4
 """Times as far as a hint asks ahead: a count that is known to end sooner is short."""
 
+_PROGRAMS = 62  # bits of an address: above them live kernels
+
 _LOOK_BACK = 24  # instructions before a loop in which its count may be set
 
 
@@ -192,6 +194,11 @@ def _tells(insn: Insn, table: Table) -> bool:
     return bool(effects.events) or (effects.loads and not table.defs(insn))
 
 
+def walks_memory_only(function: Function) -> bool:
+    """Whether what a function walks over is memory: a program's is, a kernel's may be a device."""
+    return not function.start >> _PROGRAMS
+
+
 @dataclass(frozen=True)
 class _Around:
     """What a function does around one of its loops."""
@@ -202,6 +209,8 @@ class _Around:
 
     def forbids(self) -> str:
         """Why no hint may be in the loop, or nothing."""
+        if not walks_memory_only(self.function):
+            return "a kernel's loop may walk over a device"
         near, listing = self.program.near_locks, self.program.listing
         first = listing.index(self.loop.head)
         while listing.flows[first - 1] == FLOW_CODE[Flow.NEXT] and first > 1:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from passes.conflicts import Conflict, conflicts, window_of
 from passes.insert import Declined, Insertion, Setting, Slots, cycles
 from rewriter.core.edit import Evidence
-from rewriter.core.isa import Flow, Insn
+from rewriter.core.isa import Flow, Insn, Op
 from rewriter.core.program import Function, Window
+from rewriter.core.target import Target
 from rewriter.core.term import Term, Terms
 from rewriter.core.trace import registers_of, run, written
 from rewriter.identify.program import Program
@@ -51,6 +54,8 @@ class Replay:
         """The sites of a window."""
         addresses = window.addresses()
         now = [slots.get(at, insn) for at, insn in zip(addresses, window.insns, strict=True)]
+        if not any(insn is not None and _narrow(insn.op, setting.target) for insn in now):
+            return
         for conflict in conflicts(
             now, setting.target, window_of(setting.cpu, window.insns[0].size)
         ):
@@ -62,8 +67,13 @@ def _may_have(program: Program, function: Function) -> bool:
     """Whether anything in the function stores less than a granule."""
     listing, table = program.listing, program.target.table
     first, last = listing.span(function.start, function.end)
-    effects = (table.effects(table.rows[row]) for row in set(listing.rows[first:last].tolist()))
-    return any(e.stores and e.size < program.target.granule for e in effects)
+    return any(_narrow(table.rows[n], program.target) for n in np.unique(listing.rows[first:last]))
+
+
+def _narrow(op: Op, target: Target) -> bool:
+    """Whether an instruction stores less than a granule."""
+    effects = target.table.effects(op)
+    return effects.stores and effects.size < target.granule
 
 
 def _forwarded(

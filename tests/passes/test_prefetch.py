@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 from loops import ALPHA, CODE, DATA, PAGE
 from test_cases import BASE, read, text
 
+from fixtures import inputs, programs
 from passes.insert import Declined, Insertion, Setting
-from passes.prefetch import Body, Prefetch
+from passes.prefetch import Body, Prefetch, walks_memory_only
 from passes.streams import streams
 from rewriter.core.interpret import Interpreter, Memory
 from rewriter.core.isa import Insn
+from rewriter.core.program import Function
 from rewriter.elf.image import load
 from rewriter.identify.program import Program, analyse
 from rewriter.pipeline import Options, Tuned, tune
@@ -160,6 +162,12 @@ def test_streams() -> None:
     assert not streams(decoded(["ldq t0,0(a0)", "addq a0,t0,a0", "bne t0,head"]), ALPHA)
 
 
+def test_a_kernel_may_walk_over_a_device() -> None:
+    assert walks_memory_only(Function(0x120000000, 0x120000100, "program", "symbol"))
+    kernel = 0xFFFFFC0001010000
+    assert not walks_memory_only(Function(kernel, kernel + 0x100, "kernel", "symbol"))
+
+
 # The libc ----------------------------------------------------------------------------------------
 
 
@@ -181,6 +189,17 @@ def test_loops_of_the_libc(tuned: Tuned) -> None:
     assert all(edit.evidence.grade.value == "PROVED" for edit in edits)
     assert all("in the cache stayed" in edit.evidence.detail for edit in edits)
     assert not [skip for skip in tuned.skips if skip.reason.startswith("not verified")]
+
+
+@pytest.mark.parametrize("name", ["numbers", "wide", "sort"])
+def test_programs_run_the_same(name: str, libc: Path, tuned: Tuned, tmp_path: Path) -> None:
+    """With the loops of strtod, wcsxfrm and the like hinted, under an emulator."""
+    path = tmp_path / "libc.so.6.1"
+    path.write_bytes(tuned.data)
+    try:
+        assert programs.run(name, path, "ev67") == programs.run(name, libc, "ev67")
+    except inputs.Missing as missing:
+        pytest.skip(str(missing))
 
 
 def _verdict(program: Program, tuned: Tuned, at: int, insn: Insn) -> str:

@@ -12,9 +12,12 @@ from hypothesis import strategies as st
 from loops import ALPHA, CODE, DATA, PAGE, Run
 from test_cases import BASE, Case, decoded, locked, read, text
 
-from passes.conflicts import conflicts
+from fixtures import inputs, programs
+from passes.bytes import Bytes
+from passes.conflicts import conflicts, untrapped
 from passes.insert import Declined, Insertion, Setting, cycles
 from passes.replay import Replay
+from passes.tune import TunedWindow, tune_window
 from rewriter.core.concrete import Misaligned
 from rewriter.core.isa import Insn
 from rewriter.core.program import Window
@@ -109,6 +112,13 @@ def test_an_aligned_quadword_shows_its_longwords_aligned() -> None:
             Run(insns, {16: DATA + 1}, bytes(PAGE), (0,))
 
 
+def test_sizes() -> None:
+    """How many bytes an instruction moves, as the manual's tables of memory instructions say."""
+    sizes = {"ldbu": 1, "stw": 2, "ldl": 4, "sts": 4, "stl_c": 4, "ldq_u": 8, "stt": 8, "addq": 0}
+    found = {name: ALPHA.table.effects(ALPHA.table.find(name)).size for name in sizes}
+    assert found == sizes
+
+
 # Stores that a rewrite made narrow ---------------------------------------------------------------
 
 
@@ -129,6 +139,45 @@ def test_conflicts() -> None:
     assert pairs("stl t0,0(a0); stq t2,0(a0); ldq t1,0(a0)") == []
     assert pairs("stl t0,0(a0); ldq zero,0(a0)") == []  # a hint waits for nothing
     assert pairs("stl t0,0(a0); bsr ra,.; ldq t1,0(a0)") == []
+
+
+BYTE_STORE = "ldq_u t0,0(a0); insbl a1,a0,t1; mskbl t0,a0,t0; bis t0,t1,t0; stq_u t0,0(a0)"
+
+
+def bytes_of(lines: str, cpu: str = "ev67") -> TunedWindow:
+    """What the byte pass makes of a block, as the pipeline lets it."""
+    insns = decoded(lines.split("; "))
+    window = Window(BASE, insns, ((len(insns) - 1, ALPHA.everything & ~0b110),))
+    chosen = ALPHA.cpus[cpu]
+    setting = Setting(ALPHA, chosen, ALPHA.system(chosen), PROVER, frozenset())
+
+    def again(without: frozenset[tuple[str, int]]) -> TunedWindow:
+        def wanted(name: str, at: int, _: int) -> bool:
+            return (name, at) not in without
+
+        return tune_window(window, [Bytes()], ALPHA, chosen, PROVER, wanted, frozenset())
+
+    return untrapped(again(frozenset()), again, setting)
+
+
+def test_a_store_stays_wide_for_a_wide_load() -> None:
+    """One replay costs more than a byte store saves."""
+    kept = bytes_of(f"{BYTE_STORE}; ldl v0,0(a0)")
+    assert kept.slots == kept.window.insns
+    assert [refused.reason for refused in kept.refused] == ["a wider load would be replayed"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "cpu"),
+    [
+        (f"{BYTE_STORE}; ldl v0,8(a0)", "ev67"),
+        (f"{BYTE_STORE}; ldl v0,0(a2)", "ev67"),
+        (f"{BYTE_STORE}; ldl v0,0(a0)", "ev56"),
+    ],
+    ids=["elsewhere", "nobody knows", "in order"],
+)
+def test_other_stores_become_narrow(lines: str, cpu: str) -> None:
+    assert [a.rewrite.kind for a in bytes_of(lines, cpu).accepted] == ["byte store"]
 
 
 # The libc ----------------------------------------------------------------------------------------
@@ -156,6 +205,17 @@ def test_variadic_functions(tuned: Tuned) -> None:
     assert all(edit.gain == -2 for edit in edits)
 
 
+@pytest.mark.parametrize("name", ["stdio", "messages", "wide"])
+def test_programs_print_the_same(name: str, libc: Path, tuned: Tuned, tmp_path: Path) -> None:
+    """Programs that format and scan, under an emulator."""
+    path = tmp_path / "libc.so.6.1"
+    path.write_bytes(tuned.data)
+    try:
+        assert programs.run(name, path, "ev67") == programs.run(name, libc, "ev67")
+    except inputs.Missing as missing:
+        pytest.skip(str(missing))
+
+
 def test_without_a_layout_there_is_no_room(program: Program) -> None:
     options = Options(passes=("replay",), funcs=("fprintf@.*",))
     alone = tune(program.image, program.target, EV67, options, lambda *_: None)
@@ -172,7 +232,7 @@ def test_a_layout_that_is_not_wanted_takes_them_along(program: Program, tuned: T
     assert alone.data == program.image.data
 
 
-@pytest.mark.parametrize("change", ["disp", "shift", "value", "dropped"])
+@pytest.mark.parametrize("change", ["disp", "misaligned", "shift", "value", "dropped"])
 def test_the_verifier_finds_a_wrong_one(program: Program, tuned: Tuned, change: str) -> None:
     """One of the three new instructions is wrong."""
     caught = 0
@@ -187,6 +247,7 @@ def test_the_verifier_finds_a_wrong_one(program: Program, tuned: Tuned, change: 
         assert ldl is not None and sll is not None and lda is not None
         wrong = {
             "disp": (0, ldl.replace(disp=ldl.operand("disp") - 4)),
+            "misaligned": (0, ldl.replace(disp=ldl.operand("disp") - 2)),
             "shift": (1, sll.replace(rb=31)),
             "value": (2, lda.replace(disp=lda.operand("disp") + 8)),
             "dropped": (1, next(iter(ALPHA.fillers(4)))),

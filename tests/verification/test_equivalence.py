@@ -58,6 +58,10 @@ def compare(old: str, new: str, dead: str = "", aligned: bool = False) -> Grade:
         ("stq a1,0(a0); ldq t0,8(a0)", "ldq t0,8(a0); stq a1,0(a0)", ""),
         ("beq a0,0x40", "beq a0,0x40", ""),
         ("mb; wmb", "mb; wmb", ""),
+        # The old quadword trapped where the new longword would.
+        ("stl a1,0(a0); ldq t0,0(a0)",
+         "stl a1,0(a0); ldl t0,4(a0); sll t0,32,t0; zapnot a1,15,t1; bis t0,t1,t0", "t1"),
+        ("ldq t0,8(a0); srl t0,32,t0; sextl t0,t0", "ldl t0,12(a0)", ""),
     ],
 )  # fmt: skip
 def test_equal(old: str, new: str, dead: str) -> None:
@@ -75,6 +79,11 @@ def test_equal(old: str, new: str, dead: str) -> None:
         (EARLY_BYTE, "ldbu t0,1(a0)", "", "register t0 differs"),
         (EARLY_BYTE, "ldbu t0,0(a1)", "", "register t0 differs"),
         (BYTE_STORE, "stb a2,0(a0)", "t0 t1", "memory: stored value differs"),
+        # No old access shows that the new one is aligned, or it is another one.
+        ("ldl t0,0(a0); ldl t1,4(a0)", "ldq t0,0(a0); srl t0,32,t1; sextl t0,t0; sextl t1,t1", "",
+         "register t0 differs"),
+        ("ldq t0,8(a0)", "ldq t0,8(a0); ldl t1,10(a0)", "t1", "an access is new"),
+        ("ldq t0,8(a0)", "ldq t0,8(a0); ldl t1,16(a0)", "t1", "an access is new"),
         (BYTE_STORE, "stb a1,8(a0)", "t0 t1", "memory: address of a store differs"),
         (BYTE_STORE, "unop", "t0 t1", "memory differs: 1 stores became 0"),
         ("stq a1,0(a0)", "stq a1,0(a0); stq a1,0(a0)", "", "memory differs: 1 stores became 2"),
