@@ -39,7 +39,8 @@ def data_pins(
     pins.update(Pin(s.st_value, f"symbol {s.name}") for s in image.symbols if s.st_shndx)
     for address, place in relocated(image, target).items():
         pins.add(Pin(place, f"relocated word at {address:#x}"))
-    pins.update(_plain_words(image, listing))
+    for address, place in text_words(image, listing):
+        pins.add(Pin(place, f"word at {address:#x}"))
     for frame in frames:
         if frame.lsda is not None:
             for site in lsda_ranges(image, frame):
@@ -54,8 +55,8 @@ _DATA_TYPES = (1, 14, 15, 16)
 """SHT_PROGBITS, and the arrays of functions that run at start and end."""
 
 
-def _plain_words(image: Image, listing: Listing) -> Iterator[Pin]:
-    """Words of data that read like an address in text, whoever put them there."""
+def text_words(image: Image, listing: Listing) -> Iterator[tuple[int, int]]:
+    """Words of data that read like an address in text, whoever put them there: (where, what)."""
     size = image.bits // 8
     for section in image.sections:
         code = section.sh_flags & SHF_EXECINSTR
@@ -66,4 +67,4 @@ def _plain_words(image: Image, listing: Listing) -> Iterator[Pin]:
         words = image.words(start, end, size).astype(np.uint64)
         at = np.minimum(np.searchsorted(listing.addresses, words), len(listing) - 1)
         for n in np.flatnonzero(listing.addresses[at] == words).tolist():
-            yield Pin(int(words[n]), f"word at {start + size * n:#x}")
+            yield start + size * n, int(words[n])

@@ -14,8 +14,8 @@ from rewriter.core.listing import FLOW_CODE, UNKNOWN, Listing
 from rewriter.core.program import Fixup, Function, JumpTable, Pin, Window
 from rewriter.core.target import References, Target, accesses, whole
 from rewriter.elf import unwind
-from rewriter.elf.image import Image
-from rewriter.elf.pins import data_pins, relocated
+from rewriter.elf.image import ET_EXEC, Image
+from rewriter.elf.pins import data_pins, relocated, text_words
 from rewriter.identify import flow, labels, liveness
 from rewriter.identify.functions import find_functions, with_called
 from rewriter.identify.locked import locked_addresses, near_locks
@@ -180,6 +180,8 @@ def analyse(image: Image, target: Target) -> Program:
     functions = with_called(find_functions(image, frames), listing)
     pins = data_pins(image, target, listing, functions, frames)
     slots = {at: place for at, place in relocated(image, target).items() if listing.has(place)}
+    if image.e_type == ET_EXEC:  # nothing is relocated: words are what they will be
+        slots |= dict(text_words(image, listing))
     references = target.references(image, listing, functions, slots)
     fixups = [fixup for fixup in target.fixups(image) if listing.has(fixup.access)]
     entries = {pin.address for pin in pins}
