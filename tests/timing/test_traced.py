@@ -18,12 +18,12 @@ from rewriter.core.interpret import Interpreter, Memory, Step
 from rewriter.core.isa import Flow, Kind
 from rewriter.elf.image import load
 from rewriter.verify.engines.qemu import headers_size, static_executable
+from targets.alpha import EM_ALPHA
 from targets.alpha.assembler import assemble
 from targets.alpha.cpus import CPUS
 from targets.alpha.isa import TABLE
 from targets.alpha.systems import UP1000
 
-EM_ALPHA = 0x9026
 DATA = 0x1000  # bytes from the code
 CODE = 0x120000000 + headers_size(64)
 ROUTINE = f"""
