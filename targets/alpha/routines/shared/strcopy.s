@@ -4,11 +4,11 @@
 # a0 and 7.  Leaves v0; changes a0, a1, a3, t0-t11.
 #
 # A quadword of the source is loaded only when the string does not end in the one before, and no
-# byte of the destination outside is touched.  Up to its first quadword a byte, a word and a longword
-# are stored, each at the first place of its size: they overlap, and no branch decides.  For the
-# last one 4, 2 and 1 bytes are stored.  The mark of the end, one bit of 8, says which without being
-# numbered: the bytes up to it are 4 and more under 0xf8, and so on.  The loops take six fetch
-# blocks for four quadwords when both are aligned, nine when one of the source is made of two.
+# byte of the destination outside is touched.  Up to its first quadword a byte, a word and a
+# longword are stored, each at the first place of its size: they overlap, and no branch decides.
+# For the last one 4, 2 and 1 bytes are stored.  The mark of the end, one bit of 8, says which
+# without being numbered: the bytes up to it are 4 and more under 0xf8, and so on.  The loops take
+# six fetch blocks for four quadwords when both are aligned, nine when one is made of two.
 
         cmpbge  zero,t1,t5
         extql   t2,a1,t4            # U

@@ -5,7 +5,8 @@
 #   str_end   t2 are the next bytes, for the aligned place a0; t6 is how many may be copied, less 8
 #   str_ends  t2 are the first bytes, for the place a0, which is not aligned; a2 as it was
 #
-# The string ends in t2, or no more than 8 bytes may be copied; str_ends comes next.  Changes a0-a3, t0-t11.
+# The string ends in t2, or no more than 8 bytes may be copied.  str_ends comes next.  Changes a0-a3
+# and t0-t11.
 #
 # A quadword is loaded only when neither string nor count ends in the one before.  Up to the first
 # quadword of the destination a byte, a word and a longword are stored, each at the first place of
