@@ -1,12 +1,12 @@
 # stpcpy: a0 destination, a1 string; v0 address of the end.  See shared/strcopy.
 
 stpcpy: ldq_u   t2,0(a1)            # L
-        lda     a4,-1(zero)
-        subq    a0,a1,a3
+        lda     t11,-1(zero)
+        subq    a0,a1,t0
         and     a0,7,t8
 
-        insqh   a4,a1,t1            # U
-        and     a3,7,a3
+        insqh   t11,a1,t1            # U
+        and     t0,7,t0
         or      t1,t2,t1
         unop
 

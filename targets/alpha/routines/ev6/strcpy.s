@@ -1,13 +1,13 @@
 # strcpy: a0 destination, a1 string; v0 destination.  See shared/strcopy.
 
 strcpy: ldq_u   t2,0(a1)            # L
-        lda     a4,-1(zero)
-        subq    a0,a1,a3
+        lda     t11,-1(zero)
+        subq    a0,a1,t0
         and     a0,7,t8
 
-        insqh   a4,a1,t1            # U
+        insqh   t11,a1,t1            # U
         mov     a0,v0
-        and     a3,7,a3
+        and     t0,7,t0
         or      t1,t2,t1
 
         .include strcopy

@@ -7,10 +7,10 @@ strncpy:
         mov     a0,v0
         beq     a2,nothing          # U
         ldq_u   t2,0(a1)            # L
-        lda     a4,-1(zero)
+        lda     t11,-1(zero)
 
         subq    a0,a1,t3
-        insqh   a4,a1,t1            # U
+        insqh   t11,a1,t1            # U
         negq    a1,t0
         and     a0,7,t8
 

@@ -1,6 +1,6 @@
 # As shared/rawmemchr, with a count of quadwords: t6 are those behind the one at hand.  Only in the
-# last one can a byte behind the count be marked, so there alone marks are cut off.  A quadword takes
-# two fetch blocks.  The pointer stays where it is in its quadword, and is one quadword behind.
+# last one can a byte behind the count be marked, so there alone marks are cut off.  A quadword
+# takes two fetch blocks.  The pointer is one quadword behind, and not aligned until the end.
 
         insbl   a1,1,t1             # U
         beq     a2,none             # U

@@ -1,24 +1,24 @@
 # Copies the string a1 with its end to a0; goes on at `done`, which comes next, with a0 behind the
-# last byte stored.  Before, the quadword t2 with the first byte is loaded; a4 are ones, t1 is t2
-# with ones in front of the string, a3 is zero where both are at the same place of a quadword, t8 is
-# a0 and 7.  Leaves v0; changes a0, a1, a3, t0-t11.
+# last byte stored.  Before, the quadword t2 with the first byte is loaded; t11 are ones, t1 is t2
+# with ones in front of the string, t0 is zero where both are at the same place of a quadword, t8
+# is a0 and 7.  Leaves v0; changes a0, a1, t0-t10.
 #
 # A quadword of the source is loaded only when the string does not end in the one before, and no
-# byte of the destination outside is touched.  Up to its first quadword a byte, a word and a longword
-# are stored, each at the first place of its size: they overlap, and no branch decides.  For the
-# last one 4, 2 and 1 bytes are stored.  The mark of the end, one bit of 8, says which without being
-# numbered: the bytes up to it are 4 and more under 0xf8, and so on.  The loops take six fetch
-# blocks for four quadwords when both are aligned, nine when one of the source is made of two.
+# byte of the destination outside is touched.  Up to its first quadword a byte, a word and a
+# longword are stored, each at the first place of its size: they overlap, and no branch decides.
+# For the last one 4, 2 and 1 bytes are stored.  The mark of the end, one bit of 8, says which
+# without being numbered: the bytes up to it are 4 and more under 0xf8, and so on.  The loops take
+# six fetch blocks for four quadwords when both are aligned, nine when one is made of two.
 
         cmpbge  zero,t1,t5
         extql   t2,a1,t4            # U
         negq    t8,t7
         bne     t5,str_first        # U
 
-        beq     a3,str_same         # U
+        beq     t0,str_same         # U
         ldq_u   t3,7(a1)            # L the same one where a1 is aligned
         and     t7,7,t10            # bytes up to a quadword
-        lda     a3,3(a0)
+        lda     t0,3(a0)
 
         extqh   t3,a1,t9            # U
         beq     t8,str_shift        # U
@@ -36,16 +36,16 @@
         lda     t8,1(a0)
 
         ldq_u   t3,0(a1)            # L
-        insqh   a4,a1,t1            # U
+        insqh   t11,a1,t1            # U
         andnot  t8,1,t8
-        andnot  a3,3,a3
+        andnot  t0,3,t0
 
         stw     t9,0(t8)            # L
         addq    a0,t10,a0
         or      t1,t3,t1
         extql   t3,a1,t4            # U
 
-        stl     t7,0(a3)            # L
+        stl     t7,0(t0)            # L
         cmpbge  zero,t1,t5
         bne     t5,str_last         # U
         ldq_u   t3,8(a1)            # L

@@ -14,10 +14,10 @@
 limited:
         .include strend
         ldq_u   t2,0(a1)            # L
-        lda     a4,-1(zero)
+        lda     t11,-1(zero)
         .align 4
         addq    t7,t3,a0
-        insqh   a4,a1,t1            # U
+        insqh   t11,a1,t1            # U
         negq    a1,t0
         mov     t3,t8
 

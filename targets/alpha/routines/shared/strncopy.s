@@ -1,11 +1,12 @@
 # Copies the string a1, at most a2 bytes and a2 not zero, to a0, until the end is near.  Before, the
-# quadword t2 with the first byte is loaded; a4 are ones, t1 the ones for the bytes in front of the
+# quadword t2 with the first byte is loaded; t11 are ones, t1 the ones for the bytes in front of the
 # string, t0 is -a1, t3 a distance of the two places, t8 is a0 and 7.  Goes on at
 #
 #   str_end   t2 are the next bytes, for the aligned place a0; t6 is how many may be copied, less 8
 #   str_ends  t2 are the first bytes, for the place a0, which is not aligned; a2 as it was
 #
-# The string ends in t2, or no more than 8 bytes may be copied; str_ends comes next.  Changes a0-a3, t0-t11.
+# The string ends in t2, or no more than 8 bytes may be copied.  str_ends comes next.  Changes a0-a2
+# and t0-t11.
 #
 # A quadword is loaded only when neither string nor count ends in the one before.  Up to the first
 # quadword of the destination a byte, a word and a longword are stored, each at the first place of
@@ -23,22 +24,22 @@
 
         ble     t6,str_first        # U
         ldq_u   t3,7(a1)            # L the same one where a1 is aligned
-        cmpult  a2,8,t11
+        cmpult  a2,8,t1
         negq    t8,t7
 
         and     t7,7,t10            # bytes up to a quadword
         extqh   t3,a1,t9            # U
         beq     t8,str_shift        # U
-        lda     a3,3(a0)
+        lda     t6,3(a0)
 
         or      t4,t9,t2
         cmpbge  zero,t2,t5
         addq    a1,t10,a1
         and     t7,1,t4
 
-        or      t5,t11,t11
+        or      t5,t1,t1
         and     t7,3,t7
-        bne     t11,str_ends        # U
+        bne     t1,str_ends         # U
         ldq_u   t3,0(a1)            # L
 
         stb     t2,0(a0)            # L 8 bytes of the string, to an odd place
@@ -47,16 +48,16 @@
         lda     t8,1(a0)
 
         andnot  t8,1,t8
-        insqh   a4,a1,t1            # U
+        insqh   t11,a1,t1            # U
         negq    a1,t0
         subq    a2,t10,a2
 
         stw     t9,0(t8)            # L
-        andnot  a3,3,a3
+        andnot  t6,3,t6
         or      t1,t3,t1
         and     t0,7,t0
 
-        stl     t7,0(a3)            # L
+        stl     t7,0(t6)            # L
         cmpbge  zero,t1,t5
         subq    a2,t0,t6
         bne     t5,str_last         # U
