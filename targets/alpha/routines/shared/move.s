@@ -1,7 +1,7 @@
 # Copies a2 bytes, 8 or more, from a1 to a0, which may overlap; t0 is a0 - a1.  Leaves v0.  Fewer
 # are for `copy_bytes`, which loads all before it stores.
 #
-# As shared/copy where nothing overlaps.  Else upwards (shared/upwards) unless the destination begins
+# As shared/copy_on where nothing overlaps.  Else upwards (shared/upwards) unless the destination begins
 # inside the source; a line may then not be given up, and the limit a5 for lines becomes more than
 # there can be.  Downwards everything is as upwards, mirrored, without WH64.
 

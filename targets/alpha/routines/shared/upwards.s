@@ -1,6 +1,6 @@
-# As shared/copy, for 8 bytes or more, upwards and for operands that overlap: 8 bytes of the source
-# are loaded for the head, and of them no more stored than lie in front of a quadword, as 1, 2 and 4
-# bytes by the bits of their number.  What is behind is in shared/copy_quads.
+# As shared/copy_on, upwards, also for operands that overlap: 8 bytes of the source are loaded for the
+# head, and of them no more stored than lie in front of a quadword, as 1, 2 and 4 bytes by the bits
+# of their number.  What is behind is in shared/copy_quads.
 
         and     a0,7,t1
         lda     t4,8(zero)
