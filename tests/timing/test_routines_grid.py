@@ -14,7 +14,7 @@ _SHARES = {
     "strlen": 1.0,
     "strrchr": 1.0,
     "ffsll": 1.0,
-    "memset": 0.85,
+    "memset": 0.9,
     "divqu": 1.0,
     "memchr": 0.9,
     "strncpy": 0.9,

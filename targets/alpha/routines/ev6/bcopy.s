@@ -5,4 +5,9 @@ bcopy:  mov     a0,t2
         subq    a1,t2,t0
         mov     t2,a1
 
+        cmpult  a2,8,t1
+        unop
+        unop
+        bne     t1,copy_bytes       # U
+
         .include move

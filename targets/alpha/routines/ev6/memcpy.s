@@ -1,4 +1,4 @@
-# memcpy: a0 destination, a1 source, a2 count; v0 destination.  See shared/copy.
+# memcpy: a0 destination, a1 source, a2 count; v0 destination.  See shared/copy_on.
 
 memcpy: mov     a0,v0
         cmpult  a2,8,t0

@@ -1,4 +1,4 @@
-# mempcpy: a0 destination, a1 source, a2 count; v0 the byte behind the copy.  See shared/copy.
+# mempcpy: a0 destination, a1 source, a2 count; v0 the byte behind the copy.  See shared/copy_on.
 
 mempcpy:
         addq    a0,a2,v0

@@ -1,4 +1,4 @@
-# The parts of shared/copy for less than 32 bytes, and for ends that are not aligned.
+# The parts of shared/copy_on for less than 32 bytes, and for ends that are not aligned.
 #
 # copy_31 copies 8 to 31 bytes to a0, which is aligned: t0 is the source's first quadword, t1 the
 # place of the source in it, t2 the number of bytes behind quadwords, t5 is set for less than 16,

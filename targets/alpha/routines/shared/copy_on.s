@@ -1,5 +1,12 @@
-# What shared/copy does behind its first fetch block: t4 is the destination's place in a quadword,
-# and there are 8 bytes or more.
+# Copies a2 bytes, 8 or more, from a1 to a0, which do not overlap; t4 is the destination's place in a
+# quadword.  Leaves v0.  Fewer are for `copy_bytes`.
+#
+# No byte outside is touched, so nothing is merged with what the destination held.  Less than 16
+# bytes to a destination that is no multiple of 8 go byte by byte.  Else, where the destination or
+# its end is none, the first and the last 8 bytes are loaded from wherever they are, and of each a
+# byte, a word and a longword are stored at the first (the last) place of their size: they overlap
+# where fewer would do, but nothing has to be decided.  What is left is quadwords and, behind a long
+# copy to an aligned destination, a tail by the bits of the count.
 
         cmpult  a2,16,t5
         cmpult  a2,32,t3
