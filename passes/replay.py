@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -30,8 +30,9 @@ class Replay:
               ldq a3,24(sp)                 ldl a3,28(sp)
                                             sll a3,32,a3
                                             lda a3,16(a3)
-    Requires  The stored value a constant, in the same straight code; room for what comes in.  (gcc
-              passes every va_list so, and the old load is the one that the chip replays.)
+    Requires  The stored value a constant, or still in its register and another one free, in one
+              straight stretch; room for what comes in.  (gcc passes every va_list so, and the chip
+              replays the old load.)
     Proof     The code up to the load and with what stands in its place, executed symbolically.
 
     Made where the model of the CPU says that the straight code gets faster.
@@ -60,7 +61,7 @@ class Replay:
             now, setting.target, window_of(setting.cpu, window.insns[0].size)
         ):
             if conflict.sure:
-                yield _forwarded(setting, addresses, now, conflict)
+                yield _forwarded(setting, addresses, now, dict(window.exits), conflict)
 
 
 def _may_have(program: Program, function: Function) -> bool:
@@ -77,18 +78,24 @@ def _narrow(op: Op, target: Target) -> bool:
 
 
 def _forwarded(
-    setting: Setting, addresses: Sequence[int], now: Sequence[Insn | None], conflict: Conflict
+    setting: Setting,
+    addresses: Sequence[int],
+    now: Sequence[Insn | None],
+    exits: Mapping[int, int],
+    conflict: Conflict,
 ) -> Insertion | Declined:
     load, at = now[conflict.load], addresses[conflict.load]
     assert load is not None
     if at in setting.locked:
         return Declined(_KIND, at, "between load-locked and store-conditional")
-    low = _stored(setting, addresses, now, conflict.store)
-    if low is None:
-        return Declined(_KIND, at, "the value stored is not a constant")
-    insns = setting.target.spelling.joined(load, low) if conflict.distance == 0 else None
+    known = _stored(setting, addresses, now, conflict.store)
+    source = _kept(setting.target, now, conflict)
+    if known is None and source is None:
+        return Declined(_KIND, at, "the value stored is gone")
+    spare = _spare(setting.target, now, conflict.load, exits)
+    insns = setting.target.spelling.joined(load, conflict.distance, known, source, spare)
     if insns is None:
-        return Declined(_KIND, at, "no short way to make the value")
+        return Declined(_KIND, at, "no short way to make the value, or no free register")
     before, after = _around(now, conflict, (load,)), _around(now, conflict, insns)
     took, takes = cycles(before, setting), cycles(after, setting)
     if takes >= took:
@@ -115,6 +122,36 @@ def _stored(
     reads = registers_of(target.table.uses(insn))
     value: Term = ran.operand[store][reads.index(source)]
     return value.value if value.kind == "const" else None
+
+
+def _kept(target: Target, now: Sequence[Insn | None], conflict: Conflict) -> int | None:
+    """The register whose value was stored, if it still has that at the load."""
+    store = now[conflict.store]
+    assert store is not None
+    source = store.operands[0]
+    if source in target.table.constants or not target.table.uses(store) >> source & 1:
+        return None
+    between = written(target.table, now[conflict.store + 1 : conflict.load])
+    return None if between >> source & 1 else source
+
+
+def _spare(
+    target: Target, now: Sequence[Insn | None], load: int, exits: Mapping[int, int]
+) -> int | None:
+    """A register that is written behind a slot before anything reads it."""
+    table, first = target.table, now[load]
+    assert first is not None
+    read = table.defs(first) | 1 << target.spelling.address(first)[0]
+    for slot in range(load + 1, len(now)):
+        insn = now[slot]
+        if insn is not None:
+            read |= table.uses(insn)
+            free = table.defs(insn) & ~read & target.spelling.SCRATCH
+            if free:
+                return registers_of(free)[0]
+            read |= table.defs(insn)
+        read |= exits.get(slot, 0)
+    return None
 
 
 def _around(now: Sequence[Insn | None], conflict: Conflict, insns: Sequence[Insn]) -> list[Insn]:
@@ -147,5 +184,6 @@ def _proved(
         for way in (old, new)
     ]
     comparison = Comparison(setting.prover, terms, target.table.register_names)
-    comparison.check(*states, written(target.table, old))
+    spare = written(target.table, insns) & ~written(target.table, [now[load]])
+    comparison.check(*states, written(target.table, old) & ~spare)
     return comparison.evidence()

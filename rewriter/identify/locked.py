@@ -61,14 +61,10 @@ class _Ways:
 
     def after(self, node: int, entered: bool) -> Iterator[tuple[int, bool]]:
         """What comes next; a way that has entered a callee does not leave it for its callers."""
-        for (starts, others), inner in (
-            (self.inside, entered),
-            (self.into, True),
-            (self.out, False),
-        ):
-            if others is not self.out[1] or not entered:
-                for other in others[starts[node] : starts[node + 1]].tolist():
-                    yield other, inner
+        ways = [(self.inside, entered), (self.into, True)]
+        for (starts, others), inner in ways if entered else [*ways, (self.out, False)]:
+            for other in others[starts[node] : starts[node + 1]].tolist():
+                yield other, inner
 
     def span(self, node: int, at: int | None) -> range:
         """A block's positions in the direction, from one on."""
@@ -81,8 +77,9 @@ class _Ways:
 
 
 def _near(ways: _Ways, reach: int, stops: set[int]) -> set[int]:
+    """Positions at most `reach` instructions from a load-locked in one direction."""
     found = set[int]()
-    queue: list[tuple[int, int, bool, int]] = []
+    queue: list[tuple[int, int, bool]] = []
     done: dict[tuple[int, bool], int] = {}
 
     def look(distance: int, node: int, entered: bool, at: int | None) -> None:
@@ -90,19 +87,18 @@ def _near(ways: _Ways, reach: int, stops: set[int]) -> set[int]:
         fence = next((n for n, position in enumerate(span) if position in stops), None)
         found.update(span[: min(reach - distance + 1, len(span) if fence is None else fence)])
         total = distance + len(span)
-        if fence is None and total <= reach:
-            for other, inner in ways.after(node, entered):
-                if (
-                    min(done.get((other, inner), reach + 1), done.get((other, False), reach + 1))
-                    > total
-                ):
-                    done[other, inner] = total
-                    heappush(queue, (total, other, inner, node))
+        if fence is not None or total > reach:
+            return
+        for other, inner in ways.after(node, entered):
+            known = min(done.get((other, way), reach + 1) for way in (inner, False))
+            if total < known:
+                done[other, inner] = total
+                heappush(queue, (total, other, inner))
 
     for at in _positions(ways.graph, LOCK):
         look(0, _block(ways.graph, at), False, at)
     while queue:
-        distance, node, entered, _ = heappop(queue)
+        distance, node, entered = heappop(queue)
         if done[node, entered] == distance:
             look(distance, node, entered, None)
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewriter.core.isa import Insn
+from rewriter.core.isa import Insn, register_mask
 from targets.alpha.isa import TABLE
 from targets.alpha.registers import FZERO, SP, ZERO
 
@@ -31,6 +31,9 @@ CLUES = {
 
 FENCES = frozenset({"mb"})
 """Events that nothing passes in either direction (21264 Hardware Reference Manual, 2.12.1.1)."""
+
+SCRATCH = register_mask((*range(9), *range(16, 26)))
+"""Integer registers of which nobody but their user knows: no frame, link or global pointer."""
 
 STACK = SP
 """What is reached through it is in the cache."""
@@ -103,17 +106,37 @@ def negated(source: int, target: int) -> Insn:
     return Insn(TABLE.find("ornot", "operate"), (ZERO, source, target))
 
 
-def joined(load: Insn, low: int) -> tuple[Insn, ...] | None:
-    """What gives the result of an aligned quadword's load whose low longword is known.
+def joined(
+    load: Insn, distance: int, known: int | None, source: int | None, spare: int | None
+) -> tuple[Insn, ...] | None:
+    """What gives the result of a quadword's load, one longword of which is at hand.
 
-    The low longword is not read; None where `low` does not fit.
+    That is the lower one where the load starts at it, the upper one where it starts 4 bytes
+    before.  It is `known` or the low longword of `source`, and `spare` may be written; None where
+    there is no short way.
     """
     result, displacement, base = load.operands
-    high = displacement + 4
-    if load.name != "ldq" or not 0 <= low < 0x8000 or high >= 0x8000:
+    other = displacement + 4 + distance
+    if load.name != "ldq" or distance not in (0, -4) or other >= 0x8000:
         return None
-    found = (Insn(TABLE.find("ldl"), (result, high, base)), immediate("sll", result, 32, result))
-    return (*found, Insn(TABLE.find("lda"), (result, low, result))) if low else found
+    rest = Insn(TABLE.find("ldl"), (result, other, base))
+    high = immediate("sll", result, 32, result)
+    if distance == 0 and known is not None and 0 <= known < 0x8000:
+        return (
+            (rest, high, Insn(TABLE.find("lda"), (result, known, result)))
+            if known
+            else (rest, high)
+        )
+    if source is None or spare is None:
+        return None
+    both = Insn(TABLE.find("bis", "operate"), (result, spare, result))
+    if distance == 0:
+        return immediate("zapnot", source, _LONGWORD, spare), rest, high, both
+    low = immediate("zapnot", result, _LONGWORD, result)
+    return immediate("sll", source, 32, spare), rest, low, both
+
+
+_LONGWORD = 0x0F  # the bytes of a longword, as a mask
 
 
 def hint(write: bool, aligned: bool, base: int, displacement: int) -> Insn | None:

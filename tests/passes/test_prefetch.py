@@ -17,7 +17,7 @@ from passes.insert import Declined, Insertion, Setting
 from passes.prefetch import Body, Prefetch, walks_memory_only
 from passes.streams import streams
 from rewriter.core.interpret import Interpreter, Memory
-from rewriter.core.isa import Insn
+from rewriter.core.isa import Flow, Insn
 from rewriter.core.program import Function
 from rewriter.elf.image import load
 from rewriter.identify.program import Program, analyse
@@ -269,6 +269,30 @@ def _alone(program: Program, at: int) -> bool:
 
 
 def test_what_is_near_a_lock(program: Program) -> None:
-    """All between a load-locked and its store-conditional is, and most text around is not all."""
-    assert program.locked_addresses <= program.near_locks
-    assert 0.3 < len(program.near_locks) / len(program.listing) < 0.9
+    """All up to its store-conditional, the straight code around up to a barrier, and not all."""
+    listing, near = program.listing, program.near_locks
+    assert program.locked_addresses <= near
+    assert 0.3 < len(near) / len(listing) < 0.9
+    names = [op.name for op in TABLE.rows]
+    locks = [at for at, row in enumerate(listing.rows.tolist()) if names[row] in ("ldl_l", "ldq_l")]
+    assert len(locks) > 900
+    fences = 0
+    for lock in locks:
+        for step in (1, -1):
+            for at in range(lock, lock + 81 * step, step):
+                insn = listing.insn(at)
+                if insn is None or insn.name == "mb" or insn.op.flow not in STRAIGHT:
+                    fences += insn is not None and insn.name == "mb"
+                    break
+                assert int(listing.addresses[at]) in near
+                if step < 0 and program.graph.first[block_of(program, at)] == at:
+                    break  # what stands before a branch target may not lead there
+    assert fences > 500
+
+
+STRAIGHT = (Flow.NEXT, Flow.BRANCH)
+
+
+def block_of(program: Program, at: int) -> int:
+    """The block of a position."""
+    return program.graph.block_holding(int(program.listing.addresses[at]))

@@ -68,22 +68,23 @@ def test_there_are_cases() -> None:
 
 
 @given(
-    st.integers(-8, 0x7FFF), st.integers(-4, 4), st.sampled_from((1, 2, 16, 17)),
-    st.lists(st.integers(0, 3), max_size=4), st.integers(0, 1 << 32),
+    st.integers(-8, 0x7FFF) | st.none(), st.integers(-4, 4), st.sampled_from((1, 2, 16, 17)),
+    st.sampled_from((0, 4)), st.lists(st.integers(0, 3), max_size=3), st.integers(0, 1 << 32),
 )  # fmt: skip
 @settings(deadline=None, max_examples=30)
 def test_it_does_the_same(
-    value: int, quad: int, result: int, between: list[int], seed: int
+    value: int | None, quad: int, result: int, half: int, between: list[int], seed: int
 ) -> None:
-    """A constant stored to a longword and loaded as a quadword, with other stores in between."""
+    """A constant or not, stored to a longword of a loaded quadword, with other stores between."""
     others = ("stq t4,{0}(a1)", "stl t4,{0}(a0)", "addq t4,t4,t5", "stb t4,{0}(a0)")
-    lines = [f"lda t0,{value}(zero)", f"stl t0,{8 * quad}(a0)"]
+    lines = [] if value is None else [f"lda t0,{value}(zero)"]
+    lines += [f"stl t0,{8 * quad + half}(a0)"]
     lines += [others[n].format(8 * ((quad + 1 + n) % 5)) for n in between]
-    insns = decoded([*lines, f"ldq ${result},{8 * quad}(a0)"])
-    sites = found(insns, "ev67", 1 << result)
+    insns = decoded([*lines, f"ldq ${result},{8 * quad}(a0)", "lda a3,1(zero)"])
+    sites = found(insns, "ev67", 1 << result | 1 << 19)
     assume(any(isinstance(site, Insertion) for site in sites))
     draw = random.Random(seed)
-    registers = {n: draw.getrandbits(64) for n in (1, 2, 5, 6)}
+    registers = {n: draw.getrandbits(64) for n in (1, 2, 5, 6, 19)}
     middle = DATA + PAGE // 2
     registers |= {16: middle, 17: middle + 8 * draw.randrange(-4, 5)}
     content = draw.randbytes(PAGE)
@@ -202,7 +203,7 @@ def test_variadic_functions(tuned: Tuned) -> None:
     assert {"fprintf", "sprintf", "printf"} <= {edit.routine.partition("@")[0] for edit in edits}
     assert all(edit.evidence.grade.value == "PROVED" for edit in edits)
     assert all("no replay trap" in edit.evidence.detail for edit in edits)
-    assert all(edit.gain == -2 for edit in edits)
+    assert all(-3 <= edit.gain <= -1 for edit in edits)
 
 
 @pytest.mark.parametrize("name", ["stdio", "messages", "wide"])
@@ -236,7 +237,8 @@ def test_a_layout_that_is_not_wanted_takes_them_along(program: Program, tuned: T
 def test_the_verifier_finds_a_wrong_one(program: Program, tuned: Tuned, change: str) -> None:
     """One of the three new instructions is wrong."""
     caught = 0
-    edits = [e for e in tuned.edits if e.technique == "replay"][:3]
+    replays = (e for e in tuned.edits if e.technique == "replay")
+    edits = [e for e in replays if "lda" in e.new][:3]
     for edit in edits:
         data = bytearray(tuned.data)
         at = _place(program, tuned, edit.routine, edit.new)
