@@ -8,15 +8,16 @@ mixing its callers.
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.core.addresses import NOWHERE, Addresses, addresses, span
+from rewriter.core.addresses import NOWHERE, Addresses, addresses, first_at, span
 from rewriter.core.isa import Flow, Insn
 from rewriter.core.listing import FLOW_CODE, INLINE, UNKNOWN, Listing
 from rewriter.core.program import Fixup, Function, JumpTable
@@ -78,11 +79,13 @@ class Graph:
     continues: NDArray[np.bool_]
     entered: NDArray[np.bool_]
     reached: NDArray[np.bool_]
-    _block_at: dict[int, int] = field(default_factory=dict)
 
     def block_at(self, address: int) -> int:
         """The block that starts at `address`; KeyError if none does."""
-        return self._block_at[address]
+        block = first_at(self._starts, address)
+        if block == len(self._starts) or self._starts[block] != address:
+            raise KeyError(address)
+        return block
 
     def block_holding(self, address: int) -> int:
         """The block with an instruction at `address`."""
@@ -155,10 +158,10 @@ def build(
         first=first,
         last=last,
         function_of=function_of,
-        source=np.array(builder.source, dtype=np.int64),
-        target=np.array(builder.target, dtype=np.int64),
-        kind=np.array(builder.kind, dtype=np.int8),
-        passed=np.array(builder.passed, dtype=np.uint64).reshape(-1, listing.uses.shape[1]),
+        source=np.array(builder.source),
+        target=np.array(builder.target),
+        kind=np.array(builder.kind),
+        passed=np.array(builder.passed).reshape(-1, listing.uses.shape[1]),
         outside=builder.outside,
         returned=builder.returned,
         nodes=builder.nodes,
@@ -166,8 +169,7 @@ def build(
         resumed=np.isin(places, addresses(fixup.resume for fixup in fixups)),
         continues=_continues(builder, entered),
         reached=entered | (np.bincount(builder.target, minlength=builder.nodes) > 0)[: len(first)],
-        entered=entered | _entered_from_elsewhere(builder, function_of.tolist()),
-        _block_at={int(address): block for block, address in enumerate(places)},
+        entered=entered | _entered_from_elsewhere(builder, function_of),
     )
 
 
@@ -237,12 +239,14 @@ def _never_falls_in(builder: _Edges, block: int) -> bool:
     return int(flow) in (FLOW_CODE[Flow.JUMP], FLOW_CODE[Flow.RETURN], FLOW_CODE[Flow.STOP])
 
 
-def _entered_from_elsewhere(builder: _Edges, owner: Sequence[int]) -> NDArray[np.bool_]:
+def _entered_from_elsewhere(builder: _Edges, owner: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Blocks that code of another function calls or branches to."""
+    source, target, kind = (np.array(a) for a in (builder.source, builder.target, builder.kind))
     entered = np.zeros(builder.blocks, dtype=bool)
-    for source, target, kind in zip(builder.source, builder.target, builder.kind, strict=True):
-        if kind == CALL or (kind in INSIDE and owner[source] != owner[target]):
-            entered[target] = True
+    entered[target[kind == CALL]] = True
+    inside = np.isin(kind, INSIDE)
+    source, target = source[inside], target[inside]
+    entered[target[owner[source] != owner[target]]] = True
     return entered
 
 
@@ -263,10 +267,9 @@ class _Edges:
         self.addresses = listing.addresses[first].tolist()
         self.final = (last - 1).tolist()
         self.function_of = function_of.tolist()
-        self.source: list[int] = []
-        self.target: list[int] = []
-        self.kind: list[int] = []
-        self.passed: list[list[int]] = []
+        # A kernel has a million edges: numbers, not objects.
+        self.source, self.target = array("q"), array("q")
+        self.kind, self.passed = array("b"), array("Q")
         self._all = self._columns(convention.everything)
         self.outside = np.zeros((self.nodes, listing.uses.shape[1]), dtype=np.uint64)
         self.returned = np.zeros_like(self.outside)
@@ -321,7 +324,7 @@ class _Edges:
         self.source.append(source)
         self.target.append(target)
         self.kind.append(kind)
-        self.passed.append(self._all if passed is None else passed)
+        self.passed.extend(self._all if passed is None else passed)
 
     def block_of(self, address: int) -> int | None:
         """The block that starts at an address."""
