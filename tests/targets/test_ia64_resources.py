@@ -38,6 +38,7 @@ WRITES = {
     r"CR\[IRR%\]": "cr.irr0",
     r"PSR\.(ac|be|up)": "psr.um",
     r"PSR\.(mfl|mfh)": "psr.mf",
+    r"PSR\.cpl": "psr.cpl",
     r"PSR\.\w+": "psr",
     r"(CFM|ALAT|RSE)": "{}",
     r"(RR|DBR|IBR|PKR|PMC|PMD|MSR|CPUID)#": "{}",
@@ -53,7 +54,7 @@ READS = {
     r"(IBR|PMC|PMD|MSR|CPUID)#": "{}",
 }
 
-IMPLIED = {"ip", "cfm", "psr", "psr.um", "psr.mf", "rr", "pkr", "dbr", "cr.pta", "tlb"}
+IMPLIED = {"ip", "cfm", "psr", "psr.um", "psr.mf", "psr.cpl", "rr", "pkr", "dbr", "cr.pta", "tlb"}
 
 # Writes that binutils' tables lack: a product rounded to single sets flags as the others do, a
 # parallel compare writes a floating-point register, rfi restores the frame's access hints.
