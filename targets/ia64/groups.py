@@ -64,22 +64,23 @@ _INTEGER_TESTS = ("cmp", "cmp4", "tbit", "tnat", "tf")
 
 def violations(group: Sequence[Insn]) -> Iterator[Violation]:
     """The clashes in a group, whose instructions are given in order."""
+    written = [TABLE.defs(insn) for insn in group]
+    touched = [TABLE.uses(insn) | defs for insn, defs in zip(group, written, strict=True)]
     for second, later in enumerate(group):
-        for first, earlier in enumerate(group[:second]):
-            if _parted(group[first:second]):
-                continue
-            certain = _both(earlier, later)
-            for hazard, mask in _clashes(earlier, later):
-                for register in _bits(mask):
-                    yield Violation(first, second, hazard, register, certain)
-
-
-def _parted(between: Sequence[Insn]) -> bool:
-    """Whether a branch is taken whenever the first of these instructions is executed."""
-    predicates = (PR, _qualifying(between[0]))
-    return any(
-        insn.name.startswith(_TAKEN) and _qualifying(insn) in predicates for insn in between[1:]
-    )
+        taken: set[int] = set()  # predicates under which control does not come from above
+        for first in range(second - 1, -1, -1) if touched[second] else ():
+            earlier = group[first]
+            if earlier.name.startswith(_TAKEN):
+                if (predicate := _qualifying(earlier)) == PR:
+                    break
+                taken.add(predicate)
+            elif (written[first] & touched[second] or _rotates(later)) and (
+                (predicate := _qualifying(earlier)) not in taken
+            ):
+                certain = len({predicate, _qualifying(later)} - {PR}) < 2
+                for hazard, mask in _clashes(earlier, later):
+                    for register in _bits(mask):
+                        yield Violation(first, second, hazard, register, certain)
 
 
 def _qualifying(insn: Insn) -> int:
@@ -87,8 +88,6 @@ def _qualifying(insn: Insn) -> int:
 
 
 def _clashes(earlier: Insn, later: Insn) -> Iterator[tuple[Hazard, int]]:
-    if earlier.name.startswith(_TAKEN):
-        return
     written = TABLE.defs(earlier)
     if raw := written & TABLE.uses(later) & ~_may_read(earlier, later):
         yield Hazard.RAW, raw
@@ -129,9 +128,14 @@ def _may_write(earlier: Insn, later: Insn) -> int:
         mask |= _UNAT
     if TABLE.defs(earlier) & _FLOATING and TABLE.defs(later) & _FLOATING:
         mask |= _MODIFIED
-    if "fclrf" not in (earlier.name, later.name):
+    if _computes(earlier) and _computes(later):
         mask |= _FLAGS
     return mask | _parallel(earlier, later)
+
+
+def _computes(insn: Insn) -> bool:
+    """Whether the instruction only ever sets flags of FPSR, as arithmetic does."""
+    return insn.has("sf") and insn.name != "fclrf"
 
 
 def _other_status(earlier: Insn, later: Insn) -> int:
@@ -162,11 +166,6 @@ def _test(insn: Insn) -> bool:
 
 def _rotates(insn: Insn) -> bool:
     return bool(insn.op.flow is Flow.BRANCH and TABLE.defs(insn) & _FRAME)
-
-
-def _both(earlier: Insn, later: Insn) -> bool:
-    """Whether both are executed at least sometimes: not with two different predicates."""
-    return len({_qualifying(earlier), _qualifying(later)} - {PR}) < 2
 
 
 def _bits(mask: int) -> Iterator[int]:
