@@ -48,7 +48,7 @@ _ROTATING = (
     ("br.ctop", 7, False, "ar.lc ar.ec cfm", "ar.lc ar.ec cfm p63"),
 )
 _FRAME = "ar.bsp cfm dahr rse"
-CALL = {"reads": "ar.bsp cfm ar.ec psr rse", "writes": _FRAME + " ar.pfs"}
+CALL = {"reads": "ar.bsp cfm ar.ec psr.cpl rse", "writes": _FRAME + " ar.pfs"}
 
 
 def _branches() -> Iterator[SlotOp]:
@@ -65,7 +65,7 @@ def _branches() -> Iterator[SlotOp]:
     yield row(
         "br.ia", B4_IA, "BR", op=0, x6=0x20, btype=1, qp=0, writes="psr rse", flow=Flow.INDIRECT
     )
-    back = {"reads": "ar.bsp ar.pfs cfm psr rse", "writes": _FRAME + " ar.ec psr"}
+    back = {"reads": "ar.bsp ar.pfs cfm psr.cpl rse", "writes": _FRAME + " ar.ec psr.cpl"}
     yield row("br.ret", B4_COND, "BR", op=0, x6=0x21, btype=4, **back, flow=Flow.RETURN)
 
 
@@ -83,13 +83,13 @@ _STATE = {
     "clrrrb.pr": (0x05, "cfm", "cfm", (LAST,)),
     "bsw.0": (0x0C, "psr", "psr " + _BANKED, (LAST, PRIVILEGED)),
     "bsw.1": (0x0D, "psr", "psr " + _BANKED, (LAST, PRIVILEGED)),
-    "epc": (0x10, "ar.pfs psr", "psr", ()),
+    "epc": (0x10, "ar.pfs psr.cpl", "psr.cpl", ()),
     "vmsw.0": (0x18, "psr", "psr", (PRIVILEGED,)),
     "vmsw.1": (0x19, "psr", "psr", (PRIVILEGED,)),
 }
 _INTERRUPTION = {
     "reads": "ar.bsp cr.ipsr cr.iip cr.ifs cr.tpr rse",
-    "writes": f"{_FRAME} psr psr.um psr.mf {_BANKED}",
+    "writes": f"{_FRAME} psr psr.um psr.mf psr.cpl {_BANKED}",
     "rules": (LAST, PRIVILEGED),
     "flow": Flow.RETURN,
 }

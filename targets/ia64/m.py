@@ -142,7 +142,7 @@ def _moves() -> Iterator[SlotOp]:
     yield row("mov", dahr, "SYST_M2", **_ONE, x6=0x20, reads="dahr", needs=ITANIUM_9500)
     get_user, get_psr = form("M36", "{r1}=psr.um", R1), form("M36", "{r1}=psr", R1)
     yield row("mov", get_user, "SYST_M2", **_ONE, x6=0x21, reads=_USER)
-    yield row("mov", get_psr, "SYST_M2", **_ONE, x6=0x25, reads=_WHOLE, **_PRIVILEGED)
+    yield row("mov", get_psr, "SYST_M2", **_ONE, x6=0x25, reads=f"{_WHOLE} psr.cpl", **_PRIVILEGED)
     set_user, set_psr = form("M35", "psr.um={r2}", R2), form("M35", "psr.l={r2}", R2)
     yield row("mov", set_user, "SYST_M2", **_ONE, x6=0x29, writes=_USER)
     low = {"reads": "cr.tpr", "writes": _WHOLE}

@@ -62,11 +62,12 @@ _CR_NAMES = {
     81: "lrr1",
 }
 # What instructions touch without a number for it in their encoding, as SDM volume 3, chapter 5
-# separates it: the user mask and the bits that floating-point writes set (psr.mf) from the rest of
-# PSR, the flags of FPSR from its controls.  The register files behind an index in a general
-# register (pmc, ibr, ...) are one resource each.
+# separates it: the user mask, the bits that floating-point writes set (psr.mf) and the privilege
+# level from the rest of PSR, the flags of FPSR from its controls.  The register files behind an
+# index in a general register (pmc, ibr, ...) are one resource each.
 _REST_NAMES = (
-    *("ip", "cfm", "psr", "psr.um", "psr.mf", "alat", "rse", "tlb", "fpsr.controls", "fpsr.flags"),
+    *("ip", "cfm", "psr", "psr.um", "psr.mf", "psr.cpl", "alat", "rse", "tlb"),
+    *("fpsr.controls", "fpsr.flags"),
     *("rr", "dbr", "ibr", "pkr", "pmc", "pmd", "msr", "cpuid", "dahr"),
 )
 
@@ -94,12 +95,14 @@ def _together(**named: str) -> dict[int, tuple[Reg, ...]]:
     return {NUMBERS[k.replace("_", ".")]: numbers(*v.split()) for k, v in named.items()}
 
 
-# What a move to or from an application or control register also reads or writes.
-TOGETHER = _together(
-    ar_rsc="rse",
+# What a move from or to an application or control register reads or writes besides it.
+READ_WITH = _together(
     ar_bsp="rse",
-    ar_bspstore="rse ar.bsp ar.rnat",
+    ar_bspstore="rse",
     ar_rnat="rse",
     ar_fpsr="fpsr.controls fpsr.flags",
-    cr_ivr="cr.irr0 cr.irr1 cr.irr2 cr.irr3",
+)
+WRITTEN_WITH = _together(
+    ar_bspstore="rse ar.bsp ar.rnat",
+    ar_fpsr="fpsr.controls fpsr.flags",
 )

@@ -12,14 +12,15 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.core.isa import Insn, Kind, Op, Operand, Table, register_mask
+from rewriter.core.isa import Insn, Kind, Op, Operand, Reg, Table, register_mask
 from targets.ia64.fields import QP, Field, Words
-from targets.ia64.registers import AR, TOGETHER
+from targets.ia64.registers import AR, READ_WITH, WRITTEN_WITH
 
 _MAJOR = 37  # the unit (3 bits) and the major opcode (4 bits) are the word's bits 37 to 43
 _MAJORS = 1 << 7
 _COLUMN = (1 << 64) - 1
 
+Besides = dict[int, tuple[Reg, ...]]
 Masks = list[tuple[int, dict[int, int]]]  # mask, and the row of each match
 
 
@@ -98,37 +99,35 @@ class SlotTable(Table):
             if number >= 0:
                 op = self.rows[number]
                 effects = self.effects(op)
-                self._touch(uses, at, words[at], op, effects.reads, effects.fixed_reads)
-                self._touch(defs, at, words[at], op, effects.writes, effects.fixed_writes)
+                touched = self._touched(words[at], op, effects.reads, READ_WITH)
+                uses[at] = touched | _columns(register_mask(effects.fixed_reads), columns)
+                touched = self._touched(words[at], op, effects.writes, WRITTEN_WITH)
+                defs[at] = touched | _columns(register_mask(effects.fixed_writes), columns)
         variable = _columns(~register_mask(self.constants), columns)
         return uses & variable, defs & variable
 
-    def _touch(
-        self,
-        masks: NDArray[np.uint64],
-        at: NDArray[np.int64],
-        words: Words,
-        op: Op,
-        indices: tuple[int, ...],
-        fixed: frozenset[int],
-    ) -> None:
-        """Sets the bits of what the operands at `indices` name, and of `fixed`, in some rows."""
-        columns = masks.shape[1]
-        if fixed:
-            masks[at] |= _columns(register_mask(fixed), columns)
+    def _touched(
+        self, words: Words, op: Op, indices: tuple[int, ...], besides: Besides
+    ) -> NDArray[np.uint64]:
+        """Masks, in columns, of what the operands at `indices` name in words of one row."""
+        masks = np.zeros((len(words), -(-len(self.register_names) // 64)), dtype=np.uint64)
+        every = np.arange(len(words))
         for index in indices:
             operand = op.format.operands[index]
             registers = self.extract(words, operand)
-            masks[at, registers >> 6] |= np.uint64(1) << (registers & 63).view(np.uint64)
-            if operand.base < AR:
-                continue
-            for register, others in TOGETHER.items():
-                masks[at[registers == register]] |= _columns(register_mask(others), columns)
+            masks[every, registers >> 6] |= np.uint64(1) << (registers & 63).view(np.uint64)
+            if operand.base >= AR:
+                for register, others in besides.items():
+                    masks[registers == register] |= _columns(register_mask(others), masks.shape[1])
+        return masks
 
-    def _mask(self, insn: Insn, named: tuple[int, ...], mask: int) -> int:
-        for index in named:
-            mask |= register_mask(TOGETHER.get(insn.operands[index], ()))
-        return Table._mask(self, insn, named, mask)
+    def uses(self, insn: Insn) -> int:
+        """Mask of the registers that `insn` reads."""
+        return Table.uses(self, insn) | _besides(insn, self._reads[id(insn.op)][0], READ_WITH)
+
+    def defs(self, insn: Insn) -> int:
+        """Mask of the registers that `insn` writes."""
+        return Table.defs(self, insn) | _besides(insn, self._writes[id(insn.op)][0], WRITTEN_WITH)
 
     def text(self, insn: Insn, address: int | None = None) -> str:
         """Text in objdump's syntax; a target is absolute when the bundle's address is given."""
@@ -147,6 +146,11 @@ class SlotTable(Table):
         if operand.kind is Kind.TARGET and address is not None:
             return f"{(address + value) % (1 << 64):#x}"
         return f"{value % (1 << 64):#x}" if operand.hexadecimal else str(value)
+
+
+def _besides(insn: Insn, indices: tuple[int, ...], besides: Besides) -> int:
+    named = (besides.get(insn.operands[index], ()) for index in indices)
+    return register_mask(register for registers in named for register in registers)
 
 
 def _majors_of(mask: int, match: int) -> Iterator[int]:

@@ -63,3 +63,26 @@ def _assemble(gas: str, lines: list[str], folder: Path) -> dict[int, str]:
     errors = {int(m[1]) - 2: m[2] for m in _ERROR.finditer(run.stderr)}
     assert run.returncode == 0 or errors, run.stderr
     return errors
+
+
+_COMPLAINT = re.compile(r":(\d+): (Warning|Error): (.*)")
+_VIOLATES = re.compile(r"violates? (RAW|WAW|WAR) dependency")
+
+
+def complaints(
+    gas: str, groups: list[list[Insn]], folder: Path
+) -> tuple[dict[int, set[str]], set[int]]:
+    """By number of the group, the dependencies that as says it violates; and what as refuses."""
+    text = [" ; ".join(source_text(insn, 0) for insn in group) + " ;;" for group in groups]
+    source = folder / "groups.s"
+    source.write_text("\n".join([".text; .explicit; base:", *text, ""]))
+    command = (gas, "-x", "-mhint.b=ok", "-o", folder / "groups.o", source)
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    warned: dict[int, set[str]] = {}
+    refused = set()
+    for line, kind, problem in _COMPLAINT.findall(run.stderr):
+        if kind == "Error":
+            refused.add(int(line) - 2)
+        elif match := _VIOLATES.search(problem):
+            warned.setdefault(int(line) - 2, set()).add(match[1])
+    return warned, refused

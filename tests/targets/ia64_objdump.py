@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from rewriter.core.isa import Insn
@@ -87,14 +87,6 @@ def spelling(insn: Insn, address: int) -> str:
     return text
 
 
-def objdump_lines(objdump: str, arguments: Iterable[str | Path]) -> list[str]:
-    """The text of every line of a disassembly, without the template and the stop."""
-    command = [objdump, "-z", "--no-show-raw-insn", *arguments]
-    run = subprocess.run(command, capture_output=True, check=True, text=True)
-    texts = (line.partition(":\t") for line in run.stdout.split("\n"))
-    return [clean(text) for _, colon, text in texts if colon]
-
-
 # What objdump reads although the manual reserves it: 11 permutations of mux1, a predicate on br.ia,
 # a second register in a compare with r0.
 GNU_ONLY = re.compile(
@@ -119,15 +111,22 @@ def bundle_of(unit: str, word: int) -> bytes:
     return bits.to_bytes(BUNDLE, "little")
 
 
+def raw_lines(objdump: str, blob: Path) -> list[str]:
+    """The lines of a disassembly of raw bundles, behind the address."""
+    options = ("-D", "-z", "-b", "binary", "-m", "ia64", "--no-show-raw-insn")
+    command = (objdump, *options, f"--adjust-vma={BASE:#x}", blob)
+    run = subprocess.run(command, capture_output=True, check=True, text=True)
+    return [line.partition(":\t")[2] for line in run.stdout.split("\n") if ":\t" in line]
+
+
 def texts(objdump: str, unit: str, words: list[int], folder: Path) -> list[str]:
     """objdump's text of each word in a slot of the unit, one bundle after another at `BASE`."""
     blob = folder / f"{unit}.bin"
     blob.write_bytes(b"".join(bundle_of(unit, word) for word in words))
-    options = ("-D", "-b", "binary", "-m", "ia64", f"--adjust-vma={BASE:#x}", blob)
-    lines = objdump_lines(objdump, options)
+    lines = raw_lines(objdump, blob)
     each = 2 if unit == "X" else 3
     assert len(lines) == each * len(words), "objdump sees other bundles"
-    return lines[_PLACES[unit][2] :: each]
+    return [clean(line) for line in lines[_PLACES[unit][2] :: each]]
 
 
 def differences(objdump: str, unit: str, words: list[int], folder: Path) -> Iterator[str]:

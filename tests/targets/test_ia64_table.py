@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import random
 import re
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from ia64_assembled import assembled
-from ia64_objdump import GNU_ONLY, SLOT, differences, texts
+from ia64_objdump import GNU_ONLY, SLOT, differences, raw_lines, texts
 from ia64_sweep import beyond, enumerated, filled, one_bits, random_insn, rows_of, selections
 
 from fixtures import inputs
@@ -102,13 +101,6 @@ def test_templates_are_objdumps(code: int, objdump: str, tmp_path: Path) -> None
     bundle = bundles.decode(blob.read_bytes())
     assert bundle is not None
     assert bundles.encode(bundle) == blob.read_bytes()
-
-
-def raw_lines(objdump: str, blob: Path) -> list[str]:
-    """The raw lines of a disassembly, behind the address."""
-    command = (objdump, "-D", "-z", "-b", "binary", "-m", "ia64", "--no-show-raw-insn", blob)
-    run = subprocess.run(command, capture_output=True, check=True, text=True)
-    return [line.partition(":\t")[2] for line in run.stdout.split("\n") if ":\t" in line]
 
 
 @each_unit
