@@ -1,29 +1,28 @@
 # Copies a2 bytes, 8 or more, from a1 to a0, which may overlap; t0 is a0 - a1.  Leaves v0.  Fewer
 # are for `copy_bytes`, which loads all before it stores.
 #
-# As shared/copy_on where nothing overlaps.  Else upwards (shared/upwards) unless the destination begins
-# inside the source; a line may then not be given up, and the limit a5 for lines becomes more than
-# there can be.  Downwards everything is as upwards, mirrored, without WH64.
+# Upwards (shared/upwards) unless the destination begins inside the source.  A line may only be given
+# up when it holds nothing of the source: where the source begins inside the destination, the
+# limit a5 for lines becomes more than there can be.  Downwards everything is as upwards, mirrored,
+# without WH64.
 
         subq    a1,a0,t2
         cmpult  t0,a2,t0            # downwards
-        and     a0,7,t4
+        lda     a5,24(zero)
         unop
 
-        cmpult  t2,a2,t3
-        or      t0,t3,t3            # overlapping
-        unop
-        bne     t3,overlapping      # U
-
-        .include copy_on
-        .align 4
-overlapping:
+        cmpult  t2,a2,t3            # overlapping
+        sll     t3,60,t3            # U
+        addq    a5,t3,a5
         bne     t0,back             # U
-        lda     a5,1(zero)
-        sll     a5,60,a5            # U
-        unop
 
         .include upwards
+        .align 4
+        .include copy_quads
+        .align 4
+        .include copy_shift
+        .align 4
+        .include copy_bytes
         .align 4
 back:   addq    a0,a2,a0            # behind the last byte
         addq    a1,a2,a1
