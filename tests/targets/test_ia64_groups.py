@@ -159,6 +159,12 @@ def test_a_taken_branch_ends_the_group() -> None:
     assert list(violations([first, insn("br.cond", "B1", qp=PR + 6), second]))
 
 
+def test_purges_go_together_and_with_no_insertion() -> None:
+    purges, insertion = [insn("ptr.i"), insn("ptr.d"), insn("ptc.l")], insn("itr.d")
+    assert not list(violations(purges))
+    assert {found.hazard.name for found in violations([purges[0], insertion])} == {"WAW"}
+
+
 def test_the_flow_of_a_branch_depends_on_its_predicate() -> None:
     conditional, loop = insn("br.cond", "B1", qp=PR + 6), insn("br.cloop")
     flows = [TABLE.flow(each) for each in (conditional, conditional.replace(qp=PR), loop)]
