@@ -119,9 +119,6 @@ class Field(Operand):
         return codes * self.scale + self.base
 
 
-Pieces = tuple[tuple[int, int], ...]
-
-
 def _register(name: str, low: int, width: int, base: int) -> Field:
     return Field(name, Kind.REGISTER, low, width, base=base, pieces=((low, width),))
 

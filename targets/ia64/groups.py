@@ -52,12 +52,14 @@ _PFS = _resources("ar.pfs")
 _ALAT = _resources("alat")  # an access by one instruction at a time, in program order
 _UNAT = _resources("ar.unat")
 _FRAME = _resources("cfm")
+_TRANSLATIONS = _resources("tlb")
 _FLAGS = _resources("fpsr.flags")
 _MODIFIED = _resources("psr.mf")
 _STATUS = _resources("fpsr.controls", "fpsr.flags")
 # A branch that is taken ends the group.  These are taken if their predicate is true, and only then
 # do they write anything.
 _TAKEN = ("br.cond", "br.call", "br.ret", "br.ia", "brl.cond", "brl.call", "rfi")
+_PURGES = ("ptc", "ptr")
 _CALLS = ("br.call", "brl.call")
 _INTEGER_TESTS = ("cmp", "cmp4", "tbit", "tnat", "tf")
 
@@ -124,6 +126,8 @@ def _may_write(earlier: Insn, later: Insn) -> int:
     mask = _ALAT | _other_status(earlier, later)
     if later.name in _CALLS:
         mask |= _PFS
+    if earlier.name.startswith(_PURGES) and later.name.startswith(_PURGES):
+        mask |= _TRANSLATIONS
     if earlier.name == later.name == "st8.spill":  # each its own bit
         mask |= _UNAT
     if TABLE.defs(earlier) & _FLOATING and TABLE.defs(later) & _FLOATING:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from rewriter.core.isa import Reg
 
 GR, FR, PR, BR, AR, CR = 0, 128, 256, 320, 328, 456
-REST = 584  # where the registers without a number of their own start
 
 _AR_NAMES = {
     **{n: f"k{n}" for n in range(8)},

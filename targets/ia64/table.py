@@ -12,13 +12,16 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.core.isa import Insn, Kind, Op, Operand, Reg, Table, register_mask
+from rewriter.core.isa import Flow, Insn, Kind, Op, Operand, Reg, Table, register_mask
 from targets.ia64.fields import QP, Field, Words
 from targets.ia64.registers import AR, READ_WITH, WRITTEN_WITH
 
 _MAJOR = 37  # the unit (3 bits) and the major opcode (4 bits) are the word's bits 37 to 43
 _MAJORS = 1 << 7
 _COLUMN = (1 << 64) - 1
+
+# The branches whose only condition is the qualifying predicate.
+_ALWAYS = ("br.cond", "brl.cond")
 
 Besides = dict[int, tuple[Reg, ...]]
 Masks = list[tuple[int, dict[int, int]]]  # mask, and the row of each match
@@ -128,6 +131,13 @@ class SlotTable(Table):
     def defs(self, insn: Insn) -> int:
         """Mask of the registers that `insn` writes."""
         return Table.defs(self, insn) | _besides(insn, self._writes[id(insn.op)][0], WRITTEN_WITH)
+
+    def flow(self, insn: Insn) -> Flow:
+        """Where control goes: a conditional branch under p0 is always taken."""
+        flow = insn.op.flow
+        if flow is Flow.BRANCH and insn.name in _ALWAYS and insn.operand(QP.name) == QP.base:
+            return Flow.JUMP
+        return flow
 
     def text(self, insn: Insn, address: int | None = None) -> str:
         """Text in objdump's syntax; a target is absolute when the bundle's address is given."""

@@ -12,7 +12,7 @@ from ia64_files import texts
 from ia64_sweep import random_insn
 
 from fixtures import inputs
-from rewriter.core.isa import Insn, Kind, Op
+from rewriter.core.isa import Flow, Insn, Kind, Op
 from targets.ia64 import bundles
 from targets.ia64.fields import BUNDLE, Field
 from targets.ia64.formats import FIRST, LAST, PRIVILEGED, SlotOp
@@ -157,6 +157,18 @@ def test_a_taken_branch_ends_the_group() -> None:
     assert list(violations([first, second]))
     assert not list(violations([first, insn("br.cond", "B1"), second]))
     assert list(violations([first, insn("br.cond", "B1", qp=PR + 6), second]))
+
+
+def test_purges_go_together_and_with_no_insertion() -> None:
+    purges, insertion = [insn("ptr.i"), insn("ptr.d"), insn("ptc.l")], insn("itr.d")
+    assert not list(violations(purges))
+    assert {found.hazard.name for found in violations([purges[0], insertion])} == {"WAW"}
+
+
+def test_the_flow_of_a_branch_depends_on_its_predicate() -> None:
+    conditional, loop = insn("br.cond", "B1", qp=PR + 6), insn("br.cloop")
+    flows = [TABLE.flow(each) for each in (conditional, conditional.replace(qp=PR), loop)]
+    assert flows == [Flow.BRANCH, Flow.JUMP, Flow.BRANCH]
 
 
 def test_rotation_writes_a_predicate_that_was_read() -> None:

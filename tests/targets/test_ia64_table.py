@@ -208,6 +208,13 @@ def test_bundles_survive(code: int, slots: tuple[int, int, int]) -> None:
         assert array.longs[2] == slots[1]
 
 
+def test_a_template_is_found_by_its_units_and_stops() -> None:
+    for template in TEMPLATES.values():
+        assert bundles.for_slots(template.units, template.stops) is template
+    assert bundles.for_slots((Unit.M, Unit.M, Unit.M), frozenset()) is None
+    assert bundles.for_slots((Unit.M, Unit.F, Unit.I), frozenset({0})) is None
+
+
 def test_a_bundle_takes_only_its_units() -> None:
     nop_m = TABLE.encode(Insn(TABLE.find("nop.m"), (0, 256)))
     template = TEMPLATES[0x00]
