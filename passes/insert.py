@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -76,14 +76,17 @@ class Inserted:
         if len(insertion.insns) > 1:
             self.added[insertion.address] = insertion.insns[1:]
 
-    def without_room(self) -> set[str]:
-        """Takes back what needs room; the ids of these edits."""
-        gone = {edit for edit, (address, _) in self.done.items() if address in self.added}
+    def crowded(self, prefix: str = "") -> set[str]:
+        """The ids of the edits that need room, and begin so."""
+        places = ((edit, address) for edit, (address, _) in self.done.items())
+        return {e for e, address in places if address in self.added and e.startswith(prefix)}
+
+    def take_back(self, gone: Collection[str]) -> None:
+        """Edits of these ids are not made after all."""
         for edit in gone:
             address, before = self.done.pop(edit)
             self.slots[address] = before
-        self.added.clear()
-        return gone
+            self.added.pop(address, None)
 
 
 class Inserter(Protocol):

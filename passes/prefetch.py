@@ -63,10 +63,10 @@ class Prefetch:
     """A loop that walks over memory asks for a line some passes before it needs it.
 
     Before    loop: ldq t0,0(a0)    After    loop: ldq t0,0(a0)
-                    lda a0,8(a0)                   ldl zero,128(a0)
-                    addq t0,v0,v0                  lda a0,8(a0)
-                    subq a1,1,a1                   addq t0,v0,v0
-                    bne a1,loop                    subq a1,1,a1
+                    lda a0,8(a0)                   lda a0,8(a0)
+                    mulq t0,v0,v0                  mulq t0,v0,v0
+                    subq a1,1,a1                   subq a1,1,a1
+                    bne a1,loop                    ldl zero,120(a0)
                                                    bne a1,loop
     Requires  An innermost loop of one block that ends when a count does, not when it has read
               something: a search is short.  No load-locked within 80 instructions (21264 Hardware

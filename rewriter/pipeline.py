@@ -289,13 +289,31 @@ class _Work:
             gain=len(was) - len(found.insns),
         )
 
-    def _without_room(self, function: Function, reason: str) -> bool:
+    def _without_room(self, function: Function, reason: str, prefix: str = "") -> bool:
         """Takes back what was inserted and needs a new layout; whether there was any."""
         inserted = self.inserted.get(function)
-        gone = inserted.without_room() if inserted is not None else set()
-        if gone:
+        gone = inserted.crowded(prefix) if inserted is not None else set()
+        if inserted is not None and gone:
+            inserted.take_back(gone)
             self._skip_edits([edit for edit in self.edits if edit.id in gone], reason)
         return bool(gone)
+
+    def _moved_for_hints(
+        self, function: Function, moved: Moved | None, align: Align
+    ) -> Moved | None:
+        """A hint is not worth the boundary of a branch target: then the layout without it."""
+        inserted, hint = self.inserted.get(function), f"{Prefetch.name}:"
+        crowded = inserted.crowded(hint) if inserted is not None else set()
+        if moved is None or inserted is None or not crowded:
+            return moved
+        hints = {inserted.done[edit][0] for edit in crowded}
+        others = {at: new for at, new in inserted.added.items() if at not in hints}
+        carried = self.carried.get(function, {})
+        without = move(self.program, function, inserted.slots, others, align, self.cpu, carried)
+        if without is None or without.layout.aligned <= moved.layout.aligned:
+            return moved
+        self._without_room(function, "a branch target would lose its boundary", hint)
+        return without
 
     def _skip_edits(self, gone: Sequence[Edit], reason: str) -> None:
         """Edits that were made and are left alone after all."""
@@ -312,6 +330,7 @@ class _Work:
         try:
             carried = self.carried.get(function, {})
             moved = move(self.program, function, slots, added, align, self.cpu, carried)
+            moved = self._moved_for_hints(function, moved, align)
         except CannotMove as reason:
             if self._without_room(function, f"no room: {reason}"):
                 self._move(function, align)

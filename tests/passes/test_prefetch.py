@@ -32,7 +32,7 @@ from targets.alpha.systems import CS20, UP1000
 
 CASES = sorted((Path(__file__).parents[2] / "fixtures" / "passes" / "prefetch").glob("*.case"))
 EV67 = CPUS["ev67"]
-FUNCTIONS = ("sub_5e480", "sub_fdc90", "memfrob", "sub_64ec0")
+FUNCTIONS = ("sub_5f890", "sub_fdc90", "memfrob", "sub_64ec0")
 TABLE = ALPHA.table
 SUM = (
     "ldq t0,0(a0); lda a0,8(a0); srl t0,32,t1; addq t0,v0,v0; addq t1,v0,v0; srl v0,1,t2;"
@@ -189,6 +189,15 @@ def test_loops_of_the_libc(tuned: Tuned) -> None:
     assert all(edit.evidence.grade.value == "PROVED" for edit in edits)
     assert all("in the cache stayed" in edit.evidence.detail for edit in edits)
     assert not [skip for skip in tuned.skips if skip.reason.startswith("not verified")]
+
+
+def test_no_boundary_is_lost_for_a_hint(program: Program) -> None:
+    """Where its place is one that a loop's head needs, there is no hint."""
+    options = Options(passes=("prefetch", "align"), funcs=("sub_5e480",))
+    alone = tune(program.image, program.target, EV67, options, lambda *_: None)
+    lost = [skip.reason for skip in alone.skips if skip.technique == "prefetch"]
+    assert "a branch target would lose its boundary" in lost
+    assert [edit.technique for edit in alone.edits] in ([], ["align"])
 
 
 @pytest.mark.parametrize("name", ["numbers", "wide", "sort"])
