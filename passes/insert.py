@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Protocol
 
 from rewriter.core.cpu import Cpu, System
@@ -25,13 +26,15 @@ Slots = Mapping[int, Insn | None]
 class Insertion:
     """Instructions in the place of one (or of a filler, or of one that went).
 
-    The first stands where that stood, the others right behind it; those need room.
+    The first stands where that stood, the others right behind it; those need room.  `saves` are
+    modelled cycles, each time that it runs.
     """
 
     kind: str
     address: int
     insns: tuple[Insn, ...]
     evidence: Evidence
+    saves: Fraction
 
 
 @dataclass(frozen=True)

@@ -119,18 +119,18 @@ class Prefetch:
             if isinstance(put, str):
                 yield Declined(kind, at, put)
                 continue
-            address, hint, detail = put
+            address, hint, detail, saves = put
             hints[address] = hint
             here = [insn for place, insn in body.places if place == address and insn is not None]
             detail = f"{detail} in the model of {setting.cpu.name} in {setting.system.name}"
             evidence = Evidence(Grade.PROVED, detail=detail)
-            yield Insertion(kind, address, (*here, hint.insn), evidence)
+            yield Insertion(kind, address, (*here, hint.insn), evidence, saves)
 
 
 def _put(
     body: Body, walked: Walked, stream: Stream, hints: dict[int, Hint], warm: Fraction, ahead: int
-) -> tuple[int, Hint, str] | str:
-    """Where a stream's hint costs nothing, the hint, and what it gains; or why there is none."""
+) -> tuple[int, Hint, str, Fraction] | str:
+    """Where a stream's hint costs nothing, the hint, and what it saves; or why there is none."""
     spelling = walked.setting.target.spelling
     aligned = stream.aligned(spelling.HINT_ALIGNMENT)
     reason = "no register holds the address"
@@ -154,7 +154,8 @@ def _put(
         passes = walked.passes(stream)
         took = (f"{float(Fraction(n, passes)):.1f}" for n in (before, after))
         said = "{} cycles a pass out of memory became {}".format(*took)
-        return address, hint, f"{said}, {warm} in the cache stayed, {abs(ahead)} bytes ahead"
+        said += f", {warm} in the cache stayed, {abs(ahead)} bytes ahead"
+        return address, hint, said, Fraction(before - after, passes)
     return reason
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 
@@ -105,7 +106,8 @@ def _forwarded(
     except Different as different:
         return Declined(_KIND, at, different.what)
     detail = f"{took} cycles became {takes} in the model of {setting.cpu.name}: no replay trap"
-    return Insertion(_KIND, at, insns, replace(evidence, detail=detail))
+    saves = Fraction(took - takes)
+    return Insertion(_KIND, at, insns, replace(evidence, detail=detail), saves)
 
 
 def _stored(

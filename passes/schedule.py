@@ -43,7 +43,8 @@ class Loop:
 class Reordered:
     """A loop's instructions in their new order, by address where they stand now.
 
-    The evidence names the modelled cycles a pass, and how far from the least they are.
+    The evidence names the modelled cycles a pass, and how far from the least they are; `saves` is
+    how many fewer they are.
     """
 
     loop: Loop
@@ -51,6 +52,7 @@ class Reordered:
     new: tuple[Insn, ...]
     words: Mapping[int, Insn]
     evidence: Evidence
+    saves: Fraction
 
 
 class NotReordered(Exception):
@@ -183,7 +185,8 @@ class Scheduler:
         words = {at: b for at, a, b in zip(one.addresses, old, new, strict=True) if a is not b}
         said = f"{before} cycles a pass became {found.cycles} in the model of {self._model}"
         detail = f"{said}, {found.limit}"
-        return Reordered(loop, old, new, words, replace(evidence, detail=detail))
+        saves = before - found.cycles
+        return Reordered(loop, old, new, words, replace(evidence, detail=detail), saves)
 
     # What may change places ---------------------------------------------------------------
 

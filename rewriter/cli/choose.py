@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rewriter.core.target import Target
     from rewriter.elf.image import Image
     from rewriter.identify.program import Program
-    from rewriter.pipeline import Options
+    from rewriter.options import Options
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,7 @@ class Chosen:
     def record(self, wanted: Wanted) -> dict[str, Any]:
         """The options as the manifest keeps them: what was used, not how it was spelled."""
         kept = dataclasses.asdict(self.options)
+        del kept["cycles"]  # what is reported, not what is done
         kept = {k: sorted(v) if isinstance(v, frozenset) else v for k, v in kept.items()}
         return {"tune": wanted.tune or self.cpu.name} | {
             k: list(v) if isinstance(v, tuple) else v for k, v in kept.items()
@@ -67,7 +68,7 @@ def target_of(image: Image) -> Target:
 
 def resolve(image: Image, wanted: Wanted) -> Chosen | None:
     """Look all names up for a file; None when no pass runs, which needs no target."""
-    from rewriter.pipeline import Options
+    from rewriter.options import Options
 
     if wanted.passes == "none" and not (_known_machine(image) and image.executable_ranges()):
         return None
@@ -83,6 +84,7 @@ def resolve(image: Image, wanted: Wanted) -> Chosen | None:
         only=frozenset(wanted.only),
         skip=frozenset(wanted.skip),
         max_edits=wanted.max_edits,
+        cycles=wanted.timed,
     )
     # The instructions of one CPU, all else of the other: gcc's -mcpu and -mtune.
     mixed = dataclasses.replace(

@@ -37,6 +37,7 @@ class Wanted:
     only: tuple[str, ...] = ()
     skip: tuple[str, ...] = ()
     max_edits: int | None = None
+    timed: bool = False
 
 
 _TUNING = (
@@ -59,6 +60,9 @@ _SELECTING = (
         metavar="N",
         help="The first N edits by address (or heat), to find a bad one by halving.",
     ),
+)
+TIMED = click.option(
+    "--cycles", "timed", is_flag=True, help="Also time each edit on the CPU's model; slower."
 )
 SYMBOLS = click.option(
     "--symbols", type=PATH, metavar="FILE", help="Also the symbols of this System.map."

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rewriter.cli import choose, files, show
-from rewriter.cli.options import PATH, PROFILE, SYMBOLS, View, Wanted, selecting, viewing
+from rewriter.cli.options import PATH, PROFILE, SYMBOLS, TIMED, View, Wanted, selecting, viewing
 
 if TYPE_CHECKING:
     from rewriter.cli.files import Loaded
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 @selecting
 @SYMBOLS
 @PROFILE
+@TIMED
 @click.option(
     "--manifest", "beside", metavar="FILE", type=PATH, help="Keep the manifest here, not in OUT."
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from fractions import Fraction
 
 from rewriter.core.isa import Insn
 
@@ -67,6 +68,7 @@ class Edit:
     `id` is stable: pass, routine and the offset of its site in the original.  `gain` counts
     instructions fewer in the routine: those that do something, or for a new layout the fillers
     that control passes through.  (Where a routine keeps its layout a filler takes each place.)
+    `cycles` are modelled cycles fewer, each time that the site runs; None where nothing was timed.
     """
 
     id: str
@@ -78,6 +80,7 @@ class Edit:
     new: str
     evidence: Evidence
     gain: int
+    cycles: Fraction | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from rewriter.core.edit import Edit
@@ -21,7 +22,25 @@ def edit_json(edit: Edit) -> dict[str, Any]:
         "grade": edit.evidence.grade.value, "cases": edit.evidence.cases,
         "preconditions": list(edit.evidence.preconditions),
         "patterns": list(edit.evidence.patterns), "detail": edit.evidence.detail,
+        "cycles": None if edit.cycles is None else float(edit.cycles),
     }  # fmt: skip
+
+
+def rounded(cycles: Fraction) -> str:
+    """Cycles with at most one digit behind the point."""
+    return f"{float(cycles):.1f}".removesuffix(".0")
+
+
+def gain(instructions: int, cycles: Fraction | None) -> str:
+    """What is saved, or added, in words."""
+    said = f"{counted(abs(instructions), 'instruction')} {_done(instructions)}"
+    if cycles is None:
+        return said
+    return f"{said}, {rounded(abs(cycles))} modelled cycles {_done(cycles)}"
+
+
+def _done(amount: int | Fraction) -> str:
+    return "saved" if amount >= 0 else "added"
 
 
 def gained(edit: Edit) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, Protocol
 
 from rewriter.core.cpu import Cpu
@@ -15,7 +16,7 @@ from rewriter.elf.emit import Patch
 from rewriter.elf.image import printable
 from rewriter.elf.manifest import cause
 from rewriter.identify.profiles import Heat
-from rewriter.report.edits import edit_grid, edit_json, edit_lines
+from rewriter.report.edits import edit_grid, edit_json, edit_lines, gain, rounded
 from rewriter.report.grid import Grid, counted, in_order, joined
 from rewriter.report.hot import Hot
 
@@ -45,12 +46,16 @@ class Outcome(Protocol):
 
 @dataclass(frozen=True)
 class Tally:
-    """One kind of site of one pass; `saved` counts instructions, `left` sites by reason."""
+    """One kind of site of one pass; `saved` counts instructions, `left` sites by reason.
+
+    `cycles` are modelled ones, each site once; None where a site was not timed.
+    """
 
     technique: str
     kind: str
     rewritten: int
     saved: int
+    cycles: Fraction | None
     left: Mapping[str, int]
 
     @property
@@ -134,6 +139,7 @@ class Report:
                 {
                     "pass": t.technique, "kind": t.kind, "sites": t.sites,
                     "rewritten": t.rewritten, "saved": t.saved, "left": dict(t.left),
+                    "cycles": None if t.cycles is None else float(t.cycles),
                 }
                 for t in self.tallies
             ],
@@ -149,7 +155,7 @@ class Report:
     def lines(self, verbosity: int = 0) -> Iterator[str]:
         """The report as plain lines."""
         for t in self.tallies:
-            done = f"{t.rewritten} rewritten, {counted(t.saved, 'instruction')} saved"
+            done = f"{t.rewritten} rewritten, {gain(t.saved, t.cycles)}"
             yield f"{t.technique}, {t.kind}: {counted(t.sites, 'site')}, {done}"
             for reason, number in t.left.items():
                 yield f"{t.technique}, {t.kind}: {number} left alone: {printable(reason)}"
@@ -180,10 +186,14 @@ class Report:
         yield from self._closing()
 
     def _sites(self) -> Grid:
-        numbers = ("sites", "rewritten", "saved")
+        numbers = ("sites", "rewritten", "saved", "cycles")
         rows = tuple(
-            (t.technique, t.kind, *map(str, (t.sites, t.rewritten, t.saved))) for t in self.tallies
-        )
+            (
+                t.technique, t.kind, *map(str, (t.sites, t.rewritten, t.saved)),
+                "" if t.cycles is None else rounded(t.cycles),
+            )
+            for t in self.tallies
+        )  # fmt: skip
         return Grid(f"sites, for {self.cpu}", ("pass", "kind", *numbers), rows, frozenset(numbers))
 
     def _left(self) -> Grid:
@@ -223,7 +233,9 @@ def _tallies(edits: Iterable[Edit], skips: Iterable[Skip]) -> Iterator[Tally]:
     for key in sorted({*made, *left}):
         done = made.get(key, [])
         saved = sum(edit.gain for edit in done)
-        yield Tally(*key, len(done), saved, in_order(left.get(key, Counter())))
+        cycles = [edit.cycles for edit in done if edit.cycles is not None]
+        timed = sum(cycles, Fraction(0)) if cycles and len(cycles) == len(done) else None
+        yield Tally(*key, len(done), saved, timed, in_order(left.get(key, Counter())))
 
 
 def _skip_json(skip: Skip) -> dict[str, Any]:

@@ -33,15 +33,6 @@ class Savings:
         old, new = Counter(self._keys(before)), Counter(self._keys(after))
         return self._total(old - new) - self._total(new - old)
 
-    def packed(self, address: int, insns: Sequence[Insn | None]) -> Code:
-        """Instructions one behind the other from an address; None is nothing."""
-        code = []
-        for insn in insns:
-            if insn is not None:
-                code.append((address, insn))
-                address += insn.size
-        return code
-
     def _total(self, keys: Counter[Key]) -> int:
         return sum(self._cycles(key) * count for key, count in keys.items())
 
@@ -70,3 +61,13 @@ def _placeless(insn: Insn) -> Insn:
     values = zip(insn.op.format.operands, insn.operands, strict=True)
     kept = tuple(0 if operand.kind is Kind.TARGET else value for operand, value in values)
     return insn if kept == insn.operands else Insn(insn.op, kept)
+
+
+def packed(address: int, insns: Sequence[Insn | None]) -> Code:
+    """Instructions one behind the other from an address; None is nothing."""
+    code = []
+    for insn in insns:
+        if insn is not None:
+            code.append((address, insn))
+            address += insn.size
+    return code

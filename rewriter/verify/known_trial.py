@@ -76,7 +76,7 @@ class Trials:
         In steps, and where these end at what the table leaves open (floating point), in the
         emulator.
         """
-        code = self._code_at(address, size, contract.name)
+        code = self.code_at(address, size, contract.name)
         try:
             return self._stepped(code, contract, cases)
         except Unspecified as unknown:
@@ -87,7 +87,7 @@ class Trials:
     def step(self, address: int, size: int, contract: Contract, cases: int) -> Evidence | str:
         """As `run`, but in steps only."""
         try:
-            return self._stepped(self._code_at(address, size, contract.name), contract, cases)
+            return self._stepped(self.code_at(address, size, contract.name), contract, cases)
         except Unspecified as unknown:
             raise Untried(str(unknown)) from unknown
 
@@ -111,6 +111,16 @@ class Trials:
         detail = "steps, no faults" if left_out else "steps"
         return Evidence(Grade.TESTED, cases=len(points), detail=detail)
 
+    def traces(self, code: Code, contract: Contract, cases: int) -> Iterator[list[Step]]:
+        """What a routine executes in each of some cases; raises Untried."""
+        trials, program = self.target.trials, self._room(contract.linkage)
+        stepper = Stepper(code, contract, program, self.target.table, trials.write_hints)
+        try:
+            for _, point in self._points(contract, cases):
+                yield stepper.trace(contract.case(program.arena, point))
+        except Unspecified as unknown:
+            raise Untried(str(unknown)) from unknown
+
     def _swept(self, code: Code, contract: Contract, cases: int) -> Evidence | str:
         """In the emulator, which knows floating point."""
         program = self.target.trials.program(contract.linkage)
@@ -126,7 +136,8 @@ class Trials:
             raise Untried(f"in the emulator, where its file could not stay: {problem}")
         return problem or Evidence(Grade.TESTED, cases=sum(map(len, made)), detail="sweep")
 
-    def _code_at(self, address: int, size: int, name: str) -> Code:
+    def code_at(self, address: int, size: int, name: str) -> Code:
+        """The routine where it stands in the image; raises Untried."""
         code = self._code
         order = "<" if self.image.byteorder == "little" else ">"
         words = np.frombuffer(self.image.read(address, size), dtype=f"{order}u{self.word}")

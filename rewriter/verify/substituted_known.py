@@ -105,12 +105,13 @@ class Known:
         key = named.address, contract.name
         if key not in self._outcomes:
             function = self.program.function_at(named.address)
-            size = function.end - named.address if function else self._trials.word
-            self._outcomes[key] = behaviour(self._trials, named.address, size, contract)
+            size = function.end - named.address if function else self.trials.word
+            self._outcomes[key] = behaviour(self.trials, named.address, size, contract)
         return self._outcomes[key]
 
     @cached_property
-    def _trials(self) -> Trials:
+    def trials(self) -> Trials:
+        """Runs routines of the file."""
         return Trials(self.program.image, self.program.target)
 
     def entries(self, named: Named) -> tuple[int, ...]:
@@ -135,7 +136,7 @@ class Known:
         insns = self.program.listing.insns(function.start, function.end)
         address = function.start
         for insn in insns:
-            size = insn.size if insn is not None else self._trials.word
+            size = insn.size if insn is not None else self.trials.word
             target = insn.target(address) if insn is not None else None
             if target in self.entries(named) and insn and insn.op.flow is not Flow.CALL:
                 return True

@@ -12,7 +12,8 @@ from rewriter.core.edit import Edit
 from rewriter.elf import image
 from rewriter.elf.image import Image
 from rewriter.identify.program import Program, analyse
-from rewriter.pipeline import Options, Tuned, tune
+from rewriter.options import Options
+from rewriter.pipeline import Tuned, tune
 from targets import for_machine
 from targets.alpha.cpus import CPUS
 

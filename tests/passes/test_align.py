@@ -21,7 +21,8 @@ from rewriter.core.program import Function
 from rewriter.elf import unwind
 from rewriter.elf.image import Image, load
 from rewriter.identify.program import Program, analyse
-from rewriter.pipeline import Options, Tuned, tune
+from rewriter.options import Options
+from rewriter.pipeline import Tuned, tune
 from targets import for_machine
 from targets.alpha.cpus import CPUS
 from targets.alpha.isa import TABLE

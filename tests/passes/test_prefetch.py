@@ -21,7 +21,8 @@ from rewriter.core.isa import Flow, Insn
 from rewriter.core.program import Function
 from rewriter.elf.image import load
 from rewriter.identify.program import Program, analyse
-from rewriter.pipeline import Options, Tuned, tune
+from rewriter.options import Options
+from rewriter.pipeline import Tuned, tune
 from rewriter.timing import simulate
 from rewriter.verify.check import verify
 from rewriter.verify.prove import Prover

@@ -23,7 +23,8 @@ from rewriter.core.isa import Insn
 from rewriter.core.program import Window
 from rewriter.elf.image import load
 from rewriter.identify.program import Program, analyse
-from rewriter.pipeline import Options, Tuned, tune
+from rewriter.options import Options
+from rewriter.pipeline import Tuned, tune
 from rewriter.timing import causes, simulate
 from rewriter.timing.straight import Probe
 from rewriter.verify.check import verify

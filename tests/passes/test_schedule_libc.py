@@ -17,7 +17,8 @@ from rewriter.core.interpret import Step
 from rewriter.core.isa import Flow, Insn
 from rewriter.elf.image import Image, load
 from rewriter.identify.program import Program, analyse
-from rewriter.pipeline import Options, Tuned, tune
+from rewriter.options import Options
+from rewriter.pipeline import Tuned, tune
 from rewriter.timing import simulate
 from rewriter.verify.check import verify
 from targets import for_machine

@@ -17,7 +17,8 @@ from rewriter.core.listing import INLINE, UNKNOWN
 from rewriter.core.program import Function
 from rewriter.elf import image
 from rewriter.identify.program import Program, analyse
-from rewriter.pipeline import Options, Tuned, tune
+from rewriter.options import Options
+from rewriter.pipeline import Tuned, tune
 from rewriter.verify.check import Verdict, verify
 from targets import for_machine
 

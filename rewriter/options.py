@@ -1,0 +1,37 @@
+"""What a user chooses of a run of the road."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a user chooses.
+
+    `passes` are names, in any order; `funcs` and `skip_funcs` are regular expressions that match
+    whole function names (all functions when `funcs` is empty); `only` and `skip` are edit ids;
+    `max_edits` keeps the first so many edits, function by function in address order, the hottest
+    first where there is a profile; `cycles` says that each edit is timed on the CPU's model.
+    """
+
+    passes: tuple[str, ...]
+    funcs: tuple[str, ...] = ()
+    skip_funcs: tuple[str, ...] = ()
+    only: frozenset[str] = frozenset()
+    skip: frozenset[str] = frozenset()
+    max_edits: int | None = None
+    cycles: bool = False
+
+    def wants_function(self, name: str) -> bool:
+        """Whether a function may be edited."""
+        if any(re.fullmatch(pattern, name) for pattern in self.skip_funcs):
+            return False
+        return not self.funcs or any(re.fullmatch(pattern, name) for pattern in self.funcs)
+
+    def wants_edit(self, edit: str, made: int) -> bool:
+        """Whether an edit may be made when `made` are there already."""
+        if self.max_edits is not None and made >= self.max_edits:
+            return False
+        return edit not in self.skip and (not self.only or edit in self.only)

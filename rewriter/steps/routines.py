@@ -1,0 +1,51 @@
+"""A known routine becomes a tuned one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from passes.substitute import Substitute
+from rewriter.core.edit import Evidence
+from rewriter.core.program import Function
+from rewriter.core.target import CannotMove
+from rewriter.elf.caves import Caves
+from rewriter.steps.called import saved
+from rewriter.steps.work import Work, edit_id
+
+
+@dataclass(frozen=True)
+class Routines:
+    """Substitutes in the room that there is."""
+
+    work: Work
+    substitute: Substitute
+    caves: Caves
+
+    def run(self, function: Function) -> bool:
+        """Whether a routine in a function became a tuned one: nothing else is done to it then."""
+        work = self.work
+        for named in work.known.within(function):
+            edit = edit_id(self.substitute.name, function, named.address)
+            if not work.wants(edit):
+                continue
+            try:
+                found = self.substitute.place(work.known, named, work.cpu, self.caves)
+            except CannotMove as reason:
+                work.leave(self.substitute.name, "routine", function, named.address, str(reason))
+                continue
+            work.substituted[function] = found
+            edited = found.edit(edit, work.known)
+            work.edits.append(replace(edited, cycles=saved(work, found)))
+            return True
+        return False
+
+
+def tried(work: Work, evidence: Mapping[int, Evidence]) -> None:
+    """The evidence of a substitution is the trial of the output, by the function's address."""
+    owners = {one.named.address: evidence.get(f.start) for f, one in work.substituted.items()}
+    found = ((e, owners.get(e.address)) for e in work.edits)
+    work.edits = [
+        replace(e, evidence=new) if new and e.technique == Substitute.name else e
+        for e, new in found
+    ]

@@ -1,0 +1,101 @@
+"""The edits of one file as they are found."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from passes.insert import Inserted
+from passes.move import Moved
+from passes.schedule import Reordered
+from passes.substitute import Substitution
+from rewriter.core.cpu import Cpu
+from rewriter.core.edit import Edit, Skip
+from rewriter.core.isa import Insn
+from rewriter.core.program import Function, Refusal
+from rewriter.identify.program import Program
+from rewriter.options import Options
+from rewriter.timing.places import NotDescribed
+from rewriter.timing.saved import Savings
+from rewriter.timing.straight import Code
+from rewriter.verify.prove import Prover
+from rewriter.verify.substituted_known import Known
+
+
+@dataclass
+class Work:
+    """What was done to each function of a file, and the edits that say so.
+
+    `slots` are instructions that changed in place, by address; `carried` exception entries that
+    went to another access; the others are what each pass left behind.  `savings` times edits.
+    """
+
+    program: Program
+    cpu: Cpu
+    options: Options
+    prover: Prover = field(init=False)
+    known: Known = field(init=False)
+    savings: Savings | None = None
+    edits: list[Edit] = field(default_factory=list)
+    skips: list[Skip] = field(default_factory=list)
+    refusals: list[Refusal] = field(default_factory=list)
+    slots: dict[Function, dict[int, Insn | None]] = field(default_factory=dict)
+    inserted: dict[Function, Inserted] = field(default_factory=dict)
+    carried: dict[Function, dict[int, int | None]] = field(default_factory=dict)
+    moved: dict[Function, Moved] = field(default_factory=dict)
+    reordered: dict[Function, list[Reordered]] = field(default_factory=dict)
+    substituted: dict[Function, Substitution] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        target = self.program.target
+        self.prover = Prover(target.granule * 8, target.granule)
+        self.known = Known(self.program)
+        if self.options.cycles:
+            self.savings = Savings(self.cpu, target.table, target.system(self.cpu))
+
+    def wants(self, edit: str, made: int = 0) -> bool:
+        """Whether the user wants an edit, when `made` more than those here are there already."""
+        return self.options.wants_edit(edit, len(self.edits) + made)
+
+    def leave(self, technique: str, kind: str, function: Function, at: int, reason: str) -> None:
+        """A site is left alone."""
+        self.skips.append(Skip(technique, kind, function.name, at, reason))
+
+    def take_back(self, gone: Collection[Edit], reason: str) -> None:
+        """Edits that were made and are left alone after all."""
+        self.edits = [edit for edit in self.edits if edit not in gone]
+        self.skips += [Skip(e.technique, e.kind, e.routine, e.address, reason) for e in gone]
+
+    def without_room(self, function: Function, reason: str, prefix: str = "") -> bool:
+        """Takes back what was inserted and needs a new layout; whether there was any."""
+        inserted = self.inserted.get(function)
+        gone = inserted.crowded(prefix) if inserted is not None else set()
+        if inserted is not None and gone:
+            inserted.take_back(gone)
+            self.take_back([edit for edit in self.edits if edit.id in gone], reason)
+        return bool(gone)
+
+    def saved(self, before: Code, after: Code) -> Fraction | None:
+        """Modelled cycles that new code takes fewer; None where nobody asked or no model is."""
+        if self.savings is None:
+            return None
+        try:
+            return Fraction(self.savings.cycles(before, after))
+        except NotDescribed:
+            return None
+
+    def proofs(self) -> Mapping[str, int]:
+        """How many equalities were asked for, how many patterns decided, and how."""
+        grades = Counter(grade.value for grade in self.prover.decided.values())
+        return {
+            "asked": self.prover.asked,
+            "patterns": self.prover.solved,
+            **dict(sorted(grades.items())),
+        }
+
+
+def edit_id(technique: str, function: Function, address: int) -> str:
+    """The name of an edit: pass, function and the offset of its site in the original."""
+    return f"{technique}:{function.name}+{address - function.start:x}"
