@@ -12,7 +12,9 @@ from passes.schedule import Schedule
 from passes.substitute import Substitute
 from passes.technique import Technique
 
-ORDER: tuple[Technique | Inserter | Align | Schedule | Substitute, ...] = (
+Pass = Technique | Inserter | Align | Schedule | Substitute
+
+ORDER: tuple[Pass, ...] = (
     # First: what becomes another routine is left alone by all that follow.
     Substitute(),
     Bytes(),

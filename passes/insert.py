@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from rewriter.core.cpu import Cpu, System
 from rewriter.core.edit import Evidence
@@ -92,6 +92,7 @@ class Inserted:
             self.added.pop(address, None)
 
 
+@runtime_checkable
 class Inserter(Protocol):
     """A pass that inserts.
 

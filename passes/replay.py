@@ -181,11 +181,11 @@ def _proved(
     places = [*addresses[: load + 1], *behind]
     old: list[Insn | None] = [*now[: load + 1]]
     new: list[Insn | None] = [*now[:load], *insns]
-    states = [
+    before, after = (
         run(target.table, terms, target.granule, way, places[: len(way)], ()).state
         for way in (old, new)
-    ]
+    )
     comparison = Comparison(setting.prover, terms, target.table.register_names)
     spare = written(target.table, insns) & ~written(target.table, [now[load]])
-    comparison.check(*states, written(target.table, old) & ~spare)
+    comparison.check(before, after, written(target.table, old) & ~spare)
     return comparison.evidence()

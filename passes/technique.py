@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from rewriter.core.cpu import Cpu
 from rewriter.core.edit import Rewrite
@@ -27,6 +27,7 @@ class Site:
     reason: str = ""
 
 
+@runtime_checkable
 class Technique(Protocol):
     """A pass over blocks.
 

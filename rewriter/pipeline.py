@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from passes import ORDER
+from passes import ORDER, Pass
 from passes.align import Align
 from passes.insert import Inserter, Setting
-from passes.prefetch import Prefetch
-from passes.replay import Replay
 from passes.schedule import Schedule, Scheduler
 from passes.substitute import Substitute
 from passes.technique import Technique
@@ -31,8 +29,6 @@ from rewriter.steps.loops import Loops
 from rewriter.steps.routines import Routines
 from rewriter.steps.windows import Windows, clues
 from rewriter.steps.work import Work
-
-Pass = Technique | Inserter | Align | Schedule | Substitute
 
 Progress = Callable[[str, int, int], None]
 """Called with a stage's name, how much of it is done, and how much there is."""
@@ -116,8 +112,8 @@ class _Road:
         self.work = work
         align = next((p for p in passes if isinstance(p, Align)), None)
         substitute = next((p for p in passes if isinstance(p, Substitute)), None)
-        inserters = [p for p in passes if isinstance(p, _INSERTERS)]
-        techniques = tuple(p for p in passes if not isinstance(p, (*_LATER, *_INSERTERS)))
+        inserters = [p for p in passes if isinstance(p, Inserter)]
+        techniques = tuple(p for p in passes if isinstance(p, Technique) and p not in inserters)
         system, locked = target.system(work.cpu), program.locked_addresses
         setting = Setting(target, work.cpu, system, work.prover, locked)
         self.windows = Windows(work, techniques, setting, clues(program, techniques))
@@ -155,9 +151,6 @@ class _Road:
         if self.loops is not None:
             self.loops.run(function)
 
-
-_INSERTERS = (Replay, Prefetch)
-_LATER = (Align, Schedule, Substitute)
 
 _APART = 16
 """Bytes between changes that are recorded as one: a record costs more than the bytes."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rewriter.core.errors import BadInput, BadUsage
 
 if TYPE_CHECKING:
-    from passes.technique import Technique
+    from passes import Pass
     from rewriter.cli.options import Wanted
     from rewriter.core.cpu import Cpu, System
     from rewriter.core.edit import Edit
@@ -151,7 +151,7 @@ def system_named(target: Target, name: str) -> System:
     return found
 
 
-def _named_passes(text: str | None) -> tuple[Technique, ...] | None:
+def _named_passes(text: str | None) -> tuple[Pass, ...] | None:
     """The passes that a list names, in the order in which they run; None for all."""
     from passes import ORDER
 
@@ -177,7 +177,7 @@ def _passes(text: str | None, cpu: Cpu) -> tuple[str, ...]:
     return tuple(t.name for t in (ORDER if named is None else named) if _supports(cpu, t))
 
 
-def _supports(cpu: Cpu, technique: Technique) -> bool:
+def _supports(cpu: Cpu, technique: Pass) -> bool:
     return not technique.needs or bool(technique.needs & cpu.features)
 
 

@@ -65,7 +65,8 @@ class Prover:
             return Grade.PROVED, ""
         self.asked += 1
         claim, cut = _generalised((a, b, *given))
-        general = _pattern(*claim[:2], claim[2:], cut)
+        one, other, *conditions = claim
+        general = _pattern(one, other, conditions, cut)
         grade = self._decide(general)
         if grade is Grade.PROVED:
             return grade, general.key

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -31,12 +32,12 @@ class Alpha:
     name = "alpha"
     machines = frozenset({EM_ALPHA, EM_ALPHA_OFFICIAL})
     table = TABLE
-    cpus = CPUS
+    cpus: Mapping[str, Cpu] = CPUS
     everything = abi.ALL
     returned = abi.RETURN_LIVE
     saved = abi.KEPT
     granule = 8
-    spelling = accesses
+    spelling: Any = accesses
     link = RA
     signatures = Path(__file__).with_name("signatures.json")
     trials = AlphaTrials()
@@ -45,7 +46,7 @@ class Alpha:
     routines = staticmethod(routines.variants)
     branch = staticmethod(placing.branch)
     frame_rows = staticmethod(placing.frame_rows)
-    systems = SYSTEMS
+    systems: Mapping[str, System] = SYSTEMS
     boots = boots.BOOTS
     linear = staticmethod(accesses.linear)
     devices = staticmethod(kernel.devices)
