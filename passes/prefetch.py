@@ -94,9 +94,9 @@ class Prefetch:
             body = _body(program, loop, slots)
             if body is not None:
                 around = _Around(program, function, loop)
-                yield from self.sites(body, setting, around)
+                yield from self.insertions(body, setting, around)
 
-    def sites(
+    def insertions(
         self, body: Body, setting: Setting, around: _Around | None = None
     ) -> Iterator[Insertion | Declined]:
         """The streams of one loop; what is around it may forbid a hint."""

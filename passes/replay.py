@@ -48,9 +48,9 @@ class Replay:
         """The sites of a function as earlier passes left it."""
         if _may_have(program, function):
             for window in program.windows(function):
-                yield from self.sites(window, setting, slots)
+                yield from self.insertions(window, setting, slots)
 
-    def sites(
+    def insertions(
         self, window: Window, setting: Setting, slots: Slots
     ) -> Iterator[Insertion | Declined]:
         """The sites of a window."""

@@ -113,7 +113,7 @@ class _Road:
         align = next((p for p in passes if isinstance(p, Align)), None)
         substitute = next((p for p in passes if isinstance(p, Substitute)), None)
         inserters = [p for p in passes if isinstance(p, Inserter)]
-        techniques = tuple(p for p in passes if isinstance(p, Technique) and p not in inserters)
+        techniques = tuple(p for p in passes if isinstance(p, Technique))
         system, locked = target.system(work.cpu), program.locked_addresses
         setting = Setting(target, work.cpu, system, work.prover, locked)
         self.windows = Windows(work, techniques, setting, clues(program, techniques))

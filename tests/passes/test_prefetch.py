@@ -57,7 +57,7 @@ def found(
         return []
     places = tuple((BASE + 4 * n, None if ALPHA.is_filler(i) else i) for n, i in enumerate(insns))
     setting = Setting(ALPHA, chosen, system, Prover(), frozenset())  # type: ignore[arg-type]
-    return list(Prefetch().sites(Body(places), setting))
+    return list(Prefetch().insertions(Body(places), setting))
 
 
 def inserted(insns: tuple[Insn, ...], sites: list[Insertion | Declined]) -> list[Insn]:

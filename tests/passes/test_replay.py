@@ -42,7 +42,7 @@ def found(insns: tuple[Insn, ...], cpu: str, exits: int) -> list[Insertion | Dec
     """What the pass makes of a block."""
     window = Window(BASE, insns, ((len(insns) - 1, exits),))
     setting = Setting(ALPHA, ALPHA.cpus[cpu], UP1000, PROVER, locked(insns))
-    return list(Replay().sites(window, setting, {}))
+    return list(Replay().insertions(window, setting, {}))
 
 
 def inserted(insns: tuple[Insn, ...], sites: list[Insertion | Declined]) -> list[Insn]:
