@@ -8,18 +8,19 @@
 #       q = n x (1 + e)(1 + e**2)(1 + e**4)(1 + e**8)
 #
 # is short by a factor of e**16 < 2**-60.7.  dx and 1 + e are in units of 2**-63, powers of e from
-# e**2 on in units of u = 2**-64.  The product of all is short by 38 at most and never too large:
+# e**2 on in units of u = 2**-64.  The q of these is short by less than 64 and never too large:
 #
 # - dx is cut off, which makes 1/(dx) larger by 2.2u; 1 - e**2 is cut off at 4u, and with it all
-#   is larger by less than 6.3u;  x less 8 units of 2**-63 is smaller by 8.2u to 17.3u;
-# - e**16 is 9.4u; each product is cut off: n x by 2 (q/2), n x (1 + e) by 4 (q/4), the others by
-#   1; and m, left out, is less than 2.
+#   is larger by less than 6.3u; n is multiplied by x less 8 units of 2**-63, which is smaller by
+#   8.2u to 17.3u: together never larger, and smaller by 17.3u at most;
+# - e**16 is less than 9.5u, and e**4 and e**8 are cut off at u; of q, which is less than 2**64, the
+#   products are cut off at 2.4 (n x is q/2), 4.1 (n x (1 + e) is q/4) and three times 1; m/d, left
+#   out, is less than 2.
 #
-# So what is left of the dividend, r = n:m - qd, is less than 64d.  r/d by x (1 + e), which is
-# short by e**2 < 0.0052 and never too large, is short by 0.21 at most.  Where its fraction is less
-# than 1/2 the integer before is right; else the integer behind, unless the remainder is negative.
-# Either way the remainder is from -d/2 to d, and its top bit says whether it is negative only
-# where we ask: then it is less than d/4.
+# So what is left of the dividend, r = n:m - qd, is from 0 to 64d.  r/d by x (1 + e), which is
+# short by a factor of e**2 < 0.0052 and never too large, is short by less than 0.34.  Where its
+# fraction is less than 1/2 the integer before is right; else the integer behind, or one less where
+# the remainder is negative: it is then from -d/2 to 0.34d, so that its top bit is its sign.
 
         ldah    t2,0x76cf(zero)
         srl     a2,1,t3             # U
