@@ -88,6 +88,7 @@ def _linux() -> Iterator[Reference]:
     yield one("strncat", "ev67-strncat.S", "ev6-stxncpy.S")
     for name in ("clear_page", "copy_page", "__clear_user", "__copy_user", "csum_ipv6_magic"):
         yield one(name, f"ev6-{name.strip('_')}.S")
+    yield one("udiv_qrnnd", "udiv-qrnnd.S", symbol="__udiv_qrnnd")
     for name, macro in (("div", "DIV"), ("rem", "REM")):
         for size in ("l", "q"):
             defines = (macro, "INTSIZE") if size == "l" else (macro,)

@@ -47,6 +47,11 @@ GRID: Mapping[str, Axes] = MappingProxyType(
             "seed": range(0, 60, 7),
         },
         **{f"{name}{size}": _PAIRS for name in ("div", "rem") for size in ("l", "lu", "q", "qu")},
+        "udiv_qrnnd": {
+            "quotient": range(0, 72, 6),
+            "divisor": range(1, 72, 6),
+            "rest": (1, 3),
+        },
         "ffs": {"low": range(33), "seed": (0, 1)},
         "ffsll": {"low": range(65), "seed": (0, 1)},
     }

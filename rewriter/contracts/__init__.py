@@ -16,10 +16,11 @@ from rewriter.contracts import (
     search,
     strings,
     user,
+    wide,
 )
 from rewriter.contracts.contract import Contract
 
-_FAMILIES = (copy, fill, compare, search, strings, bits, divide, pages, user, checksum)
+_FAMILIES = (copy, fill, compare, search, strings, bits, divide, wide, pages, user, checksum)
 
 CONTRACTS: Mapping[str, Contract] = MappingProxyType(
     {contract.name: contract for family in _FAMILIES for contract in family.CONTRACTS}

@@ -47,7 +47,7 @@ def _model(divide: Divide, bits: int, signed: bool, view: View, a: int, b: int) 
     return widen(result) if bits == 32 else result & MASK64
 
 
-def _values(bits: int) -> tuple[int, ...]:
+def values(bits: int) -> tuple[int, ...]:
     """Numbers of every length, with their neighbours and negatives."""
     found = [0, 1, 2, 3, 5, 7, 10, 100, 1000, 10000, 86400, 1000000007]
     for bit in range(2, bits, 3):
@@ -57,8 +57,8 @@ def _values(bits: int) -> tuple[int, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _build(values: tuple[int, ...], bits: int, arena: Arena, dividend: int, divisor: int) -> Case:
-    a, b = values[dividend], values[divisor] or 1
+def _build(numbers: tuple[int, ...], bits: int, arena: Arena, dividend: int, divisor: int) -> Case:
+    a, b = numbers[dividend], numbers[divisor] or 1
     if a == -(1 << bits - 1) and b == -1:
         b = 1
     low = widen if bits == 32 else lambda v: v & MASK64
@@ -66,14 +66,14 @@ def _build(values: tuple[int, ...], bits: int, arena: Arena, dividend: int, divi
 
 
 def _contract(name: str, divide: Divide, bits: int, signed: bool) -> Contract:
-    values = _values(bits)
-    every, some = range(len(values)), range(0, len(values), 5)
+    numbers = values(bits)
+    every, some = range(len(numbers)), range(0, len(numbers), 5)
     return Contract(
         name,
         (Kind.QUAD, Kind.QUAD) if bits == 64 else (Kind.INT, Kind.INT),
         Result.QUAD if bits == 64 else Result.INT,
         partial(_model, divide, bits, signed),
-        partial(_build, values, bits),
+        partial(_build, numbers, bits),
         (
             Plan(
                 "pairs",

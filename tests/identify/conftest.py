@@ -11,6 +11,7 @@ from made import Made, Places
 
 import targets
 from fixtures import inputs
+from fixtures.local import LOCAL
 from rewriter.contracts import CONTRACTS
 from rewriter.core.target import Target
 from rewriter.elf.image import Image, load
@@ -50,6 +51,13 @@ def places(image: Image) -> Places:
             found[contract] = symbol.st_value
     assert len(found) == EXPORTED
     return found
+
+
+@pytest.fixture(scope="session")
+def all_places(places: Places) -> Places:
+    """The address of each routine, exported or not."""
+    assert not LOCAL.keys() & places.keys()
+    return {**places, **LOCAL}
 
 
 @pytest.fixture(scope="session")

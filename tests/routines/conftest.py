@@ -8,6 +8,7 @@ from functools import cache
 import pytest
 
 from fixtures import inputs
+from fixtures.local import LOCAL
 from rewriter.elf.image import Image, load
 from rewriter.verify.engines.sweep import Code
 from rewriter.verify.trial_image import code_of, function_named
@@ -40,9 +41,10 @@ def _image() -> Image:
 def libc_code(contract: str) -> Code | None:
     """The libc's routine for a contract; None if it has none."""
     found = function_named(_image(), SYMBOLS.get(contract, contract))
-    if found is None:
+    address = LOCAL.get(contract) if found is None else found[0]
+    if address is None:
         return None
-    return code_of(_image(), f"libc {contract}", found[0], LIBC_BASE, Alpha().relocated, GP)
+    return code_of(_image(), f"libc {contract}", address, LIBC_BASE, Alpha().relocated, GP)
 
 
 @pytest.fixture(scope="session")

@@ -126,6 +126,15 @@ def test_division_undoes_multiplication(a: int, b: int) -> None:
         assert CONTRACTS["divlu"].model(View([]), widen(a), widen(b)) == widen(low // by)
 
 
+@given(st.integers(1, MASK64), st.integers(0, MASK64), st.integers(0, MASK64))
+def test_a_wide_division_undoes_multiplication(divisor: int, high: int, low: int) -> None:
+    view, dividend = _view(bytes(8)), (high % divisor) << 64 | low
+    got = CONTRACTS["udiv_qrnnd"].model(view, AT, high % divisor, low, divisor)
+    rest = int.from_bytes(view.after()[0], "little")
+    assert got is not None and 0 <= got <= MASK64 and rest < divisor
+    assert got * divisor + rest == dividend
+
+
 @given(st.binary(max_size=60), st.integers(0, 0xFFFFFFFF))
 def test_the_checksum_is_the_ones_complement_sum(data: bytes, start: int) -> None:
     padded = data + bytes(len(data) % 2)

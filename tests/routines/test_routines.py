@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rewriter.contracts import CONTRACTS, checksum, pages, user
-from rewriter.contracts.contract import Case, Contract, View
+from rewriter.contracts.contract import MASK64, Case, Contract, Piece, View
 from rewriter.core.edit import Evidence, Grade
 from rewriter.core.interpret import Unspecified
 from rewriter.verify.engines.sweep import Code, Sweep
@@ -124,6 +124,31 @@ def test_shapes_off_the_grid(name: str, alpha: AlphaTrials) -> None:
     def check(point: dict[str, int]) -> None:
         for stepper in steppers:
             assert not stepper.problem(contract.case(program.arena, point))
+
+    check()
+
+
+_WIDE = st.integers(1, 64).flatmap(lambda bits: st.integers(0, (1 << bits) - 1))
+
+
+def test_any_division_of_128_bits(alpha: AlphaTrials) -> None:
+    """Any quotient, divisor and remainder: all dividends that there are."""
+    contract = CONTRACTS["udiv_qrnnd"]
+    program = alpha.program(contract.linkage)
+    to = program.arena.start(0)
+    steppers = [
+        Stepper(code, contract, program, alpha.table, alpha.write_hints)
+        for code in _ours(contract.name)
+    ]
+
+    @settings(max_examples=300, deadline=None, derandomize=True)
+    @given(_WIDE, _WIDE, _WIDE)
+    def check(quotient: int, divisor: int, rest: int) -> None:
+        divisor = divisor or 1
+        dividend = quotient * divisor + rest % divisor
+        arguments = (to, dividend >> 64, dividend & MASK64, divisor)
+        for stepper in steppers:
+            assert not stepper.problem(Case(arguments, (Piece(to, bytes(16)),)))
 
     check()
 

@@ -16,6 +16,7 @@ _SHARES = {
     "ffsll": 1.0,
     "memset": 0.9,
     "divqu": 1.0,
+    "udiv_qrnnd": 1.0,
     "memchr": 0.9,
     "strncpy": 0.9,
 }
