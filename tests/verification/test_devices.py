@@ -10,11 +10,11 @@ from rewriter.core.trace import Run, run
 from rewriter.verify.devices import accessed, same_devices
 from rewriter.verify.equivalence import Comparison, Different
 from rewriter.verify.prove import Prover
-from targets.alpha import Alpha
+from targets import for_machine
 from targets.alpha.assembler import assemble
 from targets.alpha.isa import TABLE
 
-TARGET = Alpha()
+TARGET = for_machine(0x9026, "made up")
 
 
 def _run(terms: Terms, text: str) -> tuple[Run, list[Insn]]:

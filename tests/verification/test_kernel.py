@@ -13,7 +13,7 @@ import pytest
 
 from fixtures import inputs
 from rewriter import pipeline
-from rewriter.core.listing import INLINE, UNKNOWN
+from rewriter.core.listing import INLINE, UNKNOWN, Listing
 from rewriter.core.program import Function
 from rewriter.elf import image
 from rewriter.identify.program import Program, analyse
@@ -82,7 +82,7 @@ def test_the_exception_table_is_read_and_written(program: Program) -> None:
 
 
 def test_every_entry_names_an_access_of_its_function(program: Program) -> None:
-    names = Counter()
+    names: Counter[str] = Counter()
     for fixup in program.target.fixups(program.image):
         insn = program.listing.insn(program.listing.index(fixup.access))
         assert insn is not None
@@ -135,7 +135,7 @@ def test_one_access_takes_the_entries_of_several(program: Program, tuned: Tuned)
     dead, changed = old.keys() - new.keys(), [at for at in new if new[at] != old[at]]
     assert len(dead) >= 4 and len(changed) > len(dead)
     after = program.target.listing(replace(program.image, data=tuned.data))
-    narrow = Counter()
+    narrow: Counter[str] = Counter()
     for at in changed:
         insn = after.insn(after.index(new[at][0]))
         assert insn is not None and new[at][2:] == old[at][2:]
@@ -158,8 +158,8 @@ def _edited(program: Program) -> list[Function]:
     return [function for function in program.functions if function.name in EDITED]
 
 
-def _wide(listing: object, function: Function) -> list[str]:
-    insns = listing.insns(function.start, function.end)  # type: ignore[attr-defined]
+def _wide(listing: Listing, function: Function) -> list[str]:
+    insns = listing.insns(function.start, function.end)
     return [i.name for i in insns if i is not None and i.name in ("ldl", "ldq", "stl", "stq")]
 
 
@@ -178,13 +178,26 @@ WRONG: dict[str, Change] = {
 
 
 @pytest.mark.parametrize("what", WRONG)
-def test_one_wrong_entry_is_found(program: Program, tuned: Tuned, what: str) -> None:
-    """In a function that was edited and in one that was not."""
-    for where in _one_of_each(program, tuned):
-        distance, word = ENTRY.unpack(tuned.data[where : where + ENTRY.size])
-        data = bytearray(tuned.data)
-        data[where : where + ENTRY.size] = ENTRY.pack(*WRONG[what](distance, word))
-        assert not _verdict(program, bytes(data)).ok, f"the entry at {where:#x} {what}"
+def test_one_wrong_entry_of_an_edited_function_is_found(
+    program: Program, tuned: Tuned, what: str
+) -> None:
+    where, _ = _one_of_each(program, tuned)
+    assert not _verdict(program, _changed(tuned, where, WRONG[what])).ok
+
+
+@pytest.mark.parametrize("what", ["is dead", "sets another register"])
+def test_one_wrong_entry_of_a_function_without_edits_is_found(
+    program: Program, tuned: Tuned, what: str
+) -> None:
+    _, where = _one_of_each(program, tuned)
+    assert not _verdict(program, _changed(tuned, where, WRONG[what])).ok
+
+
+def _changed(tuned: Tuned, where: int, change: Change) -> bytes:
+    data = bytearray(tuned.data)
+    entry = ENTRY.unpack(data[where : where + ENTRY.size])
+    data[where : where + ENTRY.size] = ENTRY.pack(*change(*entry))
+    return bytes(data)
 
 
 def test_two_entries_for_one_access_are_found(program: Program, tuned: Tuned) -> None:
