@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -57,7 +58,8 @@ class Align:
     Proof     Both files are walked at once from every entry (`rewriter/verify/walk`).
 
     A boundary costs nothing behind a jump or return.  Before a loop's head that control also
-    falls into, fillers run once for an entry and pay in every iteration.
+    falls into, fillers run once for an entry and pay in every iteration; but not inside another
+    loop, where they would run in each of its passes.
     """
 
     name = "align"
@@ -76,16 +78,15 @@ class Align:
 def _arranged(code: Code, wanted: set[int], boundary: int) -> Layout | None:
     placed: list[tuple[int, int, Insn]] = []
     at, executed, falls_in = code.function.start, 0, True
-    heads = _heads(code.items, wanted)
+    heads, inside = _heads(code.items, wanted), _inside(code)
     for address, insn in code.items:
         if address in code.fixed:
             gap = address - at
             if gap < 0:
                 return None
         else:
-            free = not falls_in
-            asked = address in heads and (free or not heads[address].isdisjoint(code.loops))
-            gap = -at % boundary if asked else 0
+            pays = address not in inside and not heads.get(address, set()).isdisjoint(code.loops)
+            gap = -at % boundary if address in heads and (pays or not falls_in) else 0
         executed += gap // insn.size if falls_in else 0
         placed.append((address, at + gap, insn))
         at += gap + insn.size
@@ -105,4 +106,18 @@ def _heads(items: Sequence[tuple[int, Insn]], targets: set[int]) -> dict[int, se
     for address, _ in items:
         while waiting and waiting[0] <= address:
             found.setdefault(address, set()).add(waiting.pop(0))
+    return found
+
+
+def _inside(code: Code) -> set[int]:
+    """Instructions that a loop passes through after its head.
+
+    A branch back, however far, makes a loop of what is between its target and itself.
+    """
+    places = [address for address, _ in code.items]
+    found: set[int] = set()
+    for n, (address, insn) in enumerate(code.items):
+        target = insn.target(address) if insn.op.flow in (Flow.BRANCH, Flow.JUMP) else None
+        if target is not None and target in code.function:
+            found.update(places[bisect_left(places, target) + 1 : n + 1])
     return found

@@ -25,7 +25,7 @@ class Bytes:
               ldq_u t,d(p); insbl v,q,i; mskbl t,q,m; bis i,m,s; stq_u s,d(p)
               sll v,56,t; sra t,56,r
     After     ldbu r,d(p)
-              ldbu r,d(p); sextb r,r
+              ldbu r,d(p); sextb r,r       without sextb where nothing reads the sign
               stb v,d(p)
               sextb v,r
     Requires  BWX.  For words, an aligned address: the compiler's idiom for an aligned word shows
@@ -135,7 +135,12 @@ class _Block:
     ) -> Iterator[Changes]:
         base, displacement = self.spelling.address(self.trace.insns[source])
         result, temporary = self._target(slot), self._target(source)
-        for place in (source, *reversed([f for f in feeders if f > source])):
+        places = (source, *reversed([f for f in feeders if f > source]))
+        for place in places:
+            # Enough where nothing reads the sign: the byte is stored again, or masked.
+            load = self.spelling.narrow_load(size, result, base, displacement)
+            yield ((place, load),) if place == slot else ((place, load), (slot, None))
+        for place in places:
             between = self._target(place)
             for register in dict.fromkeys((between, temporary, result)):
                 load = self.spelling.narrow_load(size, register, base, displacement)

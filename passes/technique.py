@@ -8,7 +8,9 @@ from typing import Any, Protocol, runtime_checkable
 
 from rewriter.core.cpu import Cpu
 from rewriter.core.edit import Rewrite
-from rewriter.core.trace import Trace
+from rewriter.core.isa import Insn
+from rewriter.core.target import Target
+from rewriter.core.trace import Trace, registers_of
 
 UNRELATED = "address and position are not related in the block"
 """A reason that knowing more of the registers at the start may remove."""
@@ -45,3 +47,11 @@ class Technique(Protocol):
 def usable(cpu: Cpu, insns: Sequence[Any]) -> bool:
     """Whether the CPU has every instruction of a proposal."""
     return all(not insn.op.needs or insn.op.needs in cpu.features for insn in insns)
+
+
+def idle(insn: Insn | None, target: Target) -> bool:
+    """Whether a proposed instruction moves a register to itself: the value is there already."""
+    if insn is None:
+        return False
+    written = registers_of(target.table.defs(insn))
+    return len(written) == 1 and insn == target.spelling.move(written[0], written[0])

@@ -8,7 +8,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from passes.technique import Site, Technique, usable
+from passes.technique import Site, Technique, idle, usable
 from rewriter.core.cpu import Cpu
 from rewriter.core.edit import Evidence, Rewrite
 from rewriter.core.isa import Insn
@@ -166,7 +166,7 @@ class _Attempt:
             for slot in self._only_for(proposal, needed):
                 slots[slot] = None
             for slot, insn in proposal.changes:
-                slots[slot] = insn
+                slots[slot] = None if idle(insn, self.target) else insn
             feeders = self.feeders | proposal.feeders
             slots = drop_dead(self.target.table, slots, feeders, self.trace.exits)
             if _count(slots) >= _count(self.tuned.slots):

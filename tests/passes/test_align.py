@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -242,17 +242,31 @@ def test_no_fewer_targets_are_aligned(program: Program, new: Image, moved: list[
 def _aligned(image: Image, function: Function, longest: int) -> int:
     """Heads of loops of less than `longest` bytes that are at a fetch block's start.
 
-    A filler counts for what follows it.
+    A filler counts for what follows it.  Heads inside another loop do not count: fillers before
+    them would run in each of its passes.
     """
+    real = _real(image, function)
+    loops = _back(real, function)
+    known = [address for address, _ in real]
     goals = {
-        target
-        for address, insn in _real(image, function)
+        head
+        for head, end in loops
+        if end - head < longest
+        and not any(h < known[bisect_left(known, head)] <= e for h, e in loops if h != head)
+    }
+    return sum(goal % BLOCK == 0 for goal in goals)
+
+
+def _back(items: Iterable[tuple[int, Insn]], function: Function) -> set[tuple[int, int]]:
+    """(target, address) of each branch back inside a function."""
+    return {
+        (target, address)
+        for address, insn in items
         if insn.op.flow in (Flow.BRANCH, Flow.JUMP)
         and (target := insn.target(address)) is not None
         and target in function
-        and 0 <= address - target < longest
+        and target <= address
     }
-    return sum(goal % BLOCK == 0 for goal in goals)
 
 
 # The layout itself, over functions that nobody wrote --------------------------------------
@@ -260,16 +274,18 @@ def _aligned(image: Image, function: Function, longest: int) -> int:
 _OPS = {
     "next": Insn(TABLE.find("addq", "operate"), (1, 2, 3)),
     "branch": Insn(TABLE.find("beq"), (1, 0)),
+    "back": Insn(TABLE.find("bne"), (1, -24)),
+    "far back": Insn(TABLE.find("bne"), (1, -80)),
     "jump": Insn(TABLE.find("br"), (ZERO, 0)),
     "return": Insn(TABLE.find("ret"), (ZERO, RA, 1)),
 }
 
 
 @st.composite
-def codes(draw: st.DrawFn) -> Code:
+def codes(draw: st.DrawFn, smallest: int = 1) -> Code:
     """A function with holes, fixed entries, loop heads and targets anywhere."""
     start = 16 * draw(st.integers(1, 1000))
-    kinds = draw(st.lists(st.sampled_from((*_OPS, "hole", "hole")), min_size=1, max_size=60))
+    kinds = draw(st.lists(st.sampled_from((*_OPS, "hole", "hole")), min_size=smallest, max_size=60))
     places = [start + 4 * n for n in range(len(kinds))]
     pairs = zip(places, kinds, strict=True)
     items = tuple((place, _OPS[kind]) for place, kind in pairs if kind != "hole")
@@ -320,3 +336,30 @@ def test_layout_counts_what_it_did(code: Code) -> None:
     assert layout.targets == len(reached)
     assert layout.aligned == sum(new[address] % BLOCK == 0 for address in reached)
     assert layout == _layout(code)
+
+
+@given(codes(smallest=30))
+def test_no_filler_runs_in_each_pass_of_a_loop(code: Code) -> None:
+    loops = _back(code.items, code.function)
+    for (a, here, insn), (b, there, _) in pairwise(_layout(code).items):
+        falls = insn.op.flow not in (Flow.JUMP, Flow.RETURN)
+        if falls and b not in code.fixed and any(h <= a and b <= end for h, end in loops):
+            assert there == here + insn.size
+
+
+def test_head_of_an_inner_loop_moves_up_to_what_is_before_it() -> None:
+    """A loop alone gets its boundary; with a loop around it, fillers would run in each pass."""
+    alone = ("next", "hole", "hole", "hole", "next", "next", "back")
+    assert [there for _, there, _ in _layout(_looping(*alone)).items] == [0, 16, 20, 24]
+    inner = (*alone, "far back")
+    assert [there for _, there, _ in _layout(_looping(*inner)).items] == [0, 4, 8, 12, 16]
+
+
+def _looping(*kinds: str) -> Code:
+    """A function at 0 whose loop begins at its fifth slot; `far back` leads to the first."""
+    back = {"back": -12, "far back": -32}
+    branch = TABLE.find("bne")
+    insns = [Insn(branch, (1, back[kind])) if kind in back else _OPS.get(kind) for kind in kinds]
+    items = tuple((4 * n, insn) for n, insn in enumerate(insns) if insn is not None)
+    targets = {insn.target(at) for at, insn in items} - {None}
+    return Code(Function(0, 64, "f", "test"), items, {0}, {16}, {t for t in targets if t})
