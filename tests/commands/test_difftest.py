@@ -76,14 +76,10 @@ def test_counts_are_those_of_the_emulators_log(boot: Boot, tmp_path: Path) -> No
         re.findall(pattern, log.read_text(), re.MULTILINE)
         for pattern in (r"^Trace 0: .*?/([0-9a-f]{16})/", r"^Stopped .*\[([0-9a-f]{16})")
     )
-    of_kernel, of_firmware = (
-        sum((int(at, 16) >= stub_kernel.START) is mine for at in started)
-        - sum((int(at, 16) >= stub_kernel.START) is mine for at in stopped)
-        for mine in (True, False)
-    )
-    assert of_kernel == executed["kernel"] + executed["waiting"]
-    # The log is that of a machine whose clock is the host's: its interrupts come at other times.
-    assert of_firmware == pytest.approx(executed["firmware"], rel=0.1)
+    # Of the kernel only: the log is that of a machine whose clock is the host's, and its firmware
+    # handles as many interrupts as the host lets it.
+    of_kernel = (sum(int(at, 16) >= stub_kernel.START for at in ats) for ats in (started, stopped))
+    assert next(of_kernel) - next(of_kernel) == executed["kernel"] + executed["waiting"]
 
 
 def test_the_first_difference_is_shown(boot: Boot) -> None:
