@@ -45,7 +45,7 @@ def _done(amount: int | Fraction) -> str:
 
 def gained(edit: Edit) -> str:
     """What an edit saves: instructions, or what its evidence says where it saves none."""
-    if edit.gain or not edit.evidence.detail:
+    if edit.gain > 0 or not edit.evidence.detail:
         return f"saves {counted(edit.gain, 'instruction')}"
     return printable(edit.evidence.detail)
 

@@ -186,7 +186,10 @@ def tuned(program: Program) -> Tuned:
 
 def test_loops_of_the_libc(tuned: Tuned) -> None:
     edits = [edit for edit in tuned.edits if edit.technique == "prefetch"]
-    assert {edit.routine for edit in edits} == set(FUNCTIONS)
+    hinted = {edit.routine for edit in edits}
+    assert {"sub_5f890", "sub_fdc90"} <= hinted <= set(FUNCTIONS)
+    declined = {skip.routine for skip in tuned.skips if skip.technique == "prefetch"}
+    assert set(FUNCTIONS) - hinted <= declined  # each with its reason
     assert all(edit.evidence.grade.value == "PROVED" for edit in edits)
     assert all("in the cache stayed" in edit.evidence.detail for edit in edits)
     assert not [skip for skip in tuned.skips if skip.reason.startswith("not verified")]
