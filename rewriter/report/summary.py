@@ -48,7 +48,7 @@ class Outcome(Protocol):
 class Tally:
     """One kind of site of one pass; `saved` counts instructions, `left` sites by reason.
 
-    `cycles` are modelled ones, each site once; None where a site was not timed.
+    `cycles` are modelled ones, each of the `timed` sites once; None where none was timed.
     """
 
     technique: str
@@ -56,6 +56,7 @@ class Tally:
     rewritten: int
     saved: int
     cycles: Fraction | None
+    timed: int
     left: Mapping[str, int]
 
     @property
@@ -139,7 +140,7 @@ class Report:
                 {
                     "pass": t.technique, "kind": t.kind, "sites": t.sites,
                     "rewritten": t.rewritten, "saved": t.saved, "left": dict(t.left),
-                    "cycles": None if t.cycles is None else float(t.cycles),
+                    "cycles": None if t.cycles is None else float(t.cycles), "timed": t.timed,
                 }
                 for t in self.tallies
             ],
@@ -156,6 +157,8 @@ class Report:
         """The report as plain lines."""
         for t in self.tallies:
             done = f"{t.rewritten} rewritten, {gain(t.saved, t.cycles)}"
+            if 0 < t.timed < t.rewritten:
+                done += f" ({t.timed} timed)"
             yield f"{t.technique}, {t.kind}: {counted(t.sites, 'site')}, {done}"
             for reason, number in t.left.items():
                 yield f"{t.technique}, {t.kind}: {number} left alone: {printable(reason)}"
@@ -234,8 +237,9 @@ def _tallies(edits: Iterable[Edit], skips: Iterable[Skip]) -> Iterator[Tally]:
         done = made.get(key, [])
         saved = sum(edit.gain for edit in done)
         cycles = [edit.cycles for edit in done if edit.cycles is not None]
-        timed = sum(cycles, Fraction(0)) if cycles and len(cycles) == len(done) else None
-        yield Tally(*key, len(done), saved, timed, in_order(left.get(key, Counter())))
+        total = sum(cycles, Fraction(0)) if cycles else None
+        reasons = in_order(left.get(key, Counter()))
+        yield Tally(*key, len(done), saved, total, len(cycles), reasons)
 
 
 def _skip_json(skip: Skip) -> dict[str, Any]:

@@ -90,7 +90,7 @@ def test_json_holds_everything_and_sums_up() -> None:
     document = json.loads(json.dumps(Report.of(DONE).as_json()))
     assert document["sites"][1] == {
         "pass": "bytes", "kind": "byte load", "sites": 4, "rewritten": 2, "saved": 3,
-        "cycles": None, "left": {"register t0 differs": 2},
+        "cycles": None, "timed": 0, "left": {"register t0 differs": 2},
     }  # fmt: skip
     assert (document["saved"], document["changed_bytes"], document["return_code"]) == (3, 2, 0)
     assert document["grades"] == {"PROVED": 2, "TESTED": 1}
