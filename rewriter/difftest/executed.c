@@ -2,28 +2,13 @@
 
    Arguments: out=FILE and, ascending, at=ADDRESS for the start of each range but the first, which
    starts at 0. FILE gets one number a range. Exact for machines with one processor: inline
-   additions are not atomic.
-
-   Debian ships no qemu-plugin.h: these are the few prototypes of plugin API 1 that are used. */
+   additions are not atomic. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef uint64_t qemu_plugin_id_t;
-struct qemu_plugin_tb;
-struct qemu_plugin_insn;
-struct qemu_info;
-enum qemu_plugin_op { QEMU_PLUGIN_INLINE_ADD_U64 };
-
-extern void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t, void (*)(qemu_plugin_id_t, struct qemu_plugin_tb *));
-extern void qemu_plugin_register_atexit_cb(qemu_plugin_id_t, void (*)(qemu_plugin_id_t, void *), void *);
-extern void qemu_plugin_register_vcpu_insn_exec_inline(struct qemu_plugin_insn *, enum qemu_plugin_op, void *, uint64_t);
-extern size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *);
-extern struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *, size_t);
-extern uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *);
-
-int qemu_plugin_version = 1;
+#include "plugin.h"
 
 enum { MOST = 16 };
 static uint64_t starts[MOST], executed[MOST];

@@ -144,12 +144,14 @@ def test_without_a_compiler_all_but_the_count(
 def test_an_emulator_of_another_plugin_version(
     boot: Boot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, other = stub(OFF), tmp_path / "other.c"
+    path, other = stub(OFF), tmp_path / executed.SOURCE.name
     inputs.require_tool("cc")
     version = "int qemu_plugin_version = "
-    text = executed.SOURCE.read_text()
+    api = executed.SOURCE.with_name("plugin.h")
+    text = api.read_text()
     assert f"{version}1;" in text
-    other.write_text(text.replace(f"{version}1;", f"{version}99;"))
+    (tmp_path / api.name).write_text(text.replace(f"{version}1;", f"{version}99;"))
+    other.write_text(executed.SOURCE.read_text())
     monkeypatch.setattr(executed, "SOURCE", other)
     result = boot(path, path)
     assert result.exit_code == 0
