@@ -6,13 +6,15 @@ Slots 1 and 2 of an MLX bundle are one long instruction; it counts as slot 1.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rewriter.core.groups import Slot
 from targets.ia64.fields import BUNDLE, LONG, SLOT_BITS, Unit, Words
+from targets.ia64.isa import TABLE
 
 _SLOT = (1 << SLOT_BITS) - 1
 _TEMPLATE = 5  # bits
@@ -119,6 +121,21 @@ def _placed(slot: int, unit: Unit) -> int:
 
 def _long(slot: int, extension: int) -> int:
     return _placed(slot, Unit.X) | extension << LONG
+
+
+def straight(code: bytes, address: int) -> Iterator[Slot]:
+    """The instructions of bundles at `address`, a long one at slot 1.
+
+    ValueError where the bytes are no instruction.
+    """
+    for at in range(0, len(code), BUNDLE):
+        bundle = decode(code[at : at + BUNDLE])
+        insns = [TABLE.decode(word) for word in bundle.words] if bundle else [None]
+        for number, insn in enumerate(insns):
+            if bundle is None or insn is None:
+                raise ValueError(f"no instruction at {address + at + number:#x}")
+            last = SLOTS - 1 if number == len(insns) - 1 else number
+            yield Slot(address + at + number, insn, last in bundle.template.stops)
 
 
 def for_slots(units: Sequence[Unit], stops: frozenset[int]) -> Template | None:
