@@ -50,14 +50,15 @@ class BundledTraits:
 class IssueClass:
     """A scheduling class: by the letter of the slot, the ports that take it, preferred first.
 
-    Ports are given out by `rank`, then in the order of the slots: an instruction of a lower rank
-    comes first although it stands behind one of a higher.  One that takes `all_ports` needs each
-    of them.  `latency` is that of its results for an ordinary reader.
+    Ports are given out by `rank`, which also depends on the slot (0 where it has none), then in
+    the order of the slots: an instruction of a lower rank comes first although it stands behind
+    one of a higher.  One that takes `all_ports` needs each of them.  `latency` is that of its
+    results for an ordinary reader.
     """
 
     ports: Mapping[str, tuple[str, ...]]
     latency: Figure
-    rank: int = 0
+    rank: Mapping[str, int]
     all_ports: bool = False
 
 

@@ -163,7 +163,7 @@ def _ports(issue: Bundled, asked: Asked) -> tuple[str, ...] | None:
     classes = [issue.class_of(one[0]) for one in asked]
     taken: dict[int, str] = {}
     used: set[str] = set()
-    for at in sorted(range(len(asked)), key=lambda n: classes[n].rank):
+    for at in sorted(range(len(asked)), key=lambda n: classes[n].rank.get(asked[n][1], 0)):
         allowed = _allowed(issue, classes[at], asked[at])
         free = [port for port in allowed if port not in used]
         if not free or (classes[at].all_ports and len(free) < len(allowed)):

@@ -50,29 +50,34 @@ _B = ("B0", "B1", "B2")
 _LOADS, _STORES = ("M0", "M1"), ("M2", "M3")
 _M0, _M2, _I0 = ("M0",), ("M2",), ("I0",)
 
-# Ports are given first to classes that only a part of them takes (the article's measurement, where
-# the manual's text would split), last to what may stand in an I slot and go to an M port.
-_NARROW, _WIDE, _ANYWHERE = 0, 1, 2
+# M ports are given first to classes that only a part of them takes (the article's measurement,
+# where the manual's text would split).  I ports are given in the order of the slots (gcc), and then
+# what is left of the M ports to A-type instructions in I slots.
+_NARROW, _WIDE, _I_SLOT = 0, 1, 2
 
 
 def _m(ports: tuple[str, ...], latency: Figure, rank: int = _NARROW) -> IssueClass:
-    return IssueClass({"M": ports}, latency, rank)
+    return IssueClass({"M": ports}, latency, {"M": rank})
 
 
 def _i(ports: tuple[str, ...], latency: Figure) -> IssueClass:
-    return IssueClass({"I": ports}, latency, _NARROW if ports == _I0 else _WIDE)
+    return IssueClass({"I": ports}, latency, {"I": _I_SLOT})
 
 
 def _a(latency: Figure) -> IssueClass:
-    return IssueClass({"M": _M, "I": (*_I, *_M)}, latency, _ANYWHERE)
+    return IssueClass({"M": _M, "I": (*_I, *_M)}, latency, {"M": _WIDE, "I": _I_SLOT})
 
 
 def _f(latency: Figure, both: bool = False) -> IssueClass:
-    return IssueClass({"F": _F}, latency, all_ports=both)
+    return IssueClass({"F": _F}, latency, {}, all_ports=both)
+
+
+def _x(latency: Figure) -> IssueClass:
+    return IssueClass({"X": _I}, latency, {"X": _I_SLOT})
 
 
 def _b(latency: Figure) -> IssueClass:
-    return IssueClass({"B": _B, "X": _I}, latency, _WIDE)
+    return IssueClass({"B": _B, "X": _I}, latency, {"X": _I_SLOT})
 
 
 _ONE = Figure(1, BOTH)
@@ -81,7 +86,6 @@ _FOUR = Figure(4, BOTH)
 _ZERO = Figure(0, BOTH)
 _NO_RESULT = Figure(1, f"{KNB}: no register result")
 _SLOW_READ = Figure(12, LINUX)
-_QUICK_READ = Figure(5, LINUX)
 _USE = Figure(5, SEED)
 _OF_ITANIUM = f"{KNB}, labelled as of the first Itanium"
 
@@ -93,9 +97,9 @@ INTEGER = {
     "MMSHF": _i(_I, _TWO),
     "MMMUL": _i(_I0, _TWO),
     "MMALU_I": _i(_I, _TWO),
-    "LONG_I": IssueClass({"X": _I}, _ONE, _WIDE),
-    "NOP_X": IssueClass({"X": _I}, _NO_RESULT, _WIDE),
-    "BRK_X": IssueClass({"X": _I}, _NO_RESULT, _WIDE),
+    "LONG_I": _x(_ONE),
+    "NOP_X": _x(_NO_RESULT),
+    "BRK_X": _x(_NO_RESULT),
     **dict.fromkeys(("NOP_I", "BRK_I", "CHK_I"), _i(_I, _NO_RESULT)),
     **dict.fromkeys(("TOBR", "TOPR", "TOAR_I", "FRIP"), _i(_I0, _ONE)),
     **dict.fromkeys(("FRBR", "FRPR", "FRAR_I"), _i(_I0, _TWO)),
@@ -118,7 +122,7 @@ MEMORY = {
 SYSTEM = {
     "CHK_ALAT": _m(_LOADS, _ZERO),
     "CHK_M": _m(_STORES, disputed(0, f"ports: M0 and M1 in {KNB}, M2 and M3 in {GCC}")),
-    **dict.fromkeys(("NOP_M", "BRK_M"), _m(_M, _NO_RESULT, _ANYWHERE)),
+    **dict.fromkeys(("NOP_M", "BRK_M"), _m(_M, _NO_RESULT, _WIDE)),
     "SYST_M": _m(_LOADS, _NO_RESULT),
     **dict.fromkeys(("SYST_M0", "RSE_M"), _m(_M0, _NO_RESULT)),
     "SYST_M2": _m(_M2, _ONE),
@@ -132,7 +136,9 @@ SYSTEM = {
         for name in ("rr", "dbr", "ibr", "pkr", "pmc", "pmd", "msr", "cpuid", "dahr")
     },
     "FRAR_M": _m(_M2, _SLOW_READ),
-    **{f"FRAR_M mov =ar.{name}": _m(_M2, _QUICK_READ) for name in ("rnat", "unat")},
+    "FRAR_M mov =ar.bsp": _m(_M2, disputed(12, f"12 in {LINUX}, 13 in {GCC}")),
+    "FRAR_M mov =ar.rnat": _m(_M2, Figure(5, LINUX)),
+    "FRAR_M mov =ar.unat": _m(_M2, disputed(5, f"5 in {LINUX}, 6 in {GCC}")),
     "FRAR_M mov =ar.itc": _m(_M2, disputed(36, f"35 to 36 in {LINUX}, 38 in {KNB}")),
     "FRCR": _m(_M2, assumed(12, f"cr.ipsr takes 12 in {LINUX}, the others are not published")),
     **{f"FRCR mov =cr.{name}": _m(_M2, Figure(2, LINUX)) for name in ("iip", "iim")},
@@ -187,6 +193,7 @@ PASSES = (
     _pass(frozenset({"LD"}), _EVERY, 2, f"{BOTH}: to an address", _ADDRESS),
     _pass(frozenset({"LD"}), frozenset({"TOFR"}), 2, f"{KNB}: to setf"),
     _pass(frozenset({"LD"}), _MM, 2, f"{BOTH}: to a multimedia instruction"),
+    _pass(frozenset({"CLD"}), _MM, 2, f"{GCC}: to a multimedia instruction"),
     _pass(_MM, _MM, 2, BOTH),
     _pass(_MM, _EVERY, 3, f"{BOTH}: to anything but a multimedia instruction"),
     _pass(_ALU, _MM, disputed(3, f"2 in {KNB}, 3 in {GCC}"), ""),
