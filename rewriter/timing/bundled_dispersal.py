@@ -145,7 +145,7 @@ def _extent(
                 return at, KIND
         if one.slot.stop:
             return at + 1, STOP
-        if one.last and _ends(issue, one.asked[2], one.asked[0]):
+        if one.last and _ends(issue, one.asked[2], one.asked[0]) and at + 1 < len(located):
             return at + 1, SHAPE
     return len(located), END
 

@@ -19,6 +19,7 @@ from rewriter.timing.bundled_scoreboard import Scoreboard
 
 FETCH = "fetch"  # the cycle ends because the next bundle is not there yet
 
+_LEARNING = 8  # passes: a history has four outcomes, and then a counter must move
 _TO_REGISTER = (Flow.INDIRECT, Flow.INDIRECT_CALL)
 
 
@@ -48,12 +49,12 @@ class Step(Protocol):
 def trace(cpu: BundledCpu, steps: Sequence[Step], warm: bool = True) -> Timing:
     """The time of a run.
 
-    Warm means that the same run was there before: caches and predictors know it.  Instructions
-    whose predicate is false wait for nothing else and write nothing.
+    Warm means that the same run was there again and again: caches and predictors know it.
+    Instructions whose predicate is false wait for nothing else and write nothing.
     """
     chip = Chip(cpu)
     if warm:
-        chip.run(steps)
+        chip.learn(steps)
     return chip.run(steps)
 
 
@@ -65,6 +66,21 @@ class Chip:
         self._memory = Memory(cpu.issue.memory)
         self._predictor = Predictor(cpu.issue.front)
         self._pieces: dict[tuple[int, int], list[Located]] = {}
+
+    def learn(self, steps: Sequence[Step]) -> None:
+        """The caches see a run once, the predictors until they have nothing more to learn."""
+        self.run(steps)
+        for _ in range(_LEARNING):
+            for step in steps:
+                traits = self._issue.traits(step.insn)
+                if traits.flow is not Flow.NEXT:
+                    self.foretold(traits, step)
+
+    def foretold(self, traits: BundledTraits, step: Step) -> bool:
+        """Whether a branch that may or may not be taken was predicted; learns from it."""
+        if traits.flow is not Flow.BRANCH and not traits.is_predicated:
+            return True
+        return self._predictor.right(step.address, step.target is not None, traits.hinted)
 
     def run(self, steps: Sequence[Step]) -> Timing:
         """The time of one run, which begins with an empty pipeline."""
@@ -179,9 +195,7 @@ class _Run:
     def _branch(self, traits: BundledTraits, step: Step, now: int) -> None:
         """A branch is foretold, or what was fetched behind it is thrown away."""
         taken = step.target is not None
-        right = True
-        if traits.flow is Flow.BRANCH or traits.is_predicated:
-            right = self._chip._predictor.right(step.address, taken, traits.hinted)
+        right = self._chip.foretold(traits, step)
         if taken and traits.flow in _TO_REGISTER:
             right = right and self._known(traits, now)
         if taken:
