@@ -435,6 +435,46 @@ def pack(
     return None if best is None else _packed(problem, best[2])
 
 
+def fewest(nodes: Sequence[Node]) -> int:
+    """The bundles that the nodes need at least, whatever the cycles: exact, for short texts."""
+    problem = _Problem(nodes, Edges((1 << len(nodes)) - 1, 0))
+    reached, count = {0}, 0
+    while problem.every not in reached:
+        made = {after for text in reached for after in _fillings(problem, text)}
+        reached = {text for text in made if not any(text & ~other == 0 for other in made - {text})}
+        count += 1
+    return count
+
+
+def _fillings(problem: _Problem, text: int) -> Iterator[int]:
+    """The nodes placed after one more bundle, which begins and ends a group."""
+    for shape in problem.shapes:
+        texts = {(text, 0)}
+        for unit, rules, ends in shape.steps:
+            allowed = problem.fits[unit] & problem.allowed[rules]
+            texts = {
+                (placed | bit, 0 if ends else group | bit)
+                for placed, group in texts
+                for bit in _choices(problem, allowed, placed, group)
+            }
+        yield from (placed for placed, _ in texts)
+
+
+def _choices(problem: _Problem, allowed: int, placed: int, group: int) -> Iterator[int]:
+    """Nodes that may be next, as bits; 0 if there is none: a nop never gains anything."""
+    left = allowed & ~placed & ~(problem.first if group else 0)
+    is_any = False
+    while left:
+        bit = left & -left
+        left ^= bit
+        number = bit.bit_length() - 1
+        if not problem.before[number] & ~placed and not problem.apart[number] & group:
+            is_any = True
+            yield bit
+    if not is_any:
+        yield 0
+
+
 def replayed(
     nodes: Sequence[Node],
     bundles: Sequence[tuple[int, tuple[int, ...]]],
