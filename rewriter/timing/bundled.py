@@ -29,13 +29,13 @@ def role_latency(
     if wrote == "state":
         return 0
     roles = [role.name for role in consumer.reads if role.register == register]
-    waits = (_between(issue, producer.sched, consumer.sched, wrote, role) for role in roles)
+    waits = (between(issue, producer.sched, consumer.sched, wrote, role) for role in roles)
     return max(waits, default=0)
 
 
 @lru_cache(maxsize=_KEPT)
-def _between(issue: Bundled, producer: str, consumer: str, wrote: str, read: str) -> int:
-    """The first bypass that fits, or the producer's own latency."""
+def between(issue: Bundled, producer: str, consumer: str, wrote: str, read: str) -> int:
+    """The latency between two classes for roles: the first bypass that fits, or the producer's."""
     made, used = _names(producer), _names(consumer)
     for each in issue.passes:
         if (
