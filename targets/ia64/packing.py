@@ -49,6 +49,9 @@ class Edges:
     leaves: int
 
 
+Layout = tuple[tuple[int, tuple[int, ...]], ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Packed:
     """A text: of each bundle the code of its template and the numbers of its nodes, -1 for a nop.
@@ -56,8 +59,13 @@ class Packed:
     A long instruction counts as one; `cycles` are those of the search, which knows no caches.
     """
 
-    bundles: tuple[tuple[int, tuple[int, ...]], ...]
+    bundles: Layout
     cycles: int
+
+    @property
+    def weight(self) -> int:
+        """What cycles and bundles weigh together."""
+        return CYCLE * self.cycles + BUNDLE * len(self.bundles)
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,7 +370,7 @@ class _Search:
             nodes ^= low
         return False
 
-    def replay(self, bundles: Sequence[tuple[int, tuple[int, ...]]]) -> int:
+    def replay(self, bundles: Layout) -> int:
         """Cycles of a text as it stands."""
         rank = {number: at for at, number in enumerate(self.problem.order)}
         text = self.start()
@@ -475,19 +483,15 @@ def _choices(problem: _Problem, allowed: int, placed: int, group: int) -> Iterat
         yield 0
 
 
-def replayed(
-    nodes: Sequence[Node],
-    bundles: Sequence[tuple[int, tuple[int, ...]]],
-    ports: Ports,
-) -> int:
-    """The cycles of a text in which the nodes stand already."""
-    problem = _Problem(nodes, Edges(-1, 0))
-    search = _Search(problem, ports)
-    return search.replay(bundles)
+def replayed(nodes: Sequence[Node], bundles: Layout, ports: Ports) -> Packed:
+    """The text in which the nodes stand already."""
+    search = _Search(_Problem(nodes, Edges((1 << len(nodes)) - 1, 0)), ports)
+    return Packed(bundles, search.replay(bundles))
 
 
 def _packed(problem: _Problem, text: _Text) -> Packed:
-    cycles, bundles = text.cycle + 1, []
+    cycles = text.cycle + 1
+    bundles: list[tuple[int, tuple[int, ...]]] = []
     opens = problem.leaves and not text.group & (~problem.leaves | problem.last)
     stop = not opens
     current: _Text | None = text
@@ -496,4 +500,4 @@ def _packed(problem: _Problem, text: _Text) -> Packed:
         named = tuple(problem.order[n] if n >= 0 else -1 for n in numbers)
         bundles.append((code | _STOP * stop, named))
         stop, current = stop_before, current.before
-    return Packed(tuple(reversed(bundles)), cycles)
+    return Packed(tuple(bundles[::-1]), cycles)
