@@ -10,6 +10,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from rewriter.core import transfer
 from rewriter.core.cpu import Cpu
 from rewriter.core.groups import Slot
 from rewriter.core.isa import Insn, Table
@@ -212,6 +213,7 @@ class Grouped(Protocol):
     passes: frozenset[str]
     bundle: int
     everything: int
+    proving: transfer.Grouped
 
     def described(self, image: Linked) -> Iterable[Range]:
         """The ranges of the unwind table."""
@@ -231,6 +233,10 @@ class Grouped(Protocol):
 
     def place_free(self, insn: Insn) -> Hashable:
         """What an instruction is, whatever slot it stands in and however far its target is."""
+        ...
+
+    def ends(self, insn: Insn) -> bool:
+        """Whether control never goes on behind an instruction."""
         ...
 
     def is_nop(self, insn: Insn) -> bool:

@@ -10,45 +10,39 @@ tables name must be the same instructions as before.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
+from rewriter.core.addresses import addresses
 from rewriter.core.edit import Evidence, Grade
-from rewriter.core.grouped import Code, Grouped, Region, Routine
+from rewriter.core.errors import BadInput
+from rewriter.core.grouped import Code, Grouped, Routine
 from rewriter.core.groups import Slot
-from rewriter.core.isa import Flow
 from rewriter.core.program import Function
+from rewriter.core.target import CannotMove
 from rewriter.elf.image import Image
 from rewriter.identify.functions import find_functions
-from rewriter.verify.regions import Regions
+from rewriter.verify.landmarks import named_by_tables, unwound
+from rewriter.verify.placed import Code as Bundles
+from rewriter.verify.placed import (
+    Lost,
+    Placed,
+    bundles_of,
+    in_place,
+    keeps_transfers,
+    leads_to,
+    one_behind_another,
+    within,
+)
 from rewriter.verify.regions import Region as Straight
+from rewriter.verify.regions import Regions
 
 Progress = Callable[[str, int, int], None]
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What was compared and what was found.
-
-    `shown` are the starts of the old regions that changed and were shown equal, `wrong` the
-    findings by the start of the function, and of the region where it is one region's.
-    """
-
-    findings: tuple[str, ...]
-    functions: int = 0
-    blocks: int = 0
-    changed_bytes: int = 0
-    grades: Mapping[str, int] = field(default_factory=dict)
-    preconditions: Mapping[str, int] = field(default_factory=dict)
-    shown: Mapping[int, Evidence] = field(default_factory=dict)
-    wrong: Mapping[int, tuple["Finding", ...]] = field(default_factory=dict)
-
-    @property
-    def ok(self) -> bool:
-        """Whether everything that changed was shown to do the same."""
-        return not self.findings
+Edges = tuple[tuple[Slot, ...], tuple[Slot, ...]]
+"""The slots of open groups, in the old file and in the new one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +56,28 @@ class Finding:
     def __str__(self) -> str:
         where = "" if self.region is None else f" at {self.region:#x}"
         return f"{self.function.name}{where}: {self.reason}"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What was compared and what was found.
+
+    `shown` is the evidence by the start of each old region that changed and was shown equal.
+    """
+
+    findings: tuple[str, ...]
+    functions: int = 0
+    blocks: int = 0
+    changed_bytes: int = 0
+    grades: Mapping[str, int] = field(default_factory=dict)
+    preconditions: Mapping[str, int] = field(default_factory=dict)
+    shown: Mapping[int, Evidence] = field(default_factory=dict)
+    wrong: tuple[Finding, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything that changed was shown to do the same."""
+        return not self.findings
 
 
 def compare(old: Image, new: Image, target: Grouped, progress: Progress) -> Verdict:
@@ -92,7 +108,7 @@ def verify(
         sizes = f"from {len(old.data)} to {len(new.data)}"
         return Verdict((f"the size changed {sizes} bytes",))
     view = replace(old, data=new.data)
-    check = _Check(old, view, target, code, prover or Regions(target))
+    check = _Check(old, view, target, code, prover or Regions(target.proving))
     check.run(only, progress)
     wrong = check.wrong
     return Verdict(
@@ -157,7 +173,7 @@ class _Check:
     def _described(self, function: Function) -> range:
         try:
             return self.code.unwind_bytes(function)
-        except Unreadable:
+        except CannotMove:
             return range(0)
 
     def _function(self, function: Function) -> None:
@@ -214,11 +230,12 @@ class _Function:
         self.heads[self.routine.function.end] = self.routine.function.end
         wrong: list[Finding] = []
         shown: dict[int, Evidence] = {}
-        before: tuple[tuple[Slot, ...], tuple[Slot, ...]] = self._flowing()
+        before = self._flowing()
         for one in placed:
             old = within(self.old, one.old.start, one.old.end, self.size)
             new = within(self.new, one.start, one.end, self.size)
-            if not self._same(old, new, one) or before[0] != before[1]:
+            joined = self._free(before[1])
+            if not self._same(old, new, one) or (joined and joined != self._free(before[0])):
                 outcome = self._compare(one, old, new, before)
                 if isinstance(outcome, Evidence):
                     shown[one.old.start] = outcome
@@ -234,3 +251,83 @@ class _Function:
             (self.check.after, self.new),
         )
         return [*wrong, *map(self._whole, said)], shown
+
+    def _flowing(self) -> Edges:
+        """The groups that are open where control comes to the function from before it."""
+        return self._open_before(self.check.old), self._open_before(self.check.new)
+
+    def _open_before(self, image: Image) -> tuple[Slot, ...]:
+        start = self.routine.function.start - self.size
+        try:
+            slots = list(self.target.straight(image.read(start, self.size), start))
+        except (BadInput, ValueError):
+            return ()
+        return open_at_end(self.target, slots)
+
+    def _same(self, old: Sequence[Slot], new: Sequence[Slot], one: Placed) -> bool:
+        """Whether a region is plainly what it was: the same slots lead to the same places."""
+        if len(old) != len(new):
+            return False
+        moved = one.start - one.old.start
+        for mine, its in zip(old, new, strict=True):
+            if mine.insn == its.insn and not moved and mine.stop == its.stop:
+                continue
+            alike = (
+                its.address - mine.address == moved
+                and mine.stop == its.stop
+                and self.target.place_free(mine.insn) == self.target.place_free(its.insn)
+            )
+            to = leads_to(its, self.size)
+            if not alike or (to is not None and self._place(to) != leads_to(mine, self.size)):
+                return False
+        return True
+
+    def _free(self, slots: Sequence[Slot]) -> list[Hashable]:
+        return [self.target.place_free(slot.insn) for slot in slots]
+
+    def _place(self, address: int) -> int:
+        """The address in the old file that one in the new file stands for."""
+        if address not in self.routine.function:
+            return address
+        return self.heads.get(address, address if address in self.heads.values() else _NOWHERE)
+
+    def _compare(
+        self, one: Placed, old: Sequence[Slot], new: Sequence[Slot], before: Edges
+    ) -> Evidence | str:
+        """The evidence that a region does the same, or why it is not shown."""
+        if one.old.reason:
+            return f"changed, although {one.old.reason}"
+        left = self._free(open_at_end(self.target, new))
+        if left and left != self._free(open_at_end(self.target, old)):
+            return "the group at its end is open"
+        verdict = self.check.prover.compare(
+            Straight(tuple(old), before[0]),
+            Straight(tuple(new), before[1]),
+            self.target.everything,
+            self._place,
+        )
+        if not verdict.is_equal:
+            where = "" if verdict.at is None else f" at {verdict.at:#x}"
+            return f"not shown equal{where}: {verdict.reason}"
+        return Evidence(Grade.PROVED, (_EXCLUSIVE,) if verdict.assumed else ())
+
+    def _end(self, placed: Sequence[Placed]) -> list[Finding]:
+        """What stands behind the last region: nothing but nops."""
+        end = self.routine.function.end
+        rest = within(self.new, placed[-1].end, end, self.size) if placed else []
+        if all(self.target.is_nop(slot.insn) for slot in rest):
+            return []
+        return [self._whole("what stands behind its last region is no nop")]
+
+
+def open_at_end(target: Grouped, slots: Sequence[Slot]) -> tuple[Slot, ...]:
+    """The slots of the group that goes on behind straight code; none if nothing goes on."""
+    stops = [n for n, slot in enumerate(slots) if slot.stop]
+    tail = tuple(slots[stops[-1] + 1 if stops else 0 :])
+    gone = any(target.ends(slot.insn) for slot in tail)
+    return () if gone or all(target.is_nop(slot.insn) for slot in tail) else tail
+
+
+_NOWHERE = -1
+_SHOWN = 20
+_EXCLUSIVE = "predicates that the original's groups need exclusive are never both true"

@@ -84,12 +84,11 @@ class _Unwound:
             return None  # what it names is on its side of it: see `_named`
         return f"the unwind region up to {a:#x} ends within code that changed"
 
-
     def _same(self, home: Placed) -> bool:
         """Whether a region has the very same instructions in the same slots."""
+        size = self.target.bundle
         mine, its = (
-            [(slot.address - start, slot.insn, slot.stop) for slot in within(code, start, end, size)]
-            for size in (self.target.bundle,)
+            [(s.address - start, s.insn, s.stop) for s in within(code, start, end, size)]
             for code, start, end in (
                 (self.old, home.old.start, home.old.end),
                 (self.new, home.start, home.end),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
-from rewriter.core.groups import Slot
 from rewriter.core.grouped import Grouped, Region, Routine
+from rewriter.core.groups import Slot
 from rewriter.core.isa import Flow, Kind
 
 
@@ -55,11 +55,12 @@ def in_place(routine: Routine) -> list[Placed]:
 
 def keeps_transfers(target: Grouped, routine: Routine, old: Code, new: Code) -> bool:
     """Whether every region has its transfers of control within the range that it had."""
-    return all(
-        [target.place_free(s.insn) for s in _transfers(within(old, r.start, r.end, target.bundle))]
-        == [target.place_free(s.insn) for s in _transfers(within(new, r.start, r.end, target.bundle))]
-        for r in routine.regions
-    )
+
+    def kept(code: Code, region: Region) -> list[Hashable]:
+        slots = within(code, region.start, region.end, target.bundle)
+        return [target.place_free(slot.insn) for slot in _transfers(slots)]
+
+    return all(kept(old, region) == kept(new, region) for region in routine.regions)
 
 
 def one_behind_another(target: Grouped, routine: Routine, old: Code, new: Code) -> list[Placed]:
@@ -70,8 +71,10 @@ def one_behind_another(target: Grouped, routine: Routine, old: Code, new: Code) 
     if [target.place_free(s.insn) for s in before] != [target.place_free(s.insn) for s in after]:
         raise Lost("its transfers of control are others, or in another order")
     heads = _heads(routine, before, after, size)
-    ends = {b.address - b.address % size: a.address - a.address % size + size
-            for b, a in zip(before, after, strict=True)}
+    ends = {
+        b.address - b.address % size: a.address - a.address % size + size
+        for b, a in zip(before, after, strict=True)
+    }
     placed: list[Placed] = []
     for region, following in zip(routine.regions, (*routine.regions[1:], None), strict=True):
         start = placed[-1].end if placed else function.start

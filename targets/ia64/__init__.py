@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from rewriter.core import transfer
 from rewriter.core.cpu import Cpu
 from rewriter.core.grouped import Linked
-from rewriter.core.isa import Insn
+from rewriter.core.isa import Flow, Insn, Table
 from rewriter.core.program import Function
 from targets.ia64 import bundles, layout, regions
 from targets.ia64.cpus import CPUS
-from targets.ia64.fields import BUNDLE
+from targets.ia64.fields import BUNDLE, QP
 from targets.ia64.isa import TABLE
+from targets.ia64.proving import Proving
 from targets.ia64.registers import NAMES
 
 EM_IA_64 = 50
@@ -26,15 +28,21 @@ class Ia64:
 
     name = "ia64"
     machines = frozenset({EM_IA_64})
-    table = TABLE
+    table: Table = TABLE
     cpus: Mapping[str, Cpu] = CPUS
     passes = frozenset({"align", "schedule"})
     bundle = BUNDLE
     everything = (1 << len(NAMES)) - 1
+    proving: transfer.Grouped = Proving()
     straight = staticmethod(bundles.straight)
     assembled = staticmethod(layout.assembled)
     place_free = staticmethod(layout.place_free)
     described = staticmethod(regions.unwind_entries)
+
+    def ends(self, insn: Insn) -> bool:
+        """Whether control never goes on behind an instruction."""
+        away = TABLE.flow(insn) in (Flow.JUMP, Flow.INDIRECT, Flow.RETURN)
+        return away and not (insn.has(QP.name) and insn.operand(QP.name) != QP.base)
 
     def is_nop(self, insn: Insn) -> bool:
         """Whether an instruction does nothing; hints are seen."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
 
-from rewriter.core.groups import Slot
 from rewriter.core.grouped import Place, Region, Routine
+from rewriter.core.groups import Slot
 from rewriter.core.isa import Insn, Kind
 from rewriter.core.target import CannotMove
 from targets.ia64 import bundles, unwind
@@ -169,7 +169,7 @@ def _bounds(
     total = frame.slot(frame.routine.function.end)
     heads = {frame.slot(old): frame.slot(new) for old, new in frame.starts.items()}
     bounds = {0: 0, total: total}
-    for before, after in zip(parts, parts[1:], strict=False):
+    for before, after in pairwise(parts):
         cut = before.end
         if cut in bounds:
             continue
@@ -208,7 +208,9 @@ def compact(
     kept = {}
     for region in routine.regions:
         starts[region.start] = at
-        kept[region.start] = codes.get(region.start) or read(region.start, region.end - region.start)
+        kept[region.start] = codes.get(region.start) or read(
+            region.start, region.end - region.start
+        )
         at += len(kept[region.start])
 
     def place(target: int) -> int:

@@ -149,6 +149,10 @@ class Code:
         """How many rows of the unwind table each description has."""
         return Counter(entry.info for entry in self.described.values())
 
+    def _is_shared(self, start: int) -> bool:
+        """Whether what describes the function there describes another one, too."""
+        return self._shared[self.described[start].info] > 1
+
     @property
     def bundles(self) -> int:
         """How many bundles there are."""
@@ -167,7 +171,7 @@ class Code:
     ) -> Iterator[tuple[int, bytes]]:
         """The unwind information, where it changes."""
         described = self.unwinding(routine.function)
-        if described is not None and self._shared[self.described[routine.function.start].info] > 1:
+        if described is not None and self._is_shared(routine.function.start):
             raise CannotMove("its unwind information is another function's, too")
         if described is not None:
             raw = layout.retimed(described, routine, self.image.read, codes, starts)
@@ -200,9 +204,8 @@ class Code:
 
     def landmarks(self) -> tuple[Landmark, ...]:
         """Every slot that a kernel's tables name."""
-        return tuple(
-            Landmark(table, address, self._at(address)) for table, address in tables.named(self.image)
-        )
+        named = tables.named(self.image)
+        return tuple(Landmark(table, address, self._at(address)) for table, address in named)
 
     def _at(self, address: int) -> Hashable:
         """What stands in a slot: the instruction, and where it leads to."""
@@ -275,7 +278,10 @@ class Code:
             return "something outside names a place in it"
         if _between(self.crossed, first + 1, last):
             return "another function branches into it"
-        if described is not None and self._shared[self.described[int(self.text.starts[first])].info] > 1:
+        if (
+            described is not None
+            and self._shared[self.described[int(self.text.starts[first])].info] > 1
+        ):
             return "its unwind information is another function's, too"
         if any(region.reason for region in regions):
             return "a part of it stays"

@@ -125,7 +125,8 @@ def shared_pointer(image: Linked) -> int | None:
             return symbol.st_value
     table = image.table(".dynamic")
     pairs = image.words(table.start, table.stop, 8).tolist() if len(table) else []
-    return next((v for tag, v in zip(pairs[::2], pairs[1::2], strict=False) if tag == DT_PLTGOT), None)
+    found = dict(zip(pairs[::2], pairs[1::2], strict=False))
+    return found.get(DT_PLTGOT)
 
 
 def entries(image: Linked, text: Text, table: int) -> tuple[int, ...]:

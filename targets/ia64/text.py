@@ -112,12 +112,13 @@ class Text:
             found.append(shifted(gp, TABLE.extract(self.words[at], _ADDL_DISTANCE)))
         every = np.concatenate(found)
         at = np.minimum(np.searchsorted(self.addresses, every), len(self.addresses) - 1)
-        return every[self.addresses[at] == every]
+        return np.asarray(every[self.addresses[at] == every])
 
     def _immediates(self, name: str, operand: str) -> Addresses:
         at = self.named(name)
         field = next(o for o in TABLE.find(name).format.operands if o.name == operand)
-        return TABLE.extract(self.words[at], field, self.longs[at]).view(np.uint64)
+        values = TABLE.extract(self.words[at], field, self.longs[at])
+        return shifted(0, values)
 
     @cached_property
     def _order(self) -> NDArray[np.int64]:

@@ -10,14 +10,14 @@ import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from rewriter.core.target import Memory
+from rewriter.core.target import CannotMove, Memory
 
 ENTRY = struct.Struct("<QQQ")
 _HANDLERS = 3  # flags: an exception or a termination handler
 _WORD = HEADER = 8  # bytes; descriptors stand behind the header
 
 
-class Malformed(Exception):
+class Malformed(CannotMove):
     """Why descriptors cannot be followed."""
 
 
@@ -255,24 +255,31 @@ class _Part:
         return Part(self.start, self.end, self.body, length, moments, fixed)
 
 
-_P3 = {
-    **{0: "sp", 1: "rp", 2: "pfs", 3: "pr", 4: "unat", 5: "lc", 6: "rp", 7: "rnat"},
-    **{8: "bsp", 9: "bspstore", 10: "fpsr", 11: "priunat"},
-}
+_REGISTERS = ("rp", "pfs", "pr", "lc", "unat", "fpsr")
+_STORES = ("bsp", "bspstore", "rnat")
+_P3 = dict(
+    enumerate(
+        ("sp", "rp", "pfs", "pr", "unat", "lc", "rp", "rnat", "bsp", "bspstore", "fpsr", "priunat")
+    )
+)
 # What is described, and whether the number is when it is saved, not where.
 _P7 = (
     ("sp", True),
     ("sp", True),
     ("area", False),
     ("sp", False),
-    *((name, when) for name in ("rp", "pfs", "pr", "lc", "unat", "fpsr") for when in (True, False)),
+    *((name, when) for name in _REGISTERS for when in (True, False)),
 )
-_P8 = {
-    **dict(zip(range(1, 7), ((n, False) for n in ("rp", "pfs", "pr", "lc", "unat", "fpsr")))),
-    **{7 + 3 * n + k: (name, k == 0) for n, name in enumerate(("bsp", "bspstore", "rnat"))
-       for k in range(3)},
-    16: ("priunat", True),
-    17: ("priunat", False),
-    18: ("priunat", False),
-    19: ("priunat", True),
-}  # fmt: skip
+_P8 = dict(
+    enumerate(
+        (
+            *((name, False) for name in _REGISTERS),
+            *((name, how == "when") for name in _STORES for how in ("when", "psp", "sp")),
+            ("priunat", True),
+            ("priunat", False),
+            ("priunat", False),
+            ("priunat", True),
+        ),
+        start=1,
+    )
+)
