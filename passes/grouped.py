@@ -47,7 +47,7 @@ class Target(Rules, Protocol):
         ...
 
     def arrange(self, part: Part, most: int) -> Arranged | None:
-        """The best arrangement found in at most `most` bundles."""
+        """An arrangement in at most `most` bundles; None if none better than as it stands is found."""
         ...
 
     def cycles(self, slots: Sequence[Slot]) -> int:
@@ -64,27 +64,21 @@ class Outcome:
 
     slots: tuple[Slot, ...]
     origins: tuple[int | None, ...]
-    bundles_before: int
-    bundles: int
-    cycles_before: int
-    cycles: int
     reason: str = ""
 
 
 def schedule(region: Region, target: Target) -> Outcome:
     """The region in fewer cycles, or in fewer bundles and as many cycles; or as it was."""
-    old = _count(region.slots, target)
-    before = target.cycles(region.slots)
     slots, origins = _rescheduled(region, target)
-    new, after = _count(slots, target), target.cycles(slots)
     same = tuple(slot.address for slot in region.slots)
+    if origins == same:
+        return Outcome(region.slots, same, "nothing better found")
+    old, new = _count(region.slots, target), _count(slots, target)
+    before, after = target.cycles(region.slots), target.cycles(slots)
     if new > old or after > before:
         reason = f"takes {new} bundles and {after} cycles, {old} and {before} as it is"
-    elif (new, after) == (old, before):
-        reason = "nothing better found"
-    else:
-        return Outcome(slots, origins, old, new, before, after)
-    return Outcome(region.slots, same, old, old, before, before, reason)
+        return Outcome(region.slots, same, reason)
+    return Outcome(slots, origins)
 
 
 def _rescheduled(region: Region, target: Target) -> tuple[tuple[Slot, ...], tuple[int | None, ...]]:
@@ -142,11 +136,18 @@ def _arranged(slots: tuple[Slot, ...], joined: bool, target: Target) -> Arranged
         tuple(edges(kept, target)),
         frozenset(n for n, slot in enumerate(kept) if slot.address in first),
         frozenset(n for n, slot in enumerate(kept) if slot.address in last),
+        Arranged(slots, tuple(_places(len(slots), numbers))),
     )
     found = target.arrange(part, _count(slots, target))
     if found is None:
         return None
     return Arranged(found.slots, tuple(numbers[n] if n >= 0 else -1 for n in found.origins))
+
+
+def _places(count: int, numbers: Sequence[int]) -> Iterator[int]:
+    """For each of the slots its number among those of `numbers`, -1 for the others."""
+    place = {number: at for at, number in enumerate(numbers)}
+    return (place.get(number, -1) for number in range(count))
 
 
 def _count(slots: Sequence[Slot], target: Target) -> int:

@@ -8,6 +8,7 @@ from rewriter.core.bundled import BundledCpu
 from rewriter.core.isa import Insn
 from rewriter.timing import bundled
 from rewriter.timing.bundled_dispersal import assign
+from rewriter.timing.bundled_run import run
 
 
 class Model:
@@ -51,3 +52,7 @@ class Model:
         """Whether ports take instructions of these kinds, in slots of these units, in a cycle."""
         asked = tuple((self._examples[kind], unit, "", 0) for kind, unit in issued)
         return len(assign(self.cpu.issue, asked)) == len(asked)
+
+    def cycles(self, slots: Sequence[Slot]) -> int:
+        """Modelled cycles of straight code."""
+        return run(self.cpu, slots).cycles

@@ -55,25 +55,26 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """Part of a region, to be arranged: its instructions and for each what it depends on.
-
-    Slots of `joins`, by number, may stand in a group that is open before it, those of `leaves`
-    in one that stays open at its end.
-    """
-
-    slots: tuple[Slot, ...]
-    before: tuple[tuple[Edge, ...], ...]
-    joins: frozenset[int]
-    leaves: frozenset[int]
-
-
-@dataclass(frozen=True, slots=True)
 class Arranged:
-    """Slots in their new places, from the address of the part's first bundle on.
+    """Slots in their new places, from the address of the first bundle on.
 
     `origins` has for each the number of the slot that it was, -1 for a nop.
     """
 
     slots: tuple[Slot, ...]
     origins: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Part of a region, to be arranged: its instructions and for each what it depends on.
+
+    Slots of `joins`, by number, may stand in a group that is open before it, those of `leaves`
+    in one that stays open at its end.  `standing` is the part as it is, with its nops.
+    """
+
+    slots: tuple[Slot, ...]
+    before: tuple[tuple[Edge, ...], ...]
+    joins: frozenset[int]
+    leaves: frozenset[int]
+    standing: Arranged

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Protocol
 
 from rewriter.core.groups import Slot
 from rewriter.core.isa import Insn
 from rewriter.core.regions import Arranged, Edge, Facts, Part
 from targets.ia64 import formats, packing, scheduling
-from targets.ia64.bundles import SLOTS, TEMPLATES, Bundle, encode, for_slots
+from targets.ia64.bundles import SLOTS, TEMPLATES, Bundle, Template, encode, for_slots
 from targets.ia64.fields import BUNDLE, SLOT, Unit
 from targets.ia64.isa import TABLE
 from targets.ia64.packing import Edges, Node, Packed, Ports
@@ -85,15 +86,24 @@ class Scheduling:
             for slot, before in zip(part.slots, part.before, strict=True)
         )
         edges = Edges(_mask(part.joins), _mask(part.leaves))
-        key = nodes, edges, most
+        standing = tuple(_layout(part.standing))
+        key = nodes, edges, standing
         if key not in self._packed:
-            self._packed[key] = packing.pack(nodes, edges, self._ports, most, self.width)
+            self._packed[key] = self._better(nodes, edges, standing, most)
         packed = self._packed[key]
         if packed is None:
             return None
-        start = part.slots[0].address // BUNDLE * BUNDLE
+        start = part.standing.slots[0].address // BUNDLE * BUNDLE
         slots = list(_slots(part, packed, start))
         return Arranged(tuple(slot for slot, _ in slots), tuple(number for _, number in slots))
+
+    def _better(
+        self, nodes: tuple[Node, ...], edges: Edges, standing: packing.Layout, most: int
+    ) -> Packed | None:
+        """A text that is better than the one that stands there."""
+        known = packing.replayed(nodes, standing, self._ports)
+        found = packing.pack(nodes, edges, self._ports, most, self.width)
+        return found if found is not None and found.weight < known.weight else None
 
     def _fits(self, issued: packing.Issued) -> bool:
         return self.model.fits([(kind, unit.name) for kind, unit in issued])
@@ -120,6 +130,14 @@ def _mask(numbers: frozenset[int]) -> int:
     return sum(1 << number for number in numbers)
 
 
+def _layout(standing: Arranged) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """The template of each bundle, and the numbers of what stands there."""
+    at = 0
+    for bundle in _in_bundles(standing.slots):
+        yield _template(bundle).code, standing.origins[at : at + len(bundle)]
+        at += len(bundle)
+
+
 def _slots(part: Part, packed: Packed, address: int) -> Iterator[tuple[Slot, int]]:
     for code, numbers in packed.bundles:
         template = TEMPLATES[code]
@@ -133,26 +151,34 @@ def _slots(part: Part, packed: Packed, address: int) -> Iterator[tuple[Slot, int
 
 def code(slots: Sequence[Slot]) -> bytes:
     """The bytes of whole bundles; ValueError where the slots are none."""
-    made = []
+    return b"".join(
+        encode(Bundle(_template(bundle), tuple(TABLE.encode(slot.insn) for slot in bundle)))
+        for bundle in _in_bundles(slots)
+    )
+
+
+def _in_bundles(slots: Sequence[Slot]) -> Iterator[Sequence[Slot]]:
     at = 0
     while at < len(slots):
-        end = at + 1
-        while end < len(slots) and slots[end].address // BUNDLE == slots[at].address // BUNDLE:
+        end, address = at + 1, slots[at].address // BUNDLE
+        while end < len(slots) and slots[end].address // BUNDLE == address:
             end += 1
-        made.append(encode(_bundle(slots[at:end])))
+        yield slots[at:end]
         at = end
-    return b"".join(made)
 
 
-def _bundle(slots: Sequence[Slot]) -> Bundle:
+def _template(slots: Sequence[Slot]) -> Template:
     units = [_unit(slot.insn) for slot in slots]
     if units[-1] is Unit.X:
         units[1:] = [Unit.L, Unit.X]
     stops = frozenset(n if n < len(slots) - 1 else SLOTS - 1 for n, s in enumerate(slots) if s.stop)
-    template = for_slots(units, stops)
+    template = _template_of(tuple(units), stops)
     if template is None:
         raise ValueError(f"no template has units {units} and stops {sorted(stops)}")
-    return Bundle(template, tuple(TABLE.encode(slot.insn) for slot in slots))
+    return template
+
+
+_template_of = cache(for_slots)
 
 
 def _unit(insn: Insn) -> Unit:

@@ -49,6 +49,9 @@ class Edges:
     leaves: int
 
 
+Layout = tuple[tuple[int, tuple[int, ...]], ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Packed:
     """A text: of each bundle the code of its template and the numbers of its nodes, -1 for a nop.
@@ -56,8 +59,13 @@ class Packed:
     A long instruction counts as one; `cycles` are those of the search, which knows no caches.
     """
 
-    bundles: tuple[tuple[int, tuple[int, ...]], ...]
+    bundles: Layout
     cycles: int
+
+    @property
+    def weight(self) -> int:
+        """What cycles and bundles weigh together."""
+        return CYCLE * self.cycles + BUNDLE * len(self.bundles)
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,7 +370,7 @@ class _Search:
             nodes ^= low
         return False
 
-    def replay(self, bundles: Sequence[tuple[int, tuple[int, ...]]]) -> int:
+    def replay(self, bundles: Layout) -> int:
         """Cycles of a text as it stands."""
         rank = {number: at for at, number in enumerate(self.problem.order)}
         text = self.start()
@@ -435,19 +443,55 @@ def pack(
     return None if best is None else _packed(problem, best[2])
 
 
-def replayed(
-    nodes: Sequence[Node],
-    bundles: Sequence[tuple[int, tuple[int, ...]]],
-    ports: Ports,
-) -> int:
-    """The cycles of a text in which the nodes stand already."""
-    problem = _Problem(nodes, Edges(-1, 0))
-    search = _Search(problem, ports)
-    return search.replay(bundles)
+def fewest(nodes: Sequence[Node]) -> int:
+    """The bundles that the nodes need at least, whatever the cycles: exact, for short texts."""
+    problem = _Problem(nodes, Edges((1 << len(nodes)) - 1, 0))
+    reached, count = {0}, 0
+    while problem.every not in reached:
+        made = {after for text in reached for after in _fillings(problem, text)}
+        reached = {text for text in made if not any(text & ~other == 0 for other in made - {text})}
+        count += 1
+    return count
+
+
+def _fillings(problem: _Problem, text: int) -> Iterator[int]:
+    """The nodes placed after one more bundle, which begins and ends a group."""
+    for shape in problem.shapes:
+        texts = {(text, 0)}
+        for unit, rules, ends in shape.steps:
+            allowed = problem.fits[unit] & problem.allowed[rules]
+            texts = {
+                (placed | bit, 0 if ends else group | bit)
+                for placed, group in texts
+                for bit in _choices(problem, allowed, placed, group)
+            }
+        yield from (placed for placed, _ in texts)
+
+
+def _choices(problem: _Problem, allowed: int, placed: int, group: int) -> Iterator[int]:
+    """Nodes that may be next, as bits; 0 if there is none: a nop never gains anything."""
+    left = allowed & ~placed & ~(problem.first if group else 0)
+    is_any = False
+    while left:
+        bit = left & -left
+        left ^= bit
+        number = bit.bit_length() - 1
+        if not problem.before[number] & ~placed and not problem.apart[number] & group:
+            is_any = True
+            yield bit
+    if not is_any:
+        yield 0
+
+
+def replayed(nodes: Sequence[Node], bundles: Layout, ports: Ports) -> Packed:
+    """The text in which the nodes stand already."""
+    search = _Search(_Problem(nodes, Edges((1 << len(nodes)) - 1, 0)), ports)
+    return Packed(bundles, search.replay(bundles))
 
 
 def _packed(problem: _Problem, text: _Text) -> Packed:
-    cycles, bundles = text.cycle + 1, []
+    cycles = text.cycle + 1
+    bundles: list[tuple[int, tuple[int, ...]]] = []
     opens = problem.leaves and not text.group & (~problem.leaves | problem.last)
     stop = not opens
     current: _Text | None = text
@@ -456,4 +500,4 @@ def _packed(problem: _Problem, text: _Text) -> Packed:
         named = tuple(problem.order[n] if n >= 0 else -1 for n in numbers)
         bundles.append((code | _STOP * stop, named))
         stop, current = stop_before, current.before
-    return Packed(tuple(reversed(bundles)), cycles)
+    return Packed(tuple(bundles[::-1]), cycles)
