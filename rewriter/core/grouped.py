@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from rewriter.core import transfer
 from rewriter.core.cpu import Cpu
@@ -233,6 +233,10 @@ class Grouped(Protocol):
 
     def place_free(self, insn: Insn) -> Hashable:
         """What an instruction is, whatever slot it stands in and however far its target is."""
+        ...
+
+    def scheduling(self, model: Any) -> Any:
+        """What `passes/grouped` asks of the target, with a CPU's model."""
         ...
 
     def ends(self, insn: Insn) -> bool:

@@ -228,6 +228,8 @@ class _Function:
         """The same when regions stand in these places."""
         self.heads = {one.start: one.old.start for one in reversed(placed)}
         self.heads[self.routine.function.end] = self.routine.function.end
+        for one in reversed(placed):
+            self._idle(one)
         wrong: list[Finding] = []
         shown: dict[int, Evidence] = {}
         before = self._flowing()
@@ -251,6 +253,15 @@ class _Function:
             (self.check.after, self.new),
         )
         return [*wrong, *map(self._whole, said)], shown
+
+    def _idle(self, one: Placed) -> None:
+        """Control that comes to the nops at a region's end comes to what follows."""
+        end = one.end
+        while end > one.start and end in self.heads:
+            if not all(self.target.is_nop(slot.insn) for slot in self.new[end - self.size]):
+                break
+            self.heads.setdefault(end - self.size, self.heads[end])
+            end -= self.size
 
     def _flowing(self) -> Edges:
         """The groups that are open where control comes to the function from before it."""
@@ -307,8 +318,7 @@ class _Function:
             self._place,
         )
         if not verdict.is_equal:
-            where = "" if verdict.at is None else f" at {verdict.at:#x}"
-            return f"not shown equal{where}: {verdict.reason}"
+            return f"not shown equal: {verdict.reason}"
         return Evidence(Grade.PROVED, (_EXCLUSIVE,) if verdict.assumed else ())
 
     def _end(self, placed: Sequence[Placed]) -> list[Finding]:

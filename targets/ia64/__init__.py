@@ -13,7 +13,8 @@ from rewriter.core.cpu import Cpu
 from rewriter.core.grouped import Linked
 from rewriter.core.isa import Flow, Insn, Table
 from rewriter.core.program import Function
-from targets.ia64 import bundles, layout, regions
+from targets.ia64 import arranging, bundles, layout, regions
+from targets.ia64.arranging import Model, Scheduling
 from targets.ia64.cpus import CPUS
 from targets.ia64.fields import BUNDLE, QP
 from targets.ia64.isa import TABLE
@@ -35,9 +36,13 @@ class Ia64:
     everything = (1 << len(NAMES)) - 1
     proving: transfer.Grouped = Proving()
     straight = staticmethod(bundles.straight)
-    assembled = staticmethod(layout.assembled)
+    assembled = staticmethod(arranging.code)
     place_free = staticmethod(layout.place_free)
     described = staticmethod(regions.unwind_entries)
+
+    def scheduling(self, model: Model) -> Scheduling:
+        """What a scheduler asks, with a CPU's model."""
+        return Scheduling(model)
 
     def ends(self, insn: Insn) -> bool:
         """Whether control never goes on behind an instruction."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import pairwise
 
 from rewriter.core.grouped import Place, Region, Routine
 from rewriter.core.groups import Slot
@@ -17,7 +17,7 @@ from rewriter.core.isa import Insn, Kind
 from rewriter.core.target import CannotMove
 from targets.ia64 import bundles, unwind
 from targets.ia64.bundles import SLOTS, TEMPLATES, Bundle
-from targets.ia64.fields import BUNDLE, SLOT, SLOT_BITS, Unit
+from targets.ia64.fields import BUNDLE, SLOT
 from targets.ia64.isa import TABLE
 
 _IDLE = TEMPLATES[0]
@@ -35,28 +35,6 @@ NOPS = bundles.encode(Bundle(_IDLE, (_nop("m"), _nop("i"), _nop("i"))))
 def padded(code: bytes, size: int) -> bytes:
     """Code with bundles that do nothing behind it, `size` bytes in all."""
     return code + NOPS * ((size - len(code)) // BUNDLE)
-
-
-def assembled(slots: Sequence[Slot]) -> bytes:
-    """The bundles that hold instructions in these places; ValueError where no template fits."""
-    out = bytearray()
-    for _, group in groupby(slots, lambda slot: slot.address - slot.address % BUNDLE):
-        out += _bundle(list(group))
-    return bytes(out)
-
-
-def _bundle(slots: list[Slot]) -> bytes:
-    words = tuple(TABLE.encode(slot.insn) for slot in slots)
-    units = [Unit(word >> SLOT_BITS & 7) for word in words]
-    stops = frozenset(n for n, slot in enumerate(slots) if slot.stop)
-    if units[-1] is Unit.X:
-        units = [Unit.M, Unit.L, Unit.X]
-        stops = frozenset(2 if n else 0 for n in stops)
-    template = bundles.for_slots(units, stops)
-    if template is None:
-        shape = "".join(unit.name for unit in units)
-        raise ValueError(f"no template {shape} with stops behind {sorted(stops)}")
-    return bundles.encode(Bundle(template, words))
 
 
 def place_free(insn: Insn) -> tuple[str, tuple[int, ...]]:
