@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Protocol
 
@@ -53,6 +53,8 @@ class Scheduling:
     """IA-64 on a CPU; texts that were packed once are kept."""
 
     bundle = BUNDLE
+    banks = scheduling.BANKS
+    spare = scheduling.SPARE
 
     def __init__(self, model: Model, width: int = 4) -> None:
         self.model, self.width = model, width
@@ -74,6 +76,14 @@ class Scheduling:
     def moved(self, insn: Insn, distance: int) -> Insn:
         """The instruction that many bytes further on, with the targets that it has here."""
         return scheduling.moved(insn, distance)
+
+    def renamable(self, insn: Insn) -> tuple[int, int]:
+        """Registers that an instruction can name otherwise, and those that it increments."""
+        return scheduling.renamable(insn)
+
+    def renamed(self, insn: Insn, reads: Mapping[int, int], writes: Mapping[int, int]) -> Insn:
+        """The instruction with other registers; ValueError where it cannot name one."""
+        return scheduling.renamed(insn, reads, writes)
 
     def cycles(self, slots: Sequence[Slot]) -> int:
         """Modelled cycles of straight code."""

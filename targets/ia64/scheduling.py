@@ -7,10 +7,11 @@ order among its like, and among memory accesses where it may change what those d
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import IntFlag
 from functools import cache
 
-from rewriter.core.isa import Flow, Insn, Kind, register_mask
+from rewriter.core.isa import Flow, Insn, Kind, Reg, register_mask
 from rewriter.core.regions import Access, Facts
 from targets.ia64.fields import QP, SLOT, Unit
 from targets.ia64.formats import SlotFormat, SlotOp
@@ -227,3 +228,39 @@ def on(insn: Insn, unit: Unit) -> Insn:
     if insn.op.unit != "A" or insn.operand(SLOT.name) == unit:
         return insn
     return insn.replace(**{SLOT.name: int(unit)})
+
+
+BANKS = (register_mask(range(GR + 2, FR)), register_mask(range(FR + 2, PR)))
+"""Registers that can stand for each other."""
+
+SPARE = register_mask((*range(GR + 2, GR + 32), *range(FR + 6, FR + 16)))
+"""Registers that are there whatever the frame is, and need no enabling."""
+
+
+@cache
+def renamable(insn: Insn) -> tuple[int, int]:
+    """Registers that it can name otherwise, and those that it increments.
+
+    The ALAT knows registers by number: advanced loads and their checks keep theirs.
+    """
+    layout = insn.op.format
+    assert isinstance(layout, SlotFormat)
+    if facts(insn).order & (Order.TRACKED | Order.WALL) or facts(insn).is_fixed:
+        return 0, 0
+    named = register_mask(insn.operand(name) for name in layout.read | layout.written)
+    return named, register_mask(insn.operand(name) for name in layout.updates)
+
+
+def renamed(insn: Insn, reads: Mapping[int, int], writes: Mapping[int, int]) -> Insn:
+    """The instruction with other registers; ValueError where it cannot name one."""
+    layout = insn.op.format
+    assert isinstance(layout, SlotFormat)
+    values = {}
+    for operand in layout.operands:
+        if operand.kind is Kind.REGISTER and operand.name != QP.name:
+            mapped = writes if operand.name in layout.written else reads
+            register = insn.operand(operand.name)
+            if register in mapped:
+                values[operand.name] = Reg(mapped[register])
+                operand.insert(mapped[register])
+    return insn.replace(**values)
