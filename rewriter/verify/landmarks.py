@@ -73,7 +73,8 @@ class _Unwound:
     def _end(self, mine: Stretch, its: Stretch) -> str | None:
         a, b = mine.end, its.end
         if a == self.routine.function.end:
-            return None if b == a else "its unwind regions end before it does"
+            reached = self.placed[-1].end <= b <= a
+            return None if reached else "its unwind regions end before it does"
         home = next(p for p in self.placed if p.old.start <= a < p.old.end)
         if a == home.old.start:
             return None if b == home.start else f"the unwind region up to {a:#x} ends at {b:#x}"

@@ -41,7 +41,9 @@ def within(code: Code, start: int, end: int, bundle: int) -> list[Slot]:
 
 
 def leads_to(slot: Slot, bundle: int) -> int | None:
-    """The code address that an instruction names, if any."""
+    """The code address that a transfer of control names, if it does."""
+    if slot.insn.op.flow is Flow.NEXT:
+        return None
     for operand, value in zip(slot.insn.op.format.operands, slot.insn.operands, strict=True):
         if operand.kind is Kind.TARGET:
             return (slot.address - slot.address % bundle + value) % (1 << 64)

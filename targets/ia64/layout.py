@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from rewriter.core.grouped import Place, Region, Routine
 from rewriter.core.groups import Slot
-from rewriter.core.isa import Insn, Kind
+from rewriter.core.isa import Flow, Insn, Kind
 from rewriter.core.target import CannotMove
 from targets.ia64 import bundles, unwind
 from targets.ia64.bundles import SLOTS, TEMPLATES, Bundle
@@ -66,6 +66,8 @@ def _word(word: int, old: int, new: int, place: Callable[[int], int]) -> int:
     insn = TABLE.decode(word)
     if insn is None:
         raise CannotMove("a slot that holds no instruction")
+    if insn.op.flow is Flow.NEXT:
+        return word  # a prediction that names a bundle stays, and all around it
     fresh = {
         operand.name: place(old + value) - new
         for operand, value in zip(insn.op.format.operands, insn.operands, strict=True)
@@ -146,7 +148,8 @@ def _bounds(
     """Where the regions of the unwind information end, by where they ended."""
     total = frame.slot(frame.routine.function.end)
     heads = {frame.slot(old): frame.slot(new) for old, new in frame.starts.items()}
-    bounds = {0: 0, total: total}
+    # What is free at the end is in no region: nothing runs there.
+    bounds = {0: 0, total: heads.get(total, total)}
     for before, after in pairwise(parts):
         cut = before.end
         if cut in bounds:
@@ -175,7 +178,8 @@ def in_place(routine: Routine, codes: Mapping[int, bytes]) -> tuple[list[Place],
         for region in routine.regions
         if region.start in codes
     ]
-    return places, {region.start: region.start for region in routine.regions}
+    starts = {region.start: region.start for region in routine.regions}
+    return places, starts | {routine.function.end: routine.function.end}
 
 
 def compact(
@@ -193,7 +197,7 @@ def compact(
 
     def place(target: int) -> int:
         if target not in routine.function:
-            return target
+            return target  # behind the end, too
         if target not in starts:
             raise CannotMove("a branch leads into a region")
         return starts[target]
@@ -201,6 +205,7 @@ def compact(
     places = [
         Place(old, starts[old], moved(code, old, starts[old], place)) for old, code in kept.items()
     ]
+    starts[routine.function.end] = at
     rest = routine.function.end - at
     if rest:
         places.append(Place(routine.function.end, at, padded(b"", rest)))

@@ -100,8 +100,9 @@ class Code:
         text = self.text
         number = {reason: n for n, reason in enumerate(self.reasons)}
         flags = np.zeros(text.bundles, dtype=np.uint8)
-        foretold = text.targets[text.named("brp", "brp.ret", "mov.ret")]
-        flags[text.indices(foretold[foretold != NOWHERE])] = number[_FORETOLD]
+        foretold = np.flatnonzero(text.foretold != NOWHERE)
+        flags[foretold // SLOTS] = number[_FORETOLD]
+        flags[text.indices(text.foretold[foretold])] = number[_FORETOLD]
         ip = [at for at in text.named("mov") if TABLE.rows[text.rows[at]].name in _READS_IP]
         reads = [at for at in ip if TABLE.rows[text.rows[at]].sched == "FRIP"]
         flags[np.array(reads, dtype=np.int64) // SLOTS] = number[_OWN_ADDRESS]

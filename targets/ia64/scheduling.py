@@ -215,7 +215,7 @@ def needs_stop(earlier: Insn, later: Insn) -> bool:
 
 def moved(insn: Insn, distance: int) -> Insn:
     """The instruction `distance` bytes further on, with the targets that it has here."""
-    if not distance:
+    if not distance or insn.op.flow is Flow.NEXT:  # a prediction without a bundle says 0
         return insn
     operands = insn.op.format.operands
     targets = {o.name: insn.operand(o.name) - distance for o in operands if o.kind is Kind.TARGET}

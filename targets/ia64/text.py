@@ -50,11 +50,21 @@ class Text:
 
     @cached_property
     def targets(self) -> Addresses:
-        """The IP-relative address that a slot names; NOWHERE in all others."""
+        """Where a transfer of control in a slot leads; NOWHERE in all others."""
+        return self._led(is_transfer=True)
+
+    @cached_property
+    def foretold(self) -> Addresses:
+        """The bundle that a prediction in a slot names; NOWHERE in all others."""
+        found = self._led(is_transfer=False)
+        found[found == self.addresses & _BUNDLE_MASK] = NOWHERE  # no bundle is foretold
+        return found
+
+    def _led(self, is_transfer: bool) -> Addresses:
         found = np.full(len(self.addresses), NOWHERE, dtype=np.uint64)
         for number, op in enumerate(TABLE.rows):
             for operand in op.format.operands:
-                if operand.kind is Kind.TARGET:
+                if operand.kind is Kind.TARGET and (op.flow is not Flow.NEXT) is is_transfer:
                     at = self.of_row(number)
                     far = TABLE.extract(self.words[at], operand, self.longs[at])
                     found[at] = shifted(self.addresses[at] & _BUNDLE_MASK, far)

@@ -14,6 +14,7 @@ from rewriter.core.target import CannotMove, Memory
 
 ENTRY = struct.Struct("<QQQ")
 _HANDLERS = 3  # flags: an exception or a termination handler
+_NEVER = (1 << 64) - 1
 _WORD = HEADER = 8  # bytes; descriptors stand behind the header
 
 
@@ -207,7 +208,9 @@ class _Reader:
             return
         if code < 0xE0 or code == 0xE0:  # B2, B3
             number = self._number()
-            part.moments.append(Moment(part.end - 1 - number.value, number, True))
+            # Assemblers write -1 where the frame goes with the region's last slot.
+            if number.value != _NEVER:
+                part.moments.append(Moment(part.end - 1 - number.value, number, True))
             if code == 0xE0:
                 self._number()
         elif code in (0xF0, 0xF8):  # B4
