@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import pairwise
 
 from passes.grouped_model import Model
 from rewriter.core.bundled import BundledCpu
@@ -27,7 +28,7 @@ Progress = Callable[[str, int, int], None]
 ORDER, PLACE = "schedule", "align"
 """The passes' names: a new order within regions, and regions that move up."""
 
-KIND, MOVED = "straight region", "layout"
+KIND, END, MOVED = "straight region", "end of a group before one", "layout"
 
 
 @dataclass
@@ -139,6 +140,7 @@ class GroupedRoad:
                 raise VerificationFailed(verdict.findings[0])
             starts = {start for start in found if start is not None} & placing.made.keys()
             named = {start: found[start] for start in starts}
+            named |= _behind(placing, found)
             if not named and placing.moved:  # its places are wrong, not a region
                 again = self.reordering.placed(placing.routine, placing.made, placing.left, False)
                 self._keep(again)
@@ -154,7 +156,8 @@ class GroupedRoad:
     def _record(self) -> None:
         """The edits and what was left alone."""
         for function, placing in self.placings.items():
-            self.edits += [self._edit(function, one) for one in placing.made.values()]
+            self.edits += [self._edit(function, one, KIND) for one in placing.made.values()]
+            self.edits += [self._edit(function, one, END) for one in placing.closed.values()]
             if placing.moved:
                 self.edits.append(self._layout(placing))
             self.skips += [
@@ -162,12 +165,12 @@ class GroupedRoad:
                 for start, reason in placing.left.items()
             ]
 
-    def _edit(self, function: Function, one: Reordered) -> Edit:
+    def _edit(self, function: Function, one: Reordered, kind: str) -> Edit:
         before, after = one.before, one.after
         return Edit(
             id=edit_id(ORDER, function, one.region.start),
             technique=ORDER,
-            kind=KIND,
+            kind=kind,
             routine=function.name,
             address=one.region.start,
             old=str(before),
@@ -196,3 +199,12 @@ class GroupedRoad:
     def proofs(self) -> Mapping[str, int]:
         """How many regions were compared."""
         return {"regions": len(self.evidence)}
+
+
+def _behind(placing: Placing, found: Mapping[int | None, str]) -> dict[int, str]:
+    """The regions for whose sake others were closed that were not shown equal."""
+    return {
+        following.start: found[one.start]
+        for one, following in pairwise(placing.routine.regions)
+        if one.start in placing.closed and one.start in found and following.start in placing.made
+    }

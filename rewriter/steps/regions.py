@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from passes.grouped import Region as Asked
 from passes.grouped import Target as Scheduling
@@ -51,11 +52,13 @@ class Reordered:
 class Placing:
     """A function with regions in a new order, by their start; `left` has the reasons for others.
 
-    `moved` says that regions left their places.
+    `closed` got nothing but the end of a group, for the sake of the region behind them; `moved`
+    says that regions left their places.
     """
 
     routine: Routine
     made: Mapping[int, Reordered]
+    closed: Mapping[int, Reordered]
     left: Mapping[int, str]
     laid: Laid
     moved: bool
@@ -86,8 +89,8 @@ class Reordering:
                     found = outcome
             if found:
                 left[region.start] = found
-            # As it was: the region before may yet go back to what it was.
-            joined = bool(open_at_end(self.target, slots))
+            # A region that may change gets a stop at its end: see `_closings`.
+            joined = bool(region.reason) and bool(open_at_end(self.target, slots))
         return self.placed(routine, made, left, moves and not routine.stays)
 
     def placed(
@@ -99,13 +102,33 @@ class Reordering:
     ) -> Placing:
         """The function laid out with these regions, with fewer where they cannot stand."""
         if moves and made:
+            closed = self._closings(routine, made)
             try:
-                laid = self.code.laid_out(routine, _codes(made), True)
-                return Placing(routine, made, left, laid, True)
+                laid = self.code.laid_out(routine, _codes({**made, **closed}), True)
+                return Placing(routine, made, closed, left, laid, True)
             except CannotMove:
                 pass  # in place fewer things must follow
         made, left = self._in_place(routine, made, dict(left))
-        return Placing(routine, made, left, self._laid(routine, made), False)
+        while True:
+            closed = self._closings(routine, made)
+            try:
+                laid = self.code.laid_out(routine, _codes({**made, **closed}), False)
+                return Placing(routine, made, closed, left, laid, False)
+            except CannotMove as reason:  # each can stand there alone, so most often all can
+                start, _ = made.popitem()
+                left[start] = str(reason)
+
+    def _closings(self, routine: Routine, made: Mapping[int, Reordered]) -> dict[int, Reordered]:
+        """The regions before those, as they are but for a stop at their end."""
+        closed: dict[int, Reordered] = {}
+        for one, following in pairwise(routine.regions):
+            if following.start in made and one.start not in made and not one.reason:
+                slots = self._slots(one)
+                if open_at_end(self.target, slots):
+                    code = self.target.assembled(_closed(slots))
+                    figures = self._counted(slots)
+                    closed[one.start] = Reordered(one, code, figures, figures)
+        return closed
 
     def _in_place(
         self, routine: Routine, made: Mapping[int, Reordered], left: dict[int, str]
@@ -126,14 +149,6 @@ class Reordering:
                 left[start] = NO_GAIN
         return kept, left
 
-    def _laid(self, routine: Routine, made: dict[int, Reordered]) -> Laid:
-        """The layout in place; each region can stand there alone, so most often all can."""
-        while True:
-            try:
-                return self.code.laid_out(routine, _codes(made), False)
-            except CannotMove:
-                made.popitem()
-
     def _joined(self, routine: Routine) -> bool:
         """Whether a group is open where control comes to a function from the code before it."""
         start = routine.function.start - self.target.bundle
@@ -151,9 +166,7 @@ class Reordering:
 
     def _reordered(self, region: Region, slots: Sequence[Slot], joined: bool) -> Reordered | str:
         """A region in a new order, or why it stays."""
-        last = slots[-1]
-        closed = (*slots[:-1], Slot(last.address, last.insn, True))
-        outcome = schedule(Asked(closed, joined=joined), self.scheduling)
+        outcome = schedule(Asked(_closed(slots), joined=joined), self.scheduling)
         if outcome.reason:
             return outcome.reason
         code = self.target.assembled(outcome.slots)
@@ -169,6 +182,12 @@ class Reordering:
         nops = sum(self.target.is_nop(slot.insn) for slot in slots)
         cycles = self.scheduling.cycles(slots)
         return Figures(len(bundles), sum(1 for _ in groups(slots)), nops, cycles)
+
+
+def _closed(slots: Sequence[Slot]) -> tuple[Slot, ...]:
+    """Slots with a stop behind the last."""
+    last = slots[-1]
+    return (*slots[:-1], Slot(last.address, last.insn, True))
 
 
 def _codes(made: Mapping[int, Reordered]) -> dict[int, bytes]:
