@@ -13,7 +13,8 @@ from functools import cache
 
 from rewriter.core.bundled import ANY, BundledTraits, Role
 from rewriter.core.isa import Insn, Op
-from targets.ia64.fields import QP, SLOT, Unit
+from targets.ia64.b import BWH
+from targets.ia64.fields import QP, SLOT, Field, Unit
 from targets.ia64.formats import SlotFormat, SlotOp
 from targets.ia64.isa import TABLE
 from targets.ia64.registers import NAMES, NUMBERS, PR
@@ -22,6 +23,8 @@ _MOVES = ("TOAR_M", "TOAR_I", "TOCR", "FRAR_M", "FRAR_I", "FRCR")
 _NAMED = ("SYST_M", "SYST_M0", "SYST_M2", "RSE_M", "BR_B2")
 # Classes whose r3 is the address of an access.
 _ACCESSES = frozenset(["LD", "CLD", "ST", "SEM", "FLD", "FLDP", "FCLD", "STF", "LFETCH"])
+_ROTATING = ("br.ctop", "br.cexit", "br.wtop", "br.wexit")
+_TAKEN = (".sptk", ".dptk")
 _STORES = frozenset({"ST", "STF"})
 _BACKING = frozenset({"ar.rsc", "ar.bspstore", "ar.bsp", "ar.rnat"})
 # What no value is waited for; the tables of pairs have the register stack engine's registers.
@@ -76,7 +79,19 @@ def traits(insn: Insn) -> BundledTraits:
         defs=defs,
         flow=TABLE.flow(insn),
         is_predicated=insn.has(QP.name) and insn.operand(QP.name) != PR,
+        rotates=op.name in _ROTATING,
+        frame=insn.operand("sor") if op.name == "alloc" else None,
+        hinted=_hinted(insn),
     )
+
+
+def _hinted(insn: Insn) -> bool:
+    """Whether its completer says taken; a check is never expected to be."""
+    for operand, value in zip(insn.op.format.operands, insn.operands, strict=True):
+        if operand.name == BWH.name:
+            assert isinstance(operand, Field)
+            return operand.names[value] in _TAKEN
+    return False
 
 
 def spelled(op: Op, operands: tuple[int, ...] = ()) -> str:

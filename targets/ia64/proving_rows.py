@@ -1,0 +1,364 @@
+"""What each instruction is to a proof of reordering: its order, its sums, how it writes.
+
+Taken from the table's rows: classes, effects and names.  All else about an instruction is an
+unknown function of its name, its immediates and what it reads (SDM vol. 3, chapter 2).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rewriter.core.isa import Flow, Insn, Kind, Op, Operand
+from rewriter.core.transfer import Exit, How, Order, Result, Sum, Transfer
+from targets.ia64.fields import QP
+from targets.ia64.formats import SlotFormat
+from targets.ia64.isa import TABLE
+from targets.ia64.registers import AR, CR, FR, GR, NUMBERS, PR, READ_WITH, WRITTEN_WITH
+
+STACKED = tuple(range(GR + 32, GR + 128))
+_BANKED = tuple(range(GR + 16, GR + 32))
+_ROTATING_PREDICATES = tuple(range(PR + 16, PR + 64))
+_ROTATING = (*STACKED, *range(FR + 32, FR + 128), *_ROTATING_PREDICATES)
+# Registers that get new contents; what one gets may have been in any other.
+_EXCHANGED = {
+    "bsw.0": _BANKED,
+    "bsw.1": _BANKED,
+    "cover": STACKED,
+    "clrrrb": _ROTATING,
+    "clrrrb.pr": _ROTATING_PREDICATES,
+}
+_ALAT, _IP = NUMBERS["alat"], NUMBERS["ip"]
+_FLAGS, _MODIFIED, _UNAT = NUMBERS["fpsr.flags"], NUMBERS["psr.mf"], NUMBERS["ar.unat"]
+_PMD = NUMBERS["pmd"]
+
+# Integer operations: no fault, no status; a NaT that they read goes into the result.  A branch and
+# a check are seen by where they go.
+_FREE = (
+    *("IALU", "ILOG", "ISHF", "ICMP", "TBIT", "XTD", "PNT", "LONG_I", "FRBR", "FRPR", "FRIP"),
+    *("MMALU_A", "MMALU_I", "MMMUL", "MMSHF", "CHK_M", "CHK_I", "BR", "BR_B2"),
+)
+_LOADS = ("LD", "CLD", "FLD", "FCLD", "FLDP")
+_TESTS = ("ICMP", "TBIT", "FCMP", "FCLASS")
+_ORDERING = ("mf", "mf.a")
+# Application registers that the register stack engine works with, and those that run by themselves.
+_KEPT = frozenset(NUMBERS["ar." + name] for name in ("rsc", "bsp", "bspstore", "rnat"))
+_RUNNING = frozenset(NUMBERS["ar." + name] for name in ("itc", "ruc"))
+_INTERRUPTS = range(CR + 64, CR + 128)  # a read of cr.ivr takes the interruption
+_CERTAIN = ("br.cond", "brl.cond", "br.call", "brl.call", "br.ret", "br.ia", "rfi")
+_CALLS = (Flow.CALL, Flow.INDIRECT_CALL)
+_ROTATES = ("br.ctop", "br.cexit", "br.wtop", "br.wexit")
+_ON_PREDICATE = ("br.wtop", "br.wexit")  # their predicate says whether to go on, not whether to act
+# Operands that say nothing about what is done: predictions of a branch target, bits without use.
+_SILENT = frozenset(("tag13", "slot", "ignored"))
+
+# Bytes of floating-point accesses, by what follows ldf or stf; an extended number has ten, of
+# sixteen that are its own by alignment.
+_FP_BYTES = {
+    "e": 16, "8": 8, "s": 4, "d": 8, "p8": 16, "ps": 8, "pd": 16, ".fill": 16, ".spill": 16,
+}  # fmt: skip
+_INTEGER_SIZE = re.compile(r"(?:ld|st|xchg|cmpxchg|fetchadd)(\d+)")
+_FP_SIZE = re.compile(r"(?:ld|st)f(p?[8sd]|e|\.fill|\.spill)")
+
+
+@dataclass(frozen=True, slots=True)
+class _Total:
+    """A sum in a row: indices of the target, the addends and the constant."""
+
+    target: int
+    addends: tuple[int, ...]
+    immediate: int | None = None
+    constant: int = 0
+
+    def of(self, values: tuple[int, ...]) -> Sum:
+        constant = self.constant if self.immediate is None else values[self.immediate]
+        return Sum(values[self.target], tuple(values[n] for n in self.addends), constant)
+
+
+@dataclass(frozen=True, slots=True)
+class Making:
+    """A row made ready for its instructions.
+
+    `guard`, `reads`, `immediates`, `tagged` and `distance` index operands: the predicate, what the
+    function reads, what it depends on, registers whose number it depends on, the way to the target.
+    """
+
+    op: Op
+    guard: int | None
+    totals: tuple[_Total, ...]
+    is_silent: bool
+    reads: tuple[int, ...]
+    fixed_reads: tuple[int, ...]
+    writes: tuple[tuple[int, int, How], ...]
+    fixed_writes: tuple[Result, ...]
+    immediates: tuple[int, ...]
+    tagged: tuple[int, ...]
+    order: Order
+    size: int
+    exit: Exit | None
+    distance: int | None
+    is_test: bool
+
+    def transfer(self, insn: Insn) -> Transfer:
+        """What the instruction of this row is."""
+        values = insn.operands
+        guard = None if self.guard is None or values[self.guard] == PR else values[self.guard]
+        sums = tuple(total.of(values) for total in self.totals)
+        uses, defs = TABLE.uses(insn), TABLE.defs(insn)
+        if self.is_silent:
+            return Transfer(insn.name, uses, defs, guard=guard, sums=sums)
+        read = tuple(values[n] for n in self.reads)
+        written = tuple(Result(values[n], part, how) for n, part, how in self.writes)
+        is_alloc = insn.name == "alloc"
+        return Transfer(
+            insn.name,
+            uses,
+            defs,
+            self._function(values),
+            guard,
+            (*read, *self.fixed_reads, *_besides(read)),
+            (*self._selected(insn, written), *_modified(written)),
+            sums,
+            self._order((*read, *(result.register for result in written))),
+            self.size,
+            self._exit(values),
+            self.is_test,
+            _IP in TABLE.effects(insn.op).fixed_reads,
+            is_alloc,
+            STACKED if is_alloc else (),
+        )
+
+    def _function(self, values: tuple[int, ...]) -> tuple[object, ...]:
+        """A system register is more than a place for a value: its number counts."""
+        touched = (*self.reads, *(n for n, _, _ in self.writes))
+        numbers = [values[n] for n in touched if values[n] >= AR and n not in self.immediates]
+        return (
+            *_spelling(self.op),
+            *(values[n] for n in self.immediates),
+            *numbers,
+            *(values[n] for n in self.tagged),
+        )
+
+    def _selected(self, insn: Insn, written: tuple[Result, ...]) -> Iterator[Result]:
+        """The results without those that a mask leaves out, with those that come along."""
+        mask = insn.operand("mask17") if insn.has("mask17") else -1
+        for result in self.fixed_writes:
+            if mask >> result.register - PR & 1 or not 0 <= result.register - PR < 64:
+                yield result
+        for result in written:
+            yield result
+            for register in WRITTEN_WITH.get(result.register, ()):
+                yield Result(register, _part(register))
+
+    def _order(self, touched: tuple[int, ...]) -> Order:
+        sched = self.op.sched
+        if sched in ("TOAR_M", "FRAR_M"):
+            moved = [register for register in touched if register >= AR]
+            changing = _RUNNING | _KEPT if sched == "TOAR_M" else _RUNNING
+            return Order.SYSTEM if changing.intersection(moved) else Order.COUNTED
+        if sched == "FRCR" and any(register in _INTERRUPTS for register in touched):
+            return Order.SYSTEM
+        return self.order
+
+    def _exit(self, values: tuple[int, ...]) -> Exit | None:
+        if self.exit is None or self.distance is None:
+            return self.exit
+        leaves = self.exit
+        return Exit(values[self.distance], leaves.certain, leaves.links, leaves.rotates)
+
+
+def making(op: Op) -> Making:
+    """What all instructions of a row have in common."""
+    layout, effects = op.format, TABLE.effects(op)
+    assert isinstance(layout, SlotFormat)
+    names = [operand.name for operand in layout.operands]
+    guard = names.index(QP.name) if QP.name in names else None
+    totals = tuple(_totals(op, layout, names))
+    increments = {n for total in totals for n in (*total.addends, total.immediate)}
+    summed = {total.target for total in totals}
+    is_input = op.name in _ON_PREDICATE
+    reads = [n for n in effects.reads if n != guard or is_input]
+    if effects.loads or effects.stores or op.sched == "LFETCH":
+        reads = _address_first(op, layout, names, reads)
+    writes = tuple(_writes(op, [n for n in effects.writes if n not in summed], names))
+    exchanged = _EXCHANGED.get(op.name, ())
+    distance = next((n for n, o in enumerate(layout.operands) if _is_distance(o.name)), None)
+    return Making(
+        op,
+        None if is_input else guard,
+        totals,
+        _is_silent(op),
+        (*reads, *(n for n, _, _ in writes if ".c." in op.name)),
+        (*sorted(effects.fixed_reads - {_ALAT, _IP}), *exchanged),
+        writes,
+        tuple(_fixed(op, layout, sorted(effects.fixed_writes.union(exchanged) - {_ALAT}))),
+        tuple(n for n, o in enumerate(layout.operands) if _counts(o, n, increments)),
+        tuple(n for n, name in enumerate(names) if _is_tagged(op, name)),
+        _order(op),
+        _size(op.name),
+        _leaves(op),
+        distance,
+        op.sched in _TESTS and all(how in (How.SET, How.ALWAYS) for _, _, how in writes),
+    )
+
+
+def _spelling(op: Op) -> tuple[str, ...]:
+    """What tells the function from others; where an address goes afterwards is not part of it."""
+    effects = TABLE.effects(op)
+    if effects.loads or effects.stores or op.sched == "LFETCH":
+        return (op.name,)
+    if op.sched in ("CHK_M", "CHK_I"):  # of an M or an I slot
+        return (op.name.removesuffix(".m").removesuffix(".i"),)
+    return op.name, op.format.syntax
+
+
+def _is_silent(op: Op) -> bool:
+    """Whether there is nothing but sums: nops, predictions and prefetches that cannot fault."""
+    if op.name in ("adds", "addl", "add", "movl", "lfetch", "lfetch.excl", "lfetch.count"):
+        return True
+    return op.sched == "BRP" or op.name.startswith("nop.")
+
+
+def _totals(op: Op, layout: SlotFormat, names: list[str]) -> Iterator[_Total]:
+    if op.name in ("adds", "addl"):
+        immediate = next(n for n, name in enumerate(names) if name.startswith("imm"))
+        yield _Total(names.index("r1"), (names.index("r3"),), immediate)
+    elif op.name == "add":
+        addends = names.index("r2"), names.index("r3")
+        yield _Total(names.index("r1"), addends, None, layout.syntax.endswith(",1"))
+    elif op.name == "movl":
+        yield _Total(names.index("r1"), (), names.index("imm64"))
+    for name in layout.updates:
+        yield _increment(names.index(name), layout.syntax.rpartition(",")[2], names)
+
+
+def _increment(base: int, by: str, names: list[str]) -> _Total:
+    """What is added to an address, as the syntax has it after the last comma."""
+    if by == "{r2}":
+        return _Total(base, (base, names.index("r2")))
+    if by.startswith("{"):
+        return _Total(base, (base,), names.index(by[1:-1]))
+    return _Total(base, (base,), None, int(by))
+
+
+def _address_first(op: Op, layout: SlotFormat, names: list[str], reads: list[int]) -> list[int]:
+    """What an access reads, the address first, without what is added to the address."""
+    base = names.index("r3")
+    added = names.index("r2") if layout.updates and layout.syntax.endswith("],{r2}") else None
+    return [base, *(n for n in reads if n not in (base, added))]
+
+
+def _writes(op: Op, indices: list[int], names: list[str]) -> Iterator[tuple[int, int, How]]:
+    """Index, part and way of each operand that is written."""
+    for part, index in enumerate(indices):
+        how = _how(op, names[index])
+        yield index, part if how in (How.SET, How.ALWAYS) else 0, how
+
+
+def _how(op: Op, name: str) -> How:
+    """A compare of a parallel type changes its targets in one direction only."""
+    if name not in ("p1", "p2"):
+        return How.SET
+    if op.name.endswith(".or.andcm"):
+        return How.SETS if name == "p1" else How.CLEARS
+    if op.name.endswith(".or"):
+        return How.SETS
+    if op.name.endswith(".and"):
+        return How.CLEARS
+    is_always = op.name.endswith(".unc") or op.sched in ("FMISC", "SFMISC")
+    return How.ALWAYS if is_always else How.SET
+
+
+def _part(register: int) -> int:
+    """The part of a result that no operand names: behind the two that operands name."""
+    return 2 + register
+
+
+def _fixed(op: Op, layout: SlotFormat, registers: list[int]) -> Iterator[Result]:
+    """The results that no operand names; what writes floating-point registers is in `_modified`."""
+    has_field = any(operand.name == "sf" for operand in layout.operands)
+    if layout.written & {"f1", "f2"}:
+        registers = [register for register in registers if register != _MODIFIED]
+    for register in registers:
+        gathers = (register == _FLAGS and has_field and op.name != "fclrf") or (
+            register == _UNAT and op.name == "st8.spill"
+        )
+        yield Result(register, _part(register), How.GATHERS if gathers else How.SET)
+
+
+def _modified(written: tuple[Result, ...]) -> Iterator[Result]:
+    """The bits that say that a low or a high floating-point register was written."""
+    halves = {result.register >= FR + 32 for result in written if FR <= result.register < PR}
+    for is_high in sorted(halves):
+        yield Result(_MODIFIED, _part(_MODIFIED), How.GATHERS, "mfh" if is_high else "mfl")
+
+
+def _besides(read: tuple[int, ...]) -> Iterator[int]:
+    """What a move from an application register reads besides it."""
+    for register in read:
+        if register >= AR:
+            yield from READ_WITH.get(register, ())
+
+
+def _is_distance(name: str) -> bool:
+    return name.startswith("target")
+
+
+def _counts(operand: Operand, index: int, increments: set[int | None]) -> bool:
+    """Whether the function depends on the operand's value as such."""
+    if operand.kind is not Kind.IMMEDIATE or operand.name in _SILENT:
+        return False
+    return index not in increments and operand.name != "mask17"
+
+
+def _is_tagged(op: Op, name: str) -> bool:
+    """An entry of the ALAT has the number of its register."""
+    effects = TABLE.effects(op)
+    enters = _ALAT in effects.fixed_reads and not effects.stores
+    return enters and name in ("r1", "f1", "f2")
+
+
+def _order(op: Op) -> Order:
+    """The order of a row; moves from and to some registers have another (`Making`)."""
+    sched, name, effects = op.sched, op.name, TABLE.effects(op)
+    if sched.startswith("BRK"):
+        return Order.SEEN
+    if sched in _LOADS or sched in ("ST", "STF", "SEM"):
+        return _access_order(op)
+    if sched == "CHK_ALAT":
+        return Order.CHECKED
+    if name in _ORDERING or sched == "SYST_M" or sched.startswith("NOP"):
+        return Order.FENCE
+    if sched in ("RSE_M", "SYST_M0", "TOCR") or (effects.events and sched != "LFETCH"):
+        return Order.SYSTEM
+    if sched == "SYST_M2" and (effects.fixed_writes or _PMD in effects.fixed_reads):
+        return Order.SYSTEM
+    return Order.FREE if sched in _FREE else Order.COUNTED
+
+
+def _access_order(op: Op) -> Order:
+    name = op.name
+    if op.sched == "SEM" or name.endswith((".acq", ".rel")):
+        return Order.FENCE
+    if TABLE.effects(op).stores:
+        return Order.STORE
+    is_checked = ".c." in name or name.endswith((".a", ".sa"))
+    return Order.CHECKED if is_checked else Order.LOAD
+
+
+def _size(name: str) -> int:
+    """Bytes of an access, 0 for what is none."""
+    if name.startswith("cmp8xchg16"):
+        return 16
+    if match := _INTEGER_SIZE.match(name):
+        return int(match[1])
+    match = _FP_SIZE.match(name)
+    return _FP_BYTES[match[1]] if match else 0
+
+
+def _leaves(op: Op) -> Exit | None:
+    if op.flow in (Flow.NEXT, Flow.TRAP):
+        return None
+    certain = op.name.startswith(_CERTAIN)
+    return Exit(None, certain, op.flow in _CALLS, op.name in _ROTATES)
