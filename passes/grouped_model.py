@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rewriter.core.bundled import BundledCpu
 from rewriter.core.isa import Insn
 from rewriter.timing import bundled
-from rewriter.timing.bundled_dispersal import assign
+from rewriter.timing.bundled_dispersal import assign, splits
 from rewriter.timing.bundled_run import run
 
 
@@ -27,6 +27,7 @@ class Model:
         found = self._distances.get(key)
         if found is None:
             found = bundled.system_latency(self.cpu, earlier, later)
+            found = max(found, splits(self.cpu, earlier, later))
             while registers:
                 low = registers & -registers
                 registers ^= low
