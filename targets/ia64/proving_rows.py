@@ -144,7 +144,8 @@ class Making:
         """The results without those that a mask leaves out, with those that come along."""
         mask = insn.operand("mask17") if insn.has("mask17") else -1
         for result in self.fixed_writes:
-            if mask >> result.register - PR & 1 or not 0 <= result.register - PR < 64:
+            number = result.register - PR
+            if not 0 <= number < 64 or mask >> number & 1:
                 yield result
         for result in written:
             yield result
