@@ -314,10 +314,10 @@ def _counts(operand: Operand, index: int, increments: set[int | None]) -> bool:
 
 
 def _is_tagged(op: Op, name: str) -> bool:
-    """An entry of the ALAT has the number of its register."""
+    """An entry of the ALAT has the number of its register; a call links in the register named."""
     effects = TABLE.effects(op)
     enters = _ALAT in effects.fixed_reads and not effects.stores
-    return enters and name in ("r1", "f1", "f2")
+    return (enters and name in ("r1", "f1", "f2")) or (op.flow in _CALLS and name == "b1")
 
 
 def _order(op: Op) -> Order:
