@@ -61,7 +61,8 @@ class Terms:
             base, more = self.offset(addend)
             constant += more
             if base is not None:
-                bases.append(base)
+                kind, *parts = self._parts[base]
+                bases += parts if kind == "add" else (base,)
         constant &= _WORD
         if not bases:
             return self.const(constant)
