@@ -56,7 +56,7 @@ class Terms:
 
     def add(self, addends: Iterable[Term], constant: int) -> Term:
         """The sum of terms and a number; like an addition it carries NaT from each of them."""
-        bases = []
+        bases: list[Term] = []
         for addend in addends:
             base, more = self.offset(addend)
             constant += more

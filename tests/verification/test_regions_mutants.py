@@ -18,11 +18,12 @@ from rewriter.core.groups import Slot, groups
 from rewriter.core.isa import Insn
 from rewriter.verify.regions import Region, Regions, Verdict
 from targets.ia64.proving import Proving
+from targets.ia64.registers import NUMBERS
 from tests.targets.ia64_assembled import complaints
 
-ALL = -1 & (1 << 1024) - 1  # every register may be read behind
+ALL = (1 << len(NUMBERS)) - 1  # every register may be read behind
 REGIONS = 40  # of each file
-STATES = 8
+STATES, MANY = 8, 200  # states from which the judge runs a mutant
 # Changes after which the same instructions stand in the same order: all that can be wrong is that
 # a stop is missing, and that as says.
 SAME_ORDER = ("stop dropped", "stop moved", "template")
@@ -77,6 +78,7 @@ def test_wrong_regions_are_caught(
 
 
 def _insns(slots: Sequence[Slot]) -> list[Insn]:
+    """The instructions in order; which of two units an A-type one is for does not count."""
     insns = [slot.insn for slot in slots if not is_nop(slot.insn)]
     return [insn.replace(slot=0) if insn.has("slot") else insn for insn in insns]
 
@@ -86,17 +88,21 @@ def _groups(slots: Sequence[Slot]) -> list[list[Insn]]:
 
 
 def test_what_is_let_through_is_equal(found: list[Case], tmp_path: Path) -> None:
-    """GNU as finds no missing stop in it, and it has the same instructions in the same order.
+    """It has the same instructions in the same order, so that only a stop may be missing.
 
-    Or, if instructions changed, `reason_of` knows why nothing changes by that.
+    None is, says as.  Where the instructions changed, the machine finds no difference in many more
+    states: what changed was dead, under exclusive predicates, or accesses to different bytes.
     """
     gas = inputs.require_tool("ia64-linux-gnu-as")
-    for case in found:
-        if case.verdict.is_equal:
-            warned, refused = complaints(gas, _groups(case.new), tmp_path)
-            assert not warned, str(case)
-            assert not refused, str(case)
-            if case.kind in SAME_ORDER:
-                assert _insns(case.good) == _insns(case.new), str(case)
-            else:
-                print("let through:", case)
+    let_through = [case for case in found if case.verdict.is_equal]
+    for case in let_through:
+        warned, _ = complaints(gas, _groups(case.new), tmp_path)
+        assert not warned, str(case)
+        if case.kind in SAME_ORDER:
+            assert _insns(case.good) == _insns(case.new), str(case)
+        else:
+            judge = Judge(case.old, MANY)
+            assert len(judge.outcomes) == MANY, str(case)
+            assert not judge.tells_apart(case.new), str(case)
+    others = [case for case in let_through if case.kind not in SAME_ORDER]
+    assert len(others) < len(found) / 50
