@@ -97,8 +97,11 @@ class _Comparison:
 
     def faults(self, old: Region, new: Region) -> Iterator[Fault]:
         """Why the new region is not shown equal: nothing if it is."""
-        before, after = self._run(old, True), self._run(new, False)
-        self.assumed = self.terms.assumed
+        before = self._run(old, True)
+        while before.terms.assumed > self.assumed:  # what is known now may order terms otherwise
+            self.assumed = before.terms.assumed
+            before = self._run(old, True)
+        after = self._run(new, False)
         yield from self.legality.misplaced(old, new)
         accepted = self.legality.accepted(old)
         yield from self.legality.faults(new, accepted, self.terms, after.guards)

@@ -129,7 +129,7 @@ class Run:
         guards = [self.transfers(slot.insn).guard for slot in (first, second)]
         if None not in guards:
             a, b = (self.value(guard) for guard in guards if guard is not None)
-            if a != b and self.terms.true not in (a, b):
+            if a != b and self.terms.true not in (a, b) and not self.terms.exclusive(a, b):
                 self.terms.assume_exclusive(a, b)
 
     def _read(self, register: int, insn: Insn) -> Term:
