@@ -21,6 +21,7 @@ from rewriter.core.edit import Evidence, Grade
 from rewriter.core.errors import BadInput
 from rewriter.core.grouped import Code, Grouped, Routine
 from rewriter.core.groups import Slot
+from rewriter.core.parallel import spread
 from rewriter.core.program import Function
 from rewriter.core.target import CannotMove
 from rewriter.elf.image import Image
@@ -56,6 +57,10 @@ class Finding:
     def __str__(self) -> str:
         where = "" if self.region is None else f" at {self.region:#x}"
         return f"{self.function.name}{where}: {self.reason}"
+
+
+Compared = tuple[list[Finding], dict[int, Evidence]]
+"""What speaks against a function, and the evidence by the start of each region shown equal."""
 
 
 @dataclass(frozen=True)
@@ -146,11 +151,10 @@ class _Check:
         functions = self._owners(changed)
         if only is not None:
             functions = [function for function in functions if function in only]
-        for done, function in enumerate(functions):
-            if done % 20 == 0:
-                progress("compare", done, len(functions))
-            self._function(function)
-        progress("compare", len(functions), len(functions))
+        found = spread(self._function, functions, lambda n: progress("compare", n, len(functions)))
+        for wrong, shown in found:
+            self.wrong += wrong
+            self.shown |= shown
         self.functions = len(functions)
         self.elsewhere += named_by_tables(self.code, self.after)
 
@@ -176,11 +180,12 @@ class _Check:
         except CannotMove:
             return range(0)
 
-    def _function(self, function: Function) -> None:
+    def _function(self, function: Function) -> Compared:
+        """One function; changes nothing here."""
         routine = self.code.routine(function)
         if routine.reason:
-            self._against(function, None, f"changed, but cannot be followed: {routine.reason}")
-            return
+            reason = f"changed, but cannot be followed: {routine.reason}"
+            return [Finding(function, None, reason)], {}
         size = function.end - function.start
         try:
             old, new = (
@@ -188,15 +193,8 @@ class _Check:
                 for image in (self.old, self.new)
             )
         except ValueError as error:
-            self._against(function, None, str(error))
-            return
-        comparison = _Function(self, routine, old, new)
-        wrong, shown = comparison.findings()
-        self.wrong += wrong
-        self.shown |= shown
-
-    def _against(self, function: Function, region: int | None, reason: str) -> None:
-        self.wrong.append(Finding(function, region, reason))
+            return [Finding(function, None, str(error))], {}
+        return _Function(self, routine, old, new).findings()
 
 
 class _Function:
@@ -206,7 +204,7 @@ class _Function:
         self.check, self.routine, self.old, self.new = check, routine, old, new
         self.target, self.size = check.target, check.target.bundle
 
-    def findings(self) -> tuple[list[Finding], dict[int, Evidence]]:
+    def findings(self) -> Compared:
         """What speaks against it, and the regions that were shown equal."""
         stays = keeps_transfers(self.target, self.routine, self.old, self.new)
         wrong, shown = self._with(in_place(self.routine)) if stays else ([], {})
@@ -224,7 +222,7 @@ class _Function:
     def _whole(self, reason: str) -> Finding:
         return Finding(self.routine.function, None, reason)
 
-    def _with(self, placed: Sequence[Placed]) -> tuple[list[Finding], dict[int, Evidence]]:
+    def _with(self, placed: Sequence[Placed]) -> Compared:
         """The same when regions stand in these places."""
         self.heads = {one.start: one.old.start for one in reversed(placed)}
         self.heads[self.routine.function.end] = self.routine.function.end

@@ -215,6 +215,9 @@ class Code:
             return None
         position = bundle * SLOTS + address % BUNDLE
         insn = self.text.insn(position)
+        if insn is None and address % BUNDLE == 1:  # a long one counts as slot 1
+            position += 1
+            insn = self.text.insn(position)
         if insn is None:
             return None
         return layout.place_free(insn), int(self.text.targets[position])

@@ -72,10 +72,15 @@ def held(image: Linked) -> Iterator[Held]:
 
 
 def named(image: Linked) -> Iterator[tuple[str, int]]:
-    """Each table of a kernel, and the slots that it names; in pairs where its entries are."""
-    for table in (EXCEPTIONS, CHECKS, *PATCHED):
+    """Each table of a kernel, and the slots that it names; all of bundles that are written over."""
+    for table in (EXCEPTIONS, CHECKS):
         for address in words(image, image.table(table)).tolist():
             yield table, address - (address & _RESULT if table == EXCEPTIONS else 0)
+    for table, bundles in PATCHED.items():
+        for address in words(image, image.table(table)).tolist():
+            start = address - address % BUNDLE
+            for bundle in range(start, start + BUNDLE * bundles, BUNDLE):
+                yield from ((table, bundle + slot) for slot in range(3))
 
 
 def relocated(image: Linked) -> dict[int, int]:

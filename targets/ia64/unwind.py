@@ -109,11 +109,15 @@ def unwinding(image: Memory, entry: Entry) -> Unwinding:
     raw = image.read(entry.info + _WORD, (header & 0xFFFF_FFFF) * _WORD)
     if header >> 48 != 1:
         raise Malformed(f"version {header >> 48} of unwind descriptors")
+    return Unwinding(parsed(raw), raw, bool(header >> 32 & _HANDLERS))
+
+
+def parsed(raw: bytes) -> tuple[Part, ...]:
+    """The regions that descriptors describe; Malformed where they cannot be followed."""
     try:
-        parts = tuple(_Reader(raw).parts())
+        return tuple(_Reader(raw).parts())
     except IndexError as error:
         raise Malformed("unwind descriptors end too early") from error
-    return Unwinding(parts, raw, bool(header >> 32 & _HANDLERS))
 
 
 def retimed(found: Unwinding, places: Mapping[int, int], bounds: Mapping[int, int]) -> bytes:
