@@ -20,6 +20,7 @@ from rewriter.timing.bundled_scoreboard import Scoreboard
 FETCH = "fetch"  # the cycle ends because the next bundle is not there yet
 
 _LEARNING = 8  # passes: a history has four outcomes, and then a counter must move
+_CALLS = (Flow.CALL, Flow.INDIRECT_CALL)
 _TO_REGISTER = (Flow.INDIRECT, Flow.INDIRECT_CALL)
 
 
@@ -119,6 +120,7 @@ class _Run:
         self._board = Scoreboard(issue, self._rotation.behind)
         self._fetch = Fetch(issue.front, issue.dispersal.bundle_bytes.value)
         self._flushed: Wait | None = None
+        self._returns: list[int] = []
         self.account = Account(issue.priority)
         self.splits: Counter[str] = Counter()
         self.timeline: list[Issued] = []
@@ -198,6 +200,11 @@ class _Run:
         right = self._chip.foretold(traits, step)
         if taken and traits.flow in _TO_REGISTER:
             right = right and self._known(traits, now)
+        if taken and traits.flow in _CALLS:
+            following = self._fetch.following(step.address)
+            self._returns = [*self._returns, following][-self._issue.front.return_stack.value :]
+        if taken and traits.flow is Flow.RETURN and self._returns:
+            right = self._returns.pop() == step.target and right
         if taken:
             self._flushed = self._fetch.redirect(right, now)
         elif not right:
