@@ -141,15 +141,31 @@ def _arranged(
     found = None
     if values.is_crowded:
         facts, stands = values.apart()
-        found = target.arrange(_part(slots, numbers, joined, edges(kept, target, facts, stands)))
-        settled = values.settled(found.slots, found.origins) if found else None
-        found = replace(found, slots=settled) if found and settled else None
+        part = _part(slots, numbers, joined, edges(kept, target, facts, stands))
+        found = _settled(part, values, target)
     if found is None:
         facts = [target.facts(slot.insn) for slot in kept]
         found = target.arrange(_part(slots, numbers, joined, edges(kept, target, facts, {})))
     if found is None:
         return None
     return Arranged(found.slots, tuple(numbers[n] if n >= 0 else -1 for n in found.origins))
+
+
+_LEAST = 4  # values at a time, below which a search is not worth while
+
+
+def _settled(part: Part, values: Values, target: Target) -> Arranged | None:
+    """An arrangement for which there are registers enough; fewer values at a time, if need be."""
+    most = values.room
+    while True:
+        found = target.arrange(part)
+        settled = values.settled(found.slots, found.origins) if found else None
+        if found is None or settled is not None:
+            return replace(found, slots=settled) if found and settled else None
+        if most < _LEAST:
+            return None
+        part = replace(part, values=values.spans, most=most)
+        most -= 1 + most // 8
 
 
 def _part(

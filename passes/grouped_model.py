@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rewriter.core.bundled import BundledCpu
+from rewriter.core.bundled import ANY, BundledCpu
 from rewriter.core.isa import Insn
 from rewriter.timing import bundled
 from rewriter.timing.bundled_dispersal import assign, splits
@@ -57,3 +57,24 @@ class Model:
     def cycles(self, slots: Sequence[Slot]) -> int:
         """Modelled cycles of straight code."""
         return run(self.cpu, slots).cycles
+
+    def ports(self, insn: Insn) -> frozenset[str]:
+        """The ports that may take an instruction, wherever it stands."""
+        described = self.cpu.issue.class_of(self.cpu.issue.traits(insn).sched)
+        return frozenset(port for ports in described.ports.values() for port in ports)
+
+    def alone(self, insn: Insn) -> tuple[tuple[int, int], ...]:
+        """Cycles in which nothing else issues: from, counted from the instruction, and how many."""
+        issue = self.cpu.issue
+        kinds = issue.traits(insn).kinds
+        found = []
+        for pair in issue.pairs:
+            cycles = pair.cycles.value - 1
+            if cycles and pair.later == {ANY} and pair.earlier & kinds:
+                found.append((1, cycles))
+            if cycles and pair.earlier == {ANY} and pair.later & kinds:
+                found.append((-cycles, cycles))
+        for echo in issue.echoes:
+            if echo.kind in kinds:
+                found.append((echo.after.value, echo.bubbles.value))
+        return tuple(found)

@@ -70,6 +70,10 @@ class Values:
         self.all = list(_values(slots, live, names))
         self.moving = [value for value in self.all if not value.fixed]
         self._free = names.spare & ~live
+        self.spans = tuple((min(v.writes), _mask(v.writes) | _mask(v.reads)) for v in self.moving)
+        kept = {v.register for v in self.all if v.fixed and (v.outlives or v.existed)}
+        pool = {v.register for v in self.all} | set(_bits(self._free & names.banks[0]))
+        self.room = len(pool - kept)
         registers = {value.register for value in self.all}
         self.is_crowded = bool(self.moving) and len(registers) < len(self.all)
 
@@ -207,6 +211,10 @@ def _assign(values: Sequence[Value], spans: Spans, pool: int, chosen: dict[int, 
         taken[register].append((start, end))
         chosen[id(value)] = register
     return True
+
+
+def _mask(numbers: Sequence[int]) -> int:
+    return sum(1 << number for number in set(numbers))
 
 
 def _bits(mask: int) -> Iterator[int]:

@@ -72,7 +72,9 @@ class Part:
     """Part of a region, to be arranged: its instructions and for each what it depends on.
 
     Slots of `joins`, by number, may stand in a group that is open before it, those of `leaves`
-    in one that stays open at its end.  `standing` is the part as it is, with its nops.
+    in one that stays open at its end.  `standing` is the part as it is, with its nops.  Of the
+    values of `values` at most `most` may live at a time: the first slot that writes each, and the
+    mask of all that write or read it.
     """
 
     slots: tuple[Slot, ...]
@@ -80,3 +82,5 @@ class Part:
     joins: frozenset[int]
     leaves: frozenset[int]
     standing: Arranged
+    values: tuple[tuple[int, int], ...] = ()
+    most: int = 0

@@ -97,9 +97,10 @@ class Scheduling:
         )
         edges = Edges(_mask(part.joins), _mask(part.leaves))
         standing = tuple(_layout(part.standing))
-        key = nodes, edges, standing
+        limit = packing.Limit(part.values, part.most) if part.values else None
+        key = nodes, edges, standing, limit
         if key not in self._packed:
-            self._packed[key] = self._better(nodes, edges, standing)
+            self._packed[key] = self._better(nodes, edges, standing, limit)
         packed = self._packed[key]
         if packed is None:
             return None
@@ -108,11 +109,15 @@ class Scheduling:
         return Arranged(tuple(slot for slot, _ in slots), tuple(number for _, number in slots))
 
     def _better(
-        self, nodes: tuple[Node, ...], edges: Edges, standing: packing.Layout
+        self,
+        nodes: tuple[Node, ...],
+        edges: Edges,
+        standing: packing.Layout,
+        limit: packing.Limit | None,
     ) -> Packed | None:
         """A text that is better than the one that stands there."""
         known = packing.replayed(nodes, standing, self._ports)
-        found = packing.pack(nodes, edges, self._ports, len(standing), self.width)
+        found = packing.pack(nodes, edges, self._ports, len(standing), self.width, limit)
         return found if found is not None and found.weight < known.weight else None
 
     def _fits(self, issued: packing.Issued) -> bool:

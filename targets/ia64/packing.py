@@ -37,6 +37,15 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
+class Limit:
+    """At most `most` values at a time: of each the first node that makes it and, as a mask, all
+    that write or read it."""
+
+    values: tuple[tuple[int, int], ...]
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
 class Edges:
     """How a text begins and ends.
 
@@ -124,7 +133,7 @@ class Ports:
 class _Problem:
     """Nodes by urgency: of several that may stand in a slot, the lowest number comes first."""
 
-    def __init__(self, nodes: Sequence[Node], edges: Edges) -> None:
+    def __init__(self, nodes: Sequence[Node], edges: Edges, limit: Limit | None = None) -> None:
         height = [1] * len(nodes)
         for number in range(len(nodes) - 1, -1, -1):
             for before, apart, cycles in nodes[number].before:
@@ -160,6 +169,14 @@ class _Problem:
             sum(1 << at for at, n in enumerate(rank) if nodes[n].units == (unit,))
             for unit in (Unit.M, Unit.I, Unit.F)
         ]
+        self.opens = [0] * len(nodes)
+        self.closes: list[list[int]] = [[] for _ in nodes]
+        for first, members in limit.values if limit else ():
+            self.opens[place[first]] += 1
+            mask = sum(1 << at for at, number in enumerate(rank) if members >> number & 1)
+            for at in _bits(mask):
+                self.closes[at].append(mask)
+        self.most = limit.most if limit else len(nodes)
         self.shapes = [shape for shape in SHAPES if self._useful(shape)]
 
     def _useful(self, shape: Shape) -> bool:
@@ -185,6 +202,7 @@ class _Text:
         "group",
         "issued",
         "later",
+        "live",
         "parts",
         "placed",
         "window",
@@ -195,6 +213,7 @@ class _Text:
     avail: int  # nodes that may stand in it, too
     later: int  # nodes that need a stop first
     cycle: int  # of the issue that is being filled
+    live: int  # values that are made and have readers left
     window: int  # nodes that issue in it
     parts: int  # bundles that issue in it
     issued: Issued
@@ -208,7 +227,7 @@ class _Text:
         made.placed, made.group = self.placed, self.group
         made.avail, made.later = self.avail, self.later
         made.cycle, made.window, made.parts = self.cycle, self.window, self.parts
-        made.issued, made.due = self.issued, self.due
+        made.issued, made.due, made.live = self.issued, self.due, self.live
         return made
 
 
@@ -227,7 +246,7 @@ class _Search:
         text.avail, text.later = roots & problem.joins, roots & ~problem.joins
         if problem.joins != problem.every:
             text.group = -1  # what came before the text
-        text.cycle, text.parts = 0, 0
+        text.cycle, text.parts, text.live = 0, 0, 0
         text.issued, text.due, text.before = (), {}, None
         return text
 
@@ -266,6 +285,9 @@ class _Search:
         text.avail ^= bit
         text.group |= bit
         placed = text.placed = text.placed | bit
+        text.live += problem.opens[number]
+        for members in problem.closes[number]:
+            text.live -= not members & ~placed
         group = text.group
         for later, mask, _ in problem.after[number]:
             if not problem.before[later] & ~placed:
@@ -276,7 +298,9 @@ class _Search:
 
     def _slot(self, text: _Text, unit: Unit, cand: int, patient: bool) -> int:
         """Fills a slot with the most urgent candidate; its number, -1 for a nop."""
-        number = -1
+        number, problem = -1, self.problem
+        if text.live >= problem.most and cand:
+            cand = self._relieving(text, cand)
         if cand and text.due:
             number = self._ready(text, cand, patient)
         elif cand:
@@ -294,6 +318,19 @@ class _Search:
         text.issued = issued
         if number >= 0:
             self._place(text, number)
+
+    def _relieving(self, text: _Text, cand: int) -> int:
+        """Of the candidates those that leave no more values than there are, if any node does."""
+        problem = self.problem
+        left = relieving = text.avail | text.later
+        while left:
+            bit = left & -left
+            left ^= bit
+            number = bit.bit_length() - 1
+            rest = ~(text.placed | bit)
+            if problem.opens[number] > sum(not mask & rest for mask in problem.closes[number]):
+                relieving ^= bit
+        return cand & relieving if relieving or text.window else cand
 
     @staticmethod
     def _ready(text: _Text, cand: int, patient: bool) -> int:
@@ -408,9 +445,10 @@ def pack(
     ports: Ports,
     most: int,
     width: int,
+    limit: Limit | None = None,
 ) -> Packed | None:
     """The best text of at most `most` bundles that a search of this width finds."""
-    problem = _Problem(nodes, edges)
+    problem = _Problem(nodes, edges, limit)
     search = _Search(problem, ports)
     texts = [search.start()]
     best: tuple[int, int, _Text] | None = None
@@ -501,3 +539,10 @@ def _packed(problem: _Problem, text: _Text) -> Packed:
         bundles.append((code | _STOP * stop, named))
         stop, current = stop_before, current.before
     return Packed(tuple(bundles[::-1]), cycles)
+
+
+def _bits(mask: int) -> Iterator[int]:
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low
