@@ -22,8 +22,8 @@ from targets.ia64.machine.alat import Alat, KeepAll, Policy
 from targets.ia64.machine.faults import GroupViolation, IllegalOperation
 from targets.ia64.machine.state import STACKED, State
 from targets.ia64.machine.trace import Executed
-from targets.ia64.meanings import bound, bound_off
-from targets.ia64.registers import FR, NAMES, PR
+from targets.ia64.meanings import bound, bound_off, qualifier
+from targets.ia64.registers import FR, NAMES
 
 _FRAME = sum(1 << number for number in range(STACKED, FR))
 
@@ -142,7 +142,7 @@ class Processor:
 
 def _ready(address: int, insn: Insn, stop: bool, following: int) -> _Slot:
     uses, defs = TABLE.uses(insn), TABLE.defs(insn)
-    qp = insn.operand("qp") if insn.has("qp") else PR
+    qp = qualifier(insn)
     off = bound_off(insn, address)
     return _Slot(
         insn,
