@@ -10,10 +10,15 @@ from pathlib import Path
 
 import pytest
 from elftools.elf.elffile import ELFFile
+from ia64_single import instruction
 
 from fixtures import inputs
 from rewriter.core.concrete import Misaligned
 from rewriter.core.interpret import AccessFault, BadInstruction, LimitReached, Memory, Unspecified
+from targets.ia64 import bundles
+from targets.ia64.bundles import Bundle
+from targets.ia64.fields import BUNDLE, Unit
+from targets.ia64.isa import TABLE
 from targets.ia64.machine.alat import DropAll, KeepAll, Policy, Seeded
 from targets.ia64.machine.calling import RETURN, call, prepare
 from targets.ia64.machine.faults import GroupViolation, IllegalOperation, NatConsumption
@@ -419,6 +424,28 @@ def test_frames_are_checked(build: Build) -> None:
         result(build("mov r35=r32 ;; br.ret.sptk b0 ;;"), 1, 2)
     with pytest.raises(IllegalOperation, match="r0 cannot be written"):
         result(build("ld8 r0=[r32] ;; br.ret.sptk b0 ;;"), DATA)
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        (("MMI|", "nop.m", "alloc", "nop.i"), "alloc at 0x4001 is not first"),
+        (("MIB", "nop.m", "nop.i", "cover"), "cover at 0x4002 is not last"),
+        (("BBB|", "br.cloop", "nop.b", "nop.b"), "br.cloop at 0x4000 is not slot 2"),
+    ],
+)
+def test_places_in_a_group_are_checked(build: Build, text: tuple[str, ...], rule: str) -> None:
+    """as refuses such text, so the slots are put together here."""
+    processor = build("nop.m 0 ;; br.ret.sptk b0 ;;")
+    units, *names = text
+    template = bundles.for_slots([Unit[c] for c in units[:3]], frozenset({2} if units[3:] else ()))
+    assert template is not None
+    words = tuple(TABLE.encode(instruction(name)) for name in names)
+    region = processor.state.memory.region(CODE, BUNDLE)
+    assert region is not None
+    region.data[:BUNDLE] = bundles.encode(Bundle(template, words))
+    with pytest.raises(IllegalOperation, match=rule):
+        result(processor)
 
 
 def test_faults_name_the_slot_and_keep_the_state(build: Build) -> None:
