@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from rewriter.core.isa import Flow, Insn, Kind, Op, Operand
 from rewriter.core.transfer import Exit, How, Order, Result, Sum, Transfer
 from targets.ia64.fields import QP
-from targets.ia64.formats import SlotFormat
+from targets.ia64.formats import FIRST, LAST, SLOT2, SlotFormat, SlotOp
 from targets.ia64.isa import TABLE
 from targets.ia64.proving_orders import exit_of, moved_order, order_of, size_of
 from targets.ia64.registers import AR, FR, GR, NUMBERS, PR, READ_WITH, WRITTEN_WITH
@@ -30,8 +30,8 @@ _EXCHANGED = {
     "clrrrb.pr": _ROTATING_PREDICATES,
 }
 _ALAT, _IP = NUMBERS["alat"], NUMBERS["ip"]
+_ANY_ORDER = 1 << _ALAT  # within a group its uses are in the order of the slots
 _FLAGS, _MODIFIED, _UNAT = NUMBERS["fpsr.flags"], NUMBERS["psr.mf"], NUMBERS["ar.unat"]
-_PMD = NUMBERS["pmd"]
 
 _TESTS = ("ICMP", "TBIT", "FCMP", "FCLASS")
 _CALLS = (Flow.CALL, Flow.INDIRECT_CALL)
@@ -59,7 +59,8 @@ class Making:
     """A row made ready for its instructions.
 
     `guard`, `reads`, `immediates`, `tagged` and `distance` index operands: the predicate, what the
-    function reads, what it depends on, registers whose number it depends on, the way to the target.
+    function reads, what it depends on, registers whose number it depends on, the way to the target;
+    `mask` one that says which predicates are written.
     """
 
     op: Op
@@ -77,15 +78,18 @@ class Making:
     exit: Exit | None
     distance: int | None
     is_test: bool
+    is_placed: bool
+    is_ruled: bool
+    mask: int | None
 
-    def transfer(self, insn: Insn) -> Transfer:
-        """What the instruction of this row is."""
+    def transfer(self, insn: Insn, wrong: str) -> Transfer:
+        """What the instruction of this row is; `wrong` is why the processor refuses it."""
         values = insn.operands
         guard = None if self.guard is None or values[self.guard] == PR else values[self.guard]
         sums = tuple(total.of(values) for total in self.totals)
-        uses, defs = TABLE.uses(insn), TABLE.defs(insn)
+        uses, defs = TABLE.uses(insn) & ~_ANY_ORDER, TABLE.defs(insn) & ~_ANY_ORDER
         if self.is_silent:
-            return Transfer(insn.name, uses, defs, guard=guard, sums=sums)
+            return Transfer(insn.name, uses, defs, guard=guard, sums=sums, wrong=wrong)
         read = tuple(values[n] for n in self.reads)
         written = tuple(Result(values[n], part, how) for n, part, how in self.writes)
         is_alloc = insn.name == "alloc"
@@ -102,9 +106,11 @@ class Making:
             self.size,
             self._exit(values),
             self.is_test,
-            _IP in TABLE.effects(insn.op).fixed_reads,
+            self.is_placed,
             is_alloc,
             STACKED if is_alloc else (),
+            wrong,
+            self.is_ruled,
         )
 
     def _function(self, values: tuple[int, ...]) -> tuple[object, ...]:
@@ -120,7 +126,7 @@ class Making:
 
     def _selected(self, insn: Insn, written: tuple[Result, ...]) -> Iterator[Result]:
         """The results without those that a mask leaves out, with those that come along."""
-        mask = insn.operand("mask17") if insn.has("mask17") else -1
+        mask = -1 if self.mask is None else insn.operands[self.mask]
         for result in self.fixed_writes:
             number = result.register - PR
             if not 0 <= number < 64 or mask >> number & 1:
@@ -169,6 +175,9 @@ def making(op: Op) -> Making:
         exit_of(op),
         distance,
         op.sched in _TESTS and all(how in (How.SET, How.ALWAYS) for _, _, how in writes),
+        _IP in effects.fixed_reads,
+        isinstance(op, SlotOp) and not op.rules.isdisjoint((FIRST, LAST, SLOT2)),
+        names.index("mask17") if "mask17" in names else None,
     )
 
 

@@ -110,6 +110,18 @@ DIFFERENT = (
           "(p7) mov r11=2 |",
           "cmp.eq p6,p7=r8,r9 | cmp.eq p6,p8=r8,r10 | (p6) mov r11=1 / (p7) mov r11=2 |",
           why="group"),
+    _pair("written under any predicate", "cmp.eq p6,p7=r8,r9 | (p6) cmp.eq.unc p8,p9=r8,r10 |"
+          "(p7) cmp.eq.unc p8,p9=r8,r11 |",
+          "cmp.eq p6,p7=r8,r9 | (p6) cmp.eq.unc p8,p9=r8,r10 / (p7) cmp.eq.unc p8,p9=r8,r11 |",
+          why="p8 within"),
+    _pair("a predicate that is read", "cmp.eq p6,p7=r8,r9 | (p6) cmp.eq p7,p8=r8,r10 |"
+          "(p7) mov r11=1 |",
+          "cmp.eq p6,p7=r8,r9 | (p6) cmp.eq p7,p8=r8,r10 / (p7) mov r11=1 |", why="p7 within"),
+    _pair("exclusive only behind the branch",
+          "(p8) br.cond.sptk.few out | (p6) mov r10=1 / (p7) mov r10=2 | (p6) mov r11=1 |"
+          "(p7) mov r11=2 |",
+          "(p8) br.cond.sptk.few out | (p6) mov r10=1 / (p7) mov r10=2 |"
+          "(p6) mov r11=1 / (p7) mov r11=2 |", why="r11 within"),
     _pair("compare under a predicate", "cmp.eq p6,p7=r8,r9 | (p8) cmp.eq p6,p7=r8,r10 |"
           "(p6) mov r11=1 / (p7) mov r11=2 |",
           "cmp.eq p6,p7=r8,r9 | (p8) cmp.eq p7,p6=r8,r10 | (p6) mov r11=1 / (p7) mov r11=2 |",

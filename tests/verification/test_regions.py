@@ -149,7 +149,7 @@ def test_registers_before_a_slot_that_a_table_names(tmp_path: Path) -> None:
         Region(code, seen=frozenset(slot.address for slot in code if slot.insn.name == "ld8"))
         for code in (old, new)
     ]
-    assert verdict(*named).reason == "r8 differs at read from outside"
+    assert verdict(*named).reason == "r8 differs at a read from outside"
     assert verdict(named[0], named[0]).is_equal
 
 
