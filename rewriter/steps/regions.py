@@ -166,6 +166,8 @@ class Reordering:
 
     def _reordered(self, region: Region, slots: Sequence[Slot], joined: bool) -> Reordered | str:
         """A region in a new order, or why it stays."""
+        if region.end - region.start == self.target.bundle:
+            return "it is one bundle"
         outcome = schedule(Asked(_closed(slots), joined=joined), self.scheduling)
         if outcome.reason:
             return outcome.reason

@@ -29,5 +29,5 @@ def test_what_a_worker_raises_is_raised(workers: int) -> None:
             raise Trouble(f"at {number}")
         return number
 
-    with pytest.raises(Trouble, match="^at 40$"):
+    with pytest.raises(Trouble, match=r"^at 40$"):
         spread(work, range(100), lambda done: None, workers)

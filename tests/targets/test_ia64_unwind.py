@@ -121,5 +121,5 @@ def test_a_number_that_does_not_fit_is_refused() -> None:
     found = unwind.unwinding(image, regions.unwind_entries(image)[0])
     slots = range(found.parts[-1].end + 1)
     same = dict(zip(slots, slots, strict=True))
-    with pytest.raises(unwind.Malformed, match="^no room for the number"):
+    with pytest.raises(unwind.Malformed, match=r"^no room for the number"):
         unwind.retimed(found, same, {n: 10_000 * n for n in slots})

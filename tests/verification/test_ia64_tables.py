@@ -81,9 +81,7 @@ def test_another_instruction_at_a_named_place_is_found(
 
 
 @pytest.mark.parametrize("table", [tables.EXCEPTIONS, ".data..patch.vtop"])
-def test_an_entry_that_names_another_place_is_found(
-    table: str, kernel: Image, code: Code
-) -> None:
+def test_an_entry_that_names_another_place_is_found(table: str, kernel: Image, code: Code) -> None:
     section = kernel.section(table)
     assert section is not None
     data = bytearray(kernel.data)
