@@ -141,8 +141,9 @@ class Reordering:
             except CannotMove as reason:
                 left[start] = str(reason)
                 continue
-            whole = next(place.code for place in laid.places if place.old == start)
-            one = Reordered(one.region, one.code, one.before, self.figures(whole, start))
+            if not self._goes_away(one.code):
+                whole = next(place.code for place in laid.places if place.old == start)
+                one = Reordered(one.region, one.code, one.before, self.figures(whole, start))
             if one.gains:
                 kept[start] = one
             else:
@@ -174,6 +175,11 @@ class Reordering:
         code = self.target.assembled(outcome.slots)
         found = Reordered(region, code, self._counted(slots), self._counted(outcome.slots))
         return found if found.gains else NO_GAIN
+
+    def _goes_away(self, code: bytes) -> bool:
+        """Whether nothing comes to what stands behind code."""
+        slots = list(self.target.straight(code[-self.target.bundle :], 0))
+        return any(self.target.ends(slot.insn) for slot in slots)
 
     def figures(self, code: bytes, start: int) -> Figures:
         """Code at `start` in numbers."""

@@ -34,6 +34,8 @@ from targets.ia64.text import Text, read
 
 _NO_CODE = "it holds no instruction"
 _OWN_ADDRESS = "it reads its own address"
+_NAMED = "unwind information names slots in it that must stay as far apart"
+_CUT = "an unwind region begins in it"
 _FORETOLD = "a branch prediction names a bundle"
 _READS_IP = tuple({op.name for op in TABLE.rows if op.sched == "FRIP"})
 
@@ -287,7 +289,7 @@ class Code:
             and self._shared[self.described[int(self.text.starts[first])].info] > 1
         ):
             return "its unwind information is another function's, too"
-        if any(region.reason for region in regions):
+        if any(region.reason not in ("", _NAMED, _CUT) for region in regions):
             return "a part of it stays"
         return ""
 
@@ -328,7 +330,7 @@ def _agreeing(
         low, high = ((at - start) // BUNDLE * SLOTS for at in (region.start, region.end))
         reason = region.reason
         if any(a < high and low < b for a, b in fixed):
-            reason = reason or "unwind information in it cannot follow"
+            reason = reason or _NAMED
         elif any(low < cut < high for cut in cuts):
-            reason = reason or "an unwind region begins in it"
+            reason = reason or _CUT
         yield Region(region.start, region.end, reason)
