@@ -126,13 +126,14 @@ class Routine:
     """A function's regions, in order; together they are all of it.
 
     `reason` says why the whole function stays as it is, `stays` why its regions keep their
-    places; both may be empty.
+    places; both may be empty.  `words` are those of jump tables: where, and where they lead.
     """
 
     function: Function
     regions: tuple[Region, ...]
     reason: str
     stays: str
+    words: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +182,10 @@ class Code(Protocol):
         """A function's regions, and the reasons why some of it stays as it is."""
         ...
 
+    def led(self, place: int) -> int:
+        """Where the word of a jump table at `place` leads."""
+        ...
+
     def unwind_bytes(self, function: Function) -> range:
         """The addresses of the bytes that describe a function to unwinders."""
         ...
@@ -212,6 +217,7 @@ class Grouped(Protocol):
     cpus: Mapping[str, Cpu]
     passes: frozenset[str]
     bundle: int
+    jump_word: int  # bytes of a word of a jump table
     everything: int
     returned: int
     proving: transfer.Grouped

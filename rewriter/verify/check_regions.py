@@ -10,7 +10,7 @@ tables name must be the same instructions as before.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -164,6 +164,8 @@ class _Check:
         described = [(self._described(f), f) for f in functions]
         ranges = [(f.start, f.end, f) for f in functions]
         ranges += [(r.start, r.stop, f) for r, f in described if len(r)]
+        size = self.target.jump_word
+        ranges += [(p, p + size, f) for f in functions for p, _ in self.code.routine(f).words]
         ranges.sort(key=lambda item: item[0])
         places = self.old.addresses_of(changed)
         starts = addresses(start for start, _, _ in ranges)
@@ -250,7 +252,14 @@ class _Function:
             (self.check.code, self.old),
             (self.check.after, self.new),
         )
-        return [*wrong, *map(self._whole, said)], shown
+        return [*wrong, *map(self._whole, (*self._misled(), *said))], shown
+
+    def _misled(self) -> Iterator[str]:
+        """The words of jump tables that lead elsewhere than where they led."""
+        for place, target in self.routine.words:
+            found = self.check.after.led(place)
+            if self._place(found) != target:
+                yield f"the jump table's word at {place:#x} leads to {found:#x}"
 
     def _idle(self, one: Placed) -> None:
         """Control that comes to the nops at a region's end comes to what follows."""

@@ -86,10 +86,10 @@ class _Unwound:
         return f"the unwind region up to {a:#x} ends within code that changed"
 
     def _same(self, home: Placed) -> bool:
-        """Whether a region has the very same instructions in the same slots."""
-        size = self.target.bundle
+        """Whether a region has the same instructions in the same slots."""
+        size, free = self.target.bundle, self.target.place_free
         mine, its = (
-            [(s.address - start, s.insn, s.stop) for s in within(code, start, end, size)]
+            [(s.address - start, free(s.insn), s.stop) for s in within(code, start, end, size)]
             for code, start, end in (
                 (self.old, home.old.start, home.old.end),
                 (self.new, home.start, home.end),

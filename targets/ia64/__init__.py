@@ -13,7 +13,7 @@ from rewriter.core.cpu import Cpu
 from rewriter.core.grouped import Linked
 from rewriter.core.isa import Flow, Insn, Table
 from rewriter.core.program import Function
-from targets.ia64 import arranging, bundles, layout, regions
+from targets.ia64 import arranging, bundles, layout, regions, tables
 from targets.ia64.arranging import Model, Scheduling
 from targets.ia64.cpus import CPUS
 from targets.ia64.fields import BUNDLE, QP
@@ -34,6 +34,7 @@ class Ia64:
     cpus: Mapping[str, Cpu] = CPUS
     passes = frozenset({"align", "schedule"})
     bundle = BUNDLE
+    jump_word = tables.WORD
     everything = (1 << len(NAMES)) - 1
     returned = RETURNED
     proving: transfer.Grouped = Proving()

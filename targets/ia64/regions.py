@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.core.addresses import NOWHERE, addresses
+from rewriter.core.addresses import NOWHERE, Addresses, addresses
 from rewriter.core.grouped import (
     Laid,
     Landmark,
@@ -69,12 +69,20 @@ class Code:
         return self.text.indices(np.concatenate(found))
 
     @cached_property
+    def distances(self) -> tuple[Addresses, Addresses]:
+        """Words of data that may be of jump tables: where, and where to, by that in order."""
+        places, targets = tables.distances(self.image, self.text)
+        order = np.argsort(targets, kind="stable")
+        return places[order], targets[order]
+
+    @cached_property
     def entered(self) -> NDArray[np.bool_]:
         """Whether control may come to a bundle from elsewhere than the bundle before it."""
         text = self.text
         flags = np.zeros(text.bundles + 1, dtype=np.bool_)
         flags[text.indices(text.targets[text.targets != NOWHERE])] = True
         flags[self.pointed] = True
+        flags[text.indices(self.distances[1])] = True
         flags[1:] |= text.transfers
         flags[1:-1] |= np.diff(text.starts) != BUNDLE
         return flags
@@ -140,12 +148,16 @@ class Code:
             return Routine(function, (), "it has a hole", "")
         reason, found = self._computed(first, last)
         described, strange = self._unwinding(function)
-        extra = [to for table in found for to in table]
-        regions = self._regions(first, last, extra)
+        regions = self._regions(first, last)
         if described is not None:
             regions = tuple(_agreeing(regions, described, function.start))
-        stays = self._stays(first, last, bool(found), described, regions)
-        return Routine(function, regions, reason or strange, stays)
+        words = tuple(_words(found, function))
+        stays = self._stays(first, last, frozenset(dict(words)), described, regions)
+        return Routine(function, regions, reason or strange, stays, words)
+
+    def led(self, place: int) -> int:
+        """Where the word of a jump table leads."""
+        return tables.led(self.image, place)
 
     @cached_property
     def _shared(self) -> Counter[int]:
@@ -167,7 +179,12 @@ class Code:
             places, starts = layout.compact(routine, self.image.read, codes)
         else:
             places, starts = layout.in_place(routine, codes)
-        return Laid(tuple(places), tuple(self._followed(routine, codes, starts)))
+        words = (
+            (place, tables.word(place, starts[target]))
+            for place, target in routine.words
+            if target in starts and starts[target] != target
+        )
+        return Laid(tuple(places), (*words, *self._followed(routine, codes, starts)))
 
     def _followed(
         self, routine: Routine, codes: Mapping[int, bytes], starts: Mapping[int, int]
@@ -242,24 +259,20 @@ class Code:
             return None, "it has a table of exception ranges"
         return found, ""
 
-    def _computed(self, first: int, last: int) -> tuple[str, list[tuple[int, ...]]]:
+    def _computed(self, first: int, last: int) -> tuple[str, Mapping[int, tuple[int, ...]]]:
         """Why computed branches are not understood, and where the tables found lead."""
         low, high = np.searchsorted(self.computed, [SLOTS * first, SLOTS * last]).tolist()
         if low == high:
-            return "", []
+            return "", {}
         if self.gp is None:
-            return "a computed branch, and what gp holds is not known", []
+            return "a computed branch, and what gp holds is not known", {}
         found = jumps.tables(self.image, self.text, first, last, self.gp, self.slots)
         reason = jumps.unread(self.text, first, last, self.computed, len(found))
-        return reason, list(found.values())
+        return reason, found
 
-    def _regions(self, first: int, last: int, extra: Sequence[int]) -> tuple[Region, ...]:
+    def _regions(self, first: int, last: int) -> tuple[Region, ...]:
         flags = self.entered[first:last].copy()
         flags[0] = True
-        for address in extra:
-            at = self.text.index(address)
-            if at is not None and first <= at < last:
-                flags[at - first] = True
         starts = np.flatnonzero(flags)
         held = np.maximum.reduceat(self.held[first:last], starts).tolist()
         base = int(self.text.starts[first])
@@ -273,13 +286,15 @@ class Code:
         self,
         first: int,
         last: int,
-        jumps_by_table: bool,
+        words: frozenset[int],
         described: unwind.Unwinding | None,
         regions: Sequence[Region],
     ) -> str:
         """Why regions keep their places."""
-        if jumps_by_table:
-            return "it has a jump table"
+        places, targets = self.distances
+        low, high = np.searchsorted(targets, self.text.starts[[first, last - 1]], side="right")
+        if not words.issuperset(places[low:high].tolist()):
+            return "a word of data that no jump of it reads may lead into it"
         if _between(self.pointed, first + 1, last):
             return "something outside names a place in it"
         if _between(self.crossed, first + 1, last):
@@ -292,6 +307,15 @@ class Code:
         if any(region.reason not in ("", _NAMED, _CUT) for region in regions):
             return "a part of it stays"
         return ""
+
+
+def _words(found: Mapping[int, tuple[int, ...]], function: Function) -> Iterator[tuple[int, int]]:
+    """The words of tables, as far as each leads into the function: where, and where to."""
+    for table, targets in found.items():
+        for number, target in enumerate(targets):
+            if target not in function:
+                break  # what another function's table has, or one that this one falls into
+            yield table + tables.WORD * number, target
 
 
 def _address(function: Function, slot: int) -> int:

@@ -22,6 +22,7 @@ _DATA_TYPES = (1, 14, 15, 16)
 """SHT_PROGBITS, and the arrays of functions that run at start and end."""
 R_FPTR64LSB, R_DIR64LSB, R_REL64LSB = 0x47, 0x27, 0x6F
 DT_PLTGOT = 3
+WORD = 8  # bytes of an address, and of an entry of a jump table
 _RESULT = 4  # the bit of a continuation that says what the handler sets
 _IVT, _IVT_SIZE = "ia64_ivt", 0x8000
 
@@ -98,16 +99,34 @@ def relocated(image: Linked) -> dict[int, int]:
 
 
 def pointed(image: Linked, text: Text) -> Addresses:
-    """Every address in text that data or a symbol may mean."""
+    """Every address in text that words of data or symbols may be."""
     found = [
         addresses([image.entry % (1 << 64), *relocated(image).values()]),
         addresses(s.st_value for s in image.symbols if s.st_shndx),
     ]
-    for place, values in _data(image):
-        found += [values, place + values]  # an address, or a distance from the word itself
+    found += [values for _, values in _data(image)]
     every = np.concatenate(found)
+    return np.unique(every[_inside(text, every)])
+
+
+def distances(image: Linked, text: Text) -> tuple[Addresses, Addresses]:
+    """The words of data that read like a distance from themselves to a bundle: where, whereto."""
+    places, targets = [], []
+    for place, values in _data(image):
+        leads = place + values
+        at = _inside(text, leads) & (leads % np.uint64(BUNDLE) == 0)
+        places.append(place[at])
+        targets.append(leads[at])
+    if not places:
+        none = np.empty(0, dtype=np.uint64)
+        return none, none
+    return np.concatenate(places), np.concatenate(targets)
+
+
+def _inside(text: Text, every: Addresses) -> NDArray[np.bool_]:
+    """Which addresses are of slots."""
     at = np.minimum(np.searchsorted(text.addresses, every), len(text.addresses) - 1)
-    return np.unique(every[text.addresses[at] == every])
+    return np.asarray(text.addresses[at] == every)
 
 
 def _data(image: Linked) -> Iterator[tuple[Addresses, Addresses]]:
@@ -134,15 +153,24 @@ def shared_pointer(image: Linked) -> int | None:
     return found.get(DT_PLTGOT)
 
 
+def led(image: Linked, place: int) -> int:
+    """Where a word that is a distance from itself leads."""
+    return (place + int.from_bytes(image.read(place, WORD), "little")) % (1 << 64)
+
+
+def word(place: int, target: int) -> bytes:
+    """The word at a place that leads to a target."""
+    return ((target - place) % (1 << 64)).to_bytes(WORD, "little")
+
+
 def entries(image: Linked, text: Text, table: int) -> tuple[int, ...]:
     """Where a table of distances leads, as far as its words lead to bundles."""
     found: list[int] = []
     at = table
-    while at % 8 == 0 and image.is_mapped(at) and image.is_mapped(at + 7):
-        distance = int.from_bytes(image.read(at, 8), "little")
-        place = (at + distance) % (1 << 64)
+    while at % WORD == 0 and image.is_mapped(at) and image.is_mapped(at + WORD - 1):
+        place = led(image, at)
         if place % BUNDLE or text.index(place) is None:
             break
         found.append(place)
-        at += 8
+        at += WORD
     return tuple(found)
