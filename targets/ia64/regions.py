@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -46,6 +46,10 @@ class Code:
 
     image: Linked
     functions: Sequence[Function]
+    _routines: dict[int, Routine] = field(default_factory=dict, repr=False, compare=False)
+    _unwindings: dict[int, unwind.Unwinding] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     @cached_property
     def text(self) -> Text:
@@ -139,6 +143,12 @@ class Code:
 
     def routine(self, function: Function) -> Routine:
         """One function, with the reasons why some of it stays as it is."""
+        found = self._routines.get(function.start)
+        if found is None:
+            found = self._routines[function.start] = self._routine(function)
+        return found
+
+    def _routine(self, function: Function) -> Routine:
         text = self.text
         first, last = text.index(function.start), text.index(function.end - 1)
         if first is None or last is None or function.start % BUNDLE or function.end % BUNDLE:
@@ -246,7 +256,10 @@ class Code:
         entry = self.described.get(function.start)
         if entry is None or entry.end != function.end:
             return None
-        return unwind.unwinding(self.image, entry)
+        found = self._unwindings.get(function.start)
+        if found is None:
+            found = self._unwindings[function.start] = unwind.unwinding(self.image, entry)
+        return found
 
     def _unwinding(self, function: Function) -> tuple[unwind.Unwinding | None, str]:
         try:
