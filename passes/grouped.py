@@ -144,8 +144,10 @@ def _arranged(
         part = _part(slots, numbers, joined, edges(kept, target, facts, stands))
         found = _settled(part, values, target)
     if found is None:
+        kept = (values.spread() if values.is_crowded else None) or kept
         facts = [target.facts(slot.insn) for slot in kept]
-        found = target.arrange(_part(slots, numbers, joined, edges(kept, target, facts, {})))
+        part = _part(slots, numbers, joined, edges(kept, target, facts, {}))
+        found = target.arrange(replace(part, slots=kept))
     if found is None:
         return None
     return Arranged(found.slots, tuple(numbers[n] if n >= 0 else -1 for n in found.origins))
