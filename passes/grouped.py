@@ -129,9 +129,7 @@ def _is_fixed(region: Region, target: Target, bundle: Sequence[Slot]) -> bool:
     return any(slot.address in region.fixed or target.facts(slot.insn).is_fixed for slot in bundle)
 
 
-def _arranged(
-    slots: tuple[Slot, ...], joined: bool, live: int, target: Target
-) -> Arranged | None:
+def _arranged(slots: tuple[Slot, ...], joined: bool, live: int, target: Target) -> Arranged | None:
     """A run of bundles in a new order, with other registers where that helps and can be."""
     numbers = [n for n, slot in enumerate(slots) if not target.facts(slot.insn).is_nop]
     if not numbers:

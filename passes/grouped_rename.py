@@ -202,6 +202,13 @@ def _span(value: Value, places: Mapping[int, tuple[int, int]], length: int) -> t
     return start, max(ends, default=start)
 
 
+def renamed(slots: Sequence[Slot], live: int, names: Names) -> tuple[Slot, ...] | None:
+    """The code as it stands with registers chosen anew, so that the same one does not come again
+    soon; None if there is nothing to choose."""
+    values = Values(slots, live, names)
+    return values.spread() if values.is_crowded else None
+
+
 Spans = Mapping[int, tuple[int, int]]
 
 

@@ -69,20 +69,23 @@ _FRAMES = ("alloc", "cover", "clrrrb")
 _STACKED = register_mask(
     (*range(GR + 32, GR + 128), *range(FR + 32, FR + 128), *range(PR + 16, PR + 64))
 )
-_ENGINE = register_mask(
-    NUMBERS[name] for name in ("ar.rsc", "ar.bsp", "ar.bspstore", "ar.rnat")
-)
+_ENGINE = register_mask(NUMBERS[name] for name in ("ar.rsc", "ar.bsp", "ar.bspstore", "ar.rnat"))
 # To touch one of these works on the machine beside the register.
 _RUNNING = register_mask(NUMBERS[name] for name in ("ar.itc", "ar.ruc", "cr.ivr"))
 _SYSTEM = ("SYST_M", "SYST_M0", "RSE_M", "TOCR")
 _SIZES = {"e": 16, "8": 8, "s": 4, "d": 8}
 
 
+def row(insn: Insn) -> SlotOp:
+    """The instruction's row of the table."""
+    assert isinstance(insn.op, SlotOp)
+    return insn.op
+
+
 @cache
 def facts(insn: Insn) -> Facts:
     """All that is asked of an instruction."""
-    op = insn.op
-    assert isinstance(op, SlotOp)
+    op = row(insn)
     uses, defs = TABLE.uses(insn) & ~_ALAT, TABLE.defs(insn) & ~_ALAT
     predicate = insn.operand(QP.name) if insn.has(QP.name) else PR
     order = _order(insn, op) | (Order.STACKED if (uses | defs) & _STACKED else Order(0))
@@ -229,7 +232,7 @@ def moved(insn: Insn, distance: int) -> Insn:
 @cache
 def on(insn: Insn, unit: Unit) -> Insn:
     """The instruction in a slot of `unit`."""
-    if insn.op.unit != "A" or insn.operand(SLOT.name) == unit:
+    if row(insn).unit != "A" or insn.operand(SLOT.name) == unit:
         return insn
     return insn.replace(**{SLOT.name: int(unit)})
 
