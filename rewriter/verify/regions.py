@@ -109,14 +109,19 @@ class _Comparison:
         return run
 
     def _leaving(self, old: Run, new: Run) -> Iterator[Fault]:
+        """Places where control may leave: as many, and each the same."""
         for mine, its in zip(old.leaving, new.leaving, strict=False):
-            if mine.term != its.term or mine.guard != its.guard:
-                yield Fault(its.at, f"{its.name} is not {mine.name} under the same condition")
+            yield from self._events(old.events.all[: mine.events], new.events.all[: its.events])
+            if mine.guard != its.guard:
+                yield Fault(its.at, f"{its.name} is under another condition")
+            if mine.term != its.term:
+                yield Fault(
+                    its.at, f"{its.name} is another than {mine.name}, or what it reads differs"
+                )
             for what, a, b in (("target", mine.target, its.target), ("link", mine.link, its.link)):
                 if a is not None and b is not None and self.place(b) != a:
                     yield Fault(its.at, f"the {what} of {its.name} is {b:#x}, not {a:#x}")
             yield from self._state(old, new, mine, its)
-            yield from self._events(old.events.all[: mine.events], new.events.all[: its.events])
         if len(old.leaving) != len(new.leaving):
             rest = (old.leaving + new.leaving)[min(len(old.leaving), len(new.leaving))]
             yield Fault(rest.at, f"{rest.name} is in one of the regions only")
