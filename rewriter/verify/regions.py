@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from rewriter.core.transfer import Grouped, Order
 from rewriter.verify.regions_code import Code, Reader, Region
 from rewriter.verify.regions_events import Event
-from rewriter.verify.regions_legal import Clashing, Fault, clashes, illegal, misplaced
+from rewriter.verify.regions_legal import Clashing, Fault, clashes, illegal, misplaced, outside
 from rewriter.verify.regions_run import Leaving, Run, Unprovable
 from rewriter.verify.regions_terms import Term, Terms
 
@@ -88,6 +88,7 @@ class _Comparison:
     def faults(self, old: Code, new: Code) -> Iterator[Fault]:
         """Why the new region is not shown equal: nothing if it is."""
         yield from misplaced(self.target, old, new)
+        yield from outside(self.target, old, new)
         trusted = clashes(self.target, old)
         before, after = self._trusted(old, trusted), Run(self.terms, self.target)
         after.code(new)
