@@ -32,7 +32,8 @@ class Order(IntFlag):
     ENGINE = 64  # moves from and to the register stack engine: among their like and fences
     STACKED = 128  # names registers of the frame, which may be renamed
     RENAMES = 256  # changes what those names stand for
-    WALL = 512  # control may leave here: nothing crosses it
+    PLAIN = 512  # every instruction is of this kind, too
+    WALL = 1024  # control may leave here: nothing crosses it
 
 
 _FENCES = Order.FENCE | Order.SYSTEM
@@ -88,7 +89,9 @@ def facts(insn: Insn) -> Facts:
     op = row(insn)
     uses, defs = TABLE.uses(insn) & ~_ALAT, TABLE.defs(insn) & ~_ALAT
     predicate = insn.operand(QP.name) if insn.has(QP.name) else PR
-    order = _order(insn, op) | (Order.STACKED if (uses | defs) & _STACKED else Order(0))
+    order = _order(insn, op) | (
+        Order.STACKED | Order.PLAIN if (uses | defs) & _STACKED else Order.PLAIN
+    )
     return Facts(
         uses=uses & ~_IP,
         defs=defs,
