@@ -142,8 +142,9 @@ class Clash(Protocol):
 class Grouped(Protocol):
     """A target whose code is in instruction groups.
 
-    `constants` are registers that cannot change, `observed` the mask of registers that are read
-    behind any code, as those of the system.
+    `constants` are registers that cannot change.  Masks: `observed` are registers that are read
+    behind any code, as those of the system; `framed` those of which, in the order of their
+    numbers, only as many exist as the frame has, which an early instruction may change.
     """
 
     @property
@@ -152,6 +153,8 @@ class Grouped(Protocol):
     def constants(self) -> Mapping[int, int]: ...
     @property
     def observed(self) -> int: ...
+    @property
+    def framed(self) -> int: ...
 
     def transfer(self, insn: Insn) -> Transfer:
         """The instruction as the proof sees it."""

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from rewriter.core.transfer import Grouped, Order
 from rewriter.verify.regions_code import Code, Reader, Region
 from rewriter.verify.regions_events import Event
-from rewriter.verify.regions_legal import Clashing, Fault, clashes, illegal, misplaced
+from rewriter.verify.regions_legal import Clashing, Fault, clashes, illegal, misplaced, outside
 from rewriter.verify.regions_run import Leaving, Run, Unprovable
 from rewriter.verify.regions_terms import Term, Terms
 
@@ -88,6 +88,7 @@ class _Comparison:
     def faults(self, old: Code, new: Code) -> Iterator[Fault]:
         """Why the new region is not shown equal: nothing if it is."""
         yield from misplaced(self.target, old, new)
+        yield from outside(self.target, old, new)
         trusted = clashes(self.target, old)
         before, after = self._trusted(old, trusted), Run(self.terms, self.target)
         after.code(new)
@@ -109,14 +110,19 @@ class _Comparison:
         return run
 
     def _leaving(self, old: Run, new: Run) -> Iterator[Fault]:
+        """Places where control may leave: as many, and each the same."""
         for mine, its in zip(old.leaving, new.leaving, strict=False):
-            if mine.term != its.term or mine.guard != its.guard:
-                yield Fault(its.at, f"{its.name} is not {mine.name} under the same condition")
+            yield from self._events(old.events.all[: mine.events], new.events.all[: its.events])
+            if mine.guard != its.guard:
+                yield Fault(its.at, f"{its.name} is under another condition")
+            if mine.term != its.term:
+                yield Fault(
+                    its.at, f"{its.name} is another than {mine.name}, or what it reads differs"
+                )
             for what, a, b in (("target", mine.target, its.target), ("link", mine.link, its.link)):
                 if a is not None and b is not None and self.place(b) != a:
                     yield Fault(its.at, f"the {what} of {its.name} is {b:#x}, not {a:#x}")
             yield from self._state(old, new, mine, its)
-            yield from self._events(old.events.all[: mine.events], new.events.all[: its.events])
         if len(old.leaving) != len(new.leaving):
             rest = (old.leaving + new.leaving)[min(len(old.leaving), len(new.leaving))]
             yield Fault(rest.at, f"{rest.name} is in one of the regions only")

@@ -114,3 +114,26 @@ def _misplaced(target: Grouped, code: Code) -> Iterator[tuple[Step, str]]:
         if any(step.transfer.is_ruled for step in group):
             for number, why in target.misplaced([step.slot for step in group]):
                 yield group[number], why
+
+
+def outside(target: Grouped, old: Code, new: Code) -> Iterator[Fault]:
+    """Registers that the original does not show to be in the frame.
+
+    Those below one that the original names there are; where a frame begins is compared as well.
+    """
+    shown = [top for top, _ in _tops(target, old)]
+    for number, (top, at) in enumerate(_tops(target, new)):
+        if number < len(shown) and top > shown[number]:
+            yield Fault(at, f"{target.register_names[top]} may be outside the frame")
+
+
+def _tops(target: Grouped, code: Code) -> list[tuple[int, int]]:
+    """For each frame the highest register named in it, 0 for none, and an address where."""
+    tops = [(0, code.region.slots[0].address)]
+    for group in code.groups:
+        for slot, transfer in group:
+            if transfer.is_early:
+                tops.append((0, slot.address))
+            named = (transfer.uses | transfer.defs) & target.framed
+            tops[-1] = max(tops[-1], (named.bit_length() - 1, slot.address))
+    return tops

@@ -26,14 +26,16 @@ CYCLE, BUNDLE = 2, 1
 class Node:
     """An instruction as packing sees it.
 
-    `ports` has the units that it may stand on, with the ports that take it there; `before` has, for each node that it stays behind, its number, whether a stop must be between, and the
-    cycles until its operands are there.
+    `units` are those that it may stand on, `kind` says which ports take it and `choices` how many;
+    `before` has, for each node that it stays behind, its number, whether a stop must be between,
+    and the cycles until its operands are there.
     """
 
     units: tuple[Unit, ...]
     kind: int
     before: tuple[tuple[int, bool, int], ...]
     rules: int = 0
+    choices: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +106,8 @@ def _allowed(slot: int, count: int, stops: frozenset[int]) -> int:
 
 
 _SPECIAL = frozenset({Unit.F, Unit.B, Unit.X})
-SHAPES = tuple(_shapes())
+# Of several that hold the same, the one with fewer I slots is left more ports.
+SHAPES = tuple(sorted(_shapes(), key=lambda shape: sum(u is Unit.I for u, _, _ in shape.steps)))
 SHAPE = {shape.code: shape for shape in SHAPES}
 _STOP = 1  # the bit of a template's code that says that it ends with a stop
 _WIDE = Unit.X  # takes two slots
@@ -138,7 +141,7 @@ class _Problem:
         for number in range(len(nodes) - 1, -1, -1):
             for before, apart, cycles in nodes[number].before:
                 height[before] = max(height[before], height[number] + max(cycles, apart))
-        rank = sorted(range(len(nodes)), key=lambda n: (-height[n], len(nodes[n].units), n))
+        rank = sorted(range(len(nodes)), key=lambda n: (-height[n], nodes[n].choices, n))
         place = {number: at for at, number in enumerate(rank)}
         self.order = rank
         self.height = [height[n] for n in rank]
@@ -453,7 +456,7 @@ def pack(
     texts = [search.start()]
     best: tuple[int, int, _Text] | None = None
     for count in range(1, most + 1):
-        found: dict[tuple[int, int, int], tuple[int, int, _Text]] = {}
+        found: dict[tuple[int, int, int, Issued], tuple[int, int, _Text]] = {}
         for text in texts:
             for made in search.after(text):
                 cycles = search.cycles(made)
@@ -463,7 +466,7 @@ def pack(
                     continue
                 least = max(cycles, made.cycle + (bundles - count + 1) // 2)
                 value = CYCLE * least + BUNDLE * bundles
-                key = made.placed, made.group, made.cycle
+                key = made.placed, made.group, made.cycle, made.issued
                 if key not in found or value < found[key][0]:
                     found[key] = (value, -made.placed.bit_count(), made)
         ranked = sorted(found.values(), key=lambda item: item[:2])

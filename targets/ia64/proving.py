@@ -34,6 +34,7 @@ class Proving:
     register_names: Sequence[str] = NAMES
     constants = CONSTANTS
     observed = _SYSTEM
+    framed = _FRAME
 
     def __init__(self) -> None:
         self._making: dict[int, Making] = {}
