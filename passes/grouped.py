@@ -129,9 +129,7 @@ def _is_fixed(region: Region, target: Target, bundle: Sequence[Slot]) -> bool:
     return any(slot.address in region.fixed or target.facts(slot.insn).is_fixed for slot in bundle)
 
 
-def _arranged(
-    slots: tuple[Slot, ...], joined: bool, live: int, target: Target
-) -> Arranged | None:
+def _arranged(slots: tuple[Slot, ...], joined: bool, live: int, target: Target) -> Arranged | None:
     """A run of bundles in a new order, with other registers where that helps and can be."""
     numbers = [n for n, slot in enumerate(slots) if not target.facts(slot.insn).is_nop]
     if not numbers:
@@ -144,8 +142,10 @@ def _arranged(
         part = _part(slots, numbers, joined, edges(kept, target, facts, stands))
         found = _settled(part, values, target)
     if found is None:
+        kept = (values.spread() if values.is_crowded else None) or kept
         facts = [target.facts(slot.insn) for slot in kept]
-        found = target.arrange(_part(slots, numbers, joined, edges(kept, target, facts, {})))
+        part = _part(slots, numbers, joined, edges(kept, target, facts, {}))
+        found = target.arrange(replace(part, slots=kept))
     if found is None:
         return None
     return Arranged(found.slots, tuple(numbers[n] if n >= 0 else -1 for n in found.origins))

@@ -17,8 +17,10 @@ from typing import Any, Protocol
 from rewriter.core.isa import Insn
 from rewriter.core.regions import Part
 
-EFFORT = 60.0
-"""The solver's own count of work for one region, in what it calls deterministic seconds."""
+EFFORT = 2.0
+"""The solver's own count of work for one question, in what it calls deterministic seconds."""
+
+_QUESTIONS = 12  # about one region, at most
 
 
 class Limits(Protocol):
@@ -42,46 +44,65 @@ class Limits(Protocol):
         ...
 
 
+Groups = Sequence[Sequence[int]]
+
+
 @dataclass(frozen=True, slots=True)
 class Solved:
-    """The cycle of each instruction, if a solution was found; no arrangement takes fewer cycles
-    than `least`."""
+    """The cycle of each instruction, None if no solution was found; none takes fewer cycles than
+    `least`."""
 
     cycles: tuple[int, ...] | None
     least: int
 
 
-def solve(
-    part: Part, limits: Limits, known: Sequence[int], room: int, effort: float = EFFORT
-) -> Solved:
-    """Cycles for the instructions of a part, as few as the effort allows.
-
-    `known` is a solution; values have `room` registers.
-    """
-    problem = _Problem(part, limits, known)
-    problem.depend()
-    problem.issue()
-    problem.live(room)
+def least(part: Part, limits: Limits, most: int, effort: float = EFFORT) -> Solved:
+    """The fewest cycles, up to `most`, if there were registers for any number of values."""
+    problem = _Problem(part, limits, most)
+    problem.model.minimize(problem.end)
     return problem.solve(effort)
 
 
+def within(
+    part: Part,
+    limits: Limits,
+    most: int,
+    near: Sequence[int],
+    apart: Groups,
+    effort: float = EFFORT,
+) -> tuple[int, ...] | None:
+    """Cycles of which there are at most `most`, for the registers that the part allows.
+
+    `near` is where to begin to look; instructions of a set of `apart` do not all share a cycle.
+    """
+    problem = _Problem(part, limits, most)
+    problem.live()
+    problem.separate(apart)
+    for time, cycle in zip(problem.time, near, strict=True):
+        problem.model.add_hint(time, cycle)
+    return problem.solve(effort).cycles
+
+
 class _Problem:
-    def __init__(self, part: Part, limits: Limits, known: Sequence[int]) -> None:
+    def __init__(self, part: Part, limits: Limits, most: int) -> None:
         from ortools.sat.python import cp_model  # takes a second to load
 
         self.cp, self.model = cp_model, cp_model.CpModel()
-        self.part, self.limits, self.known = part, limits, known
+        self.part, self.limits = part, limits
         self.insns = [slot.insn for slot in part.slots]
-        self.last = max(known)
+        self.last = most - 1
         heads, tails = _heads(part), _tails(part)
+        longest = max(head + tail for head, tail in zip(heads, tails, strict=True))
+        self.possible = longest <= self.last
         self.time: list[Any] = [
             self.model.new_int_var(head, max(head, self.last - tail), "")
             for head, tail in zip(heads, tails, strict=True)
         ]
-        self.end = self.model.new_int_var(max(map(sum, zip(heads, tails, strict=True))), self.last, "")
-        self.model.add_max_equality(self.end, self.time)
-        for time, cycle in zip(self.time, known, strict=True):
-            self.model.add_hint(time, cycle)
+        self.end = self.model.new_int_var(longest, max(longest, self.last), "")
+        for time in self.time:
+            self.model.add(self.end >= time)
+        self.depend()
+        self.issue()
 
     def depend(self) -> None:
         """Instructions stay behind what they depend on."""
@@ -106,7 +127,16 @@ class _Problem:
             if len(union) < limits.places and len(inside) > len(union):
                 model.add_cumulative(inside, [1] * len(inside), len(union))
 
-    def live(self, room: int) -> None:
+    def separate(self, apart: Groups) -> None:
+        """Sets of instructions that do not fit in one cycle."""
+        for numbers in apart:
+            first = self.model.new_int_var(0, self.last, "")
+            last = self.model.new_int_var(0, self.last, "")
+            self.model.add_min_equality(first, [self.time[n] for n in numbers])
+            self.model.add_max_equality(last, [self.time[n] for n in numbers])
+            self.model.add(last > first)
+
+    def live(self) -> None:
         """Values from the cycle in which they are made to that in which they are last read."""
         model, intervals = self.model, []
         for first, members in self.part.values:
@@ -116,21 +146,22 @@ class _Problem:
                 model.add(end >= self.time[number] + (number == first))
             size = model.new_int_var(1, self.last + 1, "")
             intervals.append(model.new_interval_var(self.time[first], size, end, ""))
-        if len(intervals) > room:
-            model.add_cumulative(intervals, [1] * len(intervals), room)
+        if len(intervals) > self.part.most:
+            model.add_cumulative(intervals, [1] * len(intervals), self.part.most)
 
     def solve(self, effort: float) -> Solved:
         """The best solution found, and the bound."""
+        if not self.possible:
+            return Solved(None, self.last + 2)
         solver = self.cp.CpSolver()
         parameters = solver.parameters
         parameters.num_workers, parameters.random_seed = 1, 0
         parameters.max_deterministic_time = effort
-        self.model.minimize(self.end)
         status = solver.solve(self.model)
-        least = ceil(solver.best_objective_bound - 1e-6) + 1
+        bound = ceil(solver.best_objective_bound - 1e-6) + 1
         if status not in (self.cp.OPTIMAL, self.cp.FEASIBLE):
-            return Solved(None, min(least, self.last + 1))
-        return Solved(tuple(int(solver.value(time)) for time in self.time), least)
+            return Solved(None, bound)
+        return Solved(tuple(int(solver.value(time)) for time in self.time), bound)
 
 
 def _heads(part: Part) -> list[int]:

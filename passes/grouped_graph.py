@@ -69,6 +69,7 @@ def edges(
                 apart, cycles = False, 0
                 if other.is_system and not mine.is_free:
                     apart = group[earlier] != group[later]
+                if other.is_system or mine.is_system:
                     cycles = rules.distance(slots[earlier].insn, slots[later].insn, 0)
                 before.append(Edge(earlier, apart, max(cycles, apart)))
         found.append(tuple(before))

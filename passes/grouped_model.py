@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rewriter.core.bundled import ANY, BundledCpu
+from rewriter.core.groups import Slot
 from rewriter.core.isa import Insn
 from rewriter.timing import bundled
 from rewriter.timing.bundled_dispersal import assign, splits
@@ -27,13 +28,25 @@ class Model:
         found = self._distances.get(key)
         if found is None:
             found = bundled.system_latency(self.cpu, earlier, later)
-            found = max(found, splits(self.cpu, earlier, later))
+            found = max(found, not self._together(earlier, later))
             while registers:
                 low = registers & -registers
                 registers ^= low
                 found = max(found, bundled.latency(self.cpu, earlier, later, low.bit_length() - 1))
             self._distances[key] = found
         return found
+
+    def _together(self, earlier: Insn, later: Insn) -> bool:
+        """Whether one cycle may take both in this order, if each has but one kind of slot."""
+        if splits(self.cpu, earlier, later):
+            return False
+        units = [self.cpu.issue.traits(insn).unit for insn in (earlier, later)]
+        classes = [
+            self.cpu.issue.class_of(self.cpu.issue.traits(i).sched) for i in (earlier, later)
+        ]
+        if any(len(each.ports) > 1 for each in classes):
+            return True
+        return self.fits(list(zip(map(self.kind, (earlier, later)), units, strict=True)))
 
     def kind(self, insn: Insn) -> int:
         """A number that is the same for instructions which the same ports take."""

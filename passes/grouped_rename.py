@@ -100,18 +100,28 @@ class Values:
             )
         return facts, stands
 
+    def spread(self) -> tuple[Slot, ...] | None:
+        """The code as it stands, each value in the register that was free for longest; None if
+        there are too few."""
+        return self._settled(self.slots, range(len(self.slots)), True)
+
     def settled(self, new: Sequence[Slot], origins: Sequence[int]) -> tuple[Slot, ...] | None:
         """The code in its new order with registers for all values; None if there are too few.
 
         `origins` has for each new slot the number of the old one, -1 for none.
         """
+        return self._settled(new, origins, False)
+
+    def _settled(
+        self, new: Sequence[Slot], origins: Sequence[int], spread: bool
+    ) -> tuple[Slot, ...] | None:
         places = _places(new, origins)
         spans = {id(value): _span(value, places, len(new)) for value in self.all}
         chosen: dict[int, int] = {}
         for bank in self.names.banks:
             mine = [value for value in self.all if bank >> value.register & 1]
             touched = sum({1 << value.register for value in mine})
-            if not _assign(mine, spans, (touched | self._free) & bank, chosen):
+            if not _assign(mine, spans, (touched | self._free) & bank, chosen, spread):
                 return None
         return self._rewritten(new, origins, chosen)
 
@@ -192,21 +202,41 @@ def _span(value: Value, places: Mapping[int, tuple[int, int]], length: int) -> t
     return start, max(ends, default=start)
 
 
+def renamed(slots: Sequence[Slot], live: int, names: Names) -> tuple[Slot, ...] | None:
+    """The code as it stands with registers chosen anew, so that the same one does not come again
+    soon; None if there is nothing to choose."""
+    values = Values(slots, live, names)
+    return values.spread() if values.is_crowded else None
+
+
 Spans = Mapping[int, tuple[int, int]]
 
 
-def _assign(values: Sequence[Value], spans: Spans, pool: int, chosen: dict[int, int]) -> bool:
-    """Gives each value a register, by its id; whether there are enough."""
+def _assign(
+    values: Sequence[Value], spans: Spans, pool: int, chosen: dict[int, int], spread: bool
+) -> bool:
+    """Gives each value a register, by its id; whether there are enough.
+
+    To `spread` is to take the one that was free for longest, not the value's own.
+    """
     taken: dict[int, list[tuple[int, int]]] = {register: [] for register in _bits(pool)}
+
+    def rested(register: int) -> int:
+        return max((last for _, last in taken[register] if last <= start), default=-1)
+
+    start = 0
     for value in values:
         if value.fixed:
             taken[value.register].append(spans[id(value)])
     for value in sorted((v for v in values if not v.fixed), key=lambda v: spans[id(v)]):
         start, end = spans[id(value)]
-        for register in (value.register, *taken):
-            if all(end <= first or last <= start for first, last in taken[register]):
-                break
-        else:
+        free = (
+            register
+            for register in (value.register, *taken)
+            if all(end <= first or last <= start for first, last in taken[register])
+        )
+        register = min(free, key=rested, default=None) if spread else next(free, None)
+        if register is None:
             return False
         taken[register].append((start, end))
         chosen[id(value)] = register

@@ -20,12 +20,13 @@ class Facts:
     """What a scheduler knows of one instruction; registers are numbers or masks.
 
     `gathers` are registers of `defs` in which it only ever sets bits, and those in which it only
-    ever clears them: writers of one kind may change places.  `order` are its kinds, `among` the kinds of those that it keeps its place among; it
-    `loads` or `stores` where the addresses decide beside that.  `predicate` is the register that
-    it executes under, 0 if always; `either` are predicates of which at most one is true
-    afterwards.  `step` says that its first register becomes its second plus a number.  A bundle
-    with a `fixed` instruction stays as it is.  What stands behind a `system` instruction in another
-    group, and is not `free` of any order, does not come into its group.
+    ever clears them: writers of one kind may change places.  `order` are its kinds, `among` the
+    kinds of those that it keeps its place among; it `stores` where the addresses decide beside
+    that.  `predicate` is the register that it executes under, 0 if always; `either` are predicates
+    of which at most one is true afterwards.  `step` says that its first register becomes its
+    second plus a number.  A bundle with a fixed instruction stays as it is.  What stands behind a
+    `system` instruction in another group, and is not `free` of any order, does not come into its
+    group.
     """
 
     uses: int

@@ -96,7 +96,9 @@ class Transfer:
     and its address is the first of `reads`.  `is_test`: parts 0 and 1 are predicates that are
     never both true.  `is_placed`: it depends on where it stands.  `is_early`: the rest of the
     group sees its results.  `renamed` registers get new values of which nothing is known but
-    that each depends on its old one alone.  `uses` and `defs` are the table's masks.
+    that each depends on its old one alone.  `wrong` says why the processor refuses the instruction
+    anywhere, `is_ruled` that it may not stand at every place.  `uses` and `defs` are masks of what
+    matters within a group.
     """
 
     name: str
@@ -114,6 +116,8 @@ class Transfer:
     is_placed: bool = False
     is_early: bool = False
     renamed: tuple[int, ...] = ()
+    wrong: str = ""
+    is_ruled: bool = False
 
 
 class Clash(Protocol):
@@ -138,8 +142,9 @@ class Clash(Protocol):
 class Grouped(Protocol):
     """A target whose code is in instruction groups.
 
-    `constants` are registers that cannot change, `observed` the mask of registers that are read
-    behind any code, as those of the system.
+    `constants` are registers that cannot change.  Masks: `observed` are registers that are read
+    behind any code, as those of the system; `framed` those of which, in the order of their
+    numbers, only as many exist as the frame has, which an early instruction may change.
     """
 
     @property
@@ -148,6 +153,8 @@ class Grouped(Protocol):
     def constants(self) -> Mapping[int, int]: ...
     @property
     def observed(self) -> int: ...
+    @property
+    def framed(self) -> int: ...
 
     def transfer(self, insn: Insn) -> Transfer:
         """The instruction as the proof sees it."""
@@ -158,8 +165,8 @@ class Grouped(Protocol):
     def clashes(self, group: Sequence[Insn]) -> Iterable[Clash]:
         """The pairs that must not share the group."""
 
-    def misplaced(self, group: Sequence[Slot]) -> Iterable[tuple[Slot, str]]:
-        """The instructions of a group that must not stand where they do, and why."""
+    def misplaced(self, group: Sequence[Slot]) -> Iterable[tuple[int, str]]:
+        """The numbers of a group's slots that must not stand where they do, and why."""
 
     def misshapen(self, slots: Sequence[Slot]) -> Iterable[tuple[Slot, str]]:
         """Slots that the machine cannot encode together, and why."""

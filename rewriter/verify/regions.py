@@ -16,11 +16,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from rewriter.core.isa import Insn
-from rewriter.core.transfer import Grouped, Order, Transfer
+from rewriter.core.transfer import Grouped, Order
+from rewriter.verify.regions_code import Code, Reader, Region
 from rewriter.verify.regions_events import Event
-from rewriter.verify.regions_legal import Fault, Legality
-from rewriter.verify.regions_run import Leaving, Region, Run, Unprovable
+from rewriter.verify.regions_legal import Clashing, Fault, clashes, illegal, misplaced, outside
+from rewriter.verify.regions_run import Leaving, Run, Unprovable
 from rewriter.verify.regions_terms import Term, Terms
 
 __all__ = ["Region", "Regions", "Verdict"]
@@ -48,8 +48,7 @@ class Regions:
 
     def __init__(self, target: Grouped) -> None:
         self.target = target
-        self._transfers: dict[Insn, Transfer] = {}
-        self._legality = Legality(target, self._transfer)
+        self._reader = Reader(target)
 
     def compare(
         self,
@@ -66,76 +65,81 @@ class Regions:
         """
         if not old.slots or not new.slots:
             return Verdict(old.slots == new.slots, "a region without instructions")
-        comparison = _Comparison(self.target, self._legality, self._transfer, live, place)
+        comparison = _Comparison(self.target, live, place)
         try:
-            fault = next(comparison.faults(old, new), None)
+            fault = next(comparison.faults(self._reader.read(old), self._reader.read(new)), None)
         except Unprovable as problem:
             fault = Fault(problem.at, problem.why)
         if fault is None:
-            return Verdict(True, assumed=comparison.assumed)
+            return Verdict(True, assumed=comparison.terms.assumed)
         return Verdict(False, fault.why, fault.at)
-
-    def _transfer(self, insn: Insn) -> Transfer:
-        transfer = self._transfers.get(insn)
-        if transfer is None:
-            transfer = self._transfers[insn] = self.target.transfer(insn)
-        return transfer
 
 
 @dataclass
 class _Comparison:
     target: Grouped
-    legality: Legality
-    transfers: Callable[[Insn], Transfer]
     live: int
     place: Callable[[int], int]
 
     def __post_init__(self) -> None:
         self.terms = Terms()
         self.live |= self.target.observed
-        self.assumed = 0
 
-    def faults(self, old: Region, new: Region) -> Iterator[Fault]:
+    def faults(self, old: Code, new: Code) -> Iterator[Fault]:
         """Why the new region is not shown equal: nothing if it is."""
-        before, after = self._run(old, True), self._run(new, False)
-        self.assumed = self.terms.assumed
-        yield from self.legality.misplaced(old, new)
-        accepted = self.legality.accepted(old)
-        yield from self.legality.faults(new, accepted, self.terms, after.guards)
+        yield from misplaced(self.target, old, new)
+        yield from outside(self.target, old, new)
+        trusted = clashes(self.target, old)
+        before, after = self._trusted(old, trusted), Run(self.terms, self.target)
+        after.code(new)
+        found = clashes(self.target, new)
+        yield from illegal(self.target, trusted, found, self.terms, after.guards)
         yield from self._leaving(before, after)
         yield from self._end(before, after, old, new)
         if not after.together <= before.together:
-            yield Fault(new.slots[0].address, "a stop behind a system instruction is missing")
+            at = new.region.slots[0].address
+            yield Fault(at, "a stop behind a system instruction is missing")
 
-    def _run(self, region: Region, is_trusted: bool) -> Run:
-        run = Run(self.terms, self.target, self.transfers)
-        run.region(region, self.legality.clashes if is_trusted else lambda group: ())
+    def _trusted(self, old: Code, trusted: list[Clashing]) -> Run:
+        """The original's run; what it assumes is known before the terms are made that stay."""
+        assumed = -1
+        while assumed < self.terms.assumed:
+            assumed = self.terms.assumed
+            run = Run(self.terms, self.target)
+            run.code(old, trusted)
         return run
 
     def _leaving(self, old: Run, new: Run) -> Iterator[Fault]:
+        """Places where control may leave: as many, and each the same."""
         for mine, its in zip(old.leaving, new.leaving, strict=False):
-            if mine.term != its.term or mine.guard != its.guard:
-                yield Fault(its.at, f"{its.name} is not {mine.name} under the same condition")
+            yield from self._events(old.events.all[: mine.events], new.events.all[: its.events])
+            if mine.guard != its.guard:
+                yield Fault(its.at, f"{its.name} is under another condition")
+            if mine.term != its.term:
+                yield Fault(
+                    its.at, f"{its.name} is another than {mine.name}, or what it reads differs"
+                )
             for what, a, b in (("target", mine.target, its.target), ("link", mine.link, its.link)):
                 if a is not None and b is not None and self.place(b) != a:
                     yield Fault(its.at, f"the {what} of {its.name} is {b:#x}, not {a:#x}")
             yield from self._state(old, new, mine, its)
-            yield from self._events(old.events.all[: mine.events], new.events.all[: its.events])
         if len(old.leaving) != len(new.leaving):
             rest = (old.leaving + new.leaving)[min(len(old.leaving), len(new.leaving))]
             yield Fault(rest.at, f"{rest.name} is in one of the regions only")
 
-    def _end(self, old: Run, new: Run, before: Region, after: Region) -> Iterator[Fault]:
+    def _end(self, old: Run, new: Run, before: Code, after: Code) -> Iterator[Fault]:
         if old.ended != new.ended:
-            yield Fault(after.slots[-1].address, "control reaches the end of one region only")
+            yield Fault(
+                after.region.slots[-1].address, "control reaches the end of one region only"
+            )
         yield from self._events(old.events.all, new.events.all)
         if not old.ended:
             mine, its = (
                 Leaving(
-                    region.slots[-1].address, "the end", 0, self.terms.true,
-                    self.target.following(region.slots[-1].address), None, run.state, 0,
+                    code.region.slots[-1].address, "the end", 0, self.terms.true,
+                    self.target.following(code.region.slots[-1].address), None, run.state, 0,
                 )
-                for region, run in ((before, old), (after, new))
+                for code, run in ((before, old), (after, new))
             )  # fmt: skip
             assert mine.target is not None and its.target is not None
             if self.place(its.target) != mine.target:

@@ -6,17 +6,12 @@ stood so in the old.  Two instructions whose predicates are never both true do n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from enum import Enum
 
-from rewriter.core.groups import Slot, groups
-from rewriter.core.isa import Insn
-from rewriter.core.transfer import Clash, Grouped, Transfer
-from rewriter.verify.regions_run import Region
+from rewriter.core.transfer import Clash, Grouped, How
+from rewriter.verify.regions_code import Code, Group, Step
 from rewriter.verify.regions_terms import Term, Terms
-
-Pair = tuple[Enum, int, Insn, Insn]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,70 +22,118 @@ class Fault:
     why: str
 
 
-@dataclass
-class Legality:
-    """The rules of a target, with what they ask about each instruction at hand."""
+@dataclass(frozen=True, slots=True)
+class Clashing:
+    """Two instructions of the group of a number that clash."""
 
-    target: Grouped
-    transfers: Callable[[Insn], Transfer]
+    group: int
+    first: Step
+    second: Step
+    clash: Clash
 
-    def clashes(self, group: Sequence[Slot]) -> Iterable[Clash]:
-        """The pairs that must not share a group; the target is asked only where there may be."""
-        written = 0
-        for slot in group:
-            transfer = self.transfers(slot.insn)
-            if (transfer.uses | transfer.defs) & written or (
-                transfer.exit is not None and not transfer.exit.certain
-            ):
-                return self.target.clashes([slot.insn for slot in group])
-            written |= transfer.defs
-        return ()
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What makes it the same in old and new code."""
+        return (
+            self.clash.hazard,
+            self.clash.register,
+            self.first.slot.insn,
+            self.second.slot.insn,
+        )
 
-    def accepted(self, old: Region) -> set[Pair]:
-        """The clashes that the original has."""
-        found = set()
-        for group in _whole(old):
-            for clash in self.clashes(group):
-                pair = group[clash.first].insn, group[clash.second].insn
-                found.add((clash.hazard, clash.register, *pair))
-        return found
+    @property
+    def is_excused(self) -> bool:
+        """Whether it is none if the two predicates are not both true.
 
-    def faults(
-        self, new: Region, accepted: set[Pair], terms: Terms, guards: Mapping[int, Term]
-    ) -> Iterator[Fault]:
-        """Clashes of the new code that the original did not have and that can happen."""
-        for group in _whole(new):
-            for clash in self.clashes(group):
-                first, second = group[clash.first], group[clash.second]
-                if (clash.hazard, clash.register, first.insn, second.insn) in accepted:
-                    continue
-                a, b = guards.get(first.address), guards.get(second.address)
-                if clash.certain or a is None or b is None or not terms.exclusive(a, b):
-                    name = self.target.register_names[clash.register]
-                    yield Fault(
-                        second.address,
-                        f"{clash.hazard.value} of {name} within an instruction group",
-                    )
-
-    def misplaced(self, old: Region, new: Region) -> Iterator[Fault]:
-        """Instructions that must not stand where they do, in the new code alone."""
-        for slot, why in self.target.misshapen(new.slots):
-            yield Fault(slot.address, why)
-        same = {(slot.insn, why) for group in _whole(old) for slot, why in self._wrong(group)}
-        for group in _whole(new):
-            for slot, why in self._wrong(group):
-                if (slot.insn, why) not in same:
-                    yield Fault(slot.address, why)
-
-    def _wrong(self, group: Sequence[Slot]) -> Iterable[tuple[Slot, str]]:
-        return self.target.misplaced(group)
+        It is one all the same if the register is written, or read as a predicate, under any.
+        """
+        register = self.clash.register
+        fixed = any(
+            result.register == register and result.how is How.ALWAYS
+            for step in (self.first, self.second)
+            for result in step.transfer.results
+        )
+        return not (self.clash.certain or fixed or self.second.transfer.guard == register)
 
 
-def _whole(region: Region) -> Iterator[tuple[Slot, ...]]:
-    """The groups of a region, the first and the last with their slots outside of it."""
-    inside = list(groups(region.slots))
-    if region.before:
-        inside[0] = (*region.before, *inside[0])
-    if region.after and not inside[-1][-1].stop:
-        inside[-1] = (*inside[-1], *region.after)
-    return iter(inside)
+def clashes(target: Grouped, code: Code) -> list[Clashing]:
+    """The clashes of a region; the target is asked only where there may be one."""
+    found = []
+    for number, group in enumerate(code.whole_groups):
+        for clash in _clashes(target, group):
+            found.append(Clashing(number, group[clash.first], group[clash.second], clash))
+    return found
+
+
+def _clashes(target: Grouped, group: Group) -> Iterable[Clash]:
+    written = 0
+    for _, transfer in group:
+        leaves = transfer.exit
+        if (transfer.uses | transfer.defs) & written or (leaves and not leaves.certain):
+            return target.clashes([step.slot.insn for step in group])
+        written |= transfer.defs
+    return ()
+
+
+def illegal(
+    target: Grouped,
+    old: list[Clashing],
+    new: list[Clashing],
+    terms: Terms,
+    guards: Mapping[int, Term],
+) -> Iterator[Fault]:
+    """Clashes of the new code that the original did not have and that can happen."""
+    accepted = {each.key for each in old}
+    for each in new:
+        if each.key in accepted:
+            continue
+        at = each.second.slot.address
+        a, b = guards.get(each.first.slot.address), guards.get(at)
+        if not each.is_excused or a is None or b is None or not terms.exclusive(a, b):
+            name = target.register_names[each.clash.register]
+            yield Fault(at, f"{each.clash.hazard.value} of {name} within an instruction group")
+
+
+def misplaced(target: Grouped, old: Code, new: Code) -> Iterator[Fault]:
+    """Instructions that must not stand where they do, in the new code alone."""
+    for slot, why in target.misshapen(new.region.slots):
+        yield Fault(slot.address, why)
+    wrong = list(_misplaced(target, new))
+    if wrong:
+        same = {(step.slot.insn, why) for step, why in _misplaced(target, old)}
+        for step, why in wrong:
+            if (step.slot.insn, why) not in same:
+                yield Fault(step.slot.address, why)
+
+
+def _misplaced(target: Grouped, code: Code) -> Iterator[tuple[Step, str]]:
+    for group in code.whole_groups:
+        for step in group:
+            if step.transfer.wrong:
+                yield step, step.transfer.wrong
+        if any(step.transfer.is_ruled for step in group):
+            for number, why in target.misplaced([step.slot for step in group]):
+                yield group[number], why
+
+
+def outside(target: Grouped, old: Code, new: Code) -> Iterator[Fault]:
+    """Registers that the original does not show to be in the frame.
+
+    Those below one that the original names there are; where a frame begins is compared as well.
+    """
+    shown = [top for top, _ in _tops(target, old)]
+    for number, (top, at) in enumerate(_tops(target, new)):
+        if number < len(shown) and top > shown[number]:
+            yield Fault(at, f"{target.register_names[top]} may be outside the frame")
+
+
+def _tops(target: Grouped, code: Code) -> list[tuple[int, int]]:
+    """For each frame the highest register named in it, 0 for none, and an address where."""
+    tops = [(0, code.region.slots[0].address)]
+    for group in code.groups:
+        for slot, transfer in group:
+            if transfer.is_early:
+                tops.append((0, slot.address))
+            named = (transfer.uses | transfer.defs) & target.framed
+            tops[-1] = max(tops[-1], (named.bit_length() - 1, slot.address))
+    return tops

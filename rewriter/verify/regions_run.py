@@ -6,13 +6,14 @@ forwarded.  Which reads and writes a group may have is another question (`region
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from rewriter.core.groups import Slot, groups
 from rewriter.core.isa import Insn
-from rewriter.core.transfer import Clash, Exit, Grouped, How, Order, Result, Transfer
+from rewriter.core.transfer import Exit, Grouped, How, Order, Result, Transfer
+from rewriter.verify.regions_code import Code, Group, Step
 from rewriter.verify.regions_events import Events
+from rewriter.verify.regions_legal import Clashing
 from rewriter.verify.regions_terms import Term, Terms
 
 _KINDS = {How.CLEARS: "clear", How.SETS: "set", How.GATHERS: "gather"}
@@ -24,21 +25,6 @@ class Unprovable(Exception):
     def __init__(self, at: int, why: str) -> None:
         super().__init__(why)
         self.at, self.why = at, why
-
-
-@dataclass(frozen=True, slots=True)
-class Region:
-    """Straight code: whole bundles, entered at the first slot only.
-
-    `before` are the slots that share the first group with it, `after` those that share the last.
-    `seen` are the addresses of slots before which every register may be read, because something
-    outside (an exception table) names them.
-    """
-
-    slots: tuple[Slot, ...]
-    before: tuple[Slot, ...] = ()
-    after: tuple[Slot, ...] = ()
-    seen: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +54,6 @@ class Run:
 
     terms: Terms
     target: Grouped
-    transfers: Callable[[Insn], Transfer]
     state: dict[int, Term] = field(default_factory=dict)
     leaving: list[Leaving] = field(default_factory=list)
     guards: dict[int, Term] = field(default_factory=dict)
@@ -87,30 +72,37 @@ class Run:
         self._system: list[Term] = []
         self._rotated: int | None = None
 
-    def region(self, region: Region, clashes: Callable[[Sequence[Slot]], Iterable[Clash]]) -> None:
-        """Runs a region; `clashes` gives the pairs of a group that are taken for exclusive."""
+    def code(self, code: Code, trusted: Iterable[Clashing] = ()) -> None:
+        """Runs a region; the predicates of pairs that clash in trusted code are exclusive."""
         self._system = [
-            self.terms.term("before", number)
-            for number, slot in enumerate(region.before)
-            if self.transfers(slot.insn).order.is_system
+            self.terms.term("before", step.slot.insn)
+            for step in code.before
+            if step.transfer.order.is_system
         ]
-        for group in groups(region.slots):
-            for clash in clashes(group):
-                self._assume(group[clash.first], group[clash.second])
-            for slot in group:
-                if slot.address in region.seen:
-                    self._see(slot, "read from outside")
-                self._execute(slot)
-                if self.ended:
-                    return
-            self.state.update(self._pending)
-            self._pending.clear()
-            self._writers.clear()
-            if group[-1].stop:
-                self._system = []
-        for number, slot in enumerate(region.after):
-            if self.transfers(slot.insn).order is not Order.FREE:
-                self._share(self.terms.term("after", number))
+        trusted = [each for each in trusted if each.is_excused]
+        for number, group in enumerate(code.groups):
+            for each in trusted:
+                if each.group == number and not self.leaving:
+                    self._assume(each.first, each.second)
+            self._group(group, code.region.seen)
+            if self.ended:
+                return
+        for step in code.after:
+            if step.transfer.order is not Order.FREE:
+                self._share(self.terms.term("after", step.slot.insn))
+
+    def _group(self, group: Group, seen: frozenset[int]) -> None:
+        for step in group:
+            if step.slot.address in seen:
+                self._see(step, "a read from outside")
+            self._execute(step)
+            if self.ended:
+                return
+        self.state.update(self._pending)
+        self._pending.clear()
+        self._writers.clear()
+        if group[-1].slot.stop:
+            self._system = []
 
     def value(self, register: int) -> Term:
         """The value of a register after the groups that have run."""
@@ -124,13 +116,19 @@ class Run:
             value = self._initial[register] = self.terms.term("in", register)
         return value
 
-    def _assume(self, first: Slot, second: Slot) -> None:
-        """Takes two instructions' predicates for exclusive, as the code itself does."""
-        guards = [self.transfers(slot.insn).guard for slot in (first, second)]
-        if None not in guards:
-            a, b = (self.value(guard) for guard in guards if guard is not None)
-            if a != b and self.terms.true not in (a, b):
-                self.terms.assume_exclusive(a, b)
+    def _assume(self, first: Step, second: Step) -> None:
+        """Takes two predicates for exclusive, as the code itself does.
+
+        Not those of branches, which may be set in the same group.
+        """
+        if any(step.transfer.exit for step in (first, second)):
+            return
+        a, b = (
+            self.terms.true if guard is None else self.value(guard)
+            for guard in (first.transfer.guard, second.transfer.guard)
+        )
+        if a != b and self.terms.true not in (a, b) and not self.terms.exclusive(a, b):
+            self.terms.assume_exclusive(a, b)
 
     def _read(self, register: int, insn: Insn) -> Term:
         """What an instruction sees in a register."""
@@ -141,9 +139,9 @@ class Run:
                 return pending
         return self.value(register)
 
-    def _execute(self, slot: Slot) -> None:
-        insn, terms = slot.insn, self.terms
-        transfer = self.transfers(insn)
+    def _execute(self, step: Step) -> None:
+        (slot, transfer), terms = step, self.terms
+        insn = slot.insn
         guard = terms.true
         if transfer.guard is not None:
             guard = self._read(transfer.guard, insn)
@@ -157,17 +155,18 @@ class Run:
             values.append(terms.const(self.target.base(slot.address)))
         event = None
         if transfer.order is not Order.FREE and guard != terms.false:
-            event = self._event(slot, transfer, guard, values)
+            event = self._event(step, guard, values)
         if transfer.exit is not None and guard != terms.false:
-            self._leave(slot, transfer, transfer.exit, guard, values)
+            self._leave(step, transfer.exit, guard, values)
             if transfer.exit.certain:
                 self.ended = guard == terms.true
                 return
         self._write(insn, transfer, guard, values, event)
 
-    def _event(self, slot: Slot, transfer: Transfer, guard: Term, values: list[Term]) -> Term:
+    def _event(self, step: Step, guard: Term, values: list[Term]) -> Term:
+        slot, transfer = step
         if transfer.order is Order.SEEN:
-            self._see(slot, transfer.name)
+            self._see(step, transfer.name)
         event = self.events.add(slot.address, transfer, guard, values)
         self._share(event)
         if transfer.order.is_system:
@@ -177,33 +176,29 @@ class Run:
     def _share(self, event: Term) -> None:
         self.together.update((system, event) for system in self._system)
 
-    def _see(self, slot: Slot, why: str) -> None:
-        transfer = self.transfers(slot.insn)
-        function = self.terms.term("seen", transfer.function)
-        self.leaving.append(
-            Leaving(
-                slot.address, why, function, self.terms.true, None, None,
-                {**self.state, **self._pending}, len(self.events.all),
-            )
-        )  # fmt: skip
+    def _see(self, step: Step, why: str) -> None:
+        term = self.terms.term("seen", step.transfer.function)
+        self._note(step, why, term, self.terms.true, None, None)
 
-    def _leave(
-        self, slot: Slot, transfer: Transfer, leaves: Exit, guard: Term, values: list[Term]
-    ) -> None:
+    def _leave(self, step: Step, leaves: Exit, guard: Term, values: list[Term]) -> None:
+        slot, transfer = step
         base = self.target.base(slot.address)
         target = None if leaves.distance is None else (base + leaves.distance) % (1 << 64)
         link = self.target.following(slot.address) if leaves.links else None
         term = self.terms.term("leave", transfer.function, *values)
         self._share(term)
-        state = {**self.state, **self._pending}
-        self.leaving.append(
-            Leaving(
-                slot.address, transfer.name, term, guard, target, link, state,
-                len(self.events.all),
-            )
-        )  # fmt: skip
+        self._note(step, transfer.name, term, guard, target, link)
         if leaves.rotates:
             self._rotated = slot.address
+
+    def _note(
+        self, step: Step, name: str, term: Term, guard: Term, target: int | None, link: int | None
+    ) -> None:
+        state = {**self.state, **self._pending}
+        count = len(self.events.all)
+        self.leaving.append(
+            Leaving(step.slot.address, name, term, guard, target, link, state, count)
+        )
 
     # Writing ----------------------------------------------------------------------------------
 

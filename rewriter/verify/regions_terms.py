@@ -56,12 +56,13 @@ class Terms:
 
     def add(self, addends: Iterable[Term], constant: int) -> Term:
         """The sum of terms and a number; like an addition it carries NaT from each of them."""
-        bases = []
+        bases: list[Term] = []
         for addend in addends:
             base, more = self.offset(addend)
             constant += more
             if base is not None:
-                bases.append(base)
+                kind, *parts = self._parts[base]
+                bases += parts if kind == "add" else (base,)
         constant &= _WORD
         if not bases:
             return self.const(constant)

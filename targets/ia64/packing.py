@@ -26,14 +26,16 @@ CYCLE, BUNDLE = 2, 1
 class Node:
     """An instruction as packing sees it.
 
-    `ports` has the units that it may stand on, with the ports that take it there; `before` has, for each node that it stays behind, its number, whether a stop must be between, and the
-    cycles until its operands are there.
+    `units` are those that it may stand on, `kind` says which ports take it and `choices` how many;
+    `before` has, for each node that it stays behind, its number, whether a stop must be between,
+    and the cycles until its operands are there.
     """
 
     units: tuple[Unit, ...]
     kind: int
     before: tuple[tuple[int, bool, int], ...]
     rules: int = 0
+    choices: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +140,7 @@ class _Problem:
         for number in range(len(nodes) - 1, -1, -1):
             for before, apart, cycles in nodes[number].before:
                 height[before] = max(height[before], height[number] + max(cycles, apart))
-        rank = sorted(range(len(nodes)), key=lambda n: (-height[n], len(nodes[n].units), n))
+        rank = sorted(range(len(nodes)), key=lambda n: (-height[n], nodes[n].choices, n))
         place = {number: at for at, number in enumerate(rank)}
         self.order = rank
         self.height = [height[n] for n in rank]

@@ -34,6 +34,7 @@ class Proving:
     register_names: Sequence[str] = NAMES
     constants = CONSTANTS
     observed = _SYSTEM
+    framed = _FRAME
 
     def __init__(self) -> None:
         self._making: dict[int, Making] = {}
@@ -43,7 +44,8 @@ class Proving:
         made = self._making.get(id(insn.op))
         if made is None:
             made = self._making[id(insn.op)] = making(insn.op)
-        return made.transfer(insn)
+        why = illegal(insn)
+        return made.transfer(insn, f"{insn.name} {why}" if why else "")
 
     def forwarded(self, earlier: Insn, later: Insn) -> int:
         """Mask of what `later` sees as `earlier` in its group has written it."""
@@ -61,19 +63,16 @@ class Proving:
         """The address of the next bundle."""
         return (address & -BUNDLE) + BUNDLE
 
-    def misplaced(self, group: Sequence[Slot]) -> Iterator[tuple[Slot, str]]:
-        """Instructions of a group that must not stand where they do, and why."""
+    def misplaced(self, group: Sequence[Slot]) -> Iterator[tuple[int, str]]:
+        """The numbers of a group's slots that must not stand where they do, and why."""
         for number, slot in enumerate(group):
-            rules = slot.insn.op.rules if isinstance(slot.insn.op, SlotOp) else frozenset()
-            name = slot.insn.name
+            rules, name = rules_of(slot.insn), slot.insn.name
             if FIRST in rules and number:
-                yield slot, f"{name} is not the first of its group"
+                yield number, f"{name} is not the first of its group"
             if LAST in rules and (number != len(group) - 1 or not slot.stop):
-                yield slot, f"{name} is not the last of its group"
+                yield number, f"{name} is not the last of its group"
             if SLOT2 in rules and slot.address % BUNDLE != SLOTS - 1:
-                yield slot, f"{name} is not in slot 2"
-            if why := illegal(slot.insn):
-                yield slot, f"{name} {why}"
+                yield number, f"{name} is not in slot 2"
 
     def misshapen(self, slots: Sequence[Slot]) -> Iterator[tuple[Slot, str]]:
         """Slots that are in no bundle that there is."""
@@ -103,6 +102,12 @@ def unit_of(insn: Insn) -> Unit:
     if insn.op.unit == "A":
         return Unit.I if insn.operand("slot") else Unit.M
     return Unit[insn.op.unit]
+
+
+def rules_of(insn: Insn) -> frozenset[str]:
+    """The restrictions of the instruction's row."""
+    assert isinstance(insn.op, SlotOp)
+    return insn.op.rules
 
 
 def illegal(insn: Insn) -> str:

@@ -1,4 +1,4 @@
-"""What each instruction is to a proof of reordering: its order, its sums, how it writes.
+"""What each instruction is to a proof of reordering: its function, its sums, how it writes.
 
 Taken from the table's rows: classes, effects and names.  All else about an instruction is an
 unknown function of its name, its immediates and what it reads (SDM vol. 3, chapter 2).
@@ -6,16 +6,16 @@ unknown function of its name, its immediates and what it reads (SDM vol. 3, chap
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rewriter.core.isa import Flow, Insn, Kind, Op, Operand
 from rewriter.core.transfer import Exit, How, Order, Result, Sum, Transfer
 from targets.ia64.fields import QP
-from targets.ia64.formats import SlotFormat
+from targets.ia64.formats import FIRST, LAST, SLOT2, SlotFormat, SlotOp
 from targets.ia64.isa import TABLE
-from targets.ia64.registers import AR, CR, FR, GR, NUMBERS, PR, READ_WITH, WRITTEN_WITH
+from targets.ia64.proving_orders import exit_of, moved_order, order_of, size_of
+from targets.ia64.registers import AR, FR, GR, NUMBERS, PR, READ_WITH, WRITTEN_WITH
 
 STACKED = tuple(range(GR + 32, GR + 128))
 _BANKED = tuple(range(GR + 16, GR + 32))
@@ -30,36 +30,14 @@ _EXCHANGED = {
     "clrrrb.pr": _ROTATING_PREDICATES,
 }
 _ALAT, _IP = NUMBERS["alat"], NUMBERS["ip"]
+_ANY_ORDER = 1 << _ALAT  # within a group its uses are in the order of the slots
 _FLAGS, _MODIFIED, _UNAT = NUMBERS["fpsr.flags"], NUMBERS["psr.mf"], NUMBERS["ar.unat"]
-_PMD = NUMBERS["pmd"]
 
-# Integer operations: no fault, no status; a NaT that they read goes into the result.  A branch and
-# a check are seen by where they go.
-_FREE = (
-    *("IALU", "ILOG", "ISHF", "ICMP", "TBIT", "XTD", "PNT", "LONG_I", "FRBR", "FRPR", "FRIP"),
-    *("MMALU_A", "MMALU_I", "MMMUL", "MMSHF", "CHK_M", "CHK_I", "BR", "BR_B2"),
-)
-_LOADS = ("LD", "CLD", "FLD", "FCLD", "FLDP")
 _TESTS = ("ICMP", "TBIT", "FCMP", "FCLASS")
-_ORDERING = ("mf", "mf.a")
-# Application registers that the register stack engine works with, and those that run by themselves.
-_KEPT = frozenset(NUMBERS["ar." + name] for name in ("rsc", "bsp", "bspstore", "rnat"))
-_RUNNING = frozenset(NUMBERS["ar." + name] for name in ("itc", "ruc"))
-_INTERRUPTS = range(CR + 64, CR + 128)  # a read of cr.ivr takes the interruption
-_CERTAIN = ("br.cond", "brl.cond", "br.call", "brl.call", "br.ret", "br.ia", "rfi")
 _CALLS = (Flow.CALL, Flow.INDIRECT_CALL)
-_ROTATES = ("br.ctop", "br.cexit", "br.wtop", "br.wexit")
 _ON_PREDICATE = ("br.wtop", "br.wexit")  # their predicate says whether to go on, not whether to act
 # Operands that say nothing about what is done: predictions of a branch target, bits without use.
 _SILENT = frozenset(("tag13", "slot", "ignored"))
-
-# Bytes of floating-point accesses, by what follows ldf or stf; an extended number has ten, of
-# sixteen that are its own by alignment.
-_FP_BYTES = {
-    "e": 16, "8": 8, "s": 4, "d": 8, "p8": 16, "ps": 8, "pd": 16, ".fill": 16, ".spill": 16,
-}  # fmt: skip
-_INTEGER_SIZE = re.compile(r"(?:ld|st|xchg|cmpxchg|fetchadd)(\d+)")
-_FP_SIZE = re.compile(r"(?:ld|st)f(p?[8sd]|e|\.fill|\.spill)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +59,8 @@ class Making:
     """A row made ready for its instructions.
 
     `guard`, `reads`, `immediates`, `tagged` and `distance` index operands: the predicate, what the
-    function reads, what it depends on, registers whose number it depends on, the way to the target.
+    function reads, what it depends on, registers whose number it depends on, the way to the target;
+    `mask` one that says which predicates are written.
     """
 
     op: Op
@@ -99,15 +78,18 @@ class Making:
     exit: Exit | None
     distance: int | None
     is_test: bool
+    is_placed: bool
+    is_ruled: bool
+    mask: int | None
 
-    def transfer(self, insn: Insn) -> Transfer:
-        """What the instruction of this row is."""
+    def transfer(self, insn: Insn, wrong: str) -> Transfer:
+        """What the instruction of this row is; `wrong` is why the processor refuses it."""
         values = insn.operands
         guard = None if self.guard is None or values[self.guard] == PR else values[self.guard]
         sums = tuple(total.of(values) for total in self.totals)
-        uses, defs = TABLE.uses(insn), TABLE.defs(insn)
+        uses, defs = TABLE.uses(insn) & ~_ANY_ORDER, TABLE.defs(insn) & ~_ANY_ORDER
         if self.is_silent:
-            return Transfer(insn.name, uses, defs, guard=guard, sums=sums)
+            return Transfer(insn.name, uses, defs, guard=guard, sums=sums, wrong=wrong)
         read = tuple(values[n] for n in self.reads)
         written = tuple(Result(values[n], part, how) for n, part, how in self.writes)
         is_alloc = insn.name == "alloc"
@@ -120,13 +102,15 @@ class Making:
             (*read, *self.fixed_reads, *_besides(read)),
             (*self._selected(insn, written), *_modified(written)),
             sums,
-            self._order((*read, *(result.register for result in written))),
+            moved_order(self.op.sched, self.order, (*read, *(each.register for each in written))),
             self.size,
             self._exit(values),
             self.is_test,
-            _IP in TABLE.effects(insn.op).fixed_reads,
+            self.is_placed,
             is_alloc,
             STACKED if is_alloc else (),
+            wrong,
+            self.is_ruled,
         )
 
     def _function(self, values: tuple[int, ...]) -> tuple[object, ...]:
@@ -142,24 +126,15 @@ class Making:
 
     def _selected(self, insn: Insn, written: tuple[Result, ...]) -> Iterator[Result]:
         """The results without those that a mask leaves out, with those that come along."""
-        mask = insn.operand("mask17") if insn.has("mask17") else -1
+        mask = -1 if self.mask is None else insn.operands[self.mask]
         for result in self.fixed_writes:
-            if mask >> result.register - PR & 1 or not 0 <= result.register - PR < 64:
+            number = result.register - PR
+            if not 0 <= number < 64 or mask >> number & 1:
                 yield result
         for result in written:
             yield result
             for register in WRITTEN_WITH.get(result.register, ()):
                 yield Result(register, _part(register))
-
-    def _order(self, touched: tuple[int, ...]) -> Order:
-        sched = self.op.sched
-        if sched in ("TOAR_M", "FRAR_M"):
-            moved = [register for register in touched if register >= AR]
-            changing = _RUNNING | _KEPT if sched == "TOAR_M" else _RUNNING
-            return Order.SYSTEM if changing.intersection(moved) else Order.COUNTED
-        if sched == "FRCR" and any(register in _INTERRUPTS for register in touched):
-            return Order.SYSTEM
-        return self.order
 
     def _exit(self, values: tuple[int, ...]) -> Exit | None:
         if self.exit is None or self.distance is None:
@@ -195,11 +170,14 @@ def making(op: Op) -> Making:
         tuple(_fixed(op, layout, sorted(effects.fixed_writes.union(exchanged) - {_ALAT}))),
         tuple(n for n, o in enumerate(layout.operands) if _counts(o, n, increments)),
         tuple(n for n, name in enumerate(names) if _is_tagged(op, name)),
-        _order(op),
-        _size(op.name),
-        _leaves(op),
+        order_of(op),
+        size_of(op.name),
+        exit_of(op),
         distance,
         op.sched in _TESTS and all(how in (How.SET, How.ALWAYS) for _, _, how in writes),
+        _IP in effects.fixed_reads,
+        isinstance(op, SlotOp) and not op.rules.isdisjoint((FIRST, LAST, SLOT2)),
+        names.index("mask17") if "mask17" in names else None,
     )
 
 
@@ -313,52 +291,7 @@ def _counts(operand: Operand, index: int, increments: set[int | None]) -> bool:
 
 
 def _is_tagged(op: Op, name: str) -> bool:
-    """An entry of the ALAT has the number of its register."""
+    """An entry of the ALAT has the number of its register; a call links in the register named."""
     effects = TABLE.effects(op)
     enters = _ALAT in effects.fixed_reads and not effects.stores
-    return enters and name in ("r1", "f1", "f2")
-
-
-def _order(op: Op) -> Order:
-    """The order of a row; moves from and to some registers have another (`Making`)."""
-    sched, name, effects = op.sched, op.name, TABLE.effects(op)
-    if sched.startswith("BRK"):
-        return Order.SEEN
-    if sched in _LOADS or sched in ("ST", "STF", "SEM"):
-        return _access_order(op)
-    if sched == "CHK_ALAT":
-        return Order.CHECKED
-    if name in _ORDERING or sched == "SYST_M" or sched.startswith("NOP"):
-        return Order.FENCE
-    if sched in ("RSE_M", "SYST_M0", "TOCR") or (effects.events and sched != "LFETCH"):
-        return Order.SYSTEM
-    if sched == "SYST_M2" and (effects.fixed_writes or _PMD in effects.fixed_reads):
-        return Order.SYSTEM
-    return Order.FREE if sched in _FREE else Order.COUNTED
-
-
-def _access_order(op: Op) -> Order:
-    name = op.name
-    if op.sched == "SEM" or name.endswith((".acq", ".rel")):
-        return Order.FENCE
-    if TABLE.effects(op).stores:
-        return Order.STORE
-    is_checked = ".c." in name or name.endswith((".a", ".sa"))
-    return Order.CHECKED if is_checked else Order.LOAD
-
-
-def _size(name: str) -> int:
-    """Bytes of an access, 0 for what is none."""
-    if name.startswith("cmp8xchg16"):
-        return 16
-    if match := _INTEGER_SIZE.match(name):
-        return int(match[1])
-    match = _FP_SIZE.match(name)
-    return _FP_BYTES[match[1]] if match else 0
-
-
-def _leaves(op: Op) -> Exit | None:
-    if op.flow in (Flow.NEXT, Flow.TRAP):
-        return None
-    certain = op.name.startswith(_CERTAIN)
-    return Exit(None, certain, op.flow in _CALLS, op.name in _ROTATES)
+    return (enters and name in ("r1", "f1", "f2")) or (op.flow in _CALLS and name == "b1")

@@ -29,13 +29,15 @@ class Order(IntFlag):
     COUNTED = 8  # may fault, or works with the state: stays on its side of fences
     FENCE = 16  # acquire, release, semaphore: among all that has an order
     SYSTEM = 32  # a fence that may need a stop behind it
-    STACKED = 64  # names registers of the frame, which may be renamed
-    RENAMES = 128  # changes what those names stand for
-    WALL = 256  # control may leave here: nothing crosses it
+    ENGINE = 64  # moves from and to the register stack engine: among their like and fences
+    STACKED = 128  # names registers of the frame, which may be renamed
+    RENAMES = 256  # changes what those names stand for
+    PLAIN = 512  # every instruction is of this kind, too
+    WALL = 1024  # control may leave here: nothing crosses it
 
 
 _FENCES = Order.FENCE | Order.SYSTEM
-_ORDERED = Order.LOAD | Order.STORE | Order.TRACKED | Order.COUNTED | _FENCES
+_ORDERED = Order.LOAD | Order.STORE | Order.TRACKED | Order.COUNTED | Order.ENGINE | _FENCES
 # What an instruction of each kind may not change places with.  Loads and stores are not here where
 # the addresses decide.
 _AMONG = {
@@ -43,6 +45,7 @@ _AMONG = {
     Order.STORE: _FENCES | Order.TRACKED,
     Order.TRACKED: _FENCES | Order.TRACKED | Order.STORE,
     Order.COUNTED: _FENCES,
+    Order.ENGINE: _FENCES | Order.ENGINE,
     Order.FENCE: _ORDERED,
     Order.SYSTEM: _ORDERED,
     Order.STACKED: Order.RENAMES,
@@ -67,21 +70,28 @@ _FRAMES = ("alloc", "cover", "clrrrb")
 _STACKED = register_mask(
     (*range(GR + 32, GR + 128), *range(FR + 32, FR + 128), *range(PR + 16, PR + 64))
 )
-# Of these a write, or any touch, works on the machine beside the register.
-_BACKING = register_mask(NUMBERS[name] for name in ("ar.rsc", "ar.bspstore", "ar.rnat"))
+_ENGINE = register_mask(NUMBERS[name] for name in ("ar.rsc", "ar.bsp", "ar.bspstore", "ar.rnat"))
+# To touch one of these works on the machine beside the register.
 _RUNNING = register_mask(NUMBERS[name] for name in ("ar.itc", "ar.ruc", "cr.ivr"))
 _SYSTEM = ("SYST_M", "SYST_M0", "RSE_M", "TOCR")
 _SIZES = {"e": 16, "8": 8, "s": 4, "d": 8}
 
 
+def row(insn: Insn) -> SlotOp:
+    """The instruction's row of the table."""
+    assert isinstance(insn.op, SlotOp)
+    return insn.op
+
+
 @cache
 def facts(insn: Insn) -> Facts:
     """All that is asked of an instruction."""
-    op = insn.op
-    assert isinstance(op, SlotOp)
+    op = row(insn)
     uses, defs = TABLE.uses(insn) & ~_ALAT, TABLE.defs(insn) & ~_ALAT
     predicate = insn.operand(QP.name) if insn.has(QP.name) else PR
-    order = _order(insn, op) | (Order.STACKED if (uses | defs) & _STACKED else Order(0))
+    order = _order(insn, op) | (
+        Order.STACKED | Order.PLAIN if (uses | defs) & _STACKED else Order.PLAIN
+    )
     return Facts(
         uses=uses & ~_IP,
         defs=defs,
@@ -95,7 +105,7 @@ def facts(insn: Insn) -> Facts:
         step=_step(insn) if predicate == PR else None,
         is_nop=op.name.startswith("nop."),
         is_fixed=bool(TABLE.uses(insn) & _IP) or op.name.startswith(_FIXED),
-        is_system=bool(order & Order.SYSTEM),
+        is_system=bool(order & (Order.SYSTEM | Order.ENGINE)),
         is_free=not order & _ORDERED,
     )
 
@@ -115,9 +125,10 @@ def _order(insn: Insn, op: SlotOp) -> Order:
         or op.sched in _SYSTEM
         or (op.sched == "SYST_M2" and effects.fixed_writes)
         or (uses | defs) & _RUNNING
-        or (defs & _BACKING and op.sched == "TOAR_M")
     ):
         return order | Order.SYSTEM
+    if op.sched in ("TOAR_M", "FRAR_M") and (uses | defs) & _ENGINE:
+        return order | Order.ENGINE
     return order | Order.COUNTED
 
 
@@ -224,7 +235,7 @@ def moved(insn: Insn, distance: int) -> Insn:
 @cache
 def on(insn: Insn, unit: Unit) -> Insn:
     """The instruction in a slot of `unit`."""
-    if insn.op.unit != "A" or insn.operand(SLOT.name) == unit:
+    if row(insn).unit != "A" or insn.operand(SLOT.name) == unit:
         return insn
     return insn.replace(**{SLOT.name: int(unit)})
 

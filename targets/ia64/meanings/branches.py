@@ -100,6 +100,10 @@ def _cexit(m: State, target25: int) -> None:
         m.target = target25
 
 
+# These rotate whether their predicate is true or not.
+UNQUALIFIED = ("br.wtop", "br.wexit")
+
+
 def _wtop(m: State, qp: int, target25: int) -> None:
     if _step(m, m.r[qp], 0):
         m.target = target25

@@ -62,7 +62,8 @@ def speculated(make: Callable[[Insn], tuple[Access, Run]]) -> Meaning:
         r3 = insn.operand("r3")
 
         def run(m: State) -> None:
-            if m.nat[r3]:
+            if m.nat[r3] or m.deferring:
+                m.deferring = False
                 defer(m)
             else:
                 try:
@@ -238,8 +239,9 @@ def _prefetch(faults: bool) -> Meaning:
         increment, r3 = post_increment(insn), insn.operand("r3")
 
         def run(m: State) -> None:
-            if faults:
+            if faults and not m.deferring:
                 m.memory.read(m.plain(r3), 1)
+            m.deferring = False
             if not m.nat[r3]:
                 m.access, m.size, m.stored = m.r[r3], 0, False
             if increment:

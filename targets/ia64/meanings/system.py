@@ -25,7 +25,7 @@ _RSC, _PFS, _IFS = NUMBERS["ar.rsc"], NUMBERS["ar.pfs"], NUMBERS["cr.ifs"]
 _IPSR, _IIP = NUMBERS["cr.ipsr"], NUMBERS["cr.iip"]
 _LOADRS = 16, 0x3FF8  # the distance in ar.rsc, in bytes
 _VALID = 1 << 63
-_SLOT = 41  # psr.ri
+_SLOT, _DEFER = 41, 43  # psr.ri, psr.ed
 _PFM = (1 << 38) - 1
 _FIRST_BANKED = GR + 16
 _INDEX = 0xFF  # bits of an index that count; a region register is chosen by bits 63:61
@@ -91,7 +91,7 @@ def _get_psr(m: State, r1: int) -> None:
 
 
 def _get_user(m: State, r1: int) -> None:
-    m.put(r1, psr(m) & _UM)
+    m.put(r1, m.r[USER] | m.r[MODIFIED])
 
 
 def _put_psr(m: State, r2: int) -> None:
@@ -100,7 +100,8 @@ def _put_psr(m: State, r2: int) -> None:
 
 
 def _put_user(m: State, r2: int) -> None:
-    set_psr(m, m.plain(r2), _UM)
+    value = m.plain(r2)
+    m.r[USER], m.r[MODIFIED] = value & _USER_BITS, value & _MODIFIED_BITS
 
 
 def _enter(m: State) -> None:
@@ -118,7 +119,8 @@ def _return(m: State) -> None:
     if m.r[_IFS] & _VALID:
         frame = Frame.of(m.r[_IFS] & _PFM)
         m.move_frame(-frame.sof, frame)
-    set_psr(m, m.r[_IPSR], MASK)
+    set_psr(m, m.r[_IPSR], MASK & ~(1 << _DEFER))
+    m.deferring = bool(m.r[_IPSR] >> _DEFER & 1)
 
 
 def _flush(m: State) -> None:
