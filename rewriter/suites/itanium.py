@@ -69,7 +69,10 @@ class Stage:
 
 def slots_of(image: Image, target: Grouped, start: int, end: int) -> tuple[Slot, ...]:
     """The slots of a function; BadInput where control leaves before its last bundle."""
-    slots = tuple(target.straight(image.read(start, end - start), start))
+    try:
+        slots = tuple(target.straight(image.read(start, end - start), start))
+    except ValueError as error:
+        raise BadInput(f"{image.name}: {error}", hint="the suite takes code only") from error
     last = slots[-1].address // target.bundle
     for slot in slots:
         if slot.insn.op.flow is not Flow.NEXT and slot.address // target.bundle < last:
