@@ -17,7 +17,7 @@ from targets.ia64.registers import NUMBERS
 from tests.targets.ia64_assembled import complaints
 
 ALL = (1 << len(NUMBERS)) - 1
-REGIONS = 150
+REGIONS = 100
 
 
 def moved_stops(name: str) -> list[tuple[Plan, str]]:
