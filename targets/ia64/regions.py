@@ -7,7 +7,7 @@ what data, a symbol or an instruction may mean, and behind a transfer of control
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -35,6 +35,7 @@ from targets.ia64.text import Text, read
 _NO_CODE = "it holds no instruction"
 _OWN_ADDRESS = "it reads its own address"
 _NAMED = "unwind information names slots in it that must stay as far apart"
+_UNSEEN = "nothing is seen to come to it"
 _CUT = "an unwind region begins in it"
 _FORETOLD = "a branch prediction names a bundle"
 _READS_IP = tuple({op.name for op in TABLE.rows if op.sched == "FRIP"})
@@ -89,6 +90,15 @@ class Code:
         flags[text.indices(self.distances[1])] = True
         flags[1:] |= text.transfers
         flags[1:-1] |= np.diff(text.starts) != BUNDLE
+        return flags
+
+    @cached_property
+    def reached(self) -> NDArray[np.bool_]:
+        """Whether control is seen to come to a bundle: by a branch, or from the one before it."""
+        text = self.text
+        flags = np.zeros(text.bundles, dtype=np.bool_)
+        flags[text.indices(text.targets[text.targets != NOWHERE])] = True
+        flags[1:] |= ~text.final[:-1] & (np.diff(text.starts) == BUNDLE)
         return flags
 
     @cached_property
@@ -162,6 +172,7 @@ class Code:
         if described is not None:
             regions = tuple(_agreeing(regions, described, function.start))
         words = tuple(_words(found, function))
+        regions = tuple(self._coming(regions, function, frozenset(dict(words).values())))
         stays = self._stays(first, last, frozenset(dict(words)), described, regions)
         return Routine(function, regions, reason or strange, stays, words)
 
@@ -295,6 +306,18 @@ class Code:
             for start, end, code in zip(places, places[1:], held, strict=False)
         )
 
+    def _coming(
+        self, regions: Iterable[Region], function: Function, by_table: frozenset[int]
+    ) -> Iterator[Region]:
+        """Regions, those held that may be data, since nothing is seen to come to them."""
+        for region in regions:
+            at = self.text.index(region.start)
+            seen = region.start in by_table or region.start == function.start
+            if region.reason or seen or (at is not None and self.reached[at]):
+                yield region
+            else:
+                yield Region(region.start, region.end, _UNSEEN)
+
     def _stays(
         self,
         first: int,
@@ -317,7 +340,7 @@ class Code:
             and self._shared[self.described[int(self.text.starts[first])].info] > 1
         ):
             return "its unwind information is another function's, too"
-        if any(region.reason not in ("", _NAMED, _CUT) for region in regions):
+        if any(region.reason not in ("", _NAMED, _CUT, _UNSEEN) for region in regions):
             return "a part of it stays"
         return ""
 
