@@ -29,6 +29,7 @@ Progress = Callable[[str, int, int], None]
 ORDER, PLACE = "schedule", "align"
 """The passes' names: a new order within regions, and regions that move up."""
 
+_SAME = Evidence(Grade.PROVED, detail="the same instructions in the same slots")
 KIND, END, MOVED = "straight region", "end of a group before one", "layout"
 
 
@@ -173,7 +174,7 @@ class GroupedRoad:
             address=one.region.start,
             old=str(before),
             new=str(after),
-            evidence=self.evidence[one.region.start],
+            evidence=self.evidence.get(one.region.start, _SAME),
             gain=before.nops - after.nops,
             cycles=Fraction(before.cycles - after.cycles),
         )

@@ -173,6 +173,11 @@ class Reordering:
         if outcome.reason:
             return outcome.reason
         code = self.target.assembled(outcome.slots)
+        if (
+            code == self.image.read(region.start, len(code))
+            and len(code) == region.end - region.start
+        ):
+            return NO_GAIN
         found = Reordered(region, code, self._counted(slots), self._counted(outcome.slots))
         return found if found.gains else NO_GAIN
 
