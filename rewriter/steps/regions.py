@@ -13,7 +13,7 @@ from rewriter.core.errors import BadInput
 from rewriter.core.grouped import Code, Grouped, Laid, Region, Routine
 from rewriter.core.groups import Slot, groups
 from rewriter.core.target import CannotMove, Memory
-from rewriter.verify.check_regions import open_at_end
+from rewriter.verify.function_regions import open_at_end
 
 NO_GAIN = "nothing is saved where it stands"
 

@@ -13,7 +13,7 @@ from rewriter.core.cpu import Cpu
 from rewriter.core.grouped import Linked
 from rewriter.core.isa import Flow, Insn, Table
 from rewriter.core.program import Function
-from targets.ia64 import arranging, bundles, layout, regions, tables
+from targets.ia64 import arranging, bundles, facts, layout, regions, tables
 from targets.ia64.arranging import Model, Scheduling
 from targets.ia64.cpus import CPUS
 from targets.ia64.fields import BUNDLE, QP
@@ -41,7 +41,7 @@ class Ia64:
     straight = staticmethod(bundles.straight)
     assembled = staticmethod(arranging.code)
     place_free = staticmethod(layout.place_free)
-    described = staticmethod(regions.unwind_entries)
+    described = staticmethod(facts.unwind_entries)
 
     def scheduling(self, model: Model) -> Scheduling:
         """What a scheduler asks, with a CPU's model."""

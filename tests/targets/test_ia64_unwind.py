@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from fixtures import inputs
 from rewriter.elf.image import load
-from targets.ia64 import regions, unwind
+from targets.ia64 import facts, unwind
 
 NAMES = ("ia64-libsigar", "ia64-libjnidispatch", "ia64-libc")
 _ENTRY = re.compile(r"^<.*>: \[0x([0-9a-f]+)-0x([0-9a-f]+)\]")
@@ -52,7 +52,7 @@ def ours(found: unwind.Unwinding) -> Said:
 def test_regions_and_times_are_those_of_readelf(name: str) -> None:
     wanted = by_readelf(name)
     image = load(inputs.require(name))
-    entries = regions.unwind_entries(image)
+    entries = facts.unwind_entries(image)
     assert {(entry.start, entry.end) for entry in entries} == wanted.keys()
     refused = compared = 0
     for entry in entries:
@@ -75,7 +75,7 @@ def test_regions_and_times_are_those_of_readelf(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_lengths_cover_the_function(name: str) -> None:
     image = load(inputs.require(name))
-    for entry in regions.unwind_entries(image):
+    for entry in facts.unwind_entries(image):
         try:
             parts = unwind.unwinding(image, entry).parts
         except unwind.Malformed:
@@ -86,7 +86,7 @@ def test_lengths_cover_the_function(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES[:2])
 def test_the_same_places_give_the_same_bytes(name: str) -> None:
     image = load(inputs.require(name))
-    for entry in regions.unwind_entries(image):
+    for entry in facts.unwind_entries(image):
         found = unwind.unwinding(image, entry)
         slots = range((entry.end - entry.start) // 16 * 3 + 1)
         same = dict(zip(slots, slots, strict=True))
@@ -98,7 +98,7 @@ def test_the_same_places_give_the_same_bytes(name: str) -> None:
 def test_moved_places_are_read_again(data: st.DataObject) -> None:
     """Regions that get shorter, and named slots anywhere in theirs."""
     image = load(inputs.require("ia64-libjnidispatch"))
-    entry = data.draw(st.sampled_from(regions.unwind_entries(image)))
+    entry = data.draw(st.sampled_from(facts.unwind_entries(image)))
     found = unwind.unwinding(image, entry)
     bounds, places = {0: 0}, {}
     for part in found.parts:
@@ -118,7 +118,7 @@ def test_moved_places_are_read_again(data: st.DataObject) -> None:
 
 def test_a_number_that_does_not_fit_is_refused() -> None:
     image = load(inputs.require("ia64-libjnidispatch"))
-    found = unwind.unwinding(image, regions.unwind_entries(image)[0])
+    found = unwind.unwinding(image, facts.unwind_entries(image)[0])
     slots = range(found.parts[-1].end + 1)
     same = dict(zip(slots, slots, strict=True))
     with pytest.raises(unwind.Malformed, match=r"^no room for the number"):
