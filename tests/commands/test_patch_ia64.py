@@ -277,3 +277,33 @@ def test_a_byte_elsewhere_is_found(original: Path, tuned: Path, tmp_path: Path, 
     data = bytearray(image.data)
     data[section.sh_offset] ^= 1
     assert "a byte changed outside all functions" in refused(bytes(data), original, tmp_path, run)
+
+
+SWITCH, TABLE = "ffi_call", 0x2F740
+
+
+def words(image: Image, count: int) -> list[int]:
+    """Where the words of the table lead: each is a distance from itself."""
+    return [
+        (at + int.from_bytes(image.read(at, 8), "little")) % (1 << 64)
+        for at in range(TABLE, TABLE + 8 * count, 8)
+    ]
+
+
+def test_a_jump_table_follows_and_a_wrong_word_is_found(
+    original: Path, tmp_path: Path, run: Run
+) -> None:
+    out = tmp_path / "switch.so"
+    run("patch", original, "-o", out, "--cpu", "itanium2", "--funcs", SWITCH)
+    before, after = load(original), parse(bare(out), "tuned")
+    old, new = words(before, 15), words(after, 15)
+    assert old != new
+    places = dict(zip(old, new, strict=True))
+    assert [places[target] for target in old] == new  # one place for each
+    assert sorted(places.values()) == [places[target] for target in sorted(places)]
+    moved = next(n for n, target in enumerate(new) if target != old[n])
+    data = bytearray(after.data)
+    at = after.offset_of(TABLE + 8 * moved)
+    data[at : at + 8] = (new[moved] + 16 - TABLE - 8 * moved).to_bytes(8, "little", signed=True)
+    said = refused(bytes(data), original, tmp_path, run)
+    assert f"the jump table's word at {TABLE + 8 * moved:#x} leads to" in said
