@@ -20,8 +20,6 @@ from rewriter.core.regions import Part
 EFFORT = 2.0
 """The solver's own count of work for one question, in what it calls deterministic seconds."""
 
-_QUESTIONS = 12  # about one region, at most
-
 
 class Limits(Protocol):
     """What the model of a CPU says for all arrangements."""
@@ -31,7 +29,7 @@ class Limits(Protocol):
         """Slots that issue in one cycle."""
         ...
 
-    def width(self, insn: Insn) -> int:
+    def takes(self, insn: Insn) -> int:
         """Slots that an instruction takes."""
         ...
 
@@ -115,7 +113,7 @@ class _Problem:
         """Slots and ports of each cycle."""
         model, limits = self.model, self.limits
         every = [model.new_fixed_size_interval_var(time, 1, "") for time in self.time]
-        widths = [limits.width(insn) for insn in self.insns]
+        widths = [limits.takes(insn) for insn in self.insns]
         model.add_cumulative(every, widths, limits.places)
         for time, insn in zip(self.time, self.insns, strict=True):
             for start, length in limits.alone(insn):
