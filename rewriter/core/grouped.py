@@ -213,6 +213,7 @@ class Grouped(Protocol):
     passes: frozenset[str]
     bundle: int
     everything: int
+    returned: int
     proving: transfer.Grouped
 
     def described(self, image: Linked) -> Iterable[Range]:

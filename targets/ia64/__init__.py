@@ -20,6 +20,7 @@ from targets.ia64.fields import BUNDLE, QP
 from targets.ia64.isa import TABLE
 from targets.ia64.proving import Proving
 from targets.ia64.registers import NAMES
+from targets.ia64.standard import RETURNED
 
 EM_IA_64 = 50
 
@@ -34,6 +35,7 @@ class Ia64:
     passes = frozenset({"align", "schedule"})
     bundle = BUNDLE
     everything = (1 << len(NAMES)) - 1
+    returned = RETURNED
     proving: transfer.Grouped = Proving()
     straight = staticmethod(bundles.straight)
     assembled = staticmethod(arranging.code)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import Result
+from elftools.elf.elffile import ELFFile
 
 from fixtures import ia64, inputs
 
@@ -73,6 +74,19 @@ def test_code_that_is_not_straight(run: Run) -> None:
     result = run("bench", library, *SUITE, "--function", "ffi_call")
     assert result.exit_code == 3
     assert "leaves the function on the way" in result.stderr
+
+
+def test_what_is_no_code(run: Run, path: Path) -> None:
+    """A template that is reserved, in the first bundle of the path."""
+    data = bytearray(path.read_bytes())
+    with path.open("rb") as stream:
+        text = ELFFile(stream).get_section_by_name(".text")
+        at = text["sh_offset"]
+    data[at] |= 0x1F
+    path.write_bytes(data)
+    result = run("bench", path, *SUITE)
+    assert result.exit_code == 3
+    assert "no instruction at" in result.stderr
 
 
 def test_other_kinds_of_code(run: Run, sample: Path) -> None:

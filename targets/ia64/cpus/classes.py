@@ -43,7 +43,7 @@ def _x(latency: Figure) -> IssueClass:
 
 
 def _b(latency: Figure) -> IssueClass:
-    return IssueClass({"B": _B, "X": _I}, latency, {"X": _I_SLOT})
+    return IssueClass({"B": _B, "X": _B}, latency, {})
 
 
 _ONE = Figure(1, BOTH)
