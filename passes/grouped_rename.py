@@ -70,10 +70,14 @@ class Values:
         self.all = list(_values(slots, live, names))
         self.moving = [value for value in self.all if not value.fixed]
         self._free = names.spare & ~live
-        self.spans = tuple((min(v.writes), _mask(v.writes) | _mask(v.reads)) for v in self.moving)
-        kept = {v.register for v in self.all if v.fixed and (v.outlives or v.existed)}
-        pool = {v.register for v in self.all} | set(_bits(self._free & names.banks[0]))
-        self.room = len(pool - kept)
+        bank = names.banks[0]
+        general = [value for value in self.all if bank >> value.register & 1]
+        # A value's first writer, -1 for none, all that touch it, and whether it is read behind.
+        self.spans = tuple(_touching(v)[:2] for v in general if not v.fixed)
+        self.pinned = tuple(_touching(v) for v in general if v.fixed)
+        self.pool = len({v.register for v in general} | set(_bits(self._free & bank)))
+        always = {v.register for v in general if v.existed and v.outlives}
+        self.room = self.pool - len(always)
         registers = {value.register for value in self.all}
         self.is_crowded = bool(self.moving) and len(registers) < len(self.all)
 
@@ -257,6 +261,11 @@ def _assign(
         taken[register].append(span)
         chosen[id(value)] = register
     return True
+
+
+def _touching(value: Value) -> tuple[int, int, bool]:
+    first = -1 if value.existed else min(value.writes)
+    return first, _mask(value.writes) | _mask(value.reads), value.outlives
 
 
 def _mask(numbers: Sequence[int]) -> int:
