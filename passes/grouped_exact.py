@@ -89,12 +89,12 @@ class _Problem:
         self.part, self.limits = part, limits
         self.insns = [slot.insn for slot in part.slots]
         self.last = most - 1
-        heads, tails = _heads(part), _tails(part)
-        longest = max(head + tail for head, tail in zip(heads, tails, strict=True))
+        starts, tails = heads(part), _tails(part)
+        longest = max(head + tail for head, tail in zip(starts, tails, strict=True))
         self.possible = longest <= self.last
         self.time: list[Any] = [
             self.model.new_int_var(head, max(head, self.last - tail), "")
-            for head, tail in zip(heads, tails, strict=True)
+            for head, tail in zip(starts, tails, strict=True)
         ]
         self.end = self.model.new_int_var(longest, max(longest, self.last), "")
         for time in self.time:
@@ -136,16 +136,23 @@ class _Problem:
 
     def live(self) -> None:
         """Values from the cycle in which they are made to that in which they are last read."""
-        model, intervals = self.model, []
-        for first, members in self.part.values:
-            numbers = [n for n in range(len(self.insns)) if members >> n & 1]
-            end = model.new_int_var(0, self.last + 1, "")
-            for number in numbers:
-                model.add(end >= self.time[number] + (number == first))
-            size = model.new_int_var(1, self.last + 1, "")
-            intervals.append(model.new_interval_var(self.time[first], size, end, ""))
+        values = [(first, members, False) for first, members in self.part.values]
+        intervals = [self._lives(*each) for each in (*values, *self.part.pinned)]
         if len(intervals) > self.part.most:
-            model.add_cumulative(intervals, [1] * len(intervals), self.part.most)
+            self.model.add_cumulative(intervals, [1] * len(intervals), self.part.most)
+
+    def _lives(self, first: int, members: int, outlives: bool) -> Any:
+        """The cycles from the one in which a value is made; -1 was before all."""
+        model = self.model
+        end = model.new_int_var(0, self.last + 1, "")
+        for number in range(len(self.insns)):
+            if members >> number & 1:
+                model.add(end >= self.time[number] + (number == first))
+        if outlives:
+            model.add(end == self.last + 1)
+        size = model.new_int_var(0, self.last + 2, "")
+        start = self.time[first] if first >= 0 else -1
+        return model.new_interval_var(start, size, end, "")
 
     def solve(self, effort: float) -> Solved:
         """The best solution found, and the bound."""
@@ -162,7 +169,7 @@ class _Problem:
         return Solved(tuple(int(solver.value(time)) for time in self.time), bound)
 
 
-def _heads(part: Part) -> list[int]:
+def heads(part: Part) -> list[int]:
     """The cycle before which each instruction cannot issue."""
     heads: list[int] = []
     for edges in part.before:
