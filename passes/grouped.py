@@ -153,7 +153,7 @@ def part_of(region: Region, target: Target) -> tuple[Part, Values]:
     if len(parts) > 1 or parts[0][0]:
         raise ValueError(f"{region.slots[0].address:#x}: some of the region must stay as it is")
     part, values = _with_values(region.slots, region.joined, region.live, target)
-    return replace(part, values=values.spans, most=values.room), values
+    return replace(part, values=values.spans, most=values.pool, pinned=values.pinned), values
 
 
 def _with_values(

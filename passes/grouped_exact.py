@@ -136,16 +136,23 @@ class _Problem:
 
     def live(self) -> None:
         """Values from the cycle in which they are made to that in which they are last read."""
-        model, intervals = self.model, []
-        for first, members in self.part.values:
-            numbers = [n for n in range(len(self.insns)) if members >> n & 1]
-            end = model.new_int_var(0, self.last + 1, "")
-            for number in numbers:
-                model.add(end >= self.time[number] + (number == first))
-            size = model.new_int_var(1, self.last + 1, "")
-            intervals.append(model.new_interval_var(self.time[first], size, end, ""))
+        values = [(first, members, False) for first, members in self.part.values]
+        intervals = [self._lives(*each) for each in (*values, *self.part.pinned)]
         if len(intervals) > self.part.most:
-            model.add_cumulative(intervals, [1] * len(intervals), self.part.most)
+            self.model.add_cumulative(intervals, [1] * len(intervals), self.part.most)
+
+    def _lives(self, first: int, members: int, outlives: bool) -> Any:
+        """The cycles from the one in which a value is made; -1 was before all."""
+        model = self.model
+        end = model.new_int_var(0, self.last + 1, "")
+        for number in range(len(self.insns)):
+            if members >> number & 1:
+                model.add(end >= self.time[number] + (number == first))
+        if outlives:
+            model.add(end == self.last + 1)
+        size = model.new_int_var(0, self.last + 2, "")
+        start = self.time[first] if first >= 0 else -1
+        return model.new_interval_var(start, size, end, "")
 
     def solve(self, effort: float) -> Solved:
         """The best solution found, and the bound."""

@@ -7,7 +7,7 @@ into bundles; instructions that do not issue together after all are kept apart t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -53,35 +53,49 @@ def prove(region: Region, target: Exact, effort: float = EFFORT) -> Proved:
     part, values = part_of(region, target)
     bound = least(part, target, best.cycles, effort)
     best = replace(best, least=min(bound.least, best.cycles))
-    if bound.cycles is not None and best.least < best.cycles:
-        for slots, origins in _found(part, values, target, best, bound.cycles, effort):
-            cycles = target.cycles(slots)
-            if cycles < best.cycles and counted(slots, target) <= counted(region.slots, target):
-                best = Proved(Outcome(slots, origins), cycles, best.least)
-            if cycles == best.least:
-                break
+    apart: list[tuple[int, ...]] = []
+    most = best.least
+    for _ in range(_QUESTIONS):
+        if most >= best.cycles or bound.cycles is None:
+            break
+        cycles = within(part, target, most, bound.cycles, apart, effort)
+        found = target.in_cycles(part, cycles) if cycles is not None else None
+        if isinstance(found, list):
+            apart += found
+            continue
+        most += 1
+        if found is not None:
+            best = _better(best, _settled(part, values, found), region, target)
     return best
 
 
-def _found(
-    part: Part, values: Values, target: Exact, known: Proved, near: Sequence[int], effort: float
-) -> Iterator[tuple[tuple[Slot, ...], tuple[int | None, ...]]]:
-    """Codes within the bound, or within a bound further up when there are none."""
-    apart: list[tuple[int, ...]] = []
-    most = known.least
-    for _ in range(_QUESTIONS):
-        if most >= known.cycles:
-            return
-        cycles = within(part, target, most, near, apart, effort)
-        if cycles is None:
-            most += 1
-            continue
-        near, found = cycles, target.in_cycles(part, cycles)
-        if not isinstance(found, Arranged):
-            apart += found
-            continue
-        settled = values.settled(found.slots, found.origins)
-        if settled is not None:
-            addresses = [slot.address for slot in part.slots]
-            yield settled, tuple(addresses[n] if n >= 0 else None for n in found.origins)
-        most += 1
+Code = tuple[tuple[Slot, ...], tuple[int | None, ...]]
+
+
+def _settled(part: Part, values: Values, found: Arranged) -> Code | None:
+    slots = values.settled(found.slots, found.origins)
+    if slots is None:
+        return None
+    addresses = [slot.address for slot in part.slots]
+    return slots, tuple(addresses[n] if n >= 0 else None for n in found.origins)
+
+
+def _better(best: Proved, code: Code | None, region: Region, target: Exact) -> Proved:
+    if code is None or counted(code[0], target) > counted(region.slots, target):
+        return best
+    cycles = target.cycles(code[0])
+    if cycles >= best.cycles:
+        return best
+    return Proved(Outcome(_retargeted(code, target), code[1]), cycles, best.least)
+
+
+def _retargeted(code: Code, target: Exact) -> tuple[Slot, ...]:
+    """Instructions with the targets that they had where they stood."""
+    made = []
+    for slot, origin in zip(*code, strict=True):
+        insn = slot.insn
+        if origin is not None:
+            distance = slot.address // target.bundle - origin // target.bundle
+            insn = target.moved(insn, distance * target.bundle)
+        made.append(Slot(slot.address, insn, slot.stop))
+    return tuple(made)
