@@ -89,12 +89,12 @@ class _Problem:
         self.part, self.limits = part, limits
         self.insns = [slot.insn for slot in part.slots]
         self.last = most - 1
-        heads, tails = _heads(part), _tails(part)
-        longest = max(head + tail for head, tail in zip(heads, tails, strict=True))
+        starts, tails = heads(part), _tails(part)
+        longest = max(head + tail for head, tail in zip(starts, tails, strict=True))
         self.possible = longest <= self.last
         self.time: list[Any] = [
             self.model.new_int_var(head, max(head, self.last - tail), "")
-            for head, tail in zip(heads, tails, strict=True)
+            for head, tail in zip(starts, tails, strict=True)
         ]
         self.end = self.model.new_int_var(longest, max(longest, self.last), "")
         for time in self.time:
@@ -169,7 +169,7 @@ class _Problem:
         return Solved(tuple(int(solver.value(time)) for time in self.time), bound)
 
 
-def _heads(part: Part) -> list[int]:
+def heads(part: Part) -> list[int]:
     """The cycle before which each instruction cannot issue."""
     heads: list[int] = []
     for edges in part.before:

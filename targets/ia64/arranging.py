@@ -9,11 +9,11 @@ from typing import Protocol
 from rewriter.core.groups import Slot
 from rewriter.core.isa import Insn
 from rewriter.core.regions import Arranged, Edge, Facts, Part
-from targets.ia64 import formats, packing, scheduling
+from targets.ia64 import formats, packing, packing_nodes, scheduling
 from targets.ia64.bundles import SLOTS, TEMPLATES, Bundle, Template, encode, for_slots
 from targets.ia64.fields import BUNDLE, SLOT, Unit
 from targets.ia64.isa import TABLE
-from targets.ia64.packing import Edges, Node, Packed, Ports
+from targets.ia64.packing_nodes import Edges, Layout, Limit, Node, Packed, Ports
 
 
 class Model(Protocol):
@@ -45,9 +45,9 @@ class Model(Protocol):
 
 
 _RULES = {
-    formats.FIRST: packing.FIRST,
-    formats.LAST: packing.LAST,
-    formats.SLOT2: packing.SLOT2,
+    formats.FIRST: packing_nodes.FIRST,
+    formats.LAST: packing_nodes.LAST,
+    formats.SLOT2: packing_nodes.SLOT2,
 }
 _NOPS: dict[Unit, Insn] = {
     unit: Insn(op, tuple(operand.extract(op.match) for operand in op.format.operands))
@@ -122,7 +122,7 @@ class Scheduling:
         )
         edges = Edges(_mask(part.joins), _mask(part.leaves))
         standing = tuple(_layout(part.standing))
-        limit = packing.Limit(part.values, part.most) if part.values else None
+        limit = Limit(part.values, part.most) if part.values else None
         key = nodes, edges, standing, limit
         if key not in self._packed:
             self._packed[key] = self._better(nodes, edges, standing, limit)
@@ -152,7 +152,7 @@ class Scheduling:
         slots = list(_slots(part, Packed(tuple(bundles), max(cycles) + 1), start))
         return Arranged(tuple(slot for slot, _ in slots), tuple(number for _, number in slots))
 
-    def _one_cycle(self, part: Part, numbers: Sequence[int]) -> packing.Layout | None:
+    def _one_cycle(self, part: Part, numbers: Sequence[int]) -> Layout | None:
         """Bundles in which the instructions issue together; None if there are none."""
         place = {number: at for at, number in enumerate(numbers)}
         nodes = []
@@ -171,15 +171,15 @@ class Scheduling:
         self,
         nodes: tuple[Node, ...],
         edges: Edges,
-        standing: packing.Layout,
-        limit: packing.Limit | None,
+        standing: Layout,
+        limit: Limit | None,
     ) -> Packed | None:
         """A text that is better than the one that stands there."""
         known = packing.replayed(nodes, standing, self.taking)
         found = packing.pack(nodes, edges, self.taking, len(standing), self.width, limit)
         return found if found is not None and found.weight < known.weight else None
 
-    def _fits(self, issued: packing.Issued) -> bool:
+    def _fits(self, issued: packing_nodes.Issued) -> bool:
         return self.model.fits([(kind, unit.name) for kind, unit in issued])
 
     def _node(self, insn: Insn, before: Sequence[Edge]) -> Node:

@@ -12,7 +12,8 @@ from targets.ia64.arranging import Scheduling
 from targets.ia64.bundles import TEMPLATES, Template
 from targets.ia64.cpus import CPUS
 from targets.ia64.fields import Unit
-from targets.ia64.packing import FIRST, LAST, SLOT2, Edges, Node, fewest, pack
+from targets.ia64.packing import fewest, pack
+from targets.ia64.packing_nodes import FIRST, LAST, SLOT2, Edges, Node
 
 KINDS = ((Unit.M, Unit.I), (Unit.M,), (Unit.I,), (Unit.F,), (Unit.B,), (Unit.X,))
 RULES = {(Unit.M,): (0, 0, FIRST), (Unit.B,): (0, 0, LAST, SLOT2)}
