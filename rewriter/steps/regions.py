@@ -107,7 +107,10 @@ class Reordering:
                 laid = self.code.laid_out(routine, _codes({**made, **closed}), True)
                 return Placing(routine, made, closed, left, laid, True)
             except CannotMove:
-                pass  # in place fewer things must follow
+                lost = self._lost(routine, made)
+                if lost:
+                    rest = {start: one for start, one in made.items() if start not in lost}
+                    return self.placed(routine, rest, {**left, **lost}, True)
         made, left = self._in_place(routine, made, dict(left))
         while True:
             closed = self._closings(routine, made)
@@ -117,6 +120,16 @@ class Reordering:
             except CannotMove as reason:  # each can stand there alone, so most often all can
                 start, _ = made.popitem()
                 left[start] = str(reason)
+
+    def _lost(self, routine: Routine, made: Mapping[int, Reordered]) -> dict[int, str]:
+        """The regions that what names their code cannot follow, wherever they stand."""
+        lost = {}
+        for start, one in made.items():
+            try:
+                self.code.laid_out(routine, {start: one.code}, False)
+            except CannotMove as reason:
+                lost[start] = str(reason)
+        return lost
 
     def _closings(self, routine: Routine, made: Mapping[int, Reordered]) -> dict[int, Reordered]:
         """The regions before those, as they are but for a stop at their end."""
