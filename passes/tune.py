@@ -258,9 +258,9 @@ class _Attempt:
     def _prove(self, slots: Sequence[Insn | None], proposal: Rewrite) -> Evidence:
         trace, table = self.trace, self.target.table
         aligned = self.aligned | proposal.aligned
-        if inputs(table, slots) & ~inputs(table, trace.insns):
+        if inputs(table, slots) & ~trace.inputs:
             raise Different("a register would be read that nothing keeps")
-        if written(table, slots) & ~written(table, trace.insns):
+        if written(table, slots) & ~trace.written:
             raise Different("a register would be written that callers may keep")
         new = run(
             table,

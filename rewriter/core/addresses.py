@@ -32,7 +32,7 @@ def shifted(base: Addresses | int, distances: NDArray[Any]) -> Addresses:
 
 def first_at(ascending: Addresses, address: int) -> int:
     """The position of the first that is not below an address."""
-    return int(np.searchsorted(ascending, np.uint64(address % (1 << 64))))
+    return int(ascending.searchsorted(np.uint64(address % (1 << 64))))
 
 
 def span(ascending: Addresses, start: int, end: int) -> tuple[int, int]:

@@ -29,14 +29,14 @@ _LONGEST_TABLE = 1024  # entries
 
 
 UNOP = Insn(TABLE.find("ldq_u"), (ZERO, 0, SP))
-_IDLE_RESULT = {"bis": ZERO, "cpys": FZERO}
+# The operand that says so, and its value: UNOP (ldq_u to $31), NOP (bis to $31), FNOP (cpys).
+_IDLE = {"ldq_u": (0, ZERO), "bis": (-1, ZERO), "cpys": (-1, FZERO)}
 
 
 def is_filler(insn: Insn) -> bool:
-    """UNOP (ldq_u to $31), NOP (bis to $31), FNOP (cpys to $f31): no register, no trap."""
-    if insn.name == "ldq_u":
-        return insn.operand("ra") == ZERO
-    return insn.name in _IDLE_RESULT and insn.operands[-1] == _IDLE_RESULT[insn.name]
+    """Whether an instruction writes no register and never traps, as compilers fill gaps."""
+    idle = _IDLE.get(insn.op.name)
+    return idle is not None and insn.operands[idle[0]] == idle[1]
 
 
 def entry_gp(listing: Listing, start: int) -> int | None:
