@@ -35,7 +35,8 @@ def agreeing(old: Collection[Term], comparison: Comparison) -> Likely:
     """Old values that agree with the new one on random inputs."""
     known = {term.number for term in old}
     by_signature: dict[bytes, dict[Term, None]] = {}
-    signatures = Signatures(comparison.terms.width)
+    terms = comparison.terms
+    signatures = Signatures(terms.width)
 
     def likely(slot: int, value: Term) -> Iterable[Term]:
         value = comparison.through(value)
@@ -43,17 +44,11 @@ def agreeing(old: Collection[Term], comparison: Comparison) -> Likely:
             return ()
         if not by_signature:  # most runs never get here
             for term in old:
-                for reading in _readings(term):
+                for reading in (term, terms.unsigned(term)):
                     by_signature.setdefault(signatures.of(reading), {})[reading] = None
         return islice(by_signature.get(signatures.of(value), ()), _CANDIDATES)
 
     return likely
-
-
-def _readings(value: Term) -> tuple[Term, ...]:
-    """A value, and the same without its sign: of a sign that nothing reads, that is what stays."""
-    unsigned = value.store.unsigned(value)
-    return (value,) if unsigned is value else (value, unsigned)
 
 
 class Different(Exception):
@@ -115,9 +110,20 @@ class Comparison:
                 except Different:
                     return  # the checks that follow say it better
             if slot in new.value:
-                value = new.value[slot]
-                readings = (r for candidate in likely(slot, value) for r in _readings(candidate))
-                any(self.suggest(reading, value) for reading in readings)
+                self._pair(new.value[slot], likely(slot, new.value[slot]))
+
+    def _pair(self, value: Term, likely: Iterable[Term]) -> None:
+        """Shows a value equal to one of the likely ones, if it is."""
+        for old in likely:
+            if any(self.suggest(reading, value) for reading in self._readings(old, value)):
+                return
+
+    def _readings(self, old: Term, new: Term) -> tuple[Term, ...]:
+        """An old value, and the same without its sign; that first where the new one has none."""
+        unsigned = self.terms.unsigned(old)
+        if unsigned is old:
+            return (old,)
+        return (unsigned, old) if self.terms.bits(new) < self.terms.width else (old, unsigned)
 
     def _store(self, old: tuple[Term, Term, Term], new: tuple[Term, Term, Term], what: str) -> None:
         """Shows two stores the same; then the memories after them are."""
