@@ -9,9 +9,10 @@ it is not, `GroupViolation` is raised and nothing is made up.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from rewriter.core.groups import Slot
 from rewriter.core.interpret import BadInstruction, LimitReached, Memory
 from rewriter.core.isa import Insn
 from targets.ia64 import bundles
@@ -137,14 +138,16 @@ class Processor:
         start = pc & -BUNDLE
         raw = self.state.memory.fetch(start, BUNDLE)
         try:
-            decoded = list(bundles.straight(raw, start))
+            self.adopt(list(bundles.straight(raw, start)), start + BUNDLE)
         except ValueError:
             raise BadInstruction(pc, int.from_bytes(raw, "little")) from None
-        for each in decoded:
-            last = each is decoded[-1]
-            following = start + BUNDLE if last else each.address + 1
-            self._slots[each.address] = _ready(each.address, each.insn, each.stop, following)
         return self._slots[pc]
+
+    def adopt(self, slots: Sequence[Slot], end: int) -> None:
+        """Takes slots that follow each other as code, whatever memory holds; `end` follows."""
+        addresses = [*(slot.address for slot in slots[1:]), end]
+        for slot, following in zip(slots, addresses, strict=True):
+            self._slots[slot.address] = _ready(slot.address, slot.insn, slot.stop, following)
 
 
 def _ready(address: int, insn: Insn, stop: bool, following: int) -> _Slot:
