@@ -23,7 +23,9 @@ from targets.ia64.machine.processor import Processor
 from targets.ia64.machine.state import State
 from targets.ia64.registers import AR, BR, FR, GR, NAMES, NUMBERS, PR
 
-_BASE, _STEP, _PLACES = 0x2000_0000_0000_1000, 16, 24  # the addresses that registers hold
+# The addresses that registers hold.  As frame markers, too, they are possible ones: up to 96
+# registers, none of them local.
+_BASE, _STEP, _PLACES = 0x2000_0000_0000_0000, 16, 7
 _WORD, _SCATTER, _MOST = 8, 0x9E3779B97F4A7C15, 7
 _BACKING = 0x6000_0000_0000_0000
 _LEAVES = (Flow.CALL, Flow.INDIRECT_CALL, Flow.RETURN)
@@ -32,7 +34,9 @@ _PFS = NUMBERS["ar.pfs"]
 
 
 def _place(number: int) -> int:
-    return _BASE + _STEP * (number % _PLACES)
+    """One of few addresses, or zero."""
+    place = number % _PLACES
+    return _BASE + _STEP * place if place else 0
 
 
 class Everywhere(Memory):
