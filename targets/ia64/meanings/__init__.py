@@ -1,0 +1,77 @@
+"""What IA-64's instructions do, one file a family.
+
+A table maps a row to its meaning: by its whole text as the format spells it (`mov {r1}=ip`) or,
+where that says enough, by its name.  The masks of what an instruction reads and writes are the
+table's (`targets.ia64.isa`); what a meaning really touches lies within them.
+"""
+
+from __future__ import annotations
+
+from rewriter.core.isa import Insn, Op
+from targets.ia64.meanings import (
+    branches,
+    floating,
+    floating_memory,
+    integer,
+    memory,
+    moves,
+    multimedia,
+    parallel,
+    predicates,
+    semaphores,
+    significands,
+    system,
+)
+from targets.ia64.meanings.binding import Meaning, Run
+from targets.ia64.registers import PR
+
+MEANINGS: dict[str, Meaning] = {
+    **integer.MEANINGS,
+    **multimedia.MEANINGS,
+    **predicates.MEANINGS,
+    **memory.MEANINGS,
+    **semaphores.MEANINGS,
+    **floating_memory.MEANINGS,
+    **moves.MEANINGS,
+    **branches.MEANINGS,
+    **significands.MEANINGS,
+    **floating.MEANINGS,
+    **parallel.MEANINGS,
+    **system.MEANINGS,
+}
+
+
+def meaning(op: Op) -> Meaning | None:
+    """What a row does; None if nobody has said it."""
+    return MEANINGS.get(op.name + op.format.syntax) or MEANINGS.get(op.name)
+
+
+def meaning_off(op: Op) -> Meaning | None:
+    """What a row does although its qualifying predicate is false; None: nothing."""
+    if op.name.endswith(".unc"):
+        return predicates.CLEAR
+    if op.sched in ("FMISC", "SFMISC") and op.name.endswith(("rcpa", "rsqrta")):
+        return floating.OFF
+    return None
+
+
+def qualifier(insn: Insn) -> int:
+    """The predicate that switches an instruction off: p0 where there is none, or where the
+    instruction asks for it itself."""
+    if insn.has("qp") and insn.name not in branches.UNQUALIFIED:
+        return insn.operand("qp")
+    return PR
+
+
+def bound(insn: Insn, address: int) -> Run:
+    """The instruction in its place, ready to run; NotImplementedError without a meaning."""
+    found = meaning(insn.op)
+    if found is None:
+        raise NotImplementedError(f"{insn.name} has no meaning here")
+    return found(insn, address)
+
+
+def bound_off(insn: Insn, address: int) -> Run | None:
+    """The same for a false qualifying predicate."""
+    found = meaning_off(insn.op)
+    return found(insn, address) if found else None
