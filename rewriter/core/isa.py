@@ -91,10 +91,19 @@ class Format:
     operands: tuple[Operand, ...]
     syntax: str
     size: int
+    _places: dict[str, int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        places = {operand.name: at for at, operand in enumerate(self.operands)}
+        object.__setattr__(self, "_places", places)
 
     def index(self, name: str) -> int:
-        """The position of operand `name`."""
-        return next(i for i, operand in enumerate(self.operands) if operand.name == name)
+        """The position of operand `name`; KeyError if there is none."""
+        return self._places[name]
+
+    def has(self, name: str) -> bool:
+        """Whether there is an operand `name`."""
+        return name in self._places
 
 
 Does = Callable[..., None]
@@ -149,7 +158,7 @@ class Insn:
 
     def has(self, name: str) -> bool:
         """Whether the format has an operand `name`."""
-        return any(operand.name == name for operand in self.op.format.operands)
+        return self.op.format.has(name)
 
     def replace(self, **values: int) -> Insn:
         """The same instruction with some operands changed."""
@@ -186,6 +195,9 @@ class Effects:
 
 
 Words = NDArray[np.unsignedinteger[Any]]
+
+_REMEMBERED = 1 << 16
+"""Decoded words that are kept: code repeats itself nearby, and a kernel has half a million."""
 
 
 @dataclass
@@ -244,6 +256,8 @@ class Table:
         try:
             return self._decoded[word]
         except KeyError:
+            if len(self._decoded) == _REMEMBERED:
+                self._decoded.clear()
             insn = self._decoded[word] = self._decode(word)
             return insn
 

@@ -60,10 +60,17 @@ def each(
     With one job all is done here, item by item as they come.  An exception of a task is raised
     here; WorkerLost if a process is killed.
     """
-    if jobs == 1:
-        yield from map(task, items)
-        return
-    known = tuple(items)
+    # What there is now stays: a collection would look at all of it, and in a copy double it.
+    gc.freeze()
+    try:
+        yield from map(task, items) if jobs == 1 else _in_order(task, tuple(items), jobs, learning)
+    finally:
+        gc.unfreeze()
+
+
+def _in_order(
+    task: Callable[[_Item], _Result], known: Sequence[_Item], jobs: int, learning: Learning
+) -> Iterator[_Result]:
     starts = range(0, len(known), _SHARE)
     shares = [known[start : start + _SHARE] for start in starts]
     ready: dict[int, list[_Result]] = {}
@@ -82,14 +89,11 @@ def _shared(
     learning: Learning,
 ) -> Iterator[tuple[int, list[_Result]]]:
     """Each share's number and results, as they are done."""
-    gc.collect()
-    gc.freeze()  # a collection in a copy would write to, and so double, all that is shared
     workers: list[_Worker] = []
     try:
         for _ in range(jobs):
             pipes = [worker.pipe for worker in workers]
             workers.append(_Worker(partial(_work, task, shares, learning), pipes))
-        gc.unfreeze()
         for done, results, news in _answers(workers, len(shares)):
             learning.learn(news)
             yield done, results
