@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 from benchmarks.spending import Spent, spend
 from fixtures import programs
 from fixtures.inputs import Missing, find, tool
