@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 
 import click
 
+from rewriter.core.workers import cores
+
 Body = Callable[..., Any]
 _Gathered = TypeVar("_Gathered")
 
@@ -72,6 +74,15 @@ PROFILE = click.option(
     type=PATH,
     metavar="FILE",
     help="Hot functions first: readprofile, perf script, opreport -l, or BOLT pre-aggregated.",
+)
+JOBS = click.option(
+    "-j",
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=cores,
+    metavar="N",
+    show_default="all processors",
+    help="Share the work among N processes; the result is the same for any N.",
 )
 _VIEW = (
     click.option("--json", "as_json", is_flag=True, help="Print one JSON document."),

@@ -35,6 +35,14 @@ def first_at(ascending: Addresses, address: int) -> int:
     return int(ascending.searchsorted(np.uint64(address % (1 << 64))))
 
 
+def contains(ascending: Addresses, wanted: Addresses) -> NDArray[np.bool_]:
+    """Which of the wanted addresses are among some that ascend."""
+    if not len(ascending):
+        return np.zeros(wanted.shape, dtype=bool)
+    at = np.minimum(ascending.searchsorted(wanted), len(ascending) - 1)
+    return np.asarray(ascending[at] == wanted)
+
+
 def span(ascending: Addresses, start: int, end: int) -> tuple[int, int]:
     """The positions of those in [start, end), as a half-open range."""
     return first_at(ascending, start), first_at(ascending, end)

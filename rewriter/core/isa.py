@@ -192,6 +192,9 @@ class Effects:
 
 Words = NDArray[np.unsignedinteger[Any]]
 
+_REMEMBERED = 1 << 16
+"""Decoded words that are kept: code repeats itself nearby, and a kernel has half a million."""
+
 
 @dataclass
 class Table:
@@ -249,6 +252,8 @@ class Table:
         try:
             return self._decoded[word]
         except KeyError:
+            if len(self._decoded) == _REMEMBERED:
+                self._decoded.clear()
             insn = self._decoded[word] = self._decode(word)
             return insn
 

@@ -110,8 +110,9 @@ def compare(
     new: Image,
     target_of: Callable[[Image], Target],
     progress: Callable[[str, int, int], None],
+    jobs: int = 1,
 ) -> Comparison:
-    """Verify `new` against `old`, and the manifest of `new` if it carries one.
+    """Verify `new` against `old` in `jobs` processes, and its manifest if it carries one.
 
     The target is asked for only when code must be compared: identical files need none.
     """
@@ -122,5 +123,5 @@ def compare(
     target = target_of(old)
     from rewriter.verify.check import compare as verify
 
-    found = verify(old, parse(bare, new.name), target, progress)
+    found = verify(old, parse(bare, new.name), target, progress, jobs)
     return Comparison.of(found, findings, said)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -22,6 +23,7 @@ from rewriter.identify.program import Program
 from rewriter.verify import faults, hints
 from rewriter.verify.devices import accessed, same_devices
 from rewriter.verify.equivalence import Comparison, Different, agreeing
+from rewriter.verify.linked import same_but_for_place
 from rewriter.verify.prove import Prover
 from rewriter.verify.segments import Cutter, Lost, Segment
 
@@ -142,11 +144,13 @@ class Walk:
             return False
         if old.addresses == new.addresses and old.insns == new.insns:
             return True
-        if pair.linked and pair.old != pair.new:
-            return False
         table = self.target.table
         if any(i.op.flow is Flow.JUMP and table.defs(i) for i in old.insns):
             return False  # it reads its own address
+        if pair.linked and pair.old != pair.new:
+            places = pair.old, pair.new
+            live = partial(self._live_after, old)
+            return same_but_for_place(self.target, old, new, places, live)
         return (bool(old.placeless) and old.placeless == new.placeless) or (
             self._bare(old) == self._bare(new)
         )
@@ -203,8 +207,8 @@ class Walk:
         comparison = Comparison(self.prover, terms, self.target.table.register_names)
         comparison.follow(before.state, after, agreeing(before.value.values(), comparison))
         if self.program.devices:
-            old_accesses = accessed(before, old.insns, self.target)
-            new_accesses = accessed(after, new.insns, self.target)
+            old_accesses = accessed(before, old.insns, self.target, facts)
+            new_accesses = accessed(after, new.insns, self.target, facts)
             same_devices(comparison, self.target, old_accesses, new_accesses)
         comparison.aligned = self._aligned(comparison, before, after, old)
         matching = self._matching(comparison, before, after, old, new)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.core.addresses import Addresses, addresses, shifted, span
+from rewriter.core.addresses import Addresses, addresses, contains, shifted, span
 from rewriter.core.isa import Insn
 from rewriter.core.listing import Listing
 from rewriter.core.program import Function, JumpTable
@@ -114,14 +114,14 @@ def pairs(
         if not len(high.address):
             continue
         low = lows.within(function)
-        same = high.ra[:, None] == low.rb[None, :]
-        distances = (high.disp[:, None] << 16) + low.disp[None, :]
+        ups, downs = np.nonzero(high.ra[:, None] == low.rb[None, :])
+        distances = (high.disp[ups] << 16) + low.disp[downs]
         for gp in candidates(known, function):
             sums = shifted(gp, distances)
-            found = np.nonzero(same & np.isin(sums, goals))
-            for h, n in zip(*(axis.tolist() for axis in found), strict=True):
-                places = int(high.address[h]), int(low.address[n])
-                yield function, Pair(int(sums[h, n]), int(high.ra[h]), *map(listing.index, places))
+            for n in np.flatnonzero(contains(goals, sums)).tolist():
+                h = ups[n]
+                places = int(high.address[h]), int(low.address[downs[n]])
+                yield function, Pair(int(sums[n]), int(high.ra[h]), *map(listing.index, places))
 
 
 @dataclass(frozen=True)
