@@ -43,7 +43,7 @@ def verify(old: Path, new: Path, symbols: Path | None, jobs: int, view: View) ->
     loaded, after = files.load(old, symbols), files.load(new).image
     before = loaded.image
     with show.progress() as progress:
-        comparison = compare(before, after, choose.target_of, progress, jobs)
+        comparison = compare(before, after, choose.any_target_of, progress, jobs)
     comparison = _with_wrapping(comparison, loaded, after)
     show.result(comparison, view)
     if not comparison.ok:

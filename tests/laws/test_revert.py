@@ -22,7 +22,7 @@ from rewriter.core.errors import BadInput, RetuneError, VerificationFailed
 from rewriter.elf import emit, manifest, note
 from rewriter.elf.emit import Patch
 from rewriter.elf.image import load, read_headers
-from targets import TARGETS
+from targets import EVERY
 
 Patched = Callable[..., Path]
 
@@ -77,7 +77,7 @@ def test_the_null_edit_is_the_same_file(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", inputs.elf_names())
 def test_the_null_edit_for_every_cpu(name: str, tmp_path: Path) -> None:
     machine = load(inputs.require(name)).machine
-    for target in TARGETS:
+    for target in EVERY:
         if machine in target.machines:
             null_edit(name, tmp_path, "--cpu", next(iter(target.cpus)))
             return

@@ -1,0 +1,160 @@
+"""Straight regions of real IA-64 files in a new order: bundles, nops and modelled cycles.
+
+Regions are cut where a branch leads and behind every transfer of control; all registers count as
+live behind them.  Beside what the list scheduler gets stands what no order can beat: the cycles of
+the longest chain of dependences or of the slots of each region, and the bundles that its
+instructions fill.  Of the kernel one window of text in sixteen is taken.
+
+`--fastpath` schedules the fast path of a message exactly instead, and prints cycles and bound.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "targets"))
+
+import ia64_files
+import numpy as np
+
+from fixtures import ia64
+from fixtures.inputs import Missing, find
+from passes.grouped import Region, counted, part_of, schedule
+from passes.grouped_exact import heads
+from passes.grouped_model import Model
+from passes.grouped_proved import prove
+from rewriter.core.groups import Slot
+from rewriter.core.isa import Flow, Kind
+from rewriter.elf import image
+from rewriter.suites.itanium import slots_of
+from targets import any_for
+from targets.ia64 import bundles
+from targets.ia64.arranging import Scheduling
+from targets.ia64.cpus import CPUS
+from targets.ia64.fields import BUNDLE, LONG
+from targets.ia64.isa import TABLE
+from targets.ia64.standard import RETURNED
+
+CPU = CPUS["itanium2"]
+WINDOW = 4096  # bundles
+EVERY = {"ia64-vmlinux": 16}  # windows, of which one is taken
+_TARGETS = [
+    (number, operand)
+    for number, op in enumerate(TABLE.rows)
+    for operand in op.format.operands
+    if operand.kind is Kind.TARGET and operand.name == "target25"
+]
+_TRANSFERS = np.array(
+    [op.flow not in (Flow.NEXT, Flow.TRAP) and op.unit in "BX" for op in TABLE.rows] + [False]  # type: ignore[attr-defined]
+)
+
+
+def regions(address: int, data: bytes, every: int) -> Iterator[Region]:
+    """The straight regions of a text, of one window in `every`."""
+    slots = bundles.decode_text(data, address)
+    rows = TABLE.classify(slots.words & np.uint64((1 << LONG) - 1))
+    count = len(data) // BUNDLE
+    leads = np.zeros(count + 1, dtype=np.bool_)
+    leads[0] = leads[count] = True
+    leads[1:] |= _TRANSFERS[rows].reshape(-1, bundles.SLOTS).any(axis=1)
+    here = np.arange(len(rows)) // bundles.SLOTS
+    for number, operand in _TARGETS:
+        at = np.flatnonzero(rows == number)
+        if len(at):
+            distances = TABLE.extract(slots.words[at], operand, slots.longs[at])
+            found = here[at] + distances // BUNDLE
+            leads[found[(found >= 0) & (found < count)]] = True
+    starts = np.flatnonzero(leads)
+    for start, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
+        if start // WINDOW % every == 0:
+            try:
+                code = data[start * BUNDLE : end * BUNDLE]
+                yield Region(tuple(bundles.straight(code, address + start * BUNDLE)))
+            except ValueError:
+                continue  # data among the text
+
+
+def nops(slots: tuple[Slot, ...]) -> int:
+    """Slots that do nothing."""
+    return sum(slot.insn.name.startswith("nop.") for slot in slots)
+
+
+def bound(region: Region, scheduling: Scheduling) -> tuple[int, int]:
+    """Cycles and bundles that any order takes at least."""
+    try:
+        part, _ = part_of(region, scheduling)
+    except ValueError:
+        return scheduling.cycles(region.slots), counted(region.slots, scheduling)
+    if not part.slots:
+        return 0, 0
+    slots = sum(scheduling.takes(slot.insn) for slot in part.slots)
+    fewest = -(-slots // bundles.SLOTS)
+    return max(max(heads(part)) + 1, -(-slots // scheduling.places)), fewest
+
+
+def measure(name: str) -> None:
+    """Schedules a file's regions and prints what came of it."""
+    scheduling = Scheduling(Model(CPU))
+    total: Counter[str] = Counter()
+    spent = 0.0
+    for address, data in ia64_files.texts(find(name)):
+        for region in regions(address, data, EVERY.get(name, 1)):
+            began = time.process_time()
+            found = schedule(region, scheduling)
+            spent += time.process_time() - began
+            least_cycles, least_bundles = bound(region, scheduling)
+            total["regions"] += 1
+            total["changed"] += not found.reason
+            for which, slots in (("old", region.slots), ("new", found.slots)):
+                total[which + " bundles"] += counted(slots, scheduling)
+                total[which + " nops"] += nops(slots)
+                total[which + " cycles"] += scheduling.cycles(slots)
+            total["least cycles"] += least_cycles
+            total["least bundles"] += least_bundles
+            total["instructions"] += len(region.slots) - nops(region.slots)
+    print(f"{name}: {total['regions']} regions, {total['changed']} changed, {spent:.0f} s,", end="")
+    print(f" {1e6 * spent / total['instructions']:.0f} us an instruction")
+    for what in ("bundles", "nops", "cycles"):
+        old, new = total[f"old {what}"], total[f"new {what}"]
+        print(f"  {what}: {old} -> {new} ({100 * (new / old - 1):+.1f} %)", end="")
+        least = total.get(f"least {what}")
+        print(f", at least {least} ({100 * (least / old - 1):+.1f} %)" if least else "")
+
+
+def fastpath() -> None:
+    """The fast path, exactly."""
+    with tempfile.TemporaryDirectory() as folder:
+        loaded = image.load(ia64.fastpath(Path(folder)))
+    target = any_for(loaded.machine, loaded.name)
+    symbols = {symbol.name: symbol.st_value for symbol in loaded.symbols}
+    slots = slots_of(loaded, target, symbols["fastpath"], symbols["slow"])  # type: ignore[arg-type]
+    scheduling = Scheduling(Model(CPU))
+    region = Region(slots, RETURNED)
+    listed = schedule(region, scheduling).slots
+    began = time.process_time()
+    best = prove(region, scheduling)
+    spent = time.process_time() - began
+    print(f"as written {scheduling.cycles(slots)} cycles, {counted(slots, scheduling)} bundles")
+    print(f"list {scheduling.cycles(listed)} cycles, {counted(listed, scheduling)} bundles")
+    print(f"exact: {best}, {counted(best.outcome.slots, scheduling)} bundles, {spent:.0f} s")
+
+
+def main() -> None:
+    """All files, or the fast path."""
+    if "--fastpath" in sys.argv:
+        fastpath()
+        return
+    for name in sys.argv[1:] or ("ia64-libsigar", "ia64-libjnidispatch", "ia64-vmlinux"):
+        try:
+            measure(name)
+        except Missing as missing:
+            print(missing)
+
+
+if __name__ == "__main__":
+    main()

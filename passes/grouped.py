@@ -1,0 +1,214 @@
+"""Schedule straight regions of a machine whose code says its groups: fewer cycles, fewer nops.
+
+A region keeps its instructions and gets a new order, new groups and as few bundles as a search
+finds.  It stays as it is where nothing better is found, and never gets more bundles.  A bundle
+with an instruction that must stay is copied, and what is before it stays before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import groupby
+from typing import Protocol
+
+from passes.grouped_graph import Rules, edges
+from passes.grouped_rename import Names, Values
+from rewriter.core.groups import Slot, groups
+from rewriter.core.isa import Insn
+from rewriter.core.regions import Arranged, Edge, Facts, Part
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Straight code: whole bundles, entered at the first slot, left only at the end.
+
+    Registers of the mask `live` may be read afterwards.  Slots of `fixed`, by address, stay in
+    their place in their bundle.  `joined` says that a group is open where control comes from the
+    code before.
+    """
+
+    slots: tuple[Slot, ...]
+    live: int = -1
+    fixed: frozenset[int] = field(default_factory=frozenset)
+    joined: bool = False
+
+
+class Target(Rules, Names, Protocol):
+    """What an architecture and a CPU's model answer."""
+
+    @property
+    def bundle(self) -> int:
+        """Bytes of a bundle."""
+        ...
+
+    def facts(self, insn: Insn) -> Facts:
+        """What is known of an instruction."""
+        ...
+
+    def moved(self, insn: Insn, distance: int) -> Insn:
+        """The instruction that many bytes further on, with the targets that it has here."""
+        ...
+
+    def arrange(self, part: Part) -> Arranged | None:
+        """A better arrangement, in no more bundles than stand there; None if none is found."""
+        ...
+
+    def cycles(self, slots: Sequence[Slot]) -> int:
+        """Modelled cycles of straight code."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A region as it is now: `origins` has the old address of each slot, None for a new nop.
+
+    `reason` says why it is unchanged and is empty where it is not.
+    """
+
+    slots: tuple[Slot, ...]
+    origins: tuple[int | None, ...]
+    reason: str = ""
+
+
+def schedule(region: Region, target: Target) -> Outcome:
+    """The region in fewer cycles, or in fewer bundles and as many cycles; or as it was."""
+    slots, origins = _rescheduled(region, target)
+    same = tuple(slot.address for slot in region.slots)
+    if origins == same:
+        return Outcome(region.slots, same, "nothing better found")
+    old, new = counted(region.slots, target), counted(slots, target)
+    before, after = target.cycles(region.slots), target.cycles(slots)
+    if new > old or after > before:
+        reason = f"takes {new} bundles and {after} cycles, {old} and {before} as it is"
+        return Outcome(region.slots, same, reason)
+    return Outcome(slots, origins)
+
+
+def _rescheduled(region: Region, target: Target) -> tuple[tuple[Slot, ...], tuple[int | None, ...]]:
+    """All parts, one behind the other, each at the address that it has then."""
+    made: list[Slot] = []
+    origins: list[int | None] = []
+    address = region.slots[0].address // target.bundle * target.bundle
+    for is_fixed, slots, joined in _parts(region, target):
+        live = region.live if slots[-1] is region.slots[-1] else -1
+        found = None if is_fixed else _arranged(slots, joined, live, target)
+        if found is None:
+            found = Arranged(slots, tuple(range(len(slots))))
+        shift = address - slots[0].address // target.bundle * target.bundle
+        for slot, origin in zip(found.slots, found.origins, strict=True):
+            here, insn = slot.address + shift, slot.insn
+            if origin >= 0:
+                was = slots[origin].address
+                distance = here // target.bundle - was // target.bundle
+                insn = target.moved(insn, distance * target.bundle)
+            made.append(Slot(here, insn, slot.stop))
+            origins.append(slots[origin].address if origin >= 0 else None)
+        address = (made[-1].address // target.bundle + 1) * target.bundle
+    return tuple(made), tuple(origins)
+
+
+def _parts(region: Region, target: Target) -> Iterator[tuple[bool, tuple[Slot, ...], bool]]:
+    """Runs of bundles that may change, and bundles that may not; whether a group is open there."""
+    joined = region.joined
+    for is_fixed, run in groupby(
+        _bundles(region.slots, target), partial(_is_fixed, region, target)
+    ):
+        slots = tuple(slot for bundle in run for slot in bundle)
+        yield is_fixed, slots, joined
+        joined = not slots[-1].stop
+
+
+def _bundles(slots: Sequence[Slot], target: Target) -> Iterator[tuple[Slot, ...]]:
+    for _, bundle in groupby(slots, lambda slot: slot.address // target.bundle):
+        yield tuple(bundle)
+
+
+def _is_fixed(region: Region, target: Target, bundle: Sequence[Slot]) -> bool:
+    return any(slot.address in region.fixed or target.facts(slot.insn).is_fixed for slot in bundle)
+
+
+def _arranged(slots: tuple[Slot, ...], joined: bool, live: int, target: Target) -> Arranged | None:
+    """A run of bundles in a new order, with other registers where that helps and can be."""
+    if all(target.facts(slot.insn).is_nop for slot in slots):
+        return None
+    part, values = _with_values(slots, joined, live, target)
+    found = _settled(part, values, target) if values.is_crowded else None
+    if found is None:
+        kept = (values.spread() if values.is_crowded else None) or part.slots
+        facts = [target.facts(slot.insn) for slot in kept]
+        before = tuple(edges(kept, target, facts, {}))
+        found = target.arrange(replace(part, slots=kept, before=before, values=()))
+    if found is None:
+        return None
+    numbers = [n for n, slot in enumerate(slots) if not target.facts(slot.insn).is_nop]
+    return Arranged(found.slots, tuple(numbers[n] if n >= 0 else -1 for n in found.origins))
+
+
+def part_of(region: Region, target: Target) -> tuple[Part, Values]:
+    """A whole region, to be arranged, and its values, of which as many may live at a time as there
+    are registers; ValueError if some of it must stay."""
+    parts = list(_parts(region, target))
+    if len(parts) > 1 or parts[0][0]:
+        raise ValueError(f"{region.slots[0].address:#x}: some of the region must stay as it is")
+    part, values = _with_values(region.slots, region.joined, region.live, target)
+    return replace(part, values=values.spans, most=values.pool, pinned=values.pinned), values
+
+
+def _with_values(
+    slots: tuple[Slot, ...], joined: bool, live: int, target: Target
+) -> tuple[Part, Values]:
+    """A run of bundles with its values told apart."""
+    numbers = [n for n, slot in enumerate(slots) if not target.facts(slot.insn).is_nop]
+    kept = tuple(slots[n] for n in numbers)
+    values = Values(kept, live, target)
+    facts, stands = values.apart()
+    return _part(slots, numbers, joined, edges(kept, target, facts, stands)), values
+
+
+_LEAST = 4  # values at a time, below which a search is not worth while
+
+
+def _settled(part: Part, values: Values, target: Target) -> Arranged | None:
+    """An arrangement for which there are registers enough; fewer values at a time, if need be."""
+    most = values.room
+    while True:
+        found = target.arrange(part)
+        settled = values.settled(found.slots, found.origins) if found else None
+        if found is None or settled is not None:
+            return replace(found, slots=settled) if found and settled else None
+        if most < _LEAST:
+            return None
+        part = replace(part, values=values.spans, most=most)
+        most -= 1 + most // 8
+
+
+def _part(
+    slots: tuple[Slot, ...],
+    numbers: Sequence[int],
+    joined: bool,
+    before: Sequence[tuple[Edge, ...]],
+) -> Part:
+    every = list(groups(slots))
+    first = {slot.address for slot in (every[0] if joined else slots)}
+    last = {slot.address for slot in every[-1]} if not slots[-1].stop else set()
+    return Part(
+        tuple(slots[n] for n in numbers),
+        tuple(before),
+        frozenset(at for at, n in enumerate(numbers) if slots[n].address in first),
+        frozenset(at for at, n in enumerate(numbers) if slots[n].address in last),
+        Arranged(slots, tuple(_places(len(slots), numbers))),
+    )
+
+
+def _places(count: int, numbers: Sequence[int]) -> Iterator[int]:
+    """For each of the slots its number among those of `numbers`, -1 for the others."""
+    place = {number: at for at, number in enumerate(numbers)}
+    return (place.get(number, -1) for number in range(count))
+
+
+def counted(slots: Sequence[Slot], target: Target) -> int:
+    """The bundles that the slots are in."""
+    first, last = slots[0].address, slots[-1].address
+    return last // target.bundle - first // target.bundle + 1

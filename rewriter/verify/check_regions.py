@@ -1,0 +1,172 @@
+"""Two files of grouped code compared: nothing that the rewriter said is used.
+
+The original says what its functions and regions are.  In the new file a function's regions stand
+either where they were, or one right behind the other with nops for rest at its end; where they
+begin follows from the transfers of control, which keep their order, and from where branches lead.
+Each pair of regions is then shown to do the same, and what the unwind table and the system's
+tables name must be the same instructions as before.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rewriter.core.addresses import addresses
+from rewriter.core.edit import Evidence
+from rewriter.core.grouped import Code, Grouped
+from rewriter.core.parallel import spread
+from rewriter.core.program import Function
+from rewriter.core.target import CannotMove
+from rewriter.elf.image import Image
+from rewriter.identify.functions import find_functions
+from rewriter.verify.function_regions import Compared, Comparison, Files, Finding
+from rewriter.verify.landmarks import named_by_tables
+from rewriter.verify.placed import bundles_of
+from rewriter.verify.regions import Regions
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What was compared and what was found.
+
+    `shown` is the evidence by the start of each old region that changed and was shown equal.
+    """
+
+    findings: tuple[str, ...]
+    functions: int = 0
+    blocks: int = 0
+    changed_bytes: int = 0
+    grades: Mapping[str, int] = field(default_factory=dict)
+    preconditions: Mapping[str, int] = field(default_factory=dict)
+    shown: Mapping[int, Evidence] = field(default_factory=dict)
+    wrong: tuple[Finding, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything that changed was shown to do the same."""
+        return not self.findings
+
+
+def compare(old: Image, new: Image, target: Grouped, progress: Progress) -> Verdict:
+    """Compares a file with its tuned successor (without its note)."""
+    if old.data == new.data:
+        return Verdict(())
+    progress("analyse", 0, 1)
+    functions = find_functions(old, target.described(old))
+    code = target.code(old, functions)
+    progress("analyse", 1, 1)
+    return verify(old, new, target, code, progress)
+
+
+def verify(
+    old: Image,
+    new: Image,
+    target: Grouped,
+    code: Code,
+    progress: Progress,
+    only: Collection[Function] | None = None,
+    prover: Regions | None = None,
+) -> Verdict:
+    """Compares an analysed file with a new one of the same size.
+
+    With `only`, other functions are known to be as they were when they were last compared.
+    """
+    if len(old.data) != len(new.data):
+        sizes = f"from {len(old.data)} to {len(new.data)}"
+        return Verdict((f"the size changed {sizes} bytes",))
+    view = replace(old, data=new.data)
+    check = _Check(old, view, target, code, prover or Regions(target.proving))
+    check.run(only, progress)
+    wrong = check.wrong
+    return Verdict(
+        findings=(*check.elsewhere, *map(str, wrong)),
+        functions=check.functions,
+        blocks=len(check.shown),
+        changed_bytes=check.changed_bytes,
+        grades=dict(Counter(e.grade.value for e in check.shown.values())),
+        preconditions=dict(Counter(p for e in check.shown.values() for p in e.preconditions)),
+        shown=check.shown,
+        wrong=tuple(wrong),
+    )
+
+
+class _Check:
+    """One comparison as it goes on."""
+
+    def __init__(
+        self, old: Image, new: Image, target: Grouped, code: Code, prover: Regions
+    ) -> None:
+        self.old, self.new, self.target, self.code = old, new, target, code
+        self.after = target.code(new, code.functions)
+        self.prover = prover
+        self.elsewhere: list[str] = []
+        self.wrong: list[Finding] = []
+        self.shown: dict[int, Evidence] = {}
+        self.functions = self.changed_bytes = 0
+
+    def run(self, only: Collection[Function] | None, progress: Progress) -> None:
+        """Goes through all that changed."""
+        changed = np.flatnonzero(
+            np.frombuffer(self.old.data, np.uint8) != np.frombuffer(self.new.data, np.uint8)
+        )
+        self.changed_bytes = len(changed)
+        functions = self._owners(changed)
+        if only is not None:
+            functions = [function for function in functions if function in only]
+        found = spread(self._function, functions, lambda n: progress("compare", n, len(functions)))
+        for wrong, shown in found:
+            self.wrong += wrong
+            self.shown |= shown
+        self.functions = len(functions)
+        self.elsewhere += named_by_tables(self.code, self.after)
+
+    def _owners(self, changed: NDArray[np.int64]) -> list[Function]:
+        """The functions whose code or description changed; all other bytes are findings."""
+        functions = self.code.functions
+        described = [(self._described(f), f) for f in functions]
+        ranges = [(f.start, f.end, f) for f in functions]
+        ranges += [(r.start, r.stop, f) for r, f in described if len(r)]
+        size = self.target.jump_word
+        ranges += [(p, p + size, f) for f in functions for p, _ in self.code.routine(f).words]
+        ranges.sort(key=lambda item: item[0])
+        places = self.old.addresses_of(changed)
+        starts = addresses(start for start, _, _ in ranges)
+        ends = addresses(end for _, end, _ in ranges)
+        owner = np.searchsorted(starts, places, side="right") - 1
+        inside = (owner >= 0) & (places < ends[np.maximum(owner, 0)])
+        for offset in changed[~inside].tolist()[:_SHOWN]:
+            self.elsewhere.append(f"a byte changed outside all functions: offset {offset:#x}")
+        return sorted({ranges[n][2] for n in np.unique(owner[inside]).tolist()})
+
+    def _described(self, function: Function) -> range:
+        try:
+            return self.code.unwind_bytes(function)
+        except CannotMove:
+            return range(0)
+
+    def _function(self, function: Function) -> Compared:
+        """One function; changes nothing here."""
+        routine = self.code.routine(function)
+        if routine.reason:
+            reason = f"changed, but cannot be followed: {routine.reason}"
+            return [Finding(function, None, reason)], {}
+        size = function.end - function.start
+        try:
+            old, new = (
+                bundles_of(self.target, image.read(function.start, size), function.start)
+                for image in (self.old, self.new)
+            )
+        except ValueError as error:
+            return [Finding(function, None, str(error))], {}
+        files = Files(self.target, self.old, self.new, self.code, self.after, self.prover)
+        return Comparison(files, routine, old, new).findings()
+
+
+_SHOWN = 20

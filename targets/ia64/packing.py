@@ -1,0 +1,127 @@
+"""Packing: instructions with dependences into bundles, few of them and few cycles.
+
+Of the texts that the search finds the best few are kept from bundle to bundle.  `fewest` is exact
+and looks at bundles only: there a bundle may as well end with a stop, since that never takes a
+place away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from targets.ia64.packing_nodes import (
+    BUNDLE,
+    CYCLE,
+    STOP,
+    Edges,
+    Issued,
+    Layout,
+    Limit,
+    Node,
+    Packed,
+    Ports,
+    Problem,
+)
+from targets.ia64.packing_search import Search, Text
+
+
+def pack(
+    nodes: Sequence[Node],
+    edges: Edges,
+    ports: Ports,
+    most: int,
+    width: int,
+    limit: Limit | None = None,
+) -> Packed | None:
+    """The best text of at most `most` bundles that a search of this width finds."""
+    problem = Problem(nodes, edges, limit)
+    search = Search(problem, ports)
+    texts = [search.start()]
+    best: tuple[int, int, Text] | None = None
+    for count in range(1, most + 1):
+        found: dict[tuple[int, int, int, Issued], tuple[int, int, Text]] = {}
+        for text in texts:
+            for made in search.after(text):
+                cycles = search.cycles(made)
+                rest = problem.every & ~made.placed
+                bundles = count + problem.bundles(rest)
+                if bundles > most:
+                    continue
+                least = max(cycles, made.cycle + (bundles - count + 1) // 2)
+                value = CYCLE * least + BUNDLE * bundles
+                key = made.placed, made.group, made.cycle, made.issued
+                if key not in found or value < found[key][0]:
+                    found[key] = (value, -made.placed.bit_count(), made)
+        ranked = sorted(found.values(), key=lambda item: item[:2])
+        texts = []
+        for value, size, text in ranked:
+            if best is not None and value >= best[0]:
+                break
+            if text.placed == problem.every:
+                best = value, size, text
+                break
+            if len(texts) < width:
+                texts.append(text)
+        if not texts:
+            break
+    return None if best is None else _packed(problem, best[2])
+
+
+def fewest(nodes: Sequence[Node]) -> int:
+    """The bundles that the nodes need at least, whatever the cycles: exact, for short texts."""
+    problem = Problem(nodes, Edges((1 << len(nodes)) - 1, 0))
+    reached, count = {0}, 0
+    while problem.every not in reached:
+        made = {after for text in reached for after in _fillings(problem, text)}
+        reached = {text for text in made if not any(text & ~other == 0 for other in made - {text})}
+        count += 1
+    return count
+
+
+def _fillings(problem: Problem, text: int) -> Iterator[int]:
+    """The nodes placed after one more bundle, which begins and ends a group."""
+    for shape in problem.shapes:
+        texts = {(text, 0)}
+        for unit, rules, ends in shape.steps:
+            allowed = problem.fits[unit] & problem.allowed[rules]
+            texts = {
+                (placed | bit, 0 if ends else group | bit)
+                for placed, group in texts
+                for bit in _choices(problem, allowed, placed, group)
+            }
+        yield from (placed for placed, _ in texts)
+
+
+def _choices(problem: Problem, allowed: int, placed: int, group: int) -> Iterator[int]:
+    """Nodes that may be next, as bits; 0 if there is none: a nop never gains anything."""
+    left = allowed & ~placed & ~(problem.first if group else 0)
+    is_any = False
+    while left:
+        bit = left & -left
+        left ^= bit
+        number = bit.bit_length() - 1
+        if not problem.before[number] & ~placed and not problem.apart[number] & group:
+            is_any = True
+            yield bit
+    if not is_any:
+        yield 0
+
+
+def replayed(nodes: Sequence[Node], bundles: Layout, ports: Ports) -> Packed:
+    """The text in which the nodes stand already."""
+    search = Search(Problem(nodes, Edges((1 << len(nodes)) - 1, 0)), ports)
+    return Packed(bundles, search.replay(bundles))
+
+
+def _packed(problem: Problem, text: Text) -> Packed:
+    cycles = text.cycle + 1
+    bundles: list[tuple[int, tuple[int, ...]]] = []
+    opens = problem.leaves and not text.group & (~problem.leaves | problem.last)
+    stop = not opens
+    current: Text | None = text
+    while current is not None and current.before is not None:
+        code, numbers, stop_before = current.bundle
+        named = tuple(problem.order[n] if n >= 0 else -1 for n in numbers)
+        bundles.append((code | STOP * stop, named))
+        stop, current = stop_before, current.before
+    return Packed(tuple(bundles[::-1]), cycles)

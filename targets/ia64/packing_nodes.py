@@ -1,0 +1,196 @@
+"""What packing works on: nodes and what orders them, shapes of bundles, ports, a problem.
+
+A shape is a template without the stop at its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from targets.ia64.bundles import SLOTS, TEMPLATES
+from targets.ia64.fields import Unit
+
+FIRST, LAST, SLOT2 = 1, 2, 4
+"""Rules of a node, as bits: first or last in its group, only in the last slot of a bundle."""
+
+CYCLE, BUNDLE = 2, 1
+"""What a cycle and a bundle weigh: a bundle takes half a cycle to fetch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """An instruction as packing sees it.
+
+    `units` are those that it may stand on, `kind` says which ports take it and `choices` how many;
+    `before` has, for each node that it stays behind, its number, whether a stop must be between,
+    and the cycles until its operands are there.
+    """
+
+    units: tuple[Unit, ...]
+    kind: int
+    before: tuple[tuple[int, bool, int], ...]
+    rules: int = 0
+    choices: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """At most `most` values at a time: of each the first node that makes it and, as a mask, all
+    that write or read it."""
+
+    values: tuple[tuple[int, int], ...]
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """How a text begins and ends.
+
+    The nodes of `joins` may stand in the first group, which began before the text; all of them
+    where it did not.  Those of `leaves` may stand in the last group if that stays open at the
+    end; where there are none, it ends with a stop.
+    """
+
+    joins: int
+    leaves: int
+
+
+Layout = tuple[tuple[int, tuple[int, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A text: of each bundle the code of its template and the numbers of its nodes, -1 for a nop.
+
+    A long instruction counts as one; `cycles` are those of the search, which knows no caches.
+    """
+
+    bundles: Layout
+    cycles: int
+
+    @property
+    def weight(self) -> int:
+        """What cycles and bundles weigh together."""
+        return CYCLE * self.cycles + BUNDLE * len(self.bundles)
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A template without the stop at its end: units, and whether a stop follows each."""
+
+    code: int
+    steps: tuple[tuple[Unit, int, bool], ...]  # the unit, rules that may stand there, a stop behind
+    special: frozenset[Unit]  # units that few nodes have
+
+
+def _shapes() -> Iterator[Shape]:
+    for template in TEMPLATES.values():
+        if SLOTS - 1 not in template.stops:
+            units = (Unit.M, Unit.X) if template.is_long else template.units
+            steps = tuple(
+                (unit, _allowed(n, len(units), template.stops), n in template.stops)
+                for n, unit in enumerate(units)
+            )
+            yield Shape(template.code, steps, frozenset(units) & _SPECIAL)
+
+
+def _allowed(slot: int, count: int, stops: frozenset[int]) -> int:
+    """The rules of which a node may stand in a slot, in a group that has nothing yet."""
+    first = FIRST if not slot or slot - 1 in stops else 0
+    return first | (LAST if slot == count - 1 or slot in stops else 0) | SLOT2 * (slot == count - 1)
+
+
+_SPECIAL = frozenset({Unit.F, Unit.B, Unit.X})
+# Of several that hold the same, the one with fewer I slots is left more ports.
+SHAPES = tuple(sorted(_shapes(), key=lambda shape: sum(u is Unit.I for u, _, _ in shape.steps)))
+SHAPE = {shape.code: shape for shape in SHAPES}
+STOP = 1  # the bit of a template's code that says that it ends with a stop
+WIDE = Unit.X  # takes two slots
+
+
+Issued = tuple[tuple[int, Unit], ...]
+"""What issues in one cycle, in order: the kind and the unit of its slot."""
+
+
+class Ports:
+    """Whether ports are left in a cycle; `fits` says so, and is asked once."""
+
+    def __init__(self, fits: Callable[[Issued], bool], nops: Mapping[Unit, int]) -> None:
+        self._fits, self.nops = fits, nops
+        self._next: dict[tuple[Issued, int, Unit], Issued | None] = {}
+
+    def take(self, issued: Issued, kind: int, unit: Unit) -> Issued | None:
+        """What issues together with one more; None if there is no port left."""
+        key = issued, kind, unit
+        if key not in self._next:
+            more = (*issued, (kind, unit))
+            self._next[key] = more if not issued or self._fits(more) else None
+        return self._next[key]
+
+
+class Problem:
+    """Nodes by urgency: of several that may stand in a slot, the lowest number comes first."""
+
+    def __init__(self, nodes: Sequence[Node], edges: Edges, limit: Limit | None = None) -> None:
+        height = [1] * len(nodes)
+        for number in range(len(nodes) - 1, -1, -1):
+            for before, apart, cycles in nodes[number].before:
+                height[before] = max(height[before], height[number] + max(cycles, apart))
+        rank = sorted(range(len(nodes)), key=lambda n: (-height[n], nodes[n].choices, n))
+        place = {number: at for at, number in enumerate(rank)}
+        self.order = rank
+        self.height = [height[n] for n in rank]
+        self.every = (1 << len(nodes)) - 1
+        self.fits = dict.fromkeys(Unit, 0)
+        self.kind = [nodes[n].kind for n in rank]
+        self.before = [0] * len(nodes)
+        self.apart = [0] * len(nodes)
+        self.after: list[list[tuple[int, int, int]]] = [[] for _ in nodes]
+        for at, number in enumerate(rank):
+            for unit in nodes[number].units:
+                self.fits[unit] |= 1 << at
+            for before, apart, cycles in nodes[number].before:
+                self.before[at] |= 1 << place[before]
+                self.apart[at] |= apart << place[before]
+                self.after[place[before]].append((at, 1 << at, cycles))
+        rules = [nodes[n].rules for n in rank]
+        self.last = sum(1 << at for at, rule in enumerate(rules) if rule & LAST)
+        self.first = sum(1 << at for at, rule in enumerate(rules) if rule & FIRST)
+        self.allowed = [  # by the rules that a slot takes
+            sum(1 << at for at, rule in enumerate(rules) if not rule & ~allowed)
+            for allowed in range(2 * SLOT2)
+        ]
+        self.joins = sum(1 << place[n] for n in place if edges.joins >> n & 1)
+        self.leaves = sum(1 << place[n] for n in place if edges.leaves >> n & 1)
+        self.branches = self.fits[Unit.B]
+        self.only = [
+            sum(1 << at for at, n in enumerate(rank) if nodes[n].units == (unit,))
+            for unit in (Unit.M, Unit.I, Unit.F)
+        ]
+        self.opens = [0] * len(nodes)
+        self.closes: list[list[int]] = [[] for _ in nodes]
+        for first, members in limit.values if limit else ():
+            self.opens[place[first]] += 1
+            mask = sum(1 << at for at, number in enumerate(rank) if members >> number & 1)
+            for at in bits(mask):
+                self.closes[at].append(mask)
+        self.most = limit.most if limit else len(nodes)
+        self.shapes = [shape for shape in SHAPES if self._useful(shape)]
+
+    def _useful(self, shape: Shape) -> bool:
+        return all(self.fits[unit] for unit in shape.special)
+
+    def bundles(self, left: int) -> int:
+        """Bundles that the nodes of `left` take at least."""
+        wide = (left & self.fits[WIDE]).bit_count()
+        memory, integer, floating = ((left & mask).bit_count() for mask in self.only)
+        slots = left.bit_count() + wide
+        return max(-(-slots // 3), -(-memory // 2), -(-integer // 2), floating, wide)
+
+
+def bits(mask: int) -> Iterator[int]:
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low
