@@ -1,0 +1,164 @@
+"""Runs IA-64 code group by group.
+
+Slots are executed in order, their effects at once.  In a group that the architecture allows that is
+the same as reading everything before writing anything: a later slot may not read or write what an
+earlier one wrote, but for the exceptions in `groups`, in which it does see the new value.  So what
+must be watched is that the group is allowed, among the slots whose predicates are true now; where
+it is not, `GroupViolation` is raised and nothing is made up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from rewriter.core.interpret import BadInstruction, LimitReached, Memory
+from rewriter.core.isa import Insn
+from targets.ia64 import bundles
+from targets.ia64.fields import BUNDLE
+from targets.ia64.groups import violations
+from targets.ia64.isa import TABLE
+from targets.ia64.machine.alat import Alat, KeepAll, Policy
+from targets.ia64.machine.faults import GroupViolation, IllegalOperation
+from targets.ia64.machine.state import STACKED, State
+from targets.ia64.machine.trace import Executed
+from targets.ia64.meanings import bound, bound_off
+from targets.ia64.registers import FR, NAMES, PR
+
+_FRAME = sum(1 << number for number in range(STACKED, FR))
+
+
+@dataclass(frozen=True, slots=True)
+class _Slot:
+    """An instruction ready to run.
+
+    `touched` and `written` are register masks, `watched` what it touches although its predicate is
+    false; `top` is the stacked register of the highest number in it.
+    """
+
+    insn: Insn
+    stop: bool
+    following: int
+    qp: int
+    does: Callable[[State], None]
+    off: Callable[[State], None] | None
+    touched: int
+    watched: int
+    written: int
+    top: int
+    plain: Executed
+    skipped: Executed
+
+
+class Processor:
+    """A state and its code, run from an address to an address.
+
+    `state` may be changed between runs.  After an exception `state.pc` is the slot that raised it
+    (the bundle's address and the slot's number), with registers and memory as before it.  Code is
+    decoded once per address: it must not change.
+    """
+
+    def __init__(self, memory: Memory, backing: int, policy: Policy | None = None) -> None:
+        self.state = State(memory, Alat(policy or KeepAll()), backing)
+        self._slots: dict[int, _Slot] = {}
+
+    def run(self, start: int, stop: int, limit: int = 1_000_000) -> list[Executed]:
+        """All slots from `start` until control reaches `stop`; see `steps` for what it raises."""
+        return list(self.steps(start, stop, limit))
+
+    def steps(self, start: int, stop: int, limit: int = 1_000_000) -> Iterator[Executed]:
+        """Executes, and yields what was done, until control reaches the bundle at `stop`.
+
+        Raises what `faults` names, and LimitReached after `limit` slots.
+        """
+        state, slots = self.state, self._slots
+        registers = state.r
+        group: list[int] = []
+        written = 0
+        pc = start
+        for _ in range(limit):
+            if pc == stop:
+                return
+            state.pc = pc
+            slot = slots.get(pc) or self._decode(pc)
+            on = registers[slot.qp]
+            if written & (slot.touched if on else slot.watched):
+                self._judge(group, pc, slot.touched if on else slot.watched)
+            if not on:
+                if slot.off:
+                    slot.off(state)
+                    written |= slot.written
+                    group.append(pc)
+                yield slot.skipped
+                pc = slot.following
+                if slot.stop:
+                    written, group = 0, []
+                continue
+            if slot.top >= STACKED + state.frame.sof:
+                raise IllegalOperation(f"{NAMES[slot.top]} at {pc:#x} is outside the frame")
+            state.target = state.access = None
+            slot.does(state)
+            target = state.target
+            if slot.stop or target is not None:
+                written, group = 0, []
+            else:
+                written |= slot.written
+                group.append(pc)
+            pc = slot.following if target is None else target
+            if target is None and state.access is None:
+                yield slot.plain
+            else:
+                yield _done(slot.plain, state)
+        if pc != stop:
+            raise LimitReached(pc, limit)
+
+    def _judge(self, group: list[int], pc: int, touched: int) -> None:
+        """Raises GroupViolation if an executed slot of the group clashes with the one at `pc`,
+        over what that one touches."""
+        later = self._slots[pc]
+        for address in group:
+            earlier = self._slots[address].insn
+            for found in violations((earlier, later.insn)):
+                if touched >> found.register & 1:
+                    raise GroupViolation(address, pc, found, NAMES[found.register])
+
+    def _decode(self, pc: int) -> _Slot:
+        """Decodes the bundle of `pc` into slots."""
+        start = pc & -BUNDLE
+        raw = self.state.memory.fetch(start, BUNDLE)
+        try:
+            decoded = list(bundles.straight(raw, start))
+        except ValueError:
+            raise BadInstruction(pc, int.from_bytes(raw, "little")) from None
+        for each in decoded:
+            last = each is decoded[-1]
+            following = start + BUNDLE if last else each.address + 1
+            self._slots[each.address] = _ready(each.address, each.insn, each.stop, following)
+        return self._slots[pc]
+
+
+def _ready(address: int, insn: Insn, stop: bool, following: int) -> _Slot:
+    uses, defs = TABLE.uses(insn), TABLE.defs(insn)
+    qp = insn.operand("qp") if insn.has("qp") else PR
+    off = bound_off(insn, address)
+    return _Slot(
+        insn,
+        stop,
+        following,
+        qp,
+        bound(insn, address),
+        off,
+        uses | defs,
+        1 << qp | (defs if off else 0),
+        defs,
+        ((uses | defs) & _FRAME).bit_length() - 1,
+        Executed(address, insn, stop, True),
+        Executed(address, insn, stop, False),
+    )
+
+
+def _done(plain: Executed, state: State) -> Executed:
+    size, stored = (state.size, state.stored) if state.access is not None else (0, False)
+    return Executed(
+        plain.address, plain.insn, plain.stop, True, state.access, size, stored, state.target
+    )

@@ -1,0 +1,58 @@
+"""What IA-64's instructions do, one file a family.
+
+A table maps a row to its meaning: by its whole text as the format spells it (`mov {r1}=ip`) or,
+where that says enough, by its name.  The masks of what an instruction reads and writes are the
+table's (`targets.ia64.isa`); what a meaning really touches lies within them.
+"""
+
+from __future__ import annotations
+
+from rewriter.core.isa import Insn, Op
+from targets.ia64.meanings import (
+    branches,
+    floating_memory,
+    integer,
+    memory,
+    moves,
+    multimedia,
+    predicates,
+)
+from targets.ia64.meanings.binding import Meaning, Run
+
+MEANINGS: dict[str, Meaning] = {
+    **integer.MEANINGS,
+    **multimedia.MEANINGS,
+    **predicates.MEANINGS,
+    **memory.MEANINGS,
+    **floating_memory.MEANINGS,
+    **moves.MEANINGS,
+    **branches.MEANINGS,
+}
+
+
+def meaning(op: Op) -> Meaning | None:
+    """What a row does; None if nobody has said it."""
+    return MEANINGS.get(op.name + op.format.syntax) or MEANINGS.get(op.name)
+
+
+def meaning_off(op: Op) -> Meaning | None:
+    """What a row does although its qualifying predicate is false; None: nothing."""
+    if op.name.endswith(".unc"):
+        return predicates.CLEAR
+    if op.name in ("br.wtop", "br.wexit"):
+        return meaning(op)
+    return None
+
+
+def bound(insn: Insn, address: int) -> Run:
+    """The instruction in its place, ready to run; NotImplementedError without a meaning."""
+    found = meaning(insn.op)
+    if found is None:
+        raise NotImplementedError(f"{insn.name} has no meaning here")
+    return found(insn, address)
+
+
+def bound_off(insn: Insn, address: int) -> Run | None:
+    """The same for a false qualifying predicate."""
+    found = meaning_off(insn.op)
+    return found(insn, address) if found else None
