@@ -1,0 +1,184 @@
+"""Dispersal: which slots issue in one cycle, and through which ports.
+
+A cycle takes slots in order until a stop, the last bundle that it may look at, a shape or an
+instruction that ends it, or a slot for which no port is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from rewriter.core.bundled import Bundled, BundledCpu, BundledTraits, IssueClass
+from rewriter.core.groups import Slot
+from rewriter.core.isa import Insn
+
+STOP = "stop"
+WINDOW = "bundles"
+PORTS = "ports"
+SHAPE = "shape"
+APART = "pair of bundles"
+KIND = "instruction"
+END = "end"
+_KEPT = 1 << 16  # answers
+
+Asked = tuple[tuple[str, str, str, int], ...]
+"""Per slot: class, unit, shape of its bundle ("" if not known) and its number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cycle:
+    """The slots that issue together with their ports, and what ended the cycle.
+
+    `ended` is `STOP` where the code says so, `END` at the end of the code; anything else is an
+    implicit split.
+    """
+
+    slots: tuple[Slot, ...]
+    ports: tuple[str, ...]
+    ended: str
+
+
+def disperse(cpu: BundledCpu, slots: Sequence[Slot]) -> Iterator[Cycle]:
+    """The cycles of straight code, whose first slot begins one; whole bundles."""
+    located = list(locate(cpu.issue, slots))
+    at = 0
+    while at < len(slots):
+        end, ended = _extent(cpu.issue, located, slots, at)
+        asked = tuple(one.asked for one in located[at:end])
+        taken = assign(cpu.issue, asked)
+        if len(taken) < len(asked):
+            ended = PORTS
+        yield Cycle(tuple(slots[at : at + len(taken)]), taken, ended)
+        at += len(taken)
+
+
+def fits(cpu: BundledCpu, members: Sequence[tuple[Insn, str]]) -> bool:
+    """Whether instructions in slots of these units, in this order, find ports in one cycle.
+
+    What bundles they stand in is not asked, nor whether a kind of instruction ends the cycle:
+    `splits` says that.
+    """
+    asked = tuple((cpu.issue.traits(insn).sched, unit, "", 0) for insn, unit in members)
+    return len(assign(cpu.issue, asked)) == len(asked)
+
+
+def splits(cpu: BundledCpu, earlier: Insn, later: Insn) -> bool:
+    """Whether the second never issues in the cycle of the first, in this order."""
+    return ends_between(cpu.issue, cpu.issue.traits(earlier), cpu.issue.traits(later))
+
+
+def ends_between(issue: Bundled, earlier: BundledTraits, later: BundledTraits) -> bool:
+    """The same for instructions that are already described."""
+    rules = issue.dispersal
+    return (
+        not earlier.kinds.isdisjoint(rules.after)
+        or not later.kinds.isdisjoint(rules.before)
+        or any(a in earlier.kinds and b in later.kinds for a, b in rules.between)
+    )
+
+
+def together(cpu: BundledCpu, first: Sequence[Insn], second: Sequence[Insn]) -> bool:
+    """Whether the shapes of two bundles let them issue in one cycle, ports aside."""
+    one, other = (_shape(cpu.issue, bundle) for bundle in (first, second))
+    return not _ends(cpu.issue, one, cpu.issue.traits(first[-1]).sched) and (
+        (one, other) not in cpu.issue.dispersal.apart
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A slot with what dispersal asks of it."""
+
+    traits: BundledTraits
+    bundle: int
+    asked: tuple[str, str, str, int]
+    last: bool
+
+
+def locate(issue: Bundled, slots: Sequence[Slot]) -> Iterator[Located]:
+    """The place of each slot in its bundle."""
+    size = issue.dispersal.bundle_bytes.value
+    start = 0
+    while start < len(slots):
+        bundle = slots[start].address // size
+        end = start + 1
+        while end < len(slots) and slots[end].address // size == bundle:
+            end += 1
+        shape = _shape(issue, [slot.insn for slot in slots[start:end]])
+        for number, slot in enumerate(slots[start:end]):
+            traits = issue.traits(slot.insn)
+            asked = (traits.sched, traits.unit, shape, number)
+            yield Located(traits, bundle, asked, number == end - start - 1)
+        start = end
+
+
+def _shape(issue: Bundled, bundle: Sequence[Insn]) -> str:
+    return "".join(issue.traits(insn).unit for insn in bundle)
+
+
+def _ends(issue: Bundled, shape: str, last: str) -> bool:
+    """Whether the cycle ends behind a bundle of the shape with a last slot of the class."""
+    rules = issue.dispersal
+    return shape in rules.ending or (shape in rules.ending_if_busy and last not in rules.idle)
+
+
+def _extent(
+    issue: Bundled, located: Sequence[Located], slots: Sequence[Slot], start: int
+) -> tuple[int, str]:
+    """Where the cycle that begins at `start` ends at the latest, ports aside, and why there."""
+    rules = issue.dispersal
+    bundles = 1
+    for at in range(start, len(slots)):
+        one = located[at]
+        if at > start:
+            before = located[at - 1]
+            if one.bundle != before.bundle:
+                bundles += 1
+                if bundles > rules.bundles.value:
+                    return at, WINDOW
+                if (before.asked[2], one.asked[2]) in rules.apart:
+                    return at, APART
+            if any(ends_between(issue, each.traits, one.traits) for each in located[start:at]):
+                return at, KIND
+        if slots[at].stop:
+            return at + 1, STOP
+        if one.last and _ends(issue, one.asked[2], one.asked[0]):
+            return at + 1, SHAPE
+    return len(slots), END
+
+
+@lru_cache(maxsize=_KEPT)
+def assign(issue: Bundled, asked: Asked) -> tuple[str, ...]:
+    """The ports of the longest beginning that finds some; at least the first slot does."""
+    for count in range(len(asked), 1, -1):
+        found = _ports(issue, asked[:count])
+        if found is not None:
+            return found
+    return _ports(issue, asked[:1]) or ("",)
+
+
+def _ports(issue: Bundled, asked: Asked) -> tuple[str, ...] | None:
+    classes = [issue.class_of(one[0]) for one in asked]
+    taken: dict[int, str] = {}
+    used: set[str] = set()
+    for at in sorted(range(len(asked)), key=lambda n: classes[n].rank.get(asked[n][1], 0)):
+        allowed = _allowed(issue, classes[at], asked[at])
+        free = [port for port in allowed if port not in used]
+        if not free or (classes[at].all_ports and len(free) < len(allowed)):
+            return None
+        taken[at] = free[0]
+        used.update(free if classes[at].all_ports else free[:1])
+    return tuple(taken[at] for at in range(len(asked)))
+
+
+def _allowed(
+    issue: Bundled, described: IssueClass, asked: tuple[str, str, str, int]
+) -> tuple[str, ...]:
+    """The ports of a slot; the place decides for what is not idle."""
+    sched, unit, shape, number = asked
+    rules = issue.dispersal
+    if sched not in rules.idle and (shape, number) in rules.places:
+        return rules.places[shape, number]
+    return described.ports.get(unit, ())

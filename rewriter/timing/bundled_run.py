@@ -1,0 +1,49 @@
+"""Cycles of straight code, run once, everything in the first-level cache."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from rewriter.core.bundled import BundledCpu
+from rewriter.core.groups import Slot
+from rewriter.timing.bundled_dispersal import END, STOP, Cycle, disperse
+from rewriter.timing.bundled_result import Account, Issued, Timing, Wait
+from rewriter.timing.bundled_scoreboard import Scoreboard
+
+
+def run(cpu: BundledCpu, slots: Sequence[Slot]) -> Timing:
+    """The time of whole bundles of straight code, entered at the first slot.
+
+    Predicates count as true, loads hit the first-level cache, and nothing is awaited from before
+    the code or behind it.
+    """
+    board = Scoreboard(cpu.issue)
+    account = Account(cpu.issue.priority)
+    splits: Counter[str] = Counter()
+    timeline: list[Issued] = []
+    for cycle in disperse(cpu, slots):
+        timeline += issue(cpu, board, account, cycle)
+        if cycle.ended not in (STOP, END):
+            splits[cycle.ended] += 1
+    return account.timing(splits, timeline)
+
+
+def issue(cpu: BundledCpu, board: Scoreboard, account: Account, cycle: Cycle) -> Iterator[Issued]:
+    """Issues the slots of one cycle, as soon as they may."""
+    described = [cpu.issue.traits(slot.insn) for slot in cycle.slots]
+    waits = [list(board.waits(each)) for each in described]
+    before = account.now + 1
+    now = account.issue((wait for each in waits for wait in each), board.blocked)
+    for slot, traits in zip(cycle.slots, described, strict=True):
+        board.issued(traits, slot.address, now)
+    for slot, port, own in zip(cycle.slots, cycle.ports, waits, strict=True):
+        yield issued(slot, now, port, before, own)
+
+
+def issued(slot: Slot, cycle: int, port: str, first: int, waits: Iterable[Wait]) -> Issued:
+    """The slot's line of the timeline; without waits it would have issued in cycle `first`."""
+    wait = max(waits, key=lambda each: each.until, default=None)
+    if wait is None or wait.until <= first:
+        return Issued(slot, cycle, port)
+    return Issued(slot, cycle, port, wait.until - first, wait.counter, wait.behind)
