@@ -158,7 +158,7 @@ class _Assembler:
                 first += self.sizes[array]
         elif name == ".align":
             self.flush()
-            while self.address % self.value(rest, self.address):
+            while self.address % self.value(rest.strip(), self.address):
                 self._place("mib", [_NOP] * SLOTS)
         elif self.inside == [] and not rest:
             self.template = name[1:]
