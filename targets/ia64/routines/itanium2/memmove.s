@@ -1,0 +1,203 @@
+// void *memmove(void *d, const void *s, size_t n)
+//
+// Whole words of the destination are copied first, up or down, and then the bytes in front of and
+// behind them, which are loaded before the first store.  Words of the source that lie as those of
+// the destination do go two a cycle; others are put together from two by shifts, one a cycle.
+
+        ALL = -2                        // all predicates
+        FIRST = 0x10000                 // the first stage of a loop
+        .rotr   even[4], odd[4]
+        .rotr   w[5], low[4], high[4], both[2]
+
+memmove:
+        alloc   r2=ar.pfs,3,13,0,16
+        mov     r9=pr
+        sub     r17=in0,in1
+        or      r16=in0,in1
+        and     r14=7,in0
+        mov     r8=in0 ;;
+        mov     r10=ar.lc
+        cmp.ltu p6,p0=r17,in2           // down, since d is inside the source
+        cmp.gtu p8,p0=16,in2
+        or      r16=r16,in2
+        sub     r15=in1,r14             // source of the destination's first word
+        add     r18=r14,in2 ;;          // bytes from that word to the end
+        and     r16=7,r16
+        and     r19=-8,r15
+        and     r20=7,r15
+        and     r21=-8,r18
+        and     r22=7,r18               // bytes behind the last whole word
+  (p8)  br.cond.spnt bytes ;;
+
+        mov     pr.rot=FIRST
+        cmp.eq  p15,p0=r0,r16           // all of it is whole words
+        shladd  r23=r20,3,r0
+        and     r11=-8,in1
+        and     r3=7,in1
+        add     r25=r19,r21 ;;
+        sub     r24=64,r23
+        shladd  r3=r3,3,r0
+        add     r2=r20,r22
+        mov     r27=in2
+        mov     r26=in0
+  (p15) br.cond.sptk words ;;
+
+        // r16, r17: the words with the first byte and with what follows it; r28, r29: the same
+        // for the bytes behind the last whole word
+        ld8     r16=[r11],8
+        cmp.ne  p10,p0=r0,r22
+        cmp.lt  p11,p0=8,r2
+        cmp.ne  p12,p0=r0,r14
+        sub     r18=64,r3
+        mov     r28=r0 ;;
+        ld8     r17=[r11]
+        cmp.ne.or p10,p0=r0,r20
+        sub     r26=r8,r14
+        adds    r27=7,r8
+        sub     r31=r0,r8
+        mov     r29=r0 ;;
+  (p10) ld8     r28=[r25],8
+        add     r30=r26,r21             // behind the last whole word
+        and     r26=-8,r27              // the first whole word
+        and     r31=7,r31               // bytes in front of it
+        shr.u   r16=r16,r3
+  (p12) adds    r19=8,r19 ;;            // its source
+  (p11) ld8     r29=[r25]
+        sub     r27=r30,r26             // bytes of whole words
+        cmp.eq  p8,p0=r0,r20
+        shladd  r22=r22,3,r31
+        shl     r17=r17,r18 ;;
+        shr.u   r11=r28,r23
+        adds    r25=8,r19
+        dep.z   r22=r22,8,6 ;;          // predicates for stores of bytes: 8 to 10, 11 to 13
+        shl     r29=r29,r24
+  (p8)  br.cond.dptk words ;;
+
+        shr.u   r3=r27,3
+        add     r2=r19,r27
+        mov     ar.ec=7 ;;
+        adds    r3=-1,r3
+  (p6)  br.cond.spnt shifted_down ;;
+        ld8     w[1]=[r19]
+        mov     ar.lc=r3 ;;
+
+        .align  32
+shifted_up:
+  (p16) ld8     w[0]=[r25],8
+  (p22) st8     [r26]=both[1],8
+  (p18) shr.u   low[0]=w[3],r23
+  (p21) or      both[0]=low[3],high[3]
+  (p18) shl     high[0]=w[2],r24
+        br.ctop.sptk shifted_up ;;
+
+edges:
+        or      r16=r16,r17
+        or      r29=r11,r29
+        mov     pr=r22,0x3f00
+        mov     r3=r8 ;;
+  (p8)  st1     [r3]=r16,1
+  (p13) st4     [r30]=r29,4
+  (p8)  shr.u   r16=r16,8
+  (p13) shr.u   r29=r29,32 ;;
+  (p9)  st2     [r3]=r16,2
+  (p12) st2     [r30]=r29,2
+  (p9)  shr.u   r16=r16,16
+  (p12) shr.u   r29=r29,16 ;;
+  (p10) st4     [r3]=r16
+  (p11) st1     [r30]=r29
+        mov     ar.lc=r10 ;;
+        mov     pr=r9,ALL
+        br.ret.sptk.many rp ;;
+
+shifted_down:
+        adds    r25=-8,r2
+        adds    r26=-8,r30
+        mov     w[1]=r28
+        mov     ar.lc=r3 ;;
+        .align  32
+shifted_down_next:
+  (p16) ld8     w[0]=[r25],-8
+  (p22) st8     [r26]=both[1],-8
+  (p18) shr.u   low[0]=w[2],r23
+  (p21) or      both[0]=low[3],high[3]
+  (p18) shl     high[0]=w[3],r24
+        br.ctop.sptk shifted_down_next ;;
+        br.cond.sptk edges ;;
+
+        // From r19 to r26, r27 bytes, all words.
+words:
+        tbit.nz p12,p0=r27,3
+        add     r25=r19,r27
+  (p6)  br.cond.spnt words_down ;;
+  (p12) ld8     r18=[r19],8
+        shr.u   r3=r27,4 ;;
+  (p12) st8     [r26]=r18,8
+        mov     ar.ec=4
+        cmp.eq  p8,p0=r0,r3
+        adds    r3=-1,r3
+        adds    r25=8,r19 ;;
+        mov     ar.lc=r3
+        adds    r2=8,r26
+  (p8)  br.cond.spnt copied ;;
+        .align  32
+words_up:
+  (p16) ld8     even[0]=[r19],16
+  (p16) ld8     odd[0]=[r25],16
+  (p19) st8     [r26]=even[3],16
+  (p19) st8     [r2]=odd[3],16
+        br.ctop.sptk words_up ;;
+copied:
+  (p15) mov     ar.lc=r10
+  (p15) br.cond.sptk done
+        br.cond.sptk edges ;;
+
+words_down:
+        add     r26=r26,r27
+        shr.u   r3=r27,4
+        adds    r19=-8,r25 ;;
+  (p12) ld8     r18=[r19],-8
+        adds    r26=-8,r26
+        mov     ar.ec=4
+        cmp.eq  p8,p0=r0,r3
+        adds    r3=-1,r3 ;;
+  (p12) st8     [r26]=r18,-8
+        mov     ar.lc=r3
+        adds    r25=-8,r19
+  (p8)  br.cond.spnt copied ;;
+        adds    r2=-8,r26 ;;
+        .align  32
+words_down_next:
+  (p16) ld8     even[0]=[r19],-16
+  (p16) ld8     odd[0]=[r25],-16
+  (p19) st8     [r26]=even[3],-16
+  (p19) st8     [r2]=odd[3],-16
+        br.ctop.sptk words_down_next ;;
+        br.cond.sptk copied ;;
+
+        // Fewer than 16 bytes.
+bytes:
+        cmp.eq  p8,p0=r0,in2
+        adds    r27=-1,in2
+        mov     r19=in1
+        mov     r26=in0
+  (p8)  br.ret.spnt.many rp ;;
+        mov     ar.lc=r27
+  (p6)  add     r19=r19,r27
+  (p6)  add     r26=r26,r27 ;;
+        mov     ar.ec=2 ;;
+        mov     pr.rot=FIRST
+  (p6)  br.cond.spnt bytes_down ;;
+bytes_up:
+  (p16) ld1     w[0]=[r19],1
+  (p17) st1     [r26]=w[1],1
+        br.ctop.sptk bytes_up ;;
+        mov     ar.lc=r10
+        br.cond.sptk done ;;
+bytes_down:
+  (p16) ld1     w[0]=[r19],-1
+  (p17) st1     [r26]=w[1],-1
+        br.ctop.sptk bytes_down ;;
+        mov     ar.lc=r10 ;;
+done:
+        mov     pr=r9,ALL
+        br.ret.sptk.many rp ;;
