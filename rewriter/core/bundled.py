@@ -33,6 +33,8 @@ class BundledTraits:
 
     `unit` is the letter of the slot that it stands in; `sched` its scheduling class, refined by
     what follows a space; `kinds` the names under which the tables of pairs and splits know it.
+    `rotates`: it renames the rotating registers by one; `frame` is how many general registers
+    rotate from here on, where it says so.  `hinted` is whether its text expects it to be taken.
     """
 
     unit: str
@@ -44,6 +46,9 @@ class BundledTraits:
     defs: int
     flow: Flow
     is_predicated: bool
+    rotates: bool = False
+    frame: int | None = None
+    hinted: bool = True
 
 
 @dataclass(frozen=True)
@@ -141,7 +146,11 @@ class Waits:
 
 @dataclass(frozen=True)
 class Front:
-    """Fetch and branches.  Penalties are bubbles."""
+    """Fetch and branches.  Penalties are bubbles, counted by `counter`; a lack of bundles is
+    `starved`.
+
+    A branch to a register is foretold if the register was written `known` cycles before.
+    """
 
     fetch_bytes: Figure
     buffer_bundles: Figure
@@ -150,8 +159,17 @@ class Front:
     history_bits: Figure
     counter_bits: Figure
     return_stack: Figure
+    known: Figure
     counter: str
     starved: str
+
+
+@dataclass(frozen=True)
+class Rotating:
+    """Registers that rotate: `count` from `first` on, as many as the frame says if it is 0."""
+
+    first: int
+    count: int
 
 
 @dataclass(frozen=True)
@@ -160,7 +178,8 @@ class Hierarchy:
 
     The first of `levels` is not looked at by accesses of `around` classes.  `banks` of
     `bank_bytes` each take one access a cycle in the second level; another one comes `conflict`
-    cycles later.  A load of what a store wrote comes `after_store` cycles behind the store.
+    cycles later.  A load of what a store wrote comes `after_store` cycles behind the store, and is
+    counted by `forwarding`; what waits for one of `misses` to end is counted by `queue`.
     """
 
     levels: tuple[Cache, ...]
@@ -174,6 +193,8 @@ class Hierarchy:
     conflict: Figure
     after_store: Figure
     forwarding: str
+    misses: Figure
+    queue: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,6 +213,7 @@ class Bundled:
     waits: tuple[Waits, ...]
     front: Front
     memory: Hierarchy
+    rotating: tuple[Rotating, ...]
     priority: tuple[str, ...]
     traits: Callable[[Insn], BundledTraits]
 

@@ -21,22 +21,6 @@ class Slot:
     stop: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Executed:
-    """A slot as it was executed.
-
-    `on` is its qualifying predicate's value.  `access` is the address that it reads or writes, if
-    any, `size` in bytes; a `store` writes.  `target` is where control goes when it leaves here.
-    """
-
-    slot: Slot
-    on: bool = True
-    access: int | None = None
-    size: int = 0
-    store: bool = False
-    target: int | None = None
-
-
 def groups(slots: Iterable[Slot]) -> Iterator[tuple[Slot, ...]]:
     """The instruction groups of straight code, in order; the last may lack its stop."""
     group: list[Slot] = []

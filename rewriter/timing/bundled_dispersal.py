@@ -29,15 +29,27 @@ Asked = tuple[tuple[str, str, str, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class Cycle:
-    """The slots that issue together with their ports, and what ended the cycle.
+    """The slots that issue together with their traits and ports, and what ended the cycle.
 
     `ended` is `STOP` where the code says so, `END` at the end of the code; anything else is an
     implicit split.
     """
 
     slots: tuple[Slot, ...]
+    traits: tuple[BundledTraits, ...]
     ports: tuple[str, ...]
     ended: str
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A slot with what dispersal asks of it."""
+
+    slot: Slot
+    traits: BundledTraits
+    bundle: int
+    asked: tuple[str, str, str, int]
+    last: bool
 
 
 def disperse(cpu: BundledCpu, slots: Sequence[Slot]) -> Iterator[Cycle]:
@@ -45,13 +57,21 @@ def disperse(cpu: BundledCpu, slots: Sequence[Slot]) -> Iterator[Cycle]:
     located = list(locate(cpu.issue, slots))
     at = 0
     while at < len(slots):
-        end, ended = _extent(cpu.issue, located, slots, at)
-        asked = tuple(one.asked for one in located[at:end])
-        taken = assign(cpu.issue, asked)
-        if len(taken) < len(asked):
-            ended = PORTS
-        yield Cycle(tuple(slots[at : at + len(taken)]), taken, ended)
-        at += len(taken)
+        cycle = next_cycle(cpu.issue, located, at, cpu.issue.dispersal.bundles.value)
+        yield cycle
+        at += len(cycle.slots)
+
+
+def next_cycle(issue: Bundled, located: Sequence[Located], start: int, bundles: int) -> Cycle:
+    """The cycle that begins at a slot, when it can look at so many bundles."""
+    end, ended = _extent(issue, located, start, bundles)
+    asked = tuple([one.asked for one in located[start:end]])
+    ports = assign(issue, asked)
+    if len(ports) < len(asked):
+        end, ended = start + len(ports), PORTS
+    taken = located[start:end]
+    slots, traits = tuple([one.slot for one in taken]), tuple([one.traits for one in taken])
+    return Cycle(slots, traits, ports, ended)
 
 
 def fits(cpu: BundledCpu, members: Sequence[tuple[Insn, str]]) -> bool:
@@ -66,17 +86,9 @@ def fits(cpu: BundledCpu, members: Sequence[tuple[Insn, str]]) -> bool:
 
 def splits(cpu: BundledCpu, earlier: Insn, later: Insn) -> bool:
     """Whether the second never issues in the cycle of the first, in this order."""
-    return ends_between(cpu.issue, cpu.issue.traits(earlier), cpu.issue.traits(later))
-
-
-def ends_between(issue: Bundled, earlier: BundledTraits, later: BundledTraits) -> bool:
-    """The same for instructions that are already described."""
-    rules = issue.dispersal
-    return (
-        not earlier.kinds.isdisjoint(rules.after)
-        or not later.kinds.isdisjoint(rules.before)
-        or any(a in earlier.kinds and b in later.kinds for a, b in rules.between)
-    )
+    kinds = cpu.issue.traits(earlier).kinds
+    _, begins, firsts = _splitting(cpu.issue, cpu.issue.traits(later).kinds)
+    return _splitting(cpu.issue, kinds)[0] or begins or not kinds.isdisjoint(firsts)
 
 
 def together(cpu: BundledCpu, first: Sequence[Insn], second: Sequence[Insn]) -> bool:
@@ -85,16 +97,6 @@ def together(cpu: BundledCpu, first: Sequence[Insn], second: Sequence[Insn]) -> 
     return not _ends(cpu.issue, one, cpu.issue.traits(first[-1]).sched) and (
         (one, other) not in cpu.issue.dispersal.apart
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Located:
-    """A slot with what dispersal asks of it."""
-
-    traits: BundledTraits
-    bundle: int
-    asked: tuple[str, str, str, int]
-    last: bool
 
 
 def locate(issue: Bundled, slots: Sequence[Slot]) -> Iterator[Located]:
@@ -106,11 +108,11 @@ def locate(issue: Bundled, slots: Sequence[Slot]) -> Iterator[Located]:
         end = start + 1
         while end < len(slots) and slots[end].address // size == bundle:
             end += 1
-        shape = _shape(issue, [slot.insn for slot in slots[start:end]])
-        for number, slot in enumerate(slots[start:end]):
-            traits = issue.traits(slot.insn)
+        described = [issue.traits(slot.insn) for slot in slots[start:end]]
+        shape = "".join([traits.unit for traits in described])
+        for number, (slot, traits) in enumerate(zip(slots[start:end], described, strict=True)):
             asked = (traits.sched, traits.unit, shape, number)
-            yield Located(traits, bundle, asked, number == end - start - 1)
+            yield Located(slot, traits, bundle, asked, number == end - start - 1)
         start = end
 
 
@@ -125,28 +127,45 @@ def _ends(issue: Bundled, shape: str, last: str) -> bool:
 
 
 def _extent(
-    issue: Bundled, located: Sequence[Located], slots: Sequence[Slot], start: int
+    issue: Bundled, located: Sequence[Located], start: int, bundles: int
 ) -> tuple[int, str]:
     """Where the cycle that begins at `start` ends at the latest, ports aside, and why there."""
-    rules = issue.dispersal
-    bundles = 1
-    for at in range(start, len(slots)):
+    apart = issue.dispersal.apart
+    for at in range(start, len(located)):
         one = located[at]
         if at > start:
             before = located[at - 1]
             if one.bundle != before.bundle:
-                bundles += 1
-                if bundles > rules.bundles.value:
+                bundles -= 1
+                if not bundles:
                     return at, WINDOW
-                if (before.asked[2], one.asked[2]) in rules.apart:
+                if (before.asked[2], one.asked[2]) in apart:
                     return at, APART
-            if any(ends_between(issue, each.traits, one.traits) for each in located[start:at]):
+            if _splits_at(issue, located, start, at):
                 return at, KIND
-        if slots[at].stop:
+        if one.slot.stop:
             return at + 1, STOP
-        if one.last and _ends(issue, one.asked[2], one.asked[0]):
+        if one.last and _ends(issue, one.asked[2], one.asked[0]) and at + 1 < len(located):
             return at + 1, SHAPE
-    return len(slots), END
+    return len(located), END
+
+
+def _splits_at(issue: Bundled, located: Sequence[Located], start: int, at: int) -> bool:
+    """Whether a kind of instruction ends the cycle that begins at `start` before slot `at`."""
+    _, begins, pairs = _splitting(issue, located[at].traits.kinds)
+    return (
+        begins
+        or _splitting(issue, located[at - 1].traits.kinds)[0]
+        or any(kind in one.traits.kinds for kind in pairs for one in located[start:at])
+    )
+
+
+@lru_cache(maxsize=_KEPT)
+def _splitting(issue: Bundled, kinds: frozenset[str]) -> tuple[bool, bool, tuple[str, ...]]:
+    """Whether kinds end a cycle behind them, before them, and behind what other kinds."""
+    rules = issue.dispersal
+    firsts = tuple(first for first, second in rules.between if second in kinds)
+    return not kinds.isdisjoint(rules.after), not kinds.isdisjoint(rules.before), firsts
 
 
 @lru_cache(maxsize=_KEPT)

@@ -23,19 +23,18 @@ def run(cpu: BundledCpu, slots: Sequence[Slot]) -> Timing:
     splits: Counter[str] = Counter()
     timeline: list[Issued] = []
     for cycle in disperse(cpu, slots):
-        timeline += issue(cpu, board, account, cycle)
+        timeline += issue(board, account, cycle)
         if cycle.ended not in (STOP, END):
             splits[cycle.ended] += 1
     return account.timing(splits, timeline)
 
 
-def issue(cpu: BundledCpu, board: Scoreboard, account: Account, cycle: Cycle) -> Iterator[Issued]:
+def issue(board: Scoreboard, account: Account, cycle: Cycle) -> Iterator[Issued]:
     """Issues the slots of one cycle, as soon as they may."""
-    described = [cpu.issue.traits(slot.insn) for slot in cycle.slots]
-    waits = [list(board.waits(each)) for each in described]
+    waits = [list(board.waits(each)) for each in cycle.traits]
     before = account.now + 1
     now = account.issue((wait for each in waits for wait in each), board.blocked)
-    for slot, traits in zip(cycle.slots, described, strict=True):
+    for slot, traits in zip(cycle.slots, cycle.traits, strict=True):
         board.issued(traits, slot.address, now)
     for slot, port, own in zip(cycle.slots, cycle.ports, waits, strict=True):
         yield issued(slot, now, port, before, own)

@@ -11,6 +11,7 @@ from rewriter.timing.bundled import between
 from rewriter.timing.bundled_result import Wait
 
 _KEPT = 1 << 14  # answers
+_LONG_AGO = -1000  # cycles
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,15 @@ class Scoreboard:
                 pair = self.issue.pairs[number]
                 until = cycle + pair.cycles.value
                 yield Wait(until, pair.counter, "", address, _shares(pair, cycle))
+
+    def written(self, traits: BundledTraits) -> int:
+        """The cycle in which the last of the values that the instruction reads was computed.
+
+        Its predicate aside; long before the start for values from before it.
+        """
+        registers = [self.renamed(role.register) for role in traits.reads if role.name == "value"]
+        cycles = [each.cycle for n in registers for each in self._results.get(n, ())]
+        return max(cycles, default=_LONG_AGO)
 
     def issued(self, traits: BundledTraits, address: int, cycle: int, late: int = 0) -> None:
         """The instruction was issued; its results come `late` cycles later than usual."""

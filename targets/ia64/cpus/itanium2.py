@@ -14,6 +14,7 @@ from rewriter.core.bundled import (
     Hierarchy,
     IssueClass,
     RolePass,
+    Rotating,
     Waits,
 )
 from rewriter.core.cpu import Cache, Figure, assumed
@@ -33,6 +34,7 @@ from targets.ia64.cpus.sources import (
     INTEL,
     KNB,
     LINUX,
+    LINUX_COPY,
     SDM,
     SEED,
     described,
@@ -247,10 +249,12 @@ FRONT = Front(
     history_bits=guess(4, "outcomes that a branch's history holds"),
     counter_bits=guess(2, "bits of a prediction counter"),
     return_stack=guess(8, "entries"),
+    known=Figure(7, f"{LINUX}: from mov b= to its branch"),
     counter=BRU,
     starved=FE,
 )
 
+FIRST_STACKED = GR + 32
 _KIB = 1024
 _LINE = Figure(128, KNB)
 _L1D = Cache(Figure(16 * _KIB, KNB), Figure(64, KNB), Figure(4, KNB), Figure(1, KNB))
@@ -271,6 +275,8 @@ MEMORIES = Hierarchy(
     conflict=Figure(6, f"{INTEL}: a load of 6 cycles takes 12"),
     after_store=Figure(17, GCC_COST),
     forwarding="BE_L1D_FPU_BUBBLE.L1D_STBUFRECIR",
+    misses=Figure(16, f"{INTEL}; {LINUX_COPY}"),
+    queue="BE_L1D_FPU_BUBBLE.L1D_L2BPRESS",
 )
 
 ISSUE = Bundled(
@@ -282,6 +288,7 @@ ISSUE = Bundled(
     waits=WAITS,
     front=FRONT,
     memory=MEMORIES,
+    rotating=(Rotating(FIRST_STACKED, 0), Rotating(FR + 32, 96), Rotating(PR + 16, 48)),
     priority=(
         "BE_FLUSH_BUBBLE",
         "BE_L1D_FPU_BUBBLE",

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 
 from rewriter.core.bundled import ANY, BundledTraits, Role
 from rewriter.core.isa import Insn, Op
-from targets.ia64.fields import QP, SLOT, Unit
+from targets.ia64.b import BWH
+from targets.ia64.fields import QP, SLOT, Field, Unit
 from targets.ia64.formats import SlotFormat, SlotOp
 from targets.ia64.isa import TABLE
 from targets.ia64.registers import NAMES, NUMBERS, PR
@@ -21,6 +23,8 @@ _MOVES = ("TOAR_M", "TOAR_I", "TOCR", "FRAR_M", "FRAR_I", "FRCR")
 _NAMED = ("SYST_M", "SYST_M0", "SYST_M2", "RSE_M", "BR_B2")
 # Classes whose r3 is the address of an access.
 _ACCESSES = frozenset(["LD", "CLD", "ST", "SEM", "FLD", "FLDP", "FCLD", "STF", "LFETCH"])
+_ROTATING = ("br.ctop", "br.cexit", "br.wtop", "br.wexit")
+_TAKEN = (".sptk", ".dptk")
 _STORES = frozenset({"ST", "STF"})
 _BACKING = frozenset({"ar.rsc", "ar.bspstore", "ar.bsp", "ar.rnat"})
 # What no value is waited for; the tables of pairs have the register stack engine's registers.
@@ -28,28 +32,66 @@ _STATE = frozenset({*range(NUMBERS["ip"], len(NAMES)), *map(NUMBERS.__getitem__,
 _INDEX = re.compile(r"\[.*?\]|\{.*?\}|,.*")
 
 
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """What does not depend on the operands: roles by index, the bases that are incremented.
+
+    `sched` and `kinds` are for all instructions of the row unless one of its `moved` operands
+    names a register that they depend on.
+    """
+
+    reads: tuple[tuple[int, str], ...]
+    bases: tuple[int, ...]
+    sched: str
+    kinds: frozenset[str]
+    moved: bool
+
+
+@cache
+def _row(op: Op) -> _Row:
+    layout = op.format
+    assert isinstance(layout, SlotFormat)
+    names = [operand.name for operand in layout.operands]
+    read = layout.read
+    return _Row(
+        reads=tuple((n, _role(op.sched, name)) for n, name in enumerate(names) if name in read),
+        bases=tuple(map(names.index, layout.updates)),
+        sched=_class_of(op),
+        kinds=frozenset(_kinds(op)),
+        moved=not {"ar3", "cr3"}.isdisjoint(names),
+    )
+
+
 @cache
 def traits(insn: Insn) -> BundledTraits:
     """Everything that the model of an Itanium 2 looks at."""
-    op = insn.op
+    op, row = insn.op, _row(insn.op)
     assert isinstance(op, SlotOp)
     uses, defs = TABLE.uses(insn), TABLE.defs(insn)
-    named = _operand_roles(insn)
+    bases = {insn.operands[n] for n in row.bases}
     return BundledTraits(
-        unit=_unit(insn, op),
-        sched=_class_of(insn),
-        kinds=frozenset(_kinds(insn)),
-        reads=tuple(_roles(uses, named)),
-        writes=tuple(_written(insn, op, defs)),
+        unit=Unit(insn.operand(SLOT.name)).name if op.unit == "A" else op.unit,
+        sched=_class_of(op, insn.operands) if row.moved else row.sched,
+        kinds=frozenset(_kinds(op, insn.operands)) if row.moved else row.kinds,
+        reads=tuple(_read(uses, row, insn.operands)),
+        writes=tuple(_written(defs, bases)),
         uses=uses,
         defs=defs,
         flow=TABLE.flow(insn),
         is_predicated=insn.has(QP.name) and insn.operand(QP.name) != PR,
+        rotates=op.name in _ROTATING,
+        frame=insn.operand("sor") if op.name == "alloc" else None,
+        hinted=_hinted(insn),
     )
 
 
-def _unit(insn: Insn, op: SlotOp) -> str:
-    return Unit(insn.operand(SLOT.name)).name if op.unit == "A" else op.unit
+def _hinted(insn: Insn) -> bool:
+    """Whether its completer says taken; a check is never expected to be."""
+    for operand, value in zip(insn.op.format.operands, insn.operands, strict=True):
+        if operand.name == BWH.name:
+            assert isinstance(operand, Field)
+            return operand.names[value] in _TAKEN
+    return False
 
 
 def spelled(op: Op, operands: tuple[int, ...] = ()) -> str:
@@ -62,49 +104,33 @@ def spelled(op: Op, operands: tuple[int, ...] = ()) -> str:
     return f"mov {left}={right}"
 
 
-def _class_of(insn: Insn) -> str:
+def _class_of(op: Op, operands: tuple[int, ...] = ()) -> str:
     """The table's class, refined where the model's figures depend on more than it says."""
-    op, sched = insn.op, insn.op.sched
+    sched = op.sched
     if sched in _MOVES:
-        return f"{sched} {spelled(op, insn.operands)}"
+        return f"{sched} {spelled(op, operands)}"
     if sched in _NAMED:
         return f"{sched} {spelled(op) if op.name == 'mov' else op.name}"
     if sched in ("FLD", "FLDP") and op.name.endswith((".a", ".sa")):
         return f"{sched} advanced"
     if sched == "FLDP" and ".c." in op.name:
         return f"{sched} check"
-    if sched == "BR":
-        return f"{sched} {op.name}"
-    return sched
+    return f"{sched} {op.name}" if sched == "BR" else sched
 
 
-def _kinds(insn: Insn) -> Iterator[str]:
-    op = insn.op
-    yield ANY
-    yield op.sched
-    yield op.name
+def _kinds(op: Op, operands: tuple[int, ...] = ()) -> Iterator[str]:
+    yield from (ANY, op.sched, op.name)
     if op.name.startswith("mov"):
-        name = spelled(op, insn.operands)
+        name = spelled(op, operands)
         yield name
         if name.endswith("="):
-            yield f"{name}{'reg' if insn.has('r2') else 'imm'}"
+            yield f"{name}{'imm' if any(o.name == 'imm8' for o in op.format.operands) else 'reg'}"
         if _BACKING & set(re.split("[ =]", name)):
             yield "RSE_AR"
     if op.name in ("srlz.d", "srlz.i"):
         yield "srlz"
     if isinstance(op, SlotOp) and op.unit in ("M", "B", "F") and not op.name.startswith("nop"):
         yield f"{op.unit} unit"
-
-
-def _operand_roles(insn: Insn) -> dict[int, set[str]]:
-    """The roles of the registers that are read by name."""
-    layout = insn.op.format
-    assert isinstance(layout, SlotFormat)
-    roles: dict[int, set[str]] = {}
-    for operand, value in zip(layout.operands, insn.operands, strict=True):
-        if operand.name in layout.read:
-            roles.setdefault(value, set()).add(_role(insn.op.sched, operand.name))
-    return roles
 
 
 def _role(sched: str, operand: str) -> str:
@@ -115,18 +141,20 @@ def _role(sched: str, operand: str) -> str:
     return "data" if sched in _STORES else "value"
 
 
-def _roles(mask: int, named: dict[int, set[str]]) -> Iterator[Role]:
+def _read(mask: int, row: _Row, operands: tuple[int, ...]) -> Iterator[Role]:
+    """The roles of what the mask names; what no operand names is a value or a state."""
+    named: set[int] = set()
+    for n, name in row.reads:
+        register = operands[n]
+        if mask >> register & 1 and register not in _STATE:
+            named.add(register)
+            yield Role(register, name)
     for register in _bits(mask):
-        if register in _STATE:
-            yield Role(register, "state")
-        else:
-            yield from (Role(register, name) for name in sorted(named.get(register, {"value"})))
+        if register not in named:
+            yield Role(register, "state" if register in _STATE else "value")
 
 
-def _written(insn: Insn, op: SlotOp, mask: int) -> Iterator[Role]:
-    layout = op.format
-    assert isinstance(layout, SlotFormat)
-    bases = {insn.operand(name) for name in layout.updates}
+def _written(mask: int, bases: set[int]) -> Iterator[Role]:
     for register in _bits(mask):
         state = "state" if register in _STATE else "result"
         yield Role(register, "base" if register in bases else state)

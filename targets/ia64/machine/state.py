@@ -8,8 +8,10 @@ and calls move the values, so that an instruction finds its operand where it say
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from rewriter.core.concrete import Misaligned
-from rewriter.core.interpret import Memory
+from rewriter.core.interpret import Memory, Unspecified
 from targets.ia64.machine.alat import Alat
 from targets.ia64.machine.faults import IllegalOperation, NatConsumption
 from targets.ia64.machine.frames import Frame
@@ -25,6 +27,8 @@ FPSR_AT_START = 0x9804C0270033F  # what a program finds in ar.fpsr on Linux
 
 CFM, PSR = NUMBERS["cfm"], NUMBERS["psr"]
 BSP, BSPSTORE, RNAT = NUMBERS["ar.bsp"], NUMBERS["ar.bspstore"], NUMBERS["ar.rnat"]
+USER, MODIFIED, CPL = NUMBERS["psr.um"], NUMBERS["psr.mf"], NUMBERS["psr.cpl"]
+_MFL, _MFH = 1 << 4, 1 << 5  # psr: f2 to f31, f32 to f127 were written
 FPSR, UNAT = NUMBERS["ar.fpsr"], NUMBERS["ar.unat"]
 
 
@@ -44,6 +48,7 @@ class State:
         self.events: list[tuple[object, ...]] = []
         self.files: dict[tuple[str, int], int] = {}  # the register files behind an index
         self.banked = [0] * 16, [0] * 16  # r16 to r31 of the other bank, and their NaT bits
+        self.answers: dict[str, Callable[..., int]] = {}
         self.pc = 0
         self.target: int | None = None
         self.access: int | None = None
@@ -70,6 +75,7 @@ class State:
         if register <= FR + 1:
             raise IllegalOperation("f0 and f1 cannot be written")
         self.r[register] = value
+        self.r[MODIFIED] |= _MFL if register < ROTATING_FR else _MFH
 
     def plain(self, register: int) -> int:
         """A general register that may not be a NaT here."""
@@ -89,6 +95,12 @@ class State:
         if ROTATING_FR <= register < PR:
             return ROTATING_FR + (register - ROTATING_FR + frame.rrb_fr) % (PR - ROTATING_FR)
         return register
+
+    def ask(self, name: str, *values: int) -> int:
+        """What the system answers: one of `answers`, or Unspecified is raised."""
+        if name not in self.answers:
+            raise Unspecified(self.pc, name)
+        return self.answers[name](*values)
 
     # Memory -------------------------------------------------------------------------------
 

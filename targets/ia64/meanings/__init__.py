@@ -10,12 +10,15 @@ from __future__ import annotations
 from rewriter.core.isa import Insn, Op
 from targets.ia64.meanings import (
     branches,
+    floating,
     floating_memory,
     integer,
     memory,
     moves,
     multimedia,
+    parallel,
     predicates,
+    system,
 )
 from targets.ia64.meanings.binding import Meaning, Run
 
@@ -27,6 +30,9 @@ MEANINGS: dict[str, Meaning] = {
     **floating_memory.MEANINGS,
     **moves.MEANINGS,
     **branches.MEANINGS,
+    **floating.MEANINGS,
+    **parallel.MEANINGS,
+    **system.MEANINGS,
 }
 
 
@@ -39,6 +45,8 @@ def meaning_off(op: Op) -> Meaning | None:
     """What a row does although its qualifying predicate is false; None: nothing."""
     if op.name.endswith(".unc"):
         return predicates.CLEAR
+    if op.sched in ("FMISC", "SFMISC") and op.name.endswith(("rcpa", "rsqrta")):
+        return floating.OFF
     if op.name in ("br.wtop", "br.wexit"):
         return meaning(op)
     return None

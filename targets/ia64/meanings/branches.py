@@ -7,12 +7,12 @@ from dataclasses import replace
 from targets.ia64.fields import BUNDLE
 from targets.ia64.machine.faults import IllegalOperation
 from targets.ia64.machine.frames import Frame
-from targets.ia64.machine.state import MASK, POISON, PSR, STACKED, State
+from targets.ia64.machine.state import CPL, MASK, POISON, PSR, STACKED, State
 from targets.ia64.meanings.binding import Meaning, named
 from targets.ia64.registers import NUMBERS, PR
 
 PFS, LC, EC = NUMBERS["ar.pfs"], NUMBERS["ar.lc"], NUMBERS["ar.ec"]
-IFS, CPL = NUMBERS["cr.ifs"], NUMBERS["psr.cpl"]
+IFS = NUMBERS["cr.ifs"]
 _P63 = PR + 63
 _FRAME = (1 << 38) - 1  # the frame marker in PFS and IFS
 _EPILOG, _PRIVILEGE = 52, 62  # where PFS has ar.ec (6 bits) and the privilege level (2 bits)

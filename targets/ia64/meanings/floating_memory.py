@@ -150,6 +150,11 @@ def _get(convert: Callable[[int], int]) -> Meaning:
     return named(does)
 
 
+def _check_speculation(m: State, f2: int, target25: int) -> None:
+    if m.r[f2] == NATVAL:
+        m.target = target25
+
+
 def _with_exponent(bits: int) -> int:
     return (bits & _SIGN_AND_EXPONENT) << SIGNIFICAND | INTEGER_BIT
 
@@ -162,6 +167,7 @@ def _meanings() -> Iterator[tuple[str, Meaning]]:
             yield from _kinds(f"ldfp{letter}", _load_pair, form)
     yield "ldf.fill", at_address(_load(_WHOLE, False))
     yield "stf.spill", at_address(_store(_WHOLE, spills=True))
+    yield "chk.s", named(_check_speculation)
     yield "setf.sig", _set(integer_to_register)
     yield "getf.sig", _get(significand_of)
     yield "setf.exp", _set(_with_exponent)

@@ -61,7 +61,7 @@ def _sums(size: int) -> Iterator[tuple[str, Callable[..., int]]]:
             return a + sign * b
 
         yield f"{name}{size}", _each(wrapped, size)
-        for completer, (result, left, right) in _SATURATIONS.items():
+        for completer, (result, left, right) in _SATURATIONS.items() if size < 4 else ():
 
             def saturated(a: int, b: int, sign: int = sign, result: bool = result) -> int:
                 return _clamped(a + sign * b, size, result)

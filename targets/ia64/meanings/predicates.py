@@ -68,6 +68,8 @@ _RELATIONS: Mapping[str, tuple[Callable[[int, int], bool], bool]] = {
     "ge": (ge, True),
     "ltu": (lt, False),
 }
+# Those of a compare that writes both results, and those of a parallel one.
+_ALONE, _TOGETHER = ("eq", "lt", "ltu"), ("eq", "ne", "lt", "le", "gt", "ge")
 _SIZES = {"cmp": 64, "cmp4": 32}
 
 
@@ -92,8 +94,8 @@ def _compare(relation: str, bits: int, write: Write) -> Meaning:
 
 def _compares() -> Iterator[tuple[str, Meaning]]:
     for name, bits in _SIZES.items():
-        for relation in _RELATIONS:
-            for completer, write in TYPES.items():
+        for completer, write in TYPES.items():
+            for relation in _ALONE if write is _both else _TOGETHER:
                 yield f"{name}.{relation}{completer}", _compare(relation, bits, write)
 
 
@@ -118,9 +120,12 @@ def _test_feature(write: Write, sense: int) -> Meaning:
     return named(does)
 
 
+_SENSES = (".z", 0), (".nz", 1)
+
+
 def _tests() -> Iterator[tuple[str, Meaning]]:
     for completer, write in TYPES.items():
-        for letter, sense in ((".z", 0), (".nz", 1)):
+        for letter, sense in _SENSES[: 1 if write is _both else 2]:
             yield f"tbit{letter}{completer}", _test_bit(write, sense)
             yield f"tnat{letter}{completer}", _test_nat(write, sense)
             yield f"tf{letter}{completer}", _test_feature(write, sense)

@@ -1,0 +1,58 @@
+"""The model of a CPU that issues bundles, as schedulers ask it; answers are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rewriter.core.bundled import BundledCpu
+from rewriter.core.isa import Insn
+from rewriter.timing import bundled
+from rewriter.timing.bundled_dispersal import assign
+from rewriter.timing.bundled_run import run
+
+
+class Model:
+    """A CPU's answers about instructions and straight code."""
+
+    def __init__(self, cpu: BundledCpu) -> None:
+        self.cpu = cpu
+        self._distances: dict[tuple[Insn, Insn, int], int] = {}
+        self._kinds: dict[str, int] = {}  # by class
+        self._ways: dict[object, int] = {}
+        self._examples: list[str] = []
+
+    def distance(self, earlier: Insn, later: Insn, registers: int) -> int:
+        """Cycles from the issue of one to that of the other, which reads its `registers`."""
+        key = earlier, later, registers
+        found = self._distances.get(key)
+        if found is None:
+            found = bundled.system_latency(self.cpu, earlier, later)
+            while registers:
+                low = registers & -registers
+                registers ^= low
+                found = max(found, bundled.latency(self.cpu, earlier, later, low.bit_length() - 1))
+            self._distances[key] = found
+        return found
+
+    def kind(self, insn: Insn) -> int:
+        """A number that is the same for instructions which the same ports take."""
+        sched = self.cpu.issue.traits(insn).sched
+        if sched not in self._kinds:
+            described = self.cpu.issue.class_of(sched)
+            ways = (
+                tuple(described.ports.items()), tuple(described.rank.items()), described.all_ports
+            )  # fmt: skip
+            if ways not in self._ways:
+                self._ways[ways] = len(self._examples)
+                self._examples.append(sched)
+            self._kinds[sched] = self._ways[ways]
+        return self._kinds[sched]
+
+    def fits(self, issued: Sequence[tuple[int, str]]) -> bool:
+        """Whether ports take instructions of these kinds, in slots of these units, in a cycle."""
+        asked = tuple((self._examples[kind], unit, "", 0) for kind, unit in issued)
+        return len(assign(self.cpu.issue, asked)) == len(asked)
+
+    def cycles(self, slots: Sequence[Slot]) -> int:
+        """Modelled cycles of straight code."""
+        return run(self.cpu, slots).cycles

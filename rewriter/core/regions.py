@@ -1,0 +1,80 @@
+"""The vocabulary of scheduling straight code in groups: facts, edges, parts and arrangements."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rewriter.core.groups import Slot
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """A memory access of at most `size` bytes at the address in register `base`."""
+
+    base: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a scheduler knows of one instruction; registers are numbers or masks.
+
+    `gathers` are registers of `defs` whose writers may change places, because they only ever set
+    bits.  `order` are its kinds, `among` the kinds of those that it keeps its place among; it
+    `loads` or `stores` where the addresses decide beside that.  `predicate` is the register that
+    it executes under, 0 if always; `either` are predicates of which at most one is true
+    afterwards.  `step` says that its first register becomes its second plus a number.  A bundle
+    with a `fixed` instruction stays as it is; the tables of pairs know a `system` instruction.
+    """
+
+    uses: int
+    defs: int
+    gathers: int
+    order: int
+    among: int
+    predicate: int
+    either: frozenset[int]
+    access: Access | None
+    stores: bool
+    step: tuple[int, int, int] | None
+    is_nop: bool
+    is_fixed: bool
+    is_system: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """One that an instruction stays behind: `apart` by a group's end, or in place only.
+
+    `cycles` is from its issue to when the operands are there.
+    """
+
+    before: int
+    apart: bool
+    cycles: int
+
+
+@dataclass(frozen=True, slots=True)
+class Arranged:
+    """Slots in their new places, from the address of the first bundle on.
+
+    `origins` has for each the number of the slot that it was, -1 for a nop.
+    """
+
+    slots: tuple[Slot, ...]
+    origins: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Part of a region, to be arranged: its instructions and for each what it depends on.
+
+    Slots of `joins`, by number, may stand in a group that is open before it, those of `leaves`
+    in one that stays open at its end.  `standing` is the part as it is, with its nops.
+    """
+
+    slots: tuple[Slot, ...]
+    before: tuple[tuple[Edge, ...], ...]
+    joins: frozenset[int]
+    leaves: frozenset[int]
+    standing: Arranged

@@ -1,0 +1,196 @@
+"""Straight code arranged in bundles for one CPU: what `passes/grouped` asks of IA-64."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import Protocol
+
+from rewriter.core.groups import Slot
+from rewriter.core.isa import Insn
+from rewriter.core.regions import Arranged, Edge, Facts, Part
+from targets.ia64 import formats, packing, scheduling
+from targets.ia64.bundles import SLOTS, TEMPLATES, Bundle, Template, encode, for_slots
+from targets.ia64.fields import BUNDLE, SLOT, Unit
+from targets.ia64.isa import TABLE
+from targets.ia64.packing import Edges, Node, Packed, Ports
+
+
+class Model(Protocol):
+    """What the model of a CPU says about instructions."""
+
+    def distance(self, earlier: Insn, later: Insn, registers: int) -> int:
+        """Cycles from the issue of one to that of the other, which reads its `registers`."""
+        ...
+
+    def kind(self, insn: Insn) -> int:
+        """A number that is the same for instructions which the same ports take."""
+        ...
+
+    def fits(self, issued: Sequence[tuple[int, str]]) -> bool:
+        """Whether ports take instructions of these kinds, in slots of these units, in a cycle."""
+        ...
+
+    def cycles(self, slots: Sequence[Slot]) -> int:
+        """Modelled cycles of straight code."""
+        ...
+
+
+_RULES = {
+    formats.FIRST: packing.FIRST,
+    formats.LAST: packing.LAST,
+    formats.SLOT2: packing.SLOT2,
+}
+_NOPS = {
+    unit: Insn(op, tuple(operand.extract(op.match) for operand in op.format.operands))
+    for unit in Unit
+    if unit is not Unit.L
+    for op in (TABLE.find(f"nop.{unit.name.lower()}"),)
+}
+
+
+class Scheduling:
+    """IA-64 on a CPU; texts that were packed once are kept."""
+
+    bundle = BUNDLE
+    banks = scheduling.BANKS
+    spare = scheduling.SPARE
+
+    def __init__(self, model: Model, width: int = 4) -> None:
+        self.model, self.width = model, width
+        self._ports = Ports(self._fits, {unit: model.kind(nop) for unit, nop in _NOPS.items()})
+        self._packed: dict[tuple[object, ...], Packed | None] = {}
+
+    def facts(self, insn: Insn) -> Facts:
+        """What is known of an instruction."""
+        return scheduling.facts(insn)
+
+    def needs_stop(self, earlier: Insn, later: Insn) -> bool:
+        """Whether two that clash over a register may never share a group."""
+        return scheduling.needs_stop(earlier, later)
+
+    def distance(self, earlier: Insn, later: Insn, registers: int) -> int:
+        """Cycles from the issue of one to that of the other, which reads its `registers`."""
+        return self.model.distance(earlier, later, registers)
+
+    def moved(self, insn: Insn, distance: int) -> Insn:
+        """The instruction that many bytes further on, with the targets that it has here."""
+        return scheduling.moved(insn, distance)
+
+    def renamable(self, insn: Insn) -> tuple[int, int]:
+        """Registers that an instruction can name otherwise, and those that it increments."""
+        return scheduling.renamable(insn)
+
+    def renamed(self, insn: Insn, reads: Mapping[int, int], writes: Mapping[int, int]) -> Insn:
+        """The instruction with other registers; ValueError where it cannot name one."""
+        return scheduling.renamed(insn, reads, writes)
+
+    def cycles(self, slots: Sequence[Slot]) -> int:
+        """Modelled cycles of straight code."""
+        return self.model.cycles(slots)
+
+    def arrange(self, part: Part, most: int) -> Arranged | None:
+        """The best arrangement found in at most `most` bundles."""
+        nodes = tuple(
+            self._node(slot.insn, before)
+            for slot, before in zip(part.slots, part.before, strict=True)
+        )
+        edges = Edges(_mask(part.joins), _mask(part.leaves))
+        standing = tuple(_layout(part.standing))
+        key = nodes, edges, standing
+        if key not in self._packed:
+            self._packed[key] = self._better(nodes, edges, standing, most)
+        packed = self._packed[key]
+        if packed is None:
+            return None
+        start = part.standing.slots[0].address // BUNDLE * BUNDLE
+        slots = list(_slots(part, packed, start))
+        return Arranged(tuple(slot for slot, _ in slots), tuple(number for _, number in slots))
+
+    def _better(
+        self, nodes: tuple[Node, ...], edges: Edges, standing: packing.Layout, most: int
+    ) -> Packed | None:
+        """A text that is better than the one that stands there."""
+        known = packing.replayed(nodes, standing, self._ports)
+        found = packing.pack(nodes, edges, self._ports, most, self.width)
+        return found if found is not None and found.weight < known.weight else None
+
+    def _fits(self, issued: packing.Issued) -> bool:
+        return self.model.fits([(kind, unit.name) for kind, unit in issued])
+
+    def _node(self, insn: Insn, before: Sequence[Edge]) -> Node:
+        return Node(
+            _units(insn),
+            self.model.kind(insn),
+            tuple((edge.before, edge.apart, edge.cycles) for edge in before),
+            _rules(insn),
+        )
+
+
+def _units(insn: Insn) -> tuple[Unit, ...]:
+    unit = insn.op.unit
+    return (Unit.M, Unit.I) if unit == "A" else (Unit[unit],)
+
+
+def _rules(insn: Insn) -> int:
+    return sum(bit for rule, bit in _RULES.items() if rule in insn.op.rules)
+
+
+def _mask(numbers: frozenset[int]) -> int:
+    return sum(1 << number for number in numbers)
+
+
+def _layout(standing: Arranged) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """The template of each bundle, and the numbers of what stands there."""
+    at = 0
+    for bundle in _in_bundles(standing.slots):
+        yield _template(bundle).code, standing.origins[at : at + len(bundle)]
+        at += len(bundle)
+
+
+def _slots(part: Part, packed: Packed, address: int) -> Iterator[tuple[Slot, int]]:
+    for code, numbers in packed.bundles:
+        template = TEMPLATES[code]
+        units = (Unit.M, Unit.X) if template.is_long else template.units
+        for at, (unit, number) in enumerate(zip(units, numbers, strict=True)):
+            insn = scheduling.on(part.slots[number].insn, unit) if number >= 0 else _NOPS[unit]
+            last = SLOTS - 1 if at == len(units) - 1 else at
+            yield Slot(address + at, insn, last in template.stops), number
+        address += BUNDLE
+
+
+def code(slots: Sequence[Slot]) -> bytes:
+    """The bytes of whole bundles; ValueError where the slots are none."""
+    return b"".join(
+        encode(Bundle(_template(bundle), tuple(TABLE.encode(slot.insn) for slot in bundle)))
+        for bundle in _in_bundles(slots)
+    )
+
+
+def _in_bundles(slots: Sequence[Slot]) -> Iterator[Sequence[Slot]]:
+    at = 0
+    while at < len(slots):
+        end, address = at + 1, slots[at].address // BUNDLE
+        while end < len(slots) and slots[end].address // BUNDLE == address:
+            end += 1
+        yield slots[at:end]
+        at = end
+
+
+def _template(slots: Sequence[Slot]) -> Template:
+    units = [_unit(slot.insn) for slot in slots]
+    if units[-1] is Unit.X:
+        units[1:] = [Unit.L, Unit.X]
+    stops = frozenset(n if n < len(slots) - 1 else SLOTS - 1 for n, s in enumerate(slots) if s.stop)
+    template = _template_of(tuple(units), stops)
+    if template is None:
+        raise ValueError(f"no template has units {units} and stops {sorted(stops)}")
+    return template
+
+
+_template_of = cache(for_slots)
+
+
+def _unit(insn: Insn) -> Unit:
+    unit = insn.op.unit
+    return Unit(insn.operand(SLOT.name)) if unit == "A" else Unit[unit]
