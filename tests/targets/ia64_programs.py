@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import functools
 import itertools
+import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from elftools.elf.elffile import ELFFile
-from elftools.elf.sections import SymbolTableSection
 
 from fixtures import inputs
 from rewriter.contracts.contract import Arena, Case, Contract, Result, View, widen
 from rewriter.core.interpret import Memory
 from targets.ia64.machine.alat import Policy
-from targets.ia64.machine.calling import call
+from targets.ia64.machine.calling import RETURN, prepare
 from targets.ia64.machine.processor import Processor
 from targets.ia64.machine.trace import Executed
+from targets.ia64.meanings.real import DOUBLE
+from targets.ia64.registers import FR, GR
 
 BACKING, STACK, ROOMS = 0x6000_0000_0000_0000, 0x7000_0000_0000_0000, 0x2000_0000_0000_0000
 _SIZE = 0x10000
-ARENA = Arena(ROOMS, page=0x4000, room=0x10000)
+R8 = GR + 8
+ARENA = Arena(ROOMS, page=0x10000, room=0x40000)  # the kernel's pages are of 64 KiB
 
 
 @dataclass(frozen=True)
@@ -50,19 +54,21 @@ def program(name: str) -> Program:
         segments = tuple(
             (s["p_vaddr"], s.data() + bytes(s["p_memsz"] - s["p_filesz"]), not s["p_flags"] & 1)
             for s in elf.iter_segments("PT_LOAD")
-            if s["p_vaddr"] < 1 << 63 or s["p_flags"] & 1
         )
-        symbols = {
-            symbol.name: symbol["st_value"]
-            for table in elf.iter_sections()
-            if isinstance(table, SymbolTableSection)
-            for symbol in table.iter_symbols()
-        }
+        symbols = _symbols(elf)
         dynamic = elf.get_section_by_name(".dynamic")
         if dynamic is None:
             return Program(segments, symbols, symbols["__gp"])
         (tag,) = dynamic.iter_tags("DT_PLTGOT")
         return Program(segments, symbols, tag["d_ptr"])
+
+
+def _symbols(elf: ELFFile) -> dict[str, int]:
+    """Names and values of .symtab; a whole kernel in a moment."""
+    table = elf.get_section_by_name(".symtab")
+    names = elf.get_section(table["sh_link"]).data()
+    entries = struct.iter_unpack("<IBBHQQ", table.data())
+    return {names[at : names.index(0, at)].decode(): value for at, _, _, _, value, _ in entries}
 
 
 class Routines:
@@ -75,9 +81,26 @@ class Routines:
 
     def run(self, name: str, *arguments: int, limit: int = 1_000_000) -> tuple[int, list[Executed]]:
         """Calls the routine with integer arguments."""
-        entry, gp = self.program.symbols[name], self.program.gp
-        sp = STACK + _SIZE - 0x100
-        return call(self.processor, entry, arguments, sp=sp, gp=gp, limit=limit)
+        self.run_prepared(arguments)
+        trace = self.processor.run(self.program.symbols[name], RETURN, limit)
+        return self.processor.state.plain(R8), trace
+
+    def run_doubles(self, name: str, *arguments: float) -> float:
+        """Calls the routine with double-precision arguments and result."""
+        self.run_prepared(())
+        state = self.processor.state
+        for register, value in enumerate(arguments, FR + 8):
+            (bits,) = struct.unpack("<Q", struct.pack("<d", value))
+            state.put_floating(register, DOUBLE.to_register(bits))
+        self.processor.run(self.program.symbols[name], RETURN)
+        bits = DOUBLE.from_register(state.r[FR + 8])
+        (result,) = struct.unpack("<d", struct.pack("<Q", bits))
+        assert isinstance(result, float)
+        return result
+
+    def run_prepared(self, arguments: Sequence[int]) -> None:
+        """Sets up the registers for a call."""
+        prepare(self.processor, arguments, sp=STACK + _SIZE - 0x100, gp=self.program.gp)
 
     def check(self, contract: Contract, case: Case, name: str = "") -> list[Executed]:
         """Runs one case, and compares result and memory with the contract's model."""

@@ -16,7 +16,7 @@ from rewriter.core.interpret import BadInstruction, LimitReached, Memory
 from rewriter.core.isa import Insn
 from targets.ia64 import bundles
 from targets.ia64.fields import BUNDLE
-from targets.ia64.groups import violations
+from targets.ia64.groups import Violation, violations
 from targets.ia64.isa import TABLE
 from targets.ia64.machine.alat import Alat, KeepAll, Policy
 from targets.ia64.machine.faults import GroupViolation, IllegalOperation
@@ -61,6 +61,7 @@ class Processor:
     def __init__(self, memory: Memory, backing: int, policy: Policy | None = None) -> None:
         self.state = State(memory, Alat(policy or KeepAll()), backing)
         self._slots: dict[int, _Slot] = {}
+        self._clashes: dict[tuple[int, int], tuple[Violation, ...]] = {}
 
     def run(self, start: int, stop: int, limit: int = 1_000_000) -> list[Executed]:
         """All slots from `start` until control reaches `stop`; see `steps` for what it raises."""
@@ -115,12 +116,14 @@ class Processor:
     def _judge(self, group: list[int], pc: int, touched: int) -> None:
         """Raises GroupViolation if an executed slot of the group clashes with the one at `pc`,
         over what that one touches."""
-        later = self._slots[pc]
         for address in group:
-            earlier = self._slots[address].insn
-            for found in violations((earlier, later.insn)):
-                if touched >> found.register & 1:
-                    raise GroupViolation(address, pc, found, NAMES[found.register])
+            found = self._clashes.get((address, pc))
+            if found is None:
+                pair = self._slots[address].insn, self._slots[pc].insn
+                found = self._clashes[address, pc] = tuple(violations(pair))
+            for clash in found:
+                if touched >> clash.register & 1:
+                    raise GroupViolation(address, pc, clash, NAMES[clash.register])
 
     def _decode(self, pc: int) -> _Slot:
         """Decodes the bundle of `pc` into slots."""
@@ -151,7 +154,7 @@ def _ready(address: int, insn: Insn, stop: bool, following: int) -> _Slot:
         uses | defs,
         1 << qp | (defs if off else 0),
         defs,
-        ((uses | defs) & _FRAME).bit_length() - 1,
+        -1 if insn.name == "alloc" else ((uses | defs) & _FRAME).bit_length() - 1,
         Executed(address, insn, stop, True),
         Executed(address, insn, stop, False),
     )

@@ -91,7 +91,7 @@ def _get_psr(m: State, r1: int) -> None:
 
 
 def _get_user(m: State, r1: int) -> None:
-    m.put(r1, psr(m) & _UM)
+    m.put(r1, m.r[USER] | m.r[MODIFIED])
 
 
 def _put_psr(m: State, r2: int) -> None:
@@ -100,7 +100,8 @@ def _put_psr(m: State, r2: int) -> None:
 
 
 def _put_user(m: State, r2: int) -> None:
-    set_psr(m, m.plain(r2), _UM)
+    value = m.plain(r2)
+    m.r[USER], m.r[MODIFIED] = value & _USER_BITS, value & _MODIFIED_BITS
 
 
 def _enter(m: State) -> None:
