@@ -157,8 +157,9 @@ class _Assembler:
                 self.sizes[array] = self.value(size, self.address)
                 first += self.sizes[array]
         elif name == ".align":
-            self.flush()
-            while self.address % self.value(rest.strip(), self.address):
+            bundles = self.value(rest.strip(), self.address) // BUNDLE
+            self.flush(bundles)
+            while self.address // BUNDLE % bundles:
                 self._place("mib", [_NOP] * SLOTS)
         elif self.inside == [] and not rest:
             self.template = name[1:]
@@ -182,12 +183,12 @@ class _Assembler:
             raise ValueError(f"{len(statements)} instructions in a bundle .{units}")
         self.placed.append(_Placed(self.address, template, tuple(statements)))
 
-    def flush(self) -> None:
-        """Ends the instructions outside braces: they become bundles."""
+    def flush(self, multiple: int = 1) -> None:
+        """Ends the instructions outside braces: they become bundles, aligned at their end."""
         run, self.run = self.run, []
         here = _Names(self, self.address, placed=False)
         items = [_item(_insn(statement, here, None), statement.stop) for statement in run]
-        for filled in packed(items):
+        for filled in packed(items, multiple, -self.address // BUNDLE) if items else ():
             statements = (_NOP if number is None else run[number] for number in filled.items)
             self.placed.append(_Placed(self.address, filled.template, tuple(statements)))
 

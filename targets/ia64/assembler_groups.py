@@ -2,12 +2,15 @@
 
 The order of the instructions stays.  Among all ways to choose templates and nops the one is taken
 that issues in the fewest cycles, two bundles in each, and then the one with the fewest bundles.
+Ports of the I unit go to slots in order, so nothing else should stand in an I slot before an
+instruction of the group that can go nowhere else.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from targets.ia64.bundles import TEMPLATES, Template
 from targets.ia64.fields import Unit
@@ -37,9 +40,12 @@ class Filled:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """The cheapest bundles from an item on; `cost` is cycles, splits, then bundles."""
+    """The cheapest bundles from an item on.
 
-    cost: tuple[int, int, int]
+    `cost` is half cycles, splits, bundles, then nops that take a port of the I unit.
+    """
+
+    cost: tuple[int, int, int, int]
     first: Filled | None = None
     rest: _Plan | None = None
 
@@ -49,50 +55,90 @@ def units_of(unit: str) -> tuple[Unit, ...]:
     return _ANY if unit == "A" else (Unit[unit],)
 
 
-def packed(items: Sequence[Item]) -> Iterator[Filled]:
-    """Bundles for straight code; ValueError when an instruction fits none."""
-    # Plans by the next item and by how many bundles its group already reaches into.
-    plans = {(len(items), n): _Plan((-(-n // _ISSUE), 0, 0)) for n in range(_REACH)}
+_Plans = dict[tuple[int, int, int], _Plan]
+"""By the next item, by how many bundles its group already reaches into, and by how many bundles
+are to come, modulo the alignment behind them."""
+
+
+def packed(items: Sequence[Item], multiple: int = 1, bundles: int = 0) -> list[Filled]:
+    """Bundles for straight code: a multiple of `multiple` and `bundles` more.
+
+    ValueError where there are none.
+    """
+    plans: _Plans = {
+        (len(items), n, 0): _Plan((2 * -(-n // _ISSUE), 0, 0, 0)) for n in range(_REACH)
+    }
     for start in reversed(range(len(items))):
         found = list(_fillings(items, start))
-        for reached in range(_REACH):
-            following = list(_continued(items, found, reached, plans))
+        for reached, rest in product(range(_REACH), range(multiple)):
+            following = list(_continued(items, found, plans, reached, (rest - 1) % multiple))
             if following:
-                plans[start, reached] = min(following, key=lambda plan: plan.cost)
-    plan = plans.get((0, 0))
+                plans[start, reached, rest] = min(following, key=lambda plan: plan.cost)
+    plan = plans.get((0, 0, bundles % multiple))
     if plan is None:
         raise ValueError("these instructions fit no sequence of bundles")
+    made = []
     while plan.first is not None and plan.rest is not None:
-        yield plan.first
+        made.append(plan.first)
         plan = plan.rest
+    return made
 
 
 def _continued(
-    items: Sequence[Item],
-    fillings: Sequence[Filled],
-    reached: int,
-    plans: dict[tuple[int, int], _Plan],
+    items: Sequence[Item], fillings: Sequence[Filled], plans: _Plans, reached: int, rest: int
 ) -> Iterator[_Plan]:
     """Each bundle that may come next, with the best of what may follow it."""
     for filled in fillings:
         placed = [number for number in filled.items if number is not None]
-        cycles, bundles = 0, reached + 1
+        cycles, bundles = 0, reached + 1  # of the groups that end here; of the one that is open
         for number in placed:
             if items[number].stop:
                 cycles += -(-bundles // _ISSUE)
                 bundles = 0 if number == placed[-1] else 1
-        rest = plans.get((placed[-1] + 1, bundles))
-        if rest is not None:
-            split = filled.template.name in _SPLITS
-            cost = cycles + rest.cost[0], split + rest.cost[1], 1 + rest.cost[2]
-            yield _Plan(cost, filled, rest)
+        after = plans.get((placed[-1] + 1, bundles, rest))
+        if after is not None:
+            halves = 2 * cycles + _in_the_way(items, filled)
+            splits = int(filled.template.name in _SPLITS)
+            own = halves, splits, 1, _idle_ports(filled)
+            halves, splits, bundles, ports = (a + b for a, b in zip(own, after.cost, strict=True))
+            yield _Plan((halves, splits, bundles, ports), filled, after)
+
+
+def _idle_ports(filled: Filled) -> int:
+    """Nops in I slots."""
+    units = zip(filled.template.holders, filled.items, strict=True)
+    return sum(unit is Unit.I and number is None for unit, number in units)
+
+
+def _in_the_way(items: Sequence[Item], filled: Filled) -> int:
+    """I slots taken by what needs none, with an instruction behind them that does."""
+    following = min(number for number in filled.items if number is not None)
+    count = 0
+    for unit, number in zip(filled.template.holders, filled.items, strict=True):
+        if number is not None:
+            following = number + 1
+        idle = number is None or (items[number].units == _ANY and not items[number].stop)
+        if unit is Unit.I and idle and _needs_i(items, following):
+            count += 1
+    return count
+
+
+def _needs_i(items: Sequence[Item], start: int) -> bool:
+    """Whether the group that `start` is in has an instruction from there on for I slots only."""
+    for item in items[start:]:
+        if item.units == (Unit.I,):
+            return True
+        if item.stop:
+            return False
+    return False
 
 
 def _fillings(items: Sequence[Item], start: int) -> Iterator[Filled]:
     """Every bundle that takes at least one instruction."""
     for template in TEMPLATES.values():
         for filled in _filled(items, start, template):
-            if any(number is not None for number in filled):
+            long_nop = template.is_long and filled[-1] is None
+            if not long_nop and any(number is not None for number in filled):
                 yield Filled(template, filled)
 
 
