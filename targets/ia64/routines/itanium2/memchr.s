@@ -55,6 +55,8 @@ next:
   (p8)  br.cond.spnt masked ;;
 found:
   (p9)  mov     r8=r0
+        mov     pr=r9,-2
+        br.ret.sptk.many rp ;;
 done:
         mov     pr=r9,-2
         br.ret.sptk.many rp ;;

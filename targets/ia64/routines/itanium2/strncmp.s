@@ -7,60 +7,60 @@
 strncmp:
         alloc   r2=ar.pfs,3,13,0,16
         mov     r9=pr
-        cmp.eq  p7,p8=r0,in2
         mov     r8=r0
-        shr.u   r28=in2,62 ;;           // no two strings are longer
+        cmp.eq  p7,p8=r0,in2
+        and     r18=7,in0 ;;
   (p8)  ld1     r16=[in0]
   (p8)  ld1     r17=[in1]
-        and     r18=7,in0
-        mov     r20=1
+        shr.u   r28=in2,62              // no two strings are longer
         cmp.eq  p0,p6=r0,r0
+        mov     r20=1
   (p7)  br.ret.spnt.many rp ;;
-        shladd  r22=r18,3,r0
         cmp.ne.or p6,p0=r16,r17         // most strings differ in their first byte
         cmp.eq.or p6,p0=r16,r0
-        sub     r8=r16,r17
         cmp.ne  p7,p8=r0,r28
-        mov     r14=in0
-  (p6)  br.ret.spnt.many rp ;;
-        mov     r15=in1
+        sub     r8=r16,r17
         and     r19=-8,in0
-        sub     r21=in1,r18
+  (p6)  br.ret.spnt.many rp ;;
+        mov     r14=in0
+        mov     r15=in1
   (p7)  dep.z   r28=-1,0,62
   (p8)  mov     r28=in2
-        and     r29=-8,in1 ;;
-        add     r28=r28,r18 ;;          // bytes from the word's start to the limit
+        shladd  r22=r18,3,r0
+        sub     r21=in1,r18 ;;
+        add     r28=r28,r18             // bytes from the word's start to the limit
+        and     r29=-8,r15 ;;
 
         // r19: the word of the first string, r21 what stands there in the second, r29 its first
         // word; r22: bits in front of the first string's start, r20: 1
         // r28: bytes from that word's start to the limit
 start:
-        and     r23=-8,r21
-        and     r24=7,r21
         ld8.s   a[3]=[r19],8
+        and     r23=-8,r21
+        mov     ar.ec=0                 // so that wtop leaves without a rotation
+        and     r24=7,r21
         mov     r30=r0
-        adds    r28=-8,r28
-        mov     ar.ec=0 ;;              // so that wtop leaves without a rotation
-        cmp.eq  p8,p0=r29,r23           // else nothing of that word is the string's
+        adds    r28=-8,r28 ;;
         ld8.s   a[2]=[r19],8
+        cmp.eq  p8,p0=r29,r23           // else nothing of that word is the string's
         adds    r26=8,r23
-        shladd  r24=r24,3,r0
-        shl     r25=r20,r22 ;;
+        shladd  r24=r24,3,r0 ;;
   (p8)  ld8.s   r30=[r23]
         ld8.s   r31=[r26],8
+        shl     r25=r20,r22
         sub     r27=64,r24 ;;
         ld8.s   b[2]=[r26],8
         ld8.s   a[1]=[r19],8 ;;
         ld8.s   b[1]=[r26],8
-        adds    r25=-1,r25
         shr.u   lo[2]=r30,r24
         shr.u   lo[1]=r31,r24 ;;
-        or      a[3]=a[3],r25
+        adds    r25=-1,r25
         shl     hi[2]=r31,r27
         shl     hi[1]=b[2],r27 ;;
-        czx1.r  z[2]=a[3]
+        or      a[3]=a[3],r25
         czx1.r  z[1]=a[2] ;;
-        or      lo[2]=lo[2],r25 ;;
+        or      lo[2]=lo[2],r25
+        czx1.r  z[2]=a[3] ;;
 
         .align  32
 next:
