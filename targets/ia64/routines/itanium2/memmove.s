@@ -4,20 +4,21 @@
 // behind them, which are loaded before the first store.  Words of the source that lie as those of
 // the destination do go two a cycle; others are put together from two by shifts, one a cycle.
 
+        last = r48                      // address of the word at the end of the source
         ALL = -2                        // all predicates
         FIRST = 0x10000                 // the first stage of a loop
         .rotr   even[4], odd[4]
         .rotr   w[5], low[4], high[4], both[2]
 
 memmove:
-        alloc   r2=ar.pfs,3,13,0,16
+        alloc   r2=ar.pfs,3,21,0,16
         mov     r9=pr
         sub     r17=in0,in1
         or      r16=in0,in1
         and     r14=7,in0
         mov     r8=in0 ;;
-        mov     r10=ar.lc
         cmp.ltu p6,p0=r17,in2           // down, since d is inside the source
+        mov     r10=ar.lc
         cmp.gtu p8,p0=16,in2
         or      r16=r16,in2
         sub     r15=in1,r14             // source of the destination's first word
@@ -28,58 +29,55 @@ memmove:
         and     r21=-8,r18
         and     r22=7,r18               // bytes behind the last whole word
   (p8)  br.cond.spnt bytes ;;
-
-        mov     pr.rot=FIRST
         cmp.eq  p15,p0=r0,r16           // all of it is whole words
+        mov     pr.rot=FIRST
         shladd  r23=r20,3,r0
         and     r11=-8,in1
         and     r3=7,in1
-        add     r25=r19,r21 ;;
+        add     last=r19,r21 ;;
         sub     r24=64,r23
+        shr.u   r27=r21,3               // words up to the last whole one
         shladd  r3=r3,3,r0
         add     r2=r20,r22
-        mov     r27=in2
-        mov     r26=in0
-  (p15) br.cond.sptk words ;;
+        cmp.ne  p12,p0=r0,r14
+  (p15) br.cond.sptk all_words ;;
 
         // r16, r17: the words with the first byte and with what follows it; r28, r29: the same
         // for the bytes behind the last whole word
         ld8     r16=[r11],8
+        mov     ar.ec=7
         cmp.ne  p10,p0=r0,r22
         cmp.lt  p11,p0=8,r2
-        cmp.ne  p12,p0=r0,r14
         sub     r18=64,r3
-        mov     r28=r0 ;;
+        sub     r26=r8,r14 ;;
         ld8     r17=[r11]
         cmp.ne.or p10,p0=r0,r20
-        sub     r26=r8,r14
-        adds    r27=7,r8
-        sub     r31=r0,r8
-        mov     r29=r0 ;;
-  (p10) ld8     r28=[r25],8
         add     r30=r26,r21             // behind the last whole word
-        and     r26=-8,r27              // the first whole word
-        and     r31=7,r31               // bytes in front of it
-        shr.u   r16=r16,r3
+        adds    r27=-1,r27
+  (p12) adds    r26=8,r26               // the first whole word
   (p12) adds    r19=8,r19 ;;            // its source
-  (p11) ld8     r29=[r25]
-        sub     r27=r30,r26             // bytes of whole words
-        cmp.eq  p8,p0=r0,r20
-        shladd  r22=r22,3,r31
-        shl     r17=r17,r18 ;;
-        shr.u   r11=r28,r23
-        adds    r25=8,r19
-        dep.z   r22=r22,8,6 ;;          // predicates for stores of bytes: 8 to 10, 11 to 13
-        shl     r29=r29,r24
-  (p8)  br.cond.dptk words ;;
-
-        shr.u   r3=r27,3
-        add     r2=r19,r27
-        mov     ar.ec=7 ;;
-        adds    r3=-1,r3
-  (p6)  br.cond.spnt shifted_down ;;
+        mov     r28=r0
+        mov     r29=r0
+        shr.u   r16=r16,r3
+  (p12) adds    r27=-1,r27
+        sub     r31=r0,r8
+        cmp.eq  p8,p0=r0,r20 ;;
+  (p10) ld8     r28=[last],8
+        mov     ar.lc=r27
+        shl     r17=r17,r18
+        and     r31=7,r31               // bytes in front of the first whole word
+        adds    r25=8,r19 ;;
+  (p11) ld8     r29=[last]
         ld8     w[1]=[r19]
-        mov     ar.lc=r3 ;;
+        shladd  r22=r22,3,r31
+  (p8)  br.cond.dptk words ;;
+        shr.u   r11=r28,r23
+  (p6)  mov     w[1]=r28
+  (p6)  adds    r25=-16,last
+  (p6)  adds    r26=-8,r30 ;;
+        dep.z   r22=r22,8,6             // predicates for stores of bytes: 8 to 10, 11 to 13
+        shl     r29=r29,r24
+  (p6)  br.cond.spnt shifted_down ;;
 
         .align  32
 shifted_up:
@@ -92,16 +90,16 @@ shifted_up:
 
 edges:
         or      r16=r16,r17
-        or      r29=r11,r29
         mov     pr=r22,0x3f00
+        or      r29=r11,r29
         mov     r3=r8 ;;
   (p8)  st1     [r3]=r16,1
   (p13) st4     [r30]=r29,4
-  (p8)  shr.u   r16=r16,8
+  (p8)  shr.u   r16=r16,8 ;;
   (p13) shr.u   r29=r29,32 ;;
   (p9)  st2     [r3]=r16,2
   (p12) st2     [r30]=r29,2
-  (p9)  shr.u   r16=r16,16
+  (p9)  shr.u   r16=r16,16 ;;
   (p12) shr.u   r29=r29,16 ;;
   (p10) st4     [r3]=r16
   (p11) st1     [r30]=r29
@@ -109,26 +107,33 @@ edges:
         mov     pr=r9,ALL
         br.ret.sptk.many rp ;;
 
-shifted_down:
-        adds    r25=-8,r2
-        adds    r26=-8,r30
-        mov     w[1]=r28
-        mov     ar.lc=r3 ;;
         .align  32
-shifted_down_next:
+shifted_down:
   (p16) ld8     w[0]=[r25],-8
   (p22) st8     [r26]=both[1],-8
   (p18) shr.u   low[0]=w[2],r23
   (p21) or      both[0]=low[3],high[3]
   (p18) shl     high[0]=w[3],r24
-        br.ctop.sptk shifted_down_next ;;
+        br.ctop.sptk shifted_down ;;
         br.cond.sptk edges ;;
 
         // From r19 to r26, r27 bytes, all words.
 words:
+        sub     r27=r30,r26
+        shr.u   r11=r28,r23
+        dep.z   r22=r22,8,6 ;;
         tbit.nz p12,p0=r27,3
+        shl     r29=r29,r24
         add     r25=r19,r27
+  (p6)  br.cond.spnt words_down
+        br.cond.sptk words_more ;;
+all_words:
+        mov     r27=in2
+        tbit.nz p12,p0=in2,3
+        mov     r26=in0
+        add     r25=r19,in2
   (p6)  br.cond.spnt words_down ;;
+words_more:
   (p12) ld8     r18=[r19],8
         shr.u   r3=r27,4 ;;
   (p12) st8     [r26]=r18,8
@@ -136,8 +141,8 @@ words:
         cmp.eq  p8,p0=r0,r3
         adds    r3=-1,r3
         adds    r25=8,r19 ;;
-        mov     ar.lc=r3
         adds    r2=8,r26
+        mov     ar.lc=r3
   (p8)  br.cond.spnt copied ;;
         .align  32
 words_up:
