@@ -73,6 +73,22 @@ def _search(length: int, first: int, second: int) -> Case:
     return Case((start, 0, length), (_piece(start, text(length, second)),))
 
 
+def _blocks(length: int, first: int, second: int) -> Case:
+    one, two = _place(0, first), _place(1, second)
+    data = noise(length, length)
+    return Case((one, two, length), (_piece(one, data), _piece(two, data)))
+
+
+def _one_string(length: int, first: int, second: int) -> Case:
+    start = _place(0, first)
+    return Case((start,), (_piece(start, text(length, second) + b"\0"),))
+
+
+def _filled(length: int, first: int, second: int) -> Case:
+    start = _place(0, first)
+    return Case((start, second, length), (_piece(start, bytes(length)),))
+
+
 def _apart(length: int, first: int, second: int) -> Case:
     to, source = _place(0, first), _place(1, second)
     data = noise(length, length)
@@ -96,6 +112,9 @@ CALLS: dict[str, tuple[str, Callable[[int, int, int], Case]]] = {
     "strcmp": ("strcmp", _strings),
     "strncmp": ("strncmp", _limited),
     "memchr": ("memchr", _search),
+    "strlen": ("strlen", _one_string),
+    "memcmp": ("memcmp", _blocks),
+    "memset": ("memset", _filled),
     "memmove, apart": ("memmove", _apart),
     "memmove, to 48 bytes higher": ("memmove", _inside(48)),
     "memmove, to 48 bytes lower": ("memmove", _inside(-48)),
