@@ -24,7 +24,7 @@ from rewriter.core.isa import Insn
 from targets.ia64 import bundles
 from targets.ia64.assembler_groups import Item, packed, units_of
 from targets.ia64.assembler_text import REGISTERS, Names, instruction
-from targets.ia64.bundles import SLOTS, Bundle, Template
+from targets.ia64.bundles import Bundle, Template
 from targets.ia64.fields import BUNDLE, Unit
 from targets.ia64.formats import SLOT2, SlotOp
 from targets.ia64.isa import TABLE
@@ -157,10 +157,7 @@ class _Assembler:
                 self.sizes[array] = self.value(size, self.address)
                 first += self.sizes[array]
         elif name == ".align":
-            bundles = self.value(rest.strip(), self.address) // BUNDLE
-            self.flush(bundles)
-            while self.address // BUNDLE % bundles:
-                self._place("mib", [_NOP] * SLOTS)
+            self.flush(self.value(rest.strip(), self.address) // BUNDLE)
         elif self.inside == [] and not rest:
             self.template = name[1:]
         else:
@@ -188,7 +185,7 @@ class _Assembler:
         run, self.run = self.run, []
         here = _Names(self, self.address, placed=False)
         items = [_item(_insn(statement, here, None), statement.stop) for statement in run]
-        for filled in packed(items, multiple, -self.address // BUNDLE) if items else ():
+        for filled in packed(items, multiple, -self.address // BUNDLE):
             statements = (_NOP if number is None else run[number] for number in filled.items)
             self.placed.append(_Placed(self.address, filled.template, tuple(statements)))
 

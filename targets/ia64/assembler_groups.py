@@ -12,11 +12,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from targets.ia64.bundles import TEMPLATES, Template
+from targets.ia64.bundles import SLOTS, TEMPLATES, Template
 from targets.ia64.fields import Unit
 
 _ISSUE = 2  # bundles that issue in one cycle
 _SPLITS = ("MBB", "BBB")  # templates behind which Itanium 2 splits issue
+_NOPS = next(template for template in TEMPLATES.values() if template.name == "MFB")
 _REACH = 9  # no group reaches into so many bundles
 _ANY = (Unit.M, Unit.I)
 
@@ -65,9 +66,10 @@ def packed(items: Sequence[Item], multiple: int = 1, bundles: int = 0) -> list[F
 
     ValueError where there are none.
     """
-    plans: _Plans = {
-        (len(items), n, 0): _Plan((2 * -(-n // _ISSUE), 0, 0, 0)) for n in range(_REACH)
-    }
+    plans: _Plans = {}
+    for reached, rest in product(range(_REACH), range(multiple)):
+        cost = 2 * -(-reached // _ISSUE) + rest, 0, rest, 0
+        plans[len(items), reached, rest] = _Plan(cost, *_nops(rest))
     for start in reversed(range(len(items))):
         found = list(_fillings(items, start))
         for reached, rest in product(range(_REACH), range(multiple)):
@@ -102,6 +104,13 @@ def _continued(
             own = halves, splits, 1, _idle_ports(filled)
             halves, splits, bundles, ports = (a + b for a, b in zip(own, after.cost, strict=True))
             yield _Plan((halves, splits, bundles, ports), filled, after)
+
+
+def _nops(count: int) -> tuple[Filled, _Plan] | tuple[None, None]:
+    """So many bundles of nops, as the first one and the rest."""
+    if not count:
+        return None, None
+    return Filled(_NOPS, (None,) * SLOTS), _Plan((0, 0, 0, 0), *_nops(count - 1))
 
 
 def _idle_ports(filled: Filled) -> int:

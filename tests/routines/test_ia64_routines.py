@@ -98,6 +98,16 @@ def test_shapes_off_the_grid(name: str) -> None:
     check()
 
 
+@pytest.mark.parametrize("distance", [0, 8, -8, 13, -13, 1000, -1000])
+def test_long_moves(distance: int) -> None:
+    """Long enough for the loops whose loads run far ahead; 0: two buffers."""
+    contract, trials = CONTRACTS["memmove"], Trials(ours("memmove"))
+    where = {"distance": distance} if distance else {"source": 5, "place": 0}
+    for count in (1040, 2048, 2064, 2087, 3001):
+        for to in (0, 3):
+            assert not trials.problem(contract, contract.build(ARENA, count=count, to=to, **where))
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_gnu_as_makes_the_same_and_warns_of_nothing(name: str, tmp_path: Path) -> None:
     code = routines.routine(name).code

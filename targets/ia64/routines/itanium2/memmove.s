@@ -3,15 +3,19 @@
 // Whole words of the destination are copied first, up or down, and then the bytes in front of and
 // behind them, which are loaded before the first store.  Words of the source that lie as those of
 // the destination do go two a cycle; others are put together from two by shifts, one a cycle.
+// A long move's loads run DEEP passes ahead of what waits for them, so that several misses are
+// under way at once; in a short one that would take longer than the misses.
 
-        last = r48                      // address of the word at the end of the source
+        last = r80                      // address of the word at the end of the source
         ALL = -2                        // all predicates
         FIRST = 0x10000                 // the first stage of a loop
-        .rotr   even[4], odd[4]
-        .rotr   w[5], low[4], high[4], both[2]
+        DEEP = 17
+        LONG = 127                      // passes
+        .rotr   even[21], odd[21]
+        .rotr   w[22], low[4], high[4], both[2]
 
 memmove:
-        alloc   r2=ar.pfs,3,21,0,16
+        alloc   r2=ar.pfs,3,49,0,48
         mov     r9=pr
         sub     r17=in0,in1
         or      r16=in0,in1
@@ -74,9 +78,11 @@ memmove:
         shr.u   r11=r28,r23
   (p6)  mov     w[1]=r28
   (p6)  adds    r25=-16,last
-  (p6)  adds    r26=-8,r30 ;;
+  (p6)  adds    r26=-8,r30
+        cmp.lt  p7,p0=LONG,r27 ;;
         dep.z   r22=r22,8,6             // predicates for stores of bytes: 8 to 10, 11 to 13
         shl     r29=r29,r24
+  (p7)  br.cond.spnt shifted_far
   (p6)  br.cond.spnt shifted_down ;;
 
         .align  32
@@ -117,6 +123,28 @@ shifted_down:
         br.ctop.sptk shifted_down ;;
         br.cond.sptk edges ;;
 
+shifted_far:
+        mov     ar.ec=7+DEEP
+  (p6)  br.cond.spnt shifted_far_down ;;
+        .align  32
+shifted_far_up:
+  (p16) ld8     w[0]=[r25],8
+  (p39) st8     [r26]=both[1],8
+  (p35) shr.u   low[0]=w[3+DEEP],r23
+  (p38) or      both[0]=low[3],high[3]
+  (p35) shl     high[0]=w[2+DEEP],r24
+        br.ctop.sptk shifted_far_up ;;
+        br.cond.sptk edges ;;
+        .align  32
+shifted_far_down:
+  (p16) ld8     w[0]=[r25],-8
+  (p39) st8     [r26]=both[1],-8
+  (p35) shr.u   low[0]=w[2+DEEP],r23
+  (p38) or      both[0]=low[3],high[3]
+  (p35) shl     high[0]=w[3+DEEP],r24
+        br.ctop.sptk shifted_far_down ;;
+        br.cond.sptk edges ;;
+
         // From r19 to r26, r27 bytes, all words.
 words:
         sub     r27=r30,r26
@@ -141,9 +169,11 @@ words_more:
         cmp.eq  p8,p0=r0,r3
         adds    r3=-1,r3
         adds    r25=8,r19 ;;
-        adds    r2=8,r26
+        cmp.lt  p7,p0=LONG,r3
         mov     ar.lc=r3
-  (p8)  br.cond.spnt copied ;;
+        adds    r2=8,r26
+  (p8)  br.cond.spnt copied
+  (p7)  br.cond.spnt words_far_up ;;
         .align  32
 words_up:
   (p16) ld8     even[0]=[r19],16
@@ -168,8 +198,10 @@ words_down:
   (p12) st8     [r26]=r18,-8
         mov     ar.lc=r3
         adds    r25=-8,r19
+        cmp.lt  p7,p0=LONG,r3
   (p8)  br.cond.spnt copied ;;
-        adds    r2=-8,r26 ;;
+        adds    r2=-8,r26
+  (p7)  br.cond.spnt words_far_down ;;
         .align  32
 words_down_next:
   (p16) ld8     even[0]=[r19],-16
@@ -177,6 +209,27 @@ words_down_next:
   (p19) st8     [r26]=even[3],-16
   (p19) st8     [r2]=odd[3],-16
         br.ctop.sptk words_down_next ;;
+        br.cond.sptk copied ;;
+
+words_far_up:
+        mov     ar.ec=4+DEEP ;;
+        .align  32
+words_far_up_next:
+  (p16) ld8     even[0]=[r19],16
+  (p16) ld8     odd[0]=[r25],16
+  (p36) st8     [r26]=even[3+DEEP],16
+  (p36) st8     [r2]=odd[3+DEEP],16
+        br.ctop.sptk words_far_up_next ;;
+        br.cond.sptk copied ;;
+words_far_down:
+        mov     ar.ec=4+DEEP ;;
+        .align  32
+words_far_down_next:
+  (p16) ld8     even[0]=[r19],-16
+  (p16) ld8     odd[0]=[r25],-16
+  (p36) st8     [r26]=even[3+DEEP],-16
+  (p36) st8     [r2]=odd[3+DEEP],-16
+        br.ctop.sptk words_far_down_next ;;
         br.cond.sptk copied ;;
 
         // Fewer than 16 bytes.
