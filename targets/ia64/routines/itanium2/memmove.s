@@ -6,6 +6,7 @@
 // A long move's loads run DEEP passes ahead of what waits for them, so that several misses are
 // under way at once; in a short one that would take longer than the misses.
 
+        ahead = r15                     // for the lines behind the first
         last = r80                      // address of the word at the end of the source
         ALL = -2                        // all predicates
         FIRST = 0x10000                 // the first stage of a loop
@@ -67,19 +68,22 @@ memmove:
         sub     r31=r0,r8
         cmp.eq  p8,p0=r0,r20 ;;
   (p10) ld8     r28=[last],8
+        lfetch  [ahead],128
         mov     ar.lc=r27
-        shl     r17=r17,r18
         and     r31=7,r31               // bytes in front of the first whole word
+        shl     r17=r17,r18
         adds    r25=8,r19 ;;
   (p11) ld8     r29=[last]
         ld8     w[1]=[r19]
         shladd  r22=r22,3,r31
   (p8)  br.cond.dptk words ;;
+        lfetch  [ahead],128
         shr.u   r11=r28,r23
   (p6)  mov     w[1]=r28
   (p6)  adds    r25=-16,last
   (p6)  adds    r26=-8,r30
         cmp.lt  p7,p0=LONG,r27 ;;
+        lfetch  [ahead],128
         dep.z   r22=r22,8,6             // predicates for stores of bytes: 8 to 10, 11 to 13
         shl     r29=r29,r24
   (p7)  br.cond.spnt shifted_far
@@ -147,15 +151,17 @@ shifted_far_down:
 
         // From r19 to r26, r27 bytes, all words.
 words:
+        dep.z   r22=r22,8,6
         sub     r27=r30,r26
-        shr.u   r11=r28,r23
-        dep.z   r22=r22,8,6 ;;
+        shr.u   r11=r28,r23 ;;
         tbit.nz p12,p0=r27,3
         shl     r29=r29,r24
         add     r25=r19,r27
   (p6)  br.cond.spnt words_down
         br.cond.sptk words_more ;;
+        .align  32
 all_words:
+        lfetch  [ahead],128
         mov     r27=in2
         tbit.nz p12,p0=in2,3
         mov     r26=in0
@@ -163,12 +169,15 @@ all_words:
   (p6)  br.cond.spnt words_down ;;
 words_more:
   (p12) ld8     r18=[r19],8
+        lfetch  [ahead],128
         shr.u   r3=r27,4 ;;
   (p12) st8     [r26]=r18,8
+        lfetch  [ahead],128
         mov     ar.ec=4
         cmp.eq  p8,p0=r0,r3
         adds    r3=-1,r3
         adds    r25=8,r19 ;;
+        lfetch  [ahead],128
         cmp.lt  p7,p0=LONG,r3
         mov     ar.lc=r3
         adds    r2=8,r26

@@ -3,12 +3,12 @@
 // Whole words, two a cycle, then the bytes in front of and behind them.
 
 memset:
-        mux1    r16=in1,@brcst
         add     r15=in0,in2
+        mux1    r16=in1,@brcst
         mov     r8=in0
         sub     r31=r0,in0
         adds    r17=7,in0
-        cmp.gtu p6,p0=16,in2 ;;
+        cmp.gtu p6,p0=8,in2 ;;
         and     r18=7,r15               // bytes behind the last whole word
         mov     r10=ar.lc
         and     r15=-8,r15              // behind the last whole word
@@ -45,15 +45,20 @@ edges:
   (p11) st1     [r15]=r16
         br.ret.sptk.many rp ;;
 
-        // Fewer than 16.
+        // Fewer than 8: from both ends.
 bytes:
+        add     r2=in2,in0
+        adds    r20=1,in2
         cmp.eq  p6,p0=r0,in2
-        adds    r20=-1,in2
         mov     r3=in0
   (p6)  br.ret.spnt.many rp ;;
+        adds    r2=-1,r2
+        shr.u   r20=r20,1 ;;
+        adds    r20=-1,r20 ;;
         mov     ar.lc=r20 ;;
 byte:
         st1     [r3]=r16,1
+        st1     [r2]=r16,-1
         br.cloop.sptk byte ;;
         mov     ar.lc=r10
         br.ret.sptk.many rp ;;

@@ -78,11 +78,11 @@ next:
   (p6)  br.wtop.dptk next ;;
 
         // The word at r19 - 32 ends the strings, or differs, or is the last, or was not there.
+        xor     r3=r16,a[3]
+        pcmp1.eq r17=r16,a[3]
+        mux1    r10=a[3],@rev
         adds    r28=16,r28              // how much of it counts
         adds    r26=1,z[2]
-        pcmp1.eq r17=r16,a[3]
-        xor     r3=r16,a[3]
-        mux1    r10=a[3],@rev
         mux1    r11=r16,@rev ;;
         cmp.lt  p6,p0=r26,r28
         tnat.nz p7,p0=r3
