@@ -32,7 +32,7 @@ from targets.ia64.isa import TABLE
 NAMES = routines.names()
 TUNED = ("memchr", "memmove", "strcmp", "strncmp")  # what glibc has not tuned for this CPU
 GRAIN = 16  # bytes: the pages of a memory that defers whatever it can
-CASES, DEFERRED = 700, 250
+CASES, DEFERRED = 500, 120
 
 
 def test_what_glibc_has_not_tuned_is_there() -> None:
