@@ -9,21 +9,24 @@ it is not, `GroupViolation` is raised and nothing is made up.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from rewriter.core.groups import Slot
 from rewriter.core.interpret import BadInstruction, LimitReached, Memory
 from rewriter.core.isa import Insn
 from targets.ia64 import bundles
+from targets.ia64.bundles import SLOTS
 from targets.ia64.fields import BUNDLE
+from targets.ia64.formats import FIRST, LAST, SLOT2, SlotOp
 from targets.ia64.groups import Violation, violations
 from targets.ia64.isa import TABLE
 from targets.ia64.machine.alat import Alat, KeepAll, Policy
 from targets.ia64.machine.faults import GroupViolation, IllegalOperation
 from targets.ia64.machine.state import STACKED, State
 from targets.ia64.machine.trace import Executed
-from targets.ia64.meanings import bound, bound_off
-from targets.ia64.registers import FR, NAMES, PR
+from targets.ia64.meanings import bound, bound_off, qualifier
+from targets.ia64.registers import FR, NAMES
 
 _FRAME = sum(1 << number for number in range(STACKED, FR))
 
@@ -33,7 +36,8 @@ class _Slot:
     """An instruction ready to run.
 
     `touched` and `written` are register masks, `watched` what it touches although its predicate is
-    false; `top` is the stacked register of the highest number in it.
+    false; `top` is the stacked register of the highest number in it; `place` says where in a group
+    it must stand, unless it does.
     """
 
     insn: Insn
@@ -46,6 +50,7 @@ class _Slot:
     watched: int
     written: int
     top: int
+    place: str
     plain: Executed
     skipped: Executed
 
@@ -76,12 +81,14 @@ class Processor:
         registers = state.r
         group: list[int] = []
         written = 0
-        pc = start
+        first = pc = start
         for _ in range(limit):
             if pc == stop:
                 return
             state.pc = pc
             slot = slots.get(pc) or self._decode(pc)
+            if slot.place and (slot.place != FIRST or pc != first):
+                raise IllegalOperation(f"{slot.insn.name} at {pc:#x} is not {slot.place}")
             on = registers[slot.qp]
             if written & (slot.touched if on else slot.watched):
                 self._judge(group, pc, slot.touched if on else slot.watched)
@@ -93,19 +100,20 @@ class Processor:
                 yield slot.skipped
                 pc = slot.following
                 if slot.stop:
-                    written, group = 0, []
+                    written, group, first = 0, [], pc
                 continue
             if slot.top >= STACKED + state.frame.sof:
                 raise IllegalOperation(f"{NAMES[slot.top]} at {pc:#x} is outside the frame")
             state.target = state.access = None
             slot.does(state)
             target = state.target
+            following = slot.following if target is None else target
             if slot.stop or target is not None:
-                written, group = 0, []
+                written, group, first = 0, [], following
             else:
                 written |= slot.written
                 group.append(pc)
-            pc = slot.following if target is None else target
+            pc = following
             if target is None and state.access is None:
                 yield slot.plain
             else:
@@ -130,19 +138,21 @@ class Processor:
         start = pc & -BUNDLE
         raw = self.state.memory.fetch(start, BUNDLE)
         try:
-            decoded = list(bundles.straight(raw, start))
+            self.adopt(list(bundles.straight(raw, start)), start + BUNDLE)
         except ValueError:
             raise BadInstruction(pc, int.from_bytes(raw, "little")) from None
-        for each in decoded:
-            last = each is decoded[-1]
-            following = start + BUNDLE if last else each.address + 1
-            self._slots[each.address] = _ready(each.address, each.insn, each.stop, following)
         return self._slots[pc]
+
+    def adopt(self, slots: Sequence[Slot], end: int) -> None:
+        """Takes slots that follow each other as code, whatever memory holds; `end` follows."""
+        addresses = [*(slot.address for slot in slots[1:]), end]
+        for slot, following in zip(slots, addresses, strict=True):
+            self._slots[slot.address] = _ready(slot.address, slot.insn, slot.stop, following)
 
 
 def _ready(address: int, insn: Insn, stop: bool, following: int) -> _Slot:
     uses, defs = TABLE.uses(insn), TABLE.defs(insn)
-    qp = insn.operand("qp") if insn.has("qp") else PR
+    qp = qualifier(insn)
     off = bound_off(insn, address)
     return _Slot(
         insn,
@@ -155,9 +165,22 @@ def _ready(address: int, insn: Insn, stop: bool, following: int) -> _Slot:
         1 << qp | (defs if off else 0),
         defs,
         -1 if insn.name == "alloc" else ((uses | defs) & _FRAME).bit_length() - 1,
+        _place(address, insn, stop),
         Executed(address, insn, stop, True),
         Executed(address, insn, stop, False),
     )
+
+
+def _place(address: int, insn: Insn, stop: bool) -> str:
+    """The rule for its place that the instruction may break: always, or (FIRST) by what is before
+    it."""
+    assert isinstance(insn.op, SlotOp)
+    rules = insn.op.rules
+    if LAST in rules and not stop:
+        return LAST
+    if SLOT2 in rules and address % BUNDLE != SLOTS - 1:
+        return SLOT2
+    return FIRST if FIRST in rules else ""
 
 
 def _done(plain: Executed, state: State) -> Executed:

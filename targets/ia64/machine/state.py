@@ -49,6 +49,7 @@ class State:
         self.files: dict[tuple[str, int], int] = {}  # the register files behind an index
         self.banked = [0] * 16, [0] * 16  # r16 to r31 of the other bank, and their NaT bits
         self.answers: dict[str, Callable[..., int]] = {}
+        self.deferring = False  # psr.ed: the next speculative load or prefetch gives up
         self.pc = 0
         self.target: int | None = None
         self.access: int | None = None

@@ -18,18 +18,23 @@ from targets.ia64.meanings import (
     multimedia,
     parallel,
     predicates,
+    semaphores,
+    significands,
     system,
 )
 from targets.ia64.meanings.binding import Meaning, Run
+from targets.ia64.registers import PR
 
 MEANINGS: dict[str, Meaning] = {
     **integer.MEANINGS,
     **multimedia.MEANINGS,
     **predicates.MEANINGS,
     **memory.MEANINGS,
+    **semaphores.MEANINGS,
     **floating_memory.MEANINGS,
     **moves.MEANINGS,
     **branches.MEANINGS,
+    **significands.MEANINGS,
     **floating.MEANINGS,
     **parallel.MEANINGS,
     **system.MEANINGS,
@@ -47,9 +52,15 @@ def meaning_off(op: Op) -> Meaning | None:
         return predicates.CLEAR
     if op.sched in ("FMISC", "SFMISC") and op.name.endswith(("rcpa", "rsqrta")):
         return floating.OFF
-    if op.name in ("br.wtop", "br.wexit"):
-        return meaning(op)
     return None
+
+
+def qualifier(insn: Insn) -> int:
+    """The predicate that switches an instruction off: p0 where there is none, or where the
+    instruction asks for it itself."""
+    if insn.has("qp") and insn.name not in branches.UNQUALIFIED:
+        return insn.operand("qp")
+    return PR
 
 
 def bound(insn: Insn, address: int) -> Run:

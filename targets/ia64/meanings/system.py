@@ -25,7 +25,7 @@ _RSC, _PFS, _IFS = NUMBERS["ar.rsc"], NUMBERS["ar.pfs"], NUMBERS["cr.ifs"]
 _IPSR, _IIP = NUMBERS["cr.ipsr"], NUMBERS["cr.iip"]
 _LOADRS = 16, 0x3FF8  # the distance in ar.rsc, in bytes
 _VALID = 1 << 63
-_SLOT = 41  # psr.ri
+_SLOT, _DEFER = 41, 43  # psr.ri, psr.ed
 _PFM = (1 << 38) - 1
 _FIRST_BANKED = GR + 16
 _INDEX = 0xFF  # bits of an index that count; a region register is chosen by bits 63:61
@@ -119,7 +119,8 @@ def _return(m: State) -> None:
     if m.r[_IFS] & _VALID:
         frame = Frame.of(m.r[_IFS] & _PFM)
         m.move_frame(-frame.sof, frame)
-    set_psr(m, m.r[_IPSR], MASK)
+    set_psr(m, m.r[_IPSR], MASK & ~(1 << _DEFER))
+    m.deferring = bool(m.r[_IPSR] >> _DEFER & 1)
 
 
 def _flush(m: State) -> None:
