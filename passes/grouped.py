@@ -8,15 +8,16 @@ with an instruction that must stay is copied, and what is before it stays before
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
 from typing import Protocol
 
 from passes.grouped_graph import Rules, edges
+from passes.grouped_rename import Names, Values
 from rewriter.core.groups import Slot, groups
 from rewriter.core.isa import Insn
-from rewriter.core.regions import Arranged, Part
+from rewriter.core.regions import Arranged, Edge, Facts, Part
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class Region:
     joined: bool = False
 
 
-class Target(Rules, Protocol):
+class Target(Rules, Names, Protocol):
     """What an architecture and a CPU's model answer."""
 
     @property
@@ -42,12 +43,16 @@ class Target(Rules, Protocol):
         """Bytes of a bundle."""
         ...
 
+    def facts(self, insn: Insn) -> Facts:
+        """What is known of an instruction."""
+        ...
+
     def moved(self, insn: Insn, distance: int) -> Insn:
         """The instruction that many bytes further on, with the targets that it has here."""
         ...
 
-    def arrange(self, part: Part, most: int) -> Arranged | None:
-        """An arrangement in at most `most` bundles; None if none better than as it stands is found."""
+    def arrange(self, part: Part) -> Arranged | None:
+        """A better arrangement, in no more bundles than stand there; None if none is found."""
         ...
 
     def cycles(self, slots: Sequence[Slot]) -> int:
@@ -87,7 +92,8 @@ def _rescheduled(region: Region, target: Target) -> tuple[tuple[Slot, ...], tupl
     origins: list[int | None] = []
     address = region.slots[0].address // target.bundle * target.bundle
     for is_fixed, slots, joined in _parts(region, target):
-        found = None if is_fixed else _arranged(slots, joined, target)
+        live = region.live if slots[-1] is region.slots[-1] else -1
+        found = None if is_fixed else _arranged(slots, joined, live, target)
         if found is None:
             found = Arranged(slots, tuple(range(len(slots))))
         shift = address - slots[0].address // target.bundle * target.bundle
@@ -123,25 +129,61 @@ def _is_fixed(region: Region, target: Target, bundle: Sequence[Slot]) -> bool:
     return any(slot.address in region.fixed or target.facts(slot.insn).is_fixed for slot in bundle)
 
 
-def _arranged(slots: tuple[Slot, ...], joined: bool, target: Target) -> Arranged | None:
-    every = list(groups(slots))
+def _arranged(slots: tuple[Slot, ...], joined: bool, live: int, target: Target) -> Arranged | None:
+    """A run of bundles in a new order, with other registers where that helps and can be."""
     numbers = [n for n, slot in enumerate(slots) if not target.facts(slot.insn).is_nop]
-    kept = tuple(slots[n] for n in numbers)
-    if not kept:
+    if not numbers:
         return None
-    first = {slot.address for slot in (every[0] if joined else slots)}
-    last = {slot.address for slot in every[-1]} if not slots[-1].stop else set()
-    part = Part(
-        kept,
-        tuple(edges(kept, target)),
-        frozenset(n for n, slot in enumerate(kept) if slot.address in first),
-        frozenset(n for n, slot in enumerate(kept) if slot.address in last),
-        Arranged(slots, tuple(_places(len(slots), numbers))),
-    )
-    found = target.arrange(part, _count(slots, target))
+    kept = tuple(slots[n] for n in numbers)
+    values = Values(kept, live, target)
+    found = None
+    if values.is_crowded:
+        facts, stands = values.apart()
+        part = _part(slots, numbers, joined, edges(kept, target, facts, stands))
+        found = _settled(part, values, target)
+    if found is None:
+        kept = (values.spread() if values.is_crowded else None) or kept
+        facts = [target.facts(slot.insn) for slot in kept]
+        part = _part(slots, numbers, joined, edges(kept, target, facts, {}))
+        found = target.arrange(replace(part, slots=kept))
     if found is None:
         return None
     return Arranged(found.slots, tuple(numbers[n] if n >= 0 else -1 for n in found.origins))
+
+
+_LEAST = 4  # values at a time, below which a search is not worth while
+
+
+def _settled(part: Part, values: Values, target: Target) -> Arranged | None:
+    """An arrangement for which there are registers enough; fewer values at a time, if need be."""
+    most = values.room
+    while True:
+        found = target.arrange(part)
+        settled = values.settled(found.slots, found.origins) if found else None
+        if found is None or settled is not None:
+            return replace(found, slots=settled) if found and settled else None
+        if most < _LEAST:
+            return None
+        part = replace(part, values=values.spans, most=most)
+        most -= 1 + most // 8
+
+
+def _part(
+    slots: tuple[Slot, ...],
+    numbers: Sequence[int],
+    joined: bool,
+    before: Sequence[tuple[Edge, ...]],
+) -> Part:
+    every = list(groups(slots))
+    first = {slot.address for slot in (every[0] if joined else slots)}
+    last = {slot.address for slot in every[-1]} if not slots[-1].stop else set()
+    return Part(
+        tuple(slots[n] for n in numbers),
+        tuple(before),
+        frozenset(at for at, n in enumerate(numbers) if slots[n].address in first),
+        frozenset(at for at, n in enumerate(numbers) if slots[n].address in last),
+        Arranged(slots, tuple(_places(len(slots), numbers))),
+    )
 
 
 def _places(count: int, numbers: Sequence[int]) -> Iterator[int]:

@@ -9,7 +9,7 @@ among themselves.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 from typing import Protocol
 
@@ -34,34 +34,54 @@ class Rules(Protocol):
         ...
 
 
-def edges(slots: Sequence[Slot], rules: Rules) -> list[tuple[Edge, ...]]:
-    """For each instruction, those among the earlier ones that it depends on."""
-    facts = [rules.facts(slot.insn) for slot in slots]
+def edges(
+    slots: Sequence[Slot], rules: Rules, facts: Sequence[Facts], stands: Mapping[int, int]
+) -> list[tuple[Edge, ...]]:
+    """For each instruction, those among the earlier ones that it depends on.
+
+    `facts` are those of the slots; where they name values instead of registers, `stands` has the
+    register of each.
+    """
     places = list(addresses(facts))
-    exclusive = Exclusive(slots, facts)
+    group = [n for n, members in enumerate(groups(slots)) for _ in members]
+    exclusive = Exclusive(group, facts)
     found: list[tuple[Edge, ...]] = []
     for later, mine in enumerate(facts):
-        uses, defs, among, gathers = mine.uses, mine.defs, mine.among, mine.gathers
-        touched = uses | defs
+        uses, defs, among = mine.uses, mine.defs, mine.among
+        touched, sets, clears = uses | defs, *mine.gathers
         before = []
         for earlier in range(later):
             other = facts[earlier]
             read = other.defs & uses
-            if read or other.defs & touched & ~(gathers & other.gathers):
+            clash = other.defs & touched
+            if clash and not read:
+                clash &= ~(sets & other.gathers[0] | clears & other.gathers[1])
+            if clash:
                 one, two = slots[earlier].insn, slots[later].insn
                 apart = rules.needs_stop(one, two) and not exclusive(earlier, later)
-                before.append(Edge(earlier, apart, max(rules.distance(one, two, read), apart)))
+                cycles = rules.distance(one, two, _named(read, stands))
+                before.append(Edge(earlier, apart, max(cycles, apart)))
             elif (
                 other.uses & defs
                 or other.order & among
                 or ((mine.stores or other.stores) and _overlap(places[earlier], places[later]))
             ):
-                cycles = 0
-                if mine.is_system and other.is_system:
+                apart, cycles = False, 0
+                if other.is_system and not mine.is_free:
+                    apart = group[earlier] != group[later]
+                if other.is_system or mine.is_system:
                     cycles = rules.distance(slots[earlier].insn, slots[later].insn, 0)
-                before.append(Edge(earlier, False, cycles))
+                before.append(Edge(earlier, apart, max(cycles, apart)))
         found.append(tuple(before))
     return found
+
+
+def _named(mask: int, stands: Mapping[int, int]) -> int:
+    """The registers of a mask of registers and values."""
+    for value, register in stands.items() if stands else ():
+        if mask >> value & 1:
+            mask ^= 1 << value | 1 << register
+    return mask
 
 
 Place = tuple[int, int, int] | None
@@ -107,9 +127,8 @@ class Exclusive:
     relies on it, with both in one group where they clash.
     """
 
-    def __init__(self, slots: Sequence[Slot], facts: Sequence[Facts]) -> None:
-        self._group = [n for n, group in enumerate(groups(slots)) for _ in group]
-        self._facts = facts
+    def __init__(self, group: Sequence[int], facts: Sequence[Facts]) -> None:
+        self._group, self._facts = group, facts
 
     def __call__(self, earlier: int, later: int) -> bool:
         one, other = self._facts[earlier].predicate, self._facts[later].predicate

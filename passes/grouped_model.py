@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rewriter.core.bundled import BundledCpu
+from rewriter.core.bundled import ANY, BundledCpu
+from rewriter.core.groups import Slot
 from rewriter.core.isa import Insn
 from rewriter.timing import bundled
-from rewriter.timing.bundled_dispersal import assign
+from rewriter.timing.bundled_dispersal import assign, splits
 from rewriter.timing.bundled_run import run
 
 
@@ -27,12 +28,25 @@ class Model:
         found = self._distances.get(key)
         if found is None:
             found = bundled.system_latency(self.cpu, earlier, later)
+            found = max(found, not self._together(earlier, later))
             while registers:
                 low = registers & -registers
                 registers ^= low
                 found = max(found, bundled.latency(self.cpu, earlier, later, low.bit_length() - 1))
             self._distances[key] = found
         return found
+
+    def _together(self, earlier: Insn, later: Insn) -> bool:
+        """Whether one cycle may take both in this order, if each has but one kind of slot."""
+        if splits(self.cpu, earlier, later):
+            return False
+        units = [self.cpu.issue.traits(insn).unit for insn in (earlier, later)]
+        classes = [
+            self.cpu.issue.class_of(self.cpu.issue.traits(i).sched) for i in (earlier, later)
+        ]
+        if any(len(each.ports) > 1 for each in classes):
+            return True
+        return self.fits(list(zip(map(self.kind, (earlier, later)), units, strict=True)))
 
     def kind(self, insn: Insn) -> int:
         """A number that is the same for instructions which the same ports take."""
@@ -56,3 +70,24 @@ class Model:
     def cycles(self, slots: Sequence[Slot]) -> int:
         """Modelled cycles of straight code."""
         return run(self.cpu, slots).cycles
+
+    def ports(self, insn: Insn) -> frozenset[str]:
+        """The ports that may take an instruction, wherever it stands."""
+        described = self.cpu.issue.class_of(self.cpu.issue.traits(insn).sched)
+        return frozenset(port for ports in described.ports.values() for port in ports)
+
+    def alone(self, insn: Insn) -> tuple[tuple[int, int], ...]:
+        """Cycles in which nothing else issues: from, counted from the instruction, and how many."""
+        issue = self.cpu.issue
+        kinds = issue.traits(insn).kinds
+        found = []
+        for pair in issue.pairs:
+            cycles = pair.cycles.value - 1
+            if cycles and pair.later == {ANY} and pair.earlier & kinds:
+                found.append((1, cycles))
+            if cycles and pair.earlier == {ANY} and pair.later & kinds:
+                found.append((-cycles, cycles))
+        for echo in issue.echoes:
+            if echo.kind in kinds:
+                found.append((echo.after.value, echo.bubbles.value))
+        return tuple(found)

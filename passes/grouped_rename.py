@@ -2,20 +2,22 @@
 
 A value is what one instruction writes and others read until the register is written again; writes
 under a predicate and increments of an address carry on the value that was there.  It may change
-its register if it is made and last read in the code, all those instructions can name another, and
-the register is free all the while: nothing in the code lives there then, and what was there before
-is not read, or is made again, behind.  Of several free ones, the one free for longest is taken.
+its register if it is made and last read in the code and all those instructions can name another.
+Such values are first told apart, whatever register they are in; when the new order is known each
+gets a register that nothing else lives in then.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from rewriter.core.groups import Slot
+from rewriter.core.groups import Slot, groups
 from rewriter.core.isa import Insn
 from rewriter.core.regions import Facts
+
+_APART = 1 << 12  # the first number of a value that may move; registers are below
 
 
 class Names(Protocol):
@@ -36,8 +38,7 @@ class Names(Protocol):
         ...
 
     def renamable(self, insn: Insn) -> tuple[int, int]:
-        """Registers that it can name otherwise, and those of them that it reads and writes as one
-        operand."""
+        """Registers that it can name otherwise, and those of them that it increments."""
         ...
 
     def renamed(self, insn: Insn, reads: Mapping[int, int], writes: Mapping[int, int]) -> Insn:
@@ -47,34 +48,106 @@ class Names(Protocol):
 
 @dataclass(slots=True, eq=False)
 class Value:
-    """A value: where it is made (-1: before the code) and last read, by number of the slot."""
+    """A value: its register and the slots, by number, that write and read it.
+
+    It is `fixed` where it must keep its register, `outlives` the code where that is read behind
+    it, and was there before where nothing comes before the first read.
+    """
 
     register: int
-    start: int
-    end: int
-    fixed: bool
+    fixed: bool = False
+    outlives: bool = False
+    existed: bool = False
     reads: list[int] = field(default_factory=list)
     writes: list[int] = field(default_factory=list)
 
 
-def renamed(slots: Sequence[Slot], live: int, names: Names) -> tuple[Slot, ...] | None:
-    """The code with registers chosen anew; None if that is not possible or changes nothing."""
-    values = list(_values(slots, live, names))
-    if not _crowded(values):
-        return None
-    chosen: dict[Value, int] = {}
-    for bank in names.banks:
-        mine = [value for value in values if bank >> value.register & 1]
-        touched = sum({1 << value.register for value in mine})
-        if not _assign(mine, (touched | (names.spare & ~live)) & bank, chosen):
-            return None
-    return _rewritten(slots, chosen, names)
+class Values:
+    """The values of straight code, given the mask of registers that are live behind it."""
 
+    def __init__(self, slots: Sequence[Slot], live: int, names: Names) -> None:
+        self.slots, self.names = slots, names
+        self.all = list(_values(slots, live, names))
+        self.moving = [value for value in self.all if not value.fixed]
+        self._free = names.spare & ~live
+        self.spans = tuple((min(v.writes), _mask(v.writes) | _mask(v.reads)) for v in self.moving)
+        kept = {v.register for v in self.all if v.fixed and (v.outlives or v.existed)}
+        pool = {v.register for v in self.all} | set(_bits(self._free & names.banks[0]))
+        self.room = len(pool - kept)
+        registers = {value.register for value in self.all}
+        self.is_crowded = bool(self.moving) and len(registers) < len(self.all)
 
-def _crowded(values: Sequence[Value]) -> bool:
-    """Whether some register has several values, one of which may move."""
-    registers = [value.register for value in values]
-    return len(set(registers)) < len(registers) and not all(value.fixed for value in values)
+    def apart(self) -> tuple[list[Facts], dict[int, int]]:
+        """The facts of each slot with every value that may move in a register of its own.
+
+        These have numbers that no register has; with the register that each stands for.
+        """
+        uses: dict[int, int] = {}
+        defs: dict[int, int] = {}
+        facts = [self.names.facts(slot.insn) for slot in self.slots]
+        stands: dict[int, int] = {}
+        for number, value in enumerate(self.moving, _APART):
+            change = 1 << number | 1 << value.register
+            stands[number] = value.register
+            for read in value.reads:
+                uses[read] = uses.get(read, 0) ^ change
+            for write in value.writes:
+                defs[write] = defs.get(write, 0) ^ change
+        for slot in uses.keys() | defs.keys():
+            one = facts[slot]
+            facts[slot] = replace(
+                one, uses=one.uses ^ uses.get(slot, 0), defs=one.defs ^ defs.get(slot, 0)
+            )
+        return facts, stands
+
+    def spread(self) -> tuple[Slot, ...] | None:
+        """The code as it stands, each value in the register that was free for longest; None if
+        there are too few."""
+        return self._settled(self.slots, range(len(self.slots)), True)
+
+    def settled(self, new: Sequence[Slot], origins: Sequence[int]) -> tuple[Slot, ...] | None:
+        """The code in its new order with registers for all values; None if there are too few.
+
+        `origins` has for each new slot the number of the old one, -1 for none.
+        """
+        return self._settled(new, origins, False)
+
+    def _settled(
+        self, new: Sequence[Slot], origins: Sequence[int], spread: bool
+    ) -> tuple[Slot, ...] | None:
+        places = _places(new, origins)
+        spans = {id(value): _span(value, places, len(new)) for value in self.all}
+        chosen: dict[int, int] = {}
+        for bank in self.names.banks:
+            mine = [value for value in self.all if bank >> value.register & 1]
+            touched = sum({1 << value.register for value in mine})
+            if not _assign(mine, spans, (touched | self._free) & bank, chosen, spread):
+                return None
+        return self._rewritten(new, origins, chosen)
+
+    def _rewritten(
+        self, new: Sequence[Slot], origins: Sequence[int], chosen: Mapping[int, int]
+    ) -> tuple[Slot, ...] | None:
+        reads: dict[int, dict[int, int]] = {}
+        writes: dict[int, dict[int, int]] = {}
+        for value in self.moving:
+            register = chosen[id(value)]
+            if register != value.register:
+                for number in value.reads:
+                    reads.setdefault(number, {})[value.register] = register
+                for number in value.writes:
+                    writes.setdefault(number, {})[value.register] = register
+        made = list(new)
+        for at, number in enumerate(origins):
+            if number in reads or number in writes:
+                slot = new[at]
+                mine = reads.get(number, {}), writes.get(number, {})
+                try:
+                    insn = self.names.renamed(slot.insn, *mine)
+                except ValueError:
+                    return None
+                made[at] = Slot(slot.address, insn, slot.stop)
+        return tuple(made)
 
 
 def _values(slots: Sequence[Slot], live: int, names: Names) -> Iterator[Value]:
@@ -85,73 +158,93 @@ def _values(slots: Sequence[Slot], live: int, names: Names) -> Iterator[Value]:
         free, joined = names.renamable(slot.insn)
         for register in _bits(facts.uses & every):
             if register not in current:
-                current[register] = Value(register, -1, -1, True)
-            value = current[register]
-            value.reads.append(number)
-            value.end = number
-            value.fixed |= not free >> register & 1
+                current[register] = Value(register, fixed=True, existed=True)
+            current[register].reads.append(number)
+            current[register].fixed |= not free >> register & 1
         for register in _bits(facts.defs & every):
-            carries_on = facts.predicate or joined >> register & 1
+            carries_on = bool(facts.predicate) or joined >> register & 1
             if carries_on and register not in current:
-                current[register] = Value(register, -1, -1, True)
+                current[register] = Value(register, fixed=True, existed=True)
             if not carries_on:
                 if register in current:
                     yield current[register]
-                current[register] = Value(register, number, number, False)
-            value = current[register]
-            value.writes.append(number)
-            value.end = number
-            value.fixed |= not free >> register & 1
+                current[register] = Value(register)
+            current[register].writes.append(number)
+            current[register].fixed |= not free >> register & 1
     for register, value in current.items():
-        if live >> register & 1:
-            value.fixed, value.end = True, len(slots)
+        value.outlives = bool(live >> register & 1)
+        value.fixed |= value.outlives
         yield value
 
 
-def _assign(values: Sequence[Value], pool: int, chosen: dict[Value, int]) -> bool:
-    """Gives each value a register; whether there are enough."""
-    taken: dict[int, list[Value]] = {register: [] for register in _bits(pool)}
-    since = dict.fromkeys(taken, -1)
+def _places(new: Sequence[Slot], origins: Sequence[int]) -> dict[int, tuple[int, int]]:
+    """By number of an old slot its new place, and that of the last slot in its group."""
+    places = {}
+    start = 0
+    for group in groups(new):
+        end = start + len(group)
+        for at in range(start, end):
+            places[origins[at]] = at, end - 1
+        start = end
+    return places
+
+
+def _span(value: Value, places: Mapping[int, tuple[int, int]], length: int) -> tuple[int, int]:
+    """From where to where a value lives: no other one may be written within.
+
+    Its own writes keep others out of their groups, a read only out of what is before it.
+    """
+    start = -1 if value.existed else min(places[number][0] for number in value.writes)
+    if value.outlives:
+        return start, length
+    ends = [places[number][1] + 1 for number in value.writes]
+    ends += [places[number][0] for number in value.reads]
+    return start, max(ends, default=start)
+
+
+def renamed(slots: Sequence[Slot], live: int, names: Names) -> tuple[Slot, ...] | None:
+    """The code as it stands with registers chosen anew, so that the same one does not come again
+    soon; None if there is nothing to choose."""
+    values = Values(slots, live, names)
+    return values.spread() if values.is_crowded else None
+
+
+Spans = Mapping[int, tuple[int, int]]
+
+
+def _assign(
+    values: Sequence[Value], spans: Spans, pool: int, chosen: dict[int, int], spread: bool
+) -> bool:
+    """Gives each value a register, by its id; whether there are enough.
+
+    To `spread` is to take the one that was free for longest, not the value's own.
+    """
+    taken: dict[int, list[tuple[int, int]]] = {register: [] for register in _bits(pool)}
+
+    def rested(register: int) -> int:
+        return max((last for _, last in taken[register] if last <= start), default=-1)
+
+    start = 0
     for value in values:
         if value.fixed:
-            taken[value.register].append(value)
-    for value in sorted((v for v in values if not v.fixed), key=lambda v: v.start):
-        free = [
+            taken[value.register].append(spans[id(value)])
+    for value in sorted((v for v in values if not v.fixed), key=lambda v: spans[id(v)]):
+        start, end = spans[id(value)]
+        free = (
             register
-            for register, others in taken.items()
-            if all(value.end <= o.start or o.end <= value.start for o in others)
-        ]
-        if not free:
+            for register in (value.register, *taken)
+            if all(end <= first or last <= start for first, last in taken[register])
+        )
+        register = min(free, key=rested, default=None) if spread else next(free, None)
+        if register is None:
             return False
-        register = min(free, key=lambda r: (since[r], r != value.register, r))
-        since[register] = value.end
-        taken[register].append(value)
-        chosen[value] = register
+        taken[register].append((start, end))
+        chosen[id(value)] = register
     return True
 
 
-def _rewritten(
-    slots: Sequence[Slot], chosen: Mapping[Value, int], names: Names
-) -> tuple[Slot, ...] | None:
-    reads: dict[int, dict[int, int]] = {}
-    writes: dict[int, dict[int, int]] = {}
-    for value, register in chosen.items():
-        if register != value.register:
-            for number in value.reads:
-                reads.setdefault(number, {})[value.register] = register
-            for number in value.writes:
-                writes.setdefault(number, {})[value.register] = register
-    if not writes:
-        return None
-    made = list(slots)
-    for number in reads.keys() | writes.keys():
-        slot = slots[number]
-        try:
-            insn = names.renamed(slot.insn, reads.get(number, {}), writes.get(number, {}))
-        except ValueError:
-            return None
-        made[number] = Slot(slot.address, insn, slot.stop)
-    return tuple(made)
+def _mask(numbers: Sequence[int]) -> int:
+    return sum(1 << number for number in set(numbers))
 
 
 def _bits(mask: int) -> Iterator[int]:

@@ -13,6 +13,7 @@ from passes.substitute import Substitute
 from passes.technique import Technique
 from rewriter.core.cpu import Cpu
 from rewriter.core.edit import Edit, Skip
+from rewriter.core.grouped import Grouped
 from rewriter.core.program import Function, Refusal
 from rewriter.core.target import Target
 from rewriter.elf.caves_build import caves_of
@@ -23,6 +24,7 @@ from rewriter.identify.profiles import heat as heat_of
 from rewriter.identify.program import Program, analyse
 from rewriter.options import Options
 from rewriter.steps.acceptance import accepted
+from rewriter.steps.grouped import GroupedRoad
 from rewriter.steps.insertions import Insertions
 from rewriter.steps.layout import Layout
 from rewriter.steps.loops import Loops
@@ -57,7 +59,7 @@ class Tuned:
 
 def tune(
     image: Image,
-    target: Target,
+    target: Target | Grouped,
     cpu: Cpu,
     options: Options,
     progress: Progress,
@@ -68,6 +70,8 @@ def tune(
     With a profile the hottest functions come first: they get the room and the edits that are
     limited, and stand first in what is reported.
     """
+    if isinstance(target, Grouped):
+        return _tune_grouped(image, target, cpu, options, progress, profile)
     progress("analyse", 0, 1)
     program = analyse(image, target)
     progress("analyse", 1, 1)
@@ -87,6 +91,32 @@ def tune(
         instructions=len(program.listing),
         proofs=work.proofs(),
         heat=heat,
+    )
+
+
+def _tune_grouped(
+    image: Image,
+    target: Grouped,
+    cpu: Cpu,
+    options: Options,
+    progress: Progress,
+    profile: Profile | None,
+) -> Tuned:
+    """The same for code that says what issues together."""
+    road = GroupedRoad(image, target, cpu, options, profile)
+    data = road.run(progress)
+    return Tuned(
+        data=data,
+        cpu=cpu,
+        options=options,
+        edits=tuple(road.edits),
+        skips=tuple(road.skips),
+        refusals=tuple(road.refusals),
+        patches=difference(image.data, data, _APART),
+        functions=len(road.functions),
+        instructions=road.instructions,
+        proofs=road.proofs(),
+        heat=road.heat,
     )
 
 

@@ -1,25 +1,24 @@
-"""`retune bench`: modelled cycles of known routines, before and after."""
+"""`retune bench`: modelled cycles of known routines or of one path, before and after."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
 
 from rewriter.cli import choose, files, show
 from rewriter.cli.options import PATH, View, viewing
-from rewriter.core.errors import BadUsage
+from rewriter.core.errors import BadInput, BadUsage
 
 
 @click.command()
 @click.argument("source", metavar="IN", type=PATH)
 @click.option(
     "--suite",
-    type=click.Choice(["article"]),
+    type=click.Choice(["article", "itanium"]),
     default="article",
     show_default=True,
-    help="Which routines and calls.",
+    help="Which routines and calls, or one path of code.",
 )
 @click.option("--cpu", "name", metavar="NAME", required=True, help="The CPU whose model counts.")
 @click.option("--machine", metavar="NAME", help="What is around the CPU: up1000, cs20 ...")
@@ -29,9 +28,18 @@ from rewriter.core.errors import BadUsage
     metavar="X",
     help="What the routines take of system time, of 1.  [default: 0.5, an assumption]",
 )
+@click.option(
+    "--function", metavar="NAME", help="The path of the suite itanium.  [default: fastpath]"
+)
 @viewing
 def bench(
-    source: Path, suite: str, name: str, machine: str | None, share: float | None, view: View
+    source: Path,
+    suite: str,
+    name: str,
+    machine: str | None,
+    share: float | None,
+    function: str | None,
+    view: View,
 ) -> None:
     """Time the known routines of IN, as they are and as retuned.
 
@@ -40,20 +48,38 @@ def bench(
     suite `article` uses the routines and machines of Gorton's article of 2001; its mix of calls is
     an assumption, printed with the result.
 
+    The suite `itanium` takes one straight function of an IA-64 file through the steps of Chapman
+    and Heiser's article of 2004, and shows its cycles and bubbles beside theirs.
+
     \b
     Examples:
       retune bench vmlinux --cpu ev67
       retune bench vmlinux --cpu ev67 --machine cs20 --share 0.4
       retune bench vmlinux --cpu ev6 --json | jq .system_time_saved
+      retune bench fastpath --suite itanium --cpu itanium2
 
     Exit status: 0 done, 2 bad usage, 3 bad input.
     """
+    if suite == "article":
+        _refuse("article", function=function)
+        _article(source, name, machine, share, view)
+    else:
+        _refuse("itanium", machine=machine, share=share)
+        _itanium(source, name, function or "fastpath", view)
+
+
+def _refuse(suite: str, **given: object) -> None:
+    for option, value in given.items():
+        if value is not None:
+            raise BadUsage(f"--{option}: the suite {suite} has no use for it")
+
+
+def _article(source: Path, name: str, machine: str | None, share: float | None, view: View) -> None:
     from rewriter.report.suite import Suite, Timing
     from rewriter.suites import article
     from rewriter.suites.run import run
     from rewriter.timing.places import NotDescribed
 
-    assert suite == "article", sys.argv
     image = files.load(source).image
     target = choose.target_of(image)
     cpu = choose.cpu_named(target, "--cpu", name)
@@ -66,3 +92,25 @@ def bench(
     timings = tuple(Timing(*row) for row in timed)
     part = article.SHARE if share is None else share
     show.result(Suite(cpu.name, system, part, timings, tuple(left)), view)
+
+
+def _itanium(source: Path, name: str, function: str, view: View) -> None:
+    from rewriter.core.bundled import BundledCpu
+    from rewriter.core.grouped import Grouped
+    from rewriter.report.itanium import Story
+    from rewriter.suites import itanium
+
+    image = files.load(source).image
+    target = choose.any_target_of(image)
+    if not isinstance(target, Grouped):
+        raise BadInput(
+            f"{image.name}: the suite itanium is for code that says what issues together",
+            hint=f"this is {target.name}",
+        )
+    cpu = choose.cpu_named(target, "--cpu", name)
+    if not isinstance(cpu, BundledCpu):
+        raise BadUsage(f"--cpu {name}: no model of its pipeline is there")
+    found = choose.function(choose.code_of(image, target).functions, image, function)
+    slots = itanium.slots_of(image, target, found.start, found.end)
+    stages = tuple(itanium.stages(slots, target, cpu))
+    show.result(Story(cpu.name, found.name, stages), view)

@@ -42,7 +42,7 @@ def verify(old: Path, new: Path, symbols: Path | None, view: View) -> None:
     loaded, after = files.load(old, symbols), files.load(new).image
     before = loaded.image
     with show.progress() as progress:
-        comparison = compare(before, after, choose.target_of, progress)
+        comparison = compare(before, after, choose.any_target_of, progress)
     comparison = _with_wrapping(comparison, loaded, after)
     show.result(comparison, view)
     if not comparison.ok:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rewriter.core.errors import BadInput, BadUsage
 
@@ -16,18 +16,21 @@ if TYPE_CHECKING:
     from rewriter.cli.options import Wanted
     from rewriter.core.cpu import Cpu, System
     from rewriter.core.edit import Edit
+    from rewriter.core.grouped import Code, Grouped
     from rewriter.core.program import Function
     from rewriter.core.target import Target
     from rewriter.elf.image import Image
-    from rewriter.identify.program import Program
     from rewriter.options import Options
+
+
+_Target = TypeVar("_Target")
 
 
 @dataclass(frozen=True)
 class Chosen:
     """A tuning with every name looked up."""
 
-    target: Target
+    target: Target | Grouped
     cpu: Cpu
     options: Options
 
@@ -57,13 +60,30 @@ def check(wanted: Wanted) -> None:
 
 
 def target_of(image: Image) -> Target:
-    """The target of a file that holds code."""
+    """The target of a file that holds code; BadInput where a command does not know its kind."""
     import targets
 
-    target = targets.for_machine(image.machine, image.name)
+    return _with_code(image, targets.for_machine(image.machine, image.name))
+
+
+def _with_code(image: Image, target: _Target) -> _Target:
     if not image.executable_ranges():
         raise BadInput(f"{image.name}: holds no code", hint="no section or segment is executable")
     return target
+
+
+def any_target_of(image: Image) -> Target | Grouped:
+    """The target of a file that holds code, of either kind."""
+    import targets
+
+    return _with_code(image, targets.any_for(image.machine, image.name))
+
+
+def code_of(image: Image, target: Grouped) -> Code:
+    """The code of a file whose text says what issues together."""
+    from rewriter.identify.functions import find_functions
+
+    return target.code(image, find_functions(image, target.described(image)))
 
 
 def resolve(image: Image, wanted: Wanted) -> Chosen | None:
@@ -72,13 +92,13 @@ def resolve(image: Image, wanted: Wanted) -> Chosen | None:
 
     if wanted.passes == "none" and not (_known_machine(image) and image.executable_ranges()):
         return None
-    target = target_of(image)
+    target = any_target_of(image)
     cpu = cpu_named(target, "--cpu", wanted.cpu) if wanted.cpu else None
     tune = cpu_named(target, "--tune", wanted.tune) if wanted.tune else cpu
     if wanted.passes == "none" or cpu is None or tune is None:
         return None
     options = Options(
-        passes=_passes(wanted.passes, cpu),
+        passes=_passes(wanted.passes, cpu, target),
         funcs=wanted.funcs,
         skip_funcs=wanted.skip_funcs,
         only=frozenset(wanted.only),
@@ -102,29 +122,29 @@ def made(wanted: Wanted, edits: Iterable[Edit]) -> None:
             raise BadUsage(f"--only {name}: no such edit was made", hint=hint)
 
 
-def function(program: Program, name: str) -> Function:
+def function(functions: Sequence[Function], image: Image, name: str) -> Function:
     """The function called `name`, by any of its symbols, or at an address 0x..."""
-    by_name = {f.name: f for f in reversed(program.functions)}
+    by_name = {f.name: f for f in reversed(functions)}
     if name in by_name:
         return by_name[name]
-    symbols = {s.name: s.st_value for s in program.image.symbols if s.st_shndx and s.name}
+    symbols = {s.name: s.st_value for s in image.symbols if s.st_shndx and s.name}
     address = symbols.get(name)
     if address is None and re.fullmatch(r"0x[0-9a-fA-F]{1,16}", name):
         address = int(name, 16)
-    found = program.function_at(address) if address is not None else None
+    found = next((f for f in functions if address is not None and address in f), None)
     if found is None:
         hint = _like(name, by_name.keys() | symbols.keys()) or "`retune identify -vv` lists them"
-        raise BadUsage(f"{name}: no such function in {program.image.name}", hint=hint)
+        raise BadUsage(f"{name}: no such function in {image.name}", hint=hint)
     return found
 
 
 def _known_machine(image: Image) -> bool:
     import targets
 
-    return any(image.machine in target.machines for target in targets.TARGETS)
+    return any(image.machine in target.machines for target in targets.EVERY)
 
 
-def cpu_named(target: Target, option: str, name: str) -> Cpu:
+def cpu_named(target: Target | Grouped, option: str, name: str) -> Cpu:
     """A CPU by its name (ev67) or by its chip's (21264A), in any case."""
     names = {key.casefold(): cpu for key, cpu in target.cpus.items()}
     chips = {cpu.description.casefold(): cpu for cpu in target.cpus.values()}
@@ -166,15 +186,21 @@ def _named_passes(text: str | None) -> tuple[Pass, ...] | None:
     return tuple(technique for technique in ORDER if technique.name in names)
 
 
-def _passes(text: str | None, cpu: Cpu) -> tuple[str, ...]:
+def _passes(text: str | None, cpu: Cpu, target: Target | Grouped) -> tuple[str, ...]:
     from passes import ORDER
+    from rewriter.core.grouped import Grouped
 
+    offered = target.passes if isinstance(target, Grouped) else {one.name for one in ORDER}
     named = _named_passes(text)
     for technique in named or ():
+        if technique.name not in offered:
+            hint = f"known for {target.name}: {', '.join(sorted(offered))}"
+            raise BadUsage(f"--passes {technique.name}: not for {target.name}", hint=hint)
         if not _supports(cpu, technique):
             needs = " or ".join(sorted(technique.needs))
             raise BadUsage(f"--passes {technique.name}: needs {needs}, which {cpu.name} lacks")
-    return tuple(t.name for t in (ORDER if named is None else named) if _supports(cpu, t))
+    every = (one for one in ORDER if one.name in offered) if named is None else named
+    return tuple(technique.name for technique in every if _supports(cpu, technique))
 
 
 def _supports(cpu: Cpu, technique: Pass) -> bool:

@@ -14,7 +14,15 @@ from rewriter.cli.options import PATH, SYMBOLS, View, Wanted, tuning, viewing
 from rewriter.core.errors import BadInput, BadUsage
 
 if TYPE_CHECKING:
+    from rewriter.core.grouped import Grouped
+    from rewriter.core.program import Function
+    from rewriter.core.target import Target
     from rewriter.elf.image import Image
+    from rewriter.pipeline import Tuned
+    from rewriter.report.cycles import Timed
+    from rewriter.report.listing import Explanation
+    from rewriter.report.regions import RegionSurvey
+    from rewriter.report.survey import Survey
 
 
 @click.command()
@@ -58,14 +66,24 @@ def identify(
         ctx.exit(_known(files.load(source, symbols).image, like, database, view))
     if like or database:
         raise BadUsage("--like and --database say how to look for known routines: add --known")
+    image = files.load(source, symbols).image
+    found = _surveyed(image)
+    show.result(found, view)
+    ctx.exit(found.return_code)
+
+
+def _surveyed(image: Image) -> Survey | RegionSurvey:
+    from rewriter.core.grouped import Grouped
+
+    target = choose.any_target_of(image)
+    if isinstance(target, Grouped):
+        from rewriter.report.regions import survey as survey_regions
+
+        return survey_regions(target, choose.code_of(image, target))
     from rewriter.identify.program import analyse
     from rewriter.report.survey import survey
 
-    image = files.load(source, symbols).image
-    target = choose.target_of(image)
-    found = survey(analyse(image, target))
-    show.result(found, view)
-    ctx.exit(found.return_code)
+    return survey(analyse(image, target))
 
 
 def _known(image: Image, like: bool, database: tuple[Path, ...], view: View) -> int:
@@ -117,28 +135,54 @@ def explain(
 
     Exit status: 0 done, 2 bad usage (no such function), 3 bad input.
     """
-    from rewriter.elf.image import parse
-    from rewriter.identify.program import analyse
-    from rewriter.pipeline import tune
-    from rewriter.report import cycles as timed
-    from rewriter.report import listing
+    from rewriter.core.grouped import Grouped
 
     choose.check(wanted)
     image = files.load(source, symbols).image
     chosen = choose.resolve(image, wanted)
     if chosen is None:
         raise BadUsage("--passes none: there is nothing to explain")
-    program = analyse(image, chosen.target)
-    function = choose.function(program, name)
+    if isinstance(chosen.target, Grouped):
+        show.result(_explained_regions(image, chosen.target, chosen, name), view)
+    else:
+        show.result(_explained(image, chosen.target, chosen, name, cycles), view)
+
+
+def _explained(
+    image: Image, target: Target, chosen: choose.Chosen, name: str, cycles: bool
+) -> Explanation | Timed:
+    from rewriter.elf.image import parse
+    from rewriter.identify.program import analyse
+    from rewriter.report import cycles as timed
+    from rewriter.report import listing
+
+    program = analyse(image, target)
+    function = choose.function(program.functions, image, name)
+    tuned = _tuned(image, chosen, function)
+    after = target.listing(parse(tuned.data, image.name))
+    if cycles:
+        system = target.system(chosen.cpu)
+        return timed.cycles(function, program.listing, after, chosen.cpu, system)
+    return listing.explain(function, program.listing, after, tuned)
+
+
+def _explained_regions(
+    image: Image, target: Grouped, chosen: choose.Chosen, name: str
+) -> Explanation:
+    from rewriter.report import regions
+
+    function = choose.function(choose.code_of(image, target).functions, image, name)
+    tuned = _tuned(image, chosen, function)
+    return regions.explain(function, target, image, replace(image, data=tuned.data), tuned)
+
+
+def _tuned(image: Image, chosen: choose.Chosen, function: Function) -> Tuned:
+    """The file with nothing but one function tuned."""
+    from rewriter.pipeline import tune
+
     options = replace(chosen.options, funcs=(re.escape(function.name),))
     with show.progress() as progress:
-        tuned = tune(image, chosen.target, chosen.cpu, options, progress)
-    after = chosen.target.listing(parse(tuned.data, image.name))
-    if cycles:
-        system = chosen.target.system(chosen.cpu)
-        show.result(timed.cycles(function, program.listing, after, chosen.cpu, system), view)
-    else:
-        show.result(listing.explain(function, program.listing, after, tuned), view)
+        return tune(image, chosen.target, chosen.cpu, options, progress)
 
 
 @click.command()
@@ -189,4 +233,4 @@ def cpus(view: View) -> None:
     import targets
     from rewriter.report.catalog import Catalog
 
-    show.result(Catalog(targets.TARGETS), view)
+    show.result(Catalog(targets.EVERY), view)

@@ -19,17 +19,19 @@ class Access:
 class Facts:
     """What a scheduler knows of one instruction; registers are numbers or masks.
 
-    `gathers` are registers of `defs` whose writers may change places, because they only ever set
-    bits.  `order` are its kinds, `among` the kinds of those that it keeps its place among; it
-    `loads` or `stores` where the addresses decide beside that.  `predicate` is the register that
-    it executes under, 0 if always; `either` are predicates of which at most one is true
-    afterwards.  `step` says that its first register becomes its second plus a number.  A bundle
-    with a `fixed` instruction stays as it is; the tables of pairs know a `system` instruction.
+    `gathers` are registers of `defs` in which it only ever sets bits, and those in which it only
+    ever clears them: writers of one kind may change places.  `order` are its kinds, `among` the
+    kinds of those that it keeps its place among; it `stores` where the addresses decide beside
+    that.  `predicate` is the register that it executes under, 0 if always; `either` are predicates
+    of which at most one is true afterwards.  `step` says that its first register becomes its
+    second plus a number.  A bundle with a fixed instruction stays as it is.  What stands behind a
+    `system` instruction in another group, and is not `free` of any order, does not come into its
+    group.
     """
 
     uses: int
     defs: int
-    gathers: int
+    gathers: tuple[int, int]
     order: int
     among: int
     predicate: int
@@ -40,6 +42,7 @@ class Facts:
     is_nop: bool
     is_fixed: bool
     is_system: bool
+    is_free: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,9 @@ class Part:
     """Part of a region, to be arranged: its instructions and for each what it depends on.
 
     Slots of `joins`, by number, may stand in a group that is open before it, those of `leaves`
-    in one that stays open at its end.  `standing` is the part as it is, with its nops.
+    in one that stays open at its end.  `standing` is the part as it is, with its nops.  Of the
+    values of `values` at most `most` may live at a time: the first slot that writes each, and the
+    mask of all that write or read it.
     """
 
     slots: tuple[Slot, ...]
@@ -78,3 +83,5 @@ class Part:
     joins: frozenset[int]
     leaves: frozenset[int]
     standing: Arranged
+    values: tuple[tuple[int, int], ...] = ()
+    most: int = 0

@@ -9,16 +9,16 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from rewriter.core.addresses import addresses
+from rewriter.core.grouped import Range
 from rewriter.core.isa import Flow
 from rewriter.core.listing import FLOW_CODE, Listing
 from rewriter.core.program import Function
 from rewriter.elf.image import Image, Symbol
-from rewriter.elf.unwind import Fde
 
 STT_NOTYPE, STT_FUNC = 0, 2
 
 
-def find_functions(image: Image, frames: Iterable[Fde]) -> tuple[Function, ...]:
+def find_functions(image: Image, frames: Iterable[Range]) -> tuple[Function, ...]:
     """Non-overlapping functions, ascending.
 
     An unwind entry is what a debugger trusts, so it wins; a sized function symbol adds a range

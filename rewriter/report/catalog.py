@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rewriter.core.cpu import Cpu, Figure
+from rewriter.core.grouped import Grouped
 from rewriter.core.target import Target
 from rewriter.report.grid import Grid
 
@@ -15,7 +16,7 @@ from rewriter.report.grid import Grid
 class Catalog:
     """CPUs by target."""
 
-    targets: Sequence[Target]
+    targets: Sequence[Target | Grouped]
 
     @property
     def return_code(self) -> int:

@@ -129,7 +129,7 @@ def explain(
     return Explanation(
         function=function,
         cpu=outcome.cpu.name,
-        rows=tuple(_rows(_lines(old, function), _lines(new, function), inside)),
+        rows=tuple(matched(_lines(old, function), _lines(new, function), inside)),
         edits=inside,
         skips=tuple(skip for skip in outcome.skips if skip.address in function),
         refusal="; ".join(reasons),
@@ -157,9 +157,10 @@ def _key(insn: Insn) -> object:
     return insn.op, tuple(value for operand, value in operands if operand.kind is not Kind.TARGET)
 
 
-def _rows(
+def matched(
     old: list[tuple[object, Line]], new: list[tuple[object, Line]], edits: Sequence[Edit]
 ) -> Iterator[Row]:
+    """The lines of two listings in the manner of a diff; what is the same is known by its key."""
     names: dict[int, list[str]] = {}
     for edit in edits:
         names.setdefault(edit.address, []).append(printable(edit.id))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from rewriter.core.errors import VerificationFailed
+from rewriter.core.grouped import Grouped
 from rewriter.core.target import Target
 from rewriter.elf import manifest
 from rewriter.elf.image import Image, parse, printable
@@ -108,7 +109,7 @@ class Comparison:
 def compare(
     old: Image,
     new: Image,
-    target_of: Callable[[Image], Target],
+    target_of: Callable[[Image], Target | Grouped],
     progress: Callable[[str, int, int], None],
 ) -> Comparison:
     """Verify `new` against `old`, and the manifest of `new` if it carries one.
@@ -120,7 +121,21 @@ def compare(
     if bare is None or bare == old.data:
         return Comparison(findings, said)
     target = target_of(old)
-    from rewriter.verify.check import compare as verify
-
-    found = verify(old, parse(bare, new.name), target, progress)
+    found = _verified(old, parse(bare, new.name), target, progress)
     return Comparison.of(found, findings, said)
+
+
+def _verified(
+    old: Image,
+    new: Image,
+    target: Target | Grouped,
+    progress: Callable[[str, int, int], None],
+) -> Found:
+    """The verdict of the verifier for this kind of code."""
+    if isinstance(target, Grouped):
+        from rewriter.verify.check_regions import compare as compare_regions
+
+        return compare_regions(old, new, target, progress)
+    from rewriter.verify.check import compare as compare_windows
+
+    return compare_windows(old, new, target, progress)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from rewriter.core.bundled import Bundled, BundledCpu, BundledTraits, IssueClass
+from rewriter.core.bundled import ANY, Bundled, BundledCpu, BundledTraits, IssueClass
 from rewriter.core.groups import Slot
 from rewriter.core.isa import Insn
 
@@ -162,10 +162,18 @@ def _splits_at(issue: Bundled, located: Sequence[Located], start: int, at: int) 
 
 @lru_cache(maxsize=_KEPT)
 def _splitting(issue: Bundled, kinds: frozenset[str]) -> tuple[bool, bool, tuple[str, ...]]:
-    """Whether kinds end a cycle behind them, before them, and behind what other kinds."""
+    """Whether kinds end a cycle behind them, before them, and behind what other kinds.
+
+    Two that must keep a distance never share a cycle.
+    """
     rules = issue.dispersal
-    firsts = tuple(first for first, second in rules.between if second in kinds)
-    return not kinds.isdisjoint(rules.after), not kinds.isdisjoint(rules.before), firsts
+    apart = [pair for pair in issue.pairs if pair.cycles.value]
+    ends = any(kinds & pair.earlier for pair in apart if ANY in pair.later)
+    firsts = {kind for pair in apart if kinds & pair.later and ANY not in pair.later
+              for kind in pair.earlier}  # fmt: skip
+    firsts |= {first for first, second in rules.between if second in kinds}
+    begins = ANY in firsts or not kinds.isdisjoint(rules.before)
+    return ends or not kinds.isdisjoint(rules.after), begins, tuple(sorted(firsts - {ANY}))
 
 
 @lru_cache(maxsize=_KEPT)

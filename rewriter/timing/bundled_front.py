@@ -52,6 +52,10 @@ class Fetch:
             self._block, self._next, self._ready = block, fetched + 1, fetched + 1
         return self._ready
 
+    def following(self, address: int) -> int:
+        """Where a call in the bundle of an address comes back to."""
+        return address // self.bundle * self.bundle + self.bundle
+
     def issued(self, cycle: int) -> None:
         """A bundle has left the buffer."""
         self._left.append(cycle)

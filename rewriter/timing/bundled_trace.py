@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
-from rewriter.core.bundled import BundledCpu, BundledTraits
+from rewriter.core.bundled import Bundled, BundledCpu, BundledTraits
 from rewriter.core.groups import Slot
 from rewriter.core.isa import Flow, Insn
 from rewriter.timing.bundled_dispersal import END, STOP, Cycle, Located, locate, next_cycle
@@ -20,6 +21,7 @@ from rewriter.timing.bundled_scoreboard import Scoreboard
 FETCH = "fetch"  # the cycle ends because the next bundle is not there yet
 
 _LEARNING = 8  # passes: a history has four outcomes, and then a counter must move
+_CALLS = (Flow.CALL, Flow.INDIRECT_CALL)
 _TO_REGISTER = (Flow.INDIRECT, Flow.INDIRECT_CALL)
 
 
@@ -65,16 +67,16 @@ class Chip:
         self._issue = cpu.issue
         self._memory = Memory(cpu.issue.memory)
         self._predictor = Predictor(cpu.issue.front)
-        self._pieces: dict[tuple[int, int], list[Located]] = {}
+        self._pieces: dict[tuple[int, int], _Piece] = {}
 
     def learn(self, steps: Sequence[Step]) -> None:
         """The caches see a run once, the predictors until they have nothing more to learn."""
         self.run(steps)
+        described = ((self._issue.traits(step.insn), step) for step in steps)
+        branches = [(traits, step) for traits, step in described if traits.flow is not Flow.NEXT]
         for _ in range(_LEARNING):
-            for step in steps:
-                traits = self._issue.traits(step.insn)
-                if traits.flow is not Flow.NEXT:
-                    self.foretold(traits, step)
+            for traits, step in branches:
+                self.foretold(traits, step)
 
     def foretold(self, traits: BundledTraits, step: Step) -> bool:
         """Whether a branch that may or may not be taken was predicted; learns from it."""
@@ -90,13 +92,30 @@ class Chip:
             run.piece(steps[start:end])
         return run.account.timing(run.splits, run.timeline)
 
-    def located(self, piece: Sequence[Step]) -> list[Located]:
-        """The places of slots that control passed one after another."""
-        key = (piece[0].address, len(piece))
+    def piece(self, steps: Sequence[Step]) -> _Piece:
+        """Slots that control passed one after another, as the code has them."""
+        key = (steps[0].address, len(steps))
         if key not in self._pieces:
-            slots = [Slot(step.address, step.insn, step.stop) for step in piece]
-            self._pieces[key] = list(locate(self._issue, slots))
+            slots = [Slot(step.address, step.insn, step.stop) for step in steps]
+            self._pieces[key] = _Piece(self._issue, list(locate(self._issue, slots)))
         return self._pieces[key]
+
+
+@dataclass
+class _Piece:
+    """Straight code with the cycles that it can begin at each slot, by how many bundles it sees."""
+
+    issue: Bundled
+    slots: list[Located]
+    _cycles: dict[tuple[int, int], Cycle] = field(default_factory=dict)
+
+    def cycle(self, at: int, bundles: int) -> Cycle:
+        """The slots that issue together from `at` on."""
+        found = self._cycles.get((at, bundles))
+        if found is None:
+            found = next_cycle(self.issue, self.slots, at, bundles)
+            self._cycles[at, bundles] = found
+        return found
 
 
 def _pieces(steps: Sequence[Step]) -> Iterator[tuple[int, int]]:
@@ -119,27 +138,29 @@ class _Run:
         self._board = Scoreboard(issue, self._rotation.behind)
         self._fetch = Fetch(issue.front, issue.dispersal.bundle_bytes.value)
         self._flushed: Wait | None = None
+        self._returns: list[int] = []
         self.account = Account(issue.priority)
         self.splits: Counter[str] = Counter()
         self.timeline: list[Issued] = []
 
     def piece(self, steps: Sequence[Step]) -> None:
         """Slots that control passed one after another, the last a taken branch."""
-        located = self._chip.located(steps)
+        piece = self._chip.piece(steps)
         at = 0
-        while at < len(located):
-            at += self._cycle(located, steps, at)
+        while at < len(steps):
+            at += self._cycle(piece, steps, at)
 
-    def _cycle(self, located: Sequence[Located], steps: Sequence[Step], at: int) -> int:
+    def _cycle(self, piece: _Piece, steps: Sequence[Step], at: int) -> int:
         """Issues what goes together from `at` on; how many slots that is."""
+        located = piece.slots
         start = self._fetch.ready(located[at].bundle)
-        alone = next_cycle(self._issue, located, at, 1)
+        alone = piece.cycle(at, 1)
         waits = self._waits(alone, steps[at:], start)
         when = max([self.account.now + 1, *(w.until for each in waits for w in each)])
         cycle = alone
         following = at + len(alone.slots)
-        if following < len(located) and alone.ended not in (STOP,):
-            wider = next_cycle(self._issue, located, at, self._issue.dispersal.bundles.value)
+        if following < len(located) and alone.ended != STOP:
+            wider = piece.cycle(at, self._issue.dispersal.bundles.value)
             if len(wider.slots) > len(alone.slots):
                 if self._fetch.ready(located[following].bundle) <= when:
                     cycle, waits = wider, self._waits(wider, steps[at:], start)
@@ -198,6 +219,11 @@ class _Run:
         right = self._chip.foretold(traits, step)
         if taken and traits.flow in _TO_REGISTER:
             right = right and self._known(traits, now)
+        if taken and traits.flow in _CALLS:
+            following = self._fetch.following(step.address)
+            self._returns = [*self._returns, following][-self._issue.front.return_stack.value :]
+        if taken and traits.flow is Flow.RETURN and self._returns:
+            right = self._returns.pop() == step.target and right
         if taken:
             self._flushed = self._fetch.redirect(right, now)
         elif not right:

@@ -1,1 +1,60 @@
-"""IA-64 (Itanium): the instruction table and the bundles around it."""
+"""Intel Itanium: what the floors above ask, answered.
+
+Its text says which instructions issue together, so that its unit of work is a region of whole
+bundles; `rewriter/core/grouped.py` says what such a target offers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rewriter.core import transfer
+from rewriter.core.cpu import Cpu
+from rewriter.core.grouped import Linked
+from rewriter.core.isa import Flow, Insn, Table
+from rewriter.core.program import Function
+from targets.ia64 import arranging, bundles, layout, regions
+from targets.ia64.arranging import Model, Scheduling
+from targets.ia64.cpus import CPUS
+from targets.ia64.fields import BUNDLE, QP
+from targets.ia64.isa import TABLE
+from targets.ia64.proving import Proving
+from targets.ia64.registers import NAMES
+from targets.ia64.standard import RETURNED
+
+EM_IA_64 = 50
+
+
+class Ia64:
+    """The target."""
+
+    name = "ia64"
+    machines = frozenset({EM_IA_64})
+    table: Table = TABLE
+    cpus: Mapping[str, Cpu] = CPUS
+    passes = frozenset({"align", "schedule"})
+    bundle = BUNDLE
+    everything = (1 << len(NAMES)) - 1
+    returned = RETURNED
+    proving: transfer.Grouped = Proving()
+    straight = staticmethod(bundles.straight)
+    assembled = staticmethod(arranging.code)
+    place_free = staticmethod(layout.place_free)
+    described = staticmethod(regions.unwind_entries)
+
+    def scheduling(self, model: Model) -> Scheduling:
+        """What a scheduler asks, with a CPU's model."""
+        return Scheduling(model)
+
+    def ends(self, insn: Insn) -> bool:
+        """Whether control never goes on behind an instruction."""
+        away = TABLE.flow(insn) in (Flow.JUMP, Flow.INDIRECT, Flow.RETURN)
+        return away and not (insn.has(QP.name) and insn.operand(QP.name) != QP.base)
+
+    def is_nop(self, insn: Insn) -> bool:
+        """Whether an instruction does nothing; hints are seen."""
+        return insn.name.startswith("nop.")
+
+    def code(self, image: Linked, functions: Sequence[Function]) -> regions.Code:
+        """The code of an image with these functions."""
+        return regions.Code(image, functions)

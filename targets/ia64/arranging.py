@@ -31,6 +31,10 @@ class Model(Protocol):
         """Whether ports take instructions of these kinds, in slots of these units, in a cycle."""
         ...
 
+    def ports(self, insn: Insn) -> frozenset[str]:
+        """The ports that may take an instruction, wherever it stands."""
+        ...
+
     def cycles(self, slots: Sequence[Slot]) -> int:
         """Modelled cycles of straight code."""
         ...
@@ -41,12 +45,15 @@ _RULES = {
     formats.LAST: packing.LAST,
     formats.SLOT2: packing.SLOT2,
 }
-_NOPS = {
+_NOPS: dict[Unit, Insn] = {
     unit: Insn(op, tuple(operand.extract(op.match) for operand in op.format.operands))
     for unit in Unit
     if unit is not Unit.L
     for op in (TABLE.find(f"nop.{unit.name.lower()}"),)
 }
+
+
+_WIDE = 64  # texts that are kept where few bundles must do
 
 
 class Scheduling:
@@ -89,17 +96,18 @@ class Scheduling:
         """Modelled cycles of straight code."""
         return self.model.cycles(slots)
 
-    def arrange(self, part: Part, most: int) -> Arranged | None:
-        """The best arrangement found in at most `most` bundles."""
+    def arrange(self, part: Part) -> Arranged | None:
+        """A better arrangement, in no more bundles than stand there; None if none is found."""
         nodes = tuple(
             self._node(slot.insn, before)
             for slot, before in zip(part.slots, part.before, strict=True)
         )
         edges = Edges(_mask(part.joins), _mask(part.leaves))
         standing = tuple(_layout(part.standing))
-        key = nodes, edges, standing
+        limit = packing.Limit(part.values, part.most) if part.values else None
+        key = nodes, edges, standing, limit
         if key not in self._packed:
-            self._packed[key] = self._better(nodes, edges, standing, most)
+            self._packed[key] = self._better(nodes, edges, standing, limit)
         packed = self._packed[key]
         if packed is None:
             return None
@@ -107,12 +115,46 @@ class Scheduling:
         slots = list(_slots(part, packed, start))
         return Arranged(tuple(slot for slot, _ in slots), tuple(number for _, number in slots))
 
+    def in_cycles(self, part: Part, cycles: Sequence[int]) -> Arranged | tuple[int, ...]:
+        """The arrangement in which each instruction issues in its cycle, a group for each; or
+        instructions that do not go together."""
+        start = part.standing.slots[0].address // BUNDLE * BUNDLE
+        bundles: list[tuple[int, tuple[int, ...]]] = []
+        for cycle in sorted(set(cycles)):
+            numbers = tuple(n for n, each in enumerate(cycles) if each == cycle)
+            found = self._one_cycle(part, numbers)
+            if found is None:
+                return numbers
+            for code, places in found:
+                bundles.append((code, tuple(numbers[n] if n >= 0 else -1 for n in places)))
+        slots = list(_slots(part, Packed(tuple(bundles), max(cycles) + 1), start))
+        return Arranged(tuple(slot for slot, _ in slots), tuple(number for _, number in slots))
+
+    def _one_cycle(self, part: Part, numbers: Sequence[int]) -> packing.Layout | None:
+        """Bundles in which the instructions issue together; None if there are none."""
+        place = {number: at for at, number in enumerate(numbers)}
+        nodes = []
+        for number in numbers:
+            inside = [e for e in part.before[number] if e.before in place]
+            edges = [Edge(place[e.before], e.apart, e.cycles) for e in inside]
+            nodes.append(self._node(part.slots[number].insn, edges))
+        key = tuple(nodes)
+        if key not in self._packed:
+            every = Edges((1 << len(nodes)) - 1, 0)
+            self._packed[key] = packing.pack(nodes, every, self._ports, 2, _WIDE)
+        found = self._packed[key]
+        return found.bundles if found is not None and found.cycles == 1 else None
+
     def _better(
-        self, nodes: tuple[Node, ...], edges: Edges, standing: packing.Layout, most: int
+        self,
+        nodes: tuple[Node, ...],
+        edges: Edges,
+        standing: packing.Layout,
+        limit: packing.Limit | None,
     ) -> Packed | None:
         """A text that is better than the one that stands there."""
         known = packing.replayed(nodes, standing, self._ports)
-        found = packing.pack(nodes, edges, self._ports, most, self.width)
+        found = packing.pack(nodes, edges, self._ports, len(standing), self.width, limit)
         return found if found is not None and found.weight < known.weight else None
 
     def _fits(self, issued: packing.Issued) -> bool:
@@ -124,20 +166,21 @@ class Scheduling:
             self.model.kind(insn),
             tuple((edge.before, edge.apart, edge.cycles) for edge in before),
             _rules(insn),
+            len(self.model.ports(insn)),
         )
 
 
 def _units(insn: Insn) -> tuple[Unit, ...]:
-    unit = insn.op.unit
+    unit = scheduling.row(insn).unit
     return (Unit.M, Unit.I) if unit == "A" else (Unit[unit],)
 
 
 def _rules(insn: Insn) -> int:
-    return sum(bit for rule, bit in _RULES.items() if rule in insn.op.rules)
+    return sum(bit for rule, bit in _RULES.items() if rule in scheduling.row(insn).rules)
 
 
 def _mask(numbers: frozenset[int]) -> int:
-    return sum(1 << number for number in numbers)
+    return sum([1 << number for number in numbers])
 
 
 def _layout(standing: Arranged) -> Iterator[tuple[int, tuple[int, ...]]]:
@@ -192,5 +235,5 @@ _template_of = cache(for_slots)
 
 
 def _unit(insn: Insn) -> Unit:
-    unit = insn.op.unit
+    unit = scheduling.row(insn).unit
     return Unit(insn.operand(SLOT.name)) if unit == "A" else Unit[unit]

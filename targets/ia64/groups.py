@@ -91,7 +91,7 @@ def _qualifying(insn: Insn) -> int:
 
 def _clashes(earlier: Insn, later: Insn) -> Iterator[tuple[Hazard, int]]:
     written = TABLE.defs(earlier)
-    if raw := written & TABLE.uses(later) & ~_may_read(earlier, later):
+    if raw := written & TABLE.uses(later) & ~may_read(earlier, later):
         yield Hazard.RAW, raw
     if waw := written & TABLE.defs(later) & ~_may_write(earlier, later):
         yield Hazard.WAW, waw
@@ -99,7 +99,7 @@ def _clashes(earlier: Insn, later: Insn) -> Iterator[tuple[Hazard, int]]:
         yield Hazard.WAR, war
 
 
-def _may_read(earlier: Insn, later: Insn) -> int:
+def may_read(earlier: Insn, later: Insn) -> int:
     """Registers that `later` may read although `earlier` writes them."""
     mask = _ALAT | _other_status(earlier, later)
     is_branch = later.op.flow is not Flow.NEXT and later.name.startswith("br")

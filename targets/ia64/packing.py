@@ -26,14 +26,25 @@ CYCLE, BUNDLE = 2, 1
 class Node:
     """An instruction as packing sees it.
 
-    `ports` has the units that it may stand on, with the ports that take it there; `before` has, for each node that it stays behind, its number, whether a stop must be between, and the
-    cycles until its operands are there.
+    `units` are those that it may stand on, `kind` says which ports take it and `choices` how many;
+    `before` has, for each node that it stays behind, its number, whether a stop must be between,
+    and the cycles until its operands are there.
     """
 
     units: tuple[Unit, ...]
     kind: int
     before: tuple[tuple[int, bool, int], ...]
     rules: int = 0
+    choices: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """At most `most` values at a time: of each the first node that makes it and, as a mask, all
+    that write or read it."""
+
+    values: tuple[tuple[int, int], ...]
+    most: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +135,12 @@ class Ports:
 class _Problem:
     """Nodes by urgency: of several that may stand in a slot, the lowest number comes first."""
 
-    def __init__(self, nodes: Sequence[Node], edges: Edges) -> None:
+    def __init__(self, nodes: Sequence[Node], edges: Edges, limit: Limit | None = None) -> None:
         height = [1] * len(nodes)
         for number in range(len(nodes) - 1, -1, -1):
             for before, apart, cycles in nodes[number].before:
                 height[before] = max(height[before], height[number] + max(cycles, apart))
-        rank = sorted(range(len(nodes)), key=lambda n: (-height[n], len(nodes[n].units), n))
+        rank = sorted(range(len(nodes)), key=lambda n: (-height[n], nodes[n].choices, n))
         place = {number: at for at, number in enumerate(rank)}
         self.order = rank
         self.height = [height[n] for n in rank]
@@ -160,6 +171,14 @@ class _Problem:
             sum(1 << at for at, n in enumerate(rank) if nodes[n].units == (unit,))
             for unit in (Unit.M, Unit.I, Unit.F)
         ]
+        self.opens = [0] * len(nodes)
+        self.closes: list[list[int]] = [[] for _ in nodes]
+        for first, members in limit.values if limit else ():
+            self.opens[place[first]] += 1
+            mask = sum(1 << at for at, number in enumerate(rank) if members >> number & 1)
+            for at in _bits(mask):
+                self.closes[at].append(mask)
+        self.most = limit.most if limit else len(nodes)
         self.shapes = [shape for shape in SHAPES if self._useful(shape)]
 
     def _useful(self, shape: Shape) -> bool:
@@ -185,6 +204,7 @@ class _Text:
         "group",
         "issued",
         "later",
+        "live",
         "parts",
         "placed",
         "window",
@@ -195,6 +215,7 @@ class _Text:
     avail: int  # nodes that may stand in it, too
     later: int  # nodes that need a stop first
     cycle: int  # of the issue that is being filled
+    live: int  # values that are made and have readers left
     window: int  # nodes that issue in it
     parts: int  # bundles that issue in it
     issued: Issued
@@ -208,7 +229,7 @@ class _Text:
         made.placed, made.group = self.placed, self.group
         made.avail, made.later = self.avail, self.later
         made.cycle, made.window, made.parts = self.cycle, self.window, self.parts
-        made.issued, made.due = self.issued, self.due
+        made.issued, made.due, made.live = self.issued, self.due, self.live
         return made
 
 
@@ -227,7 +248,7 @@ class _Search:
         text.avail, text.later = roots & problem.joins, roots & ~problem.joins
         if problem.joins != problem.every:
             text.group = -1  # what came before the text
-        text.cycle, text.parts = 0, 0
+        text.cycle, text.parts, text.live = 0, 0, 0
         text.issued, text.due, text.before = (), {}, None
         return text
 
@@ -266,6 +287,9 @@ class _Search:
         text.avail ^= bit
         text.group |= bit
         placed = text.placed = text.placed | bit
+        text.live += problem.opens[number]
+        for members in problem.closes[number]:
+            text.live -= not members & ~placed
         group = text.group
         for later, mask, _ in problem.after[number]:
             if not problem.before[later] & ~placed:
@@ -276,7 +300,9 @@ class _Search:
 
     def _slot(self, text: _Text, unit: Unit, cand: int, patient: bool) -> int:
         """Fills a slot with the most urgent candidate; its number, -1 for a nop."""
-        number = -1
+        number, problem = -1, self.problem
+        if text.live >= problem.most and cand:
+            cand = self._relieving(text, cand)
         if cand and text.due:
             number = self._ready(text, cand, patient)
         elif cand:
@@ -294,6 +320,19 @@ class _Search:
         text.issued = issued
         if number >= 0:
             self._place(text, number)
+
+    def _relieving(self, text: _Text, cand: int) -> int:
+        """Of the candidates those that leave no more values than there are, if any node does."""
+        problem = self.problem
+        left = relieving = text.avail | text.later
+        while left:
+            bit = left & -left
+            left ^= bit
+            number = bit.bit_length() - 1
+            rest = ~(text.placed | bit)
+            if problem.opens[number] > sum(not mask & rest for mask in problem.closes[number]):
+                relieving ^= bit
+        return cand & relieving if relieving or text.window else cand
 
     @staticmethod
     def _ready(text: _Text, cand: int, patient: bool) -> int:
@@ -408,9 +447,10 @@ def pack(
     ports: Ports,
     most: int,
     width: int,
+    limit: Limit | None = None,
 ) -> Packed | None:
     """The best text of at most `most` bundles that a search of this width finds."""
-    problem = _Problem(nodes, edges)
+    problem = _Problem(nodes, edges, limit)
     search = _Search(problem, ports)
     texts = [search.start()]
     best: tuple[int, int, _Text] | None = None
@@ -501,3 +541,10 @@ def _packed(problem: _Problem, text: _Text) -> Packed:
         bundles.append((code | _STOP * stop, named))
         stop, current = stop_before, current.before
     return Packed(tuple(bundles[::-1]), cycles)
+
+
+def _bits(mask: int) -> Iterator[int]:
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low

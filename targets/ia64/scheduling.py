@@ -25,36 +25,40 @@ class Order(IntFlag):
 
     LOAD = 1
     STORE = 2
-    FENCED = 4  # acquire, release, semaphore: among all accesses
-    TRACKED = 8  # enters the ALAT or asks it: among stores
-    EVENT = 16  # seen from outside, or changes what accesses do: among those and accesses
-    FRAME = 32  # of the register stack engine: among its like and events
-    STATE = 64  # reads what events change
-    PREFETCH = 128
-    STACKED = 256  # names registers of the frame, which may be renamed
-    RENAMES = 512  # changes what those names stand for
+    TRACKED = 4  # enters the ALAT or asks it: among stores
+    COUNTED = 8  # may fault, or works with the state: stays on its side of fences
+    FENCE = 16  # acquire, release, semaphore: among all that has an order
+    SYSTEM = 32  # a fence that may need a stop behind it
+    ENGINE = 64  # moves from and to the register stack engine: among their like and fences
+    STACKED = 128  # names registers of the frame, which may be renamed
+    RENAMES = 256  # changes what those names stand for
+    PLAIN = 512  # every instruction is of this kind, too
     WALL = 1024  # control may leave here: nothing crosses it
 
 
-_ACCESS = Order.LOAD | Order.STORE
+_FENCES = Order.FENCE | Order.SYSTEM
+_ORDERED = Order.LOAD | Order.STORE | Order.TRACKED | Order.COUNTED | Order.ENGINE | _FENCES
 # What an instruction of each kind may not change places with.  Loads and stores are not here where
 # the addresses decide.
 _AMONG = {
-    Order.LOAD: Order.FENCED | Order.EVENT,
-    Order.STORE: Order.FENCED | Order.EVENT | Order.TRACKED,
-    Order.FENCED: _ACCESS | Order.FENCED | Order.EVENT | Order.PREFETCH | Order.TRACKED,
-    Order.TRACKED: Order.STORE | Order.TRACKED | Order.FENCED | Order.EVENT,
-    Order.FRAME: Order.FRAME | Order.EVENT,
-    Order.STATE: Order.EVENT,
-    Order.PREFETCH: Order.PREFETCH | Order.EVENT | Order.FENCED,
+    Order.LOAD: _FENCES,
+    Order.STORE: _FENCES | Order.TRACKED,
+    Order.TRACKED: _FENCES | Order.TRACKED | Order.STORE,
+    Order.COUNTED: _FENCES,
+    Order.ENGINE: _FENCES | Order.ENGINE,
+    Order.FENCE: _ORDERED,
+    Order.SYSTEM: _ORDERED,
     Order.STACKED: Order.RENAMES,
     Order.RENAMES: Order.RENAMES | Order.STACKED,
 }
-_EVERYTHING = 2 * int(Order.WALL) - 1
-# An event keeps its place among all that has a kind, but for the registers that it names.
-_AMONG[Order.EVENT] = Order(_EVERYTHING & ~(Order.WALL | Order.STACKED | Order.RENAMES))
-
-
+_EVERYTHING = 2 * Order.WALL - 1
+# No fault, nothing but registers.
+_FREE = frozenset(
+    (
+        *("IALU", "ILOG", "ISHF", "ICMP", "TBIT", "XTD", "PNT", "LONG_I", "FRBR", "FRPR"),
+        *("MMALU_A", "MMALU_I", "MMMUL", "MMSHF"),
+    )
+)
 _REGISTERS = register_mask((*range(GR, GR + 128), *range(FR, FR + 128)))
 _PREDICATES = register_mask(range(PR + 1, PR + 64))
 _ALAT = 1 << NUMBERS["alat"]
@@ -66,28 +70,28 @@ _FRAMES = ("alloc", "cover", "clrrrb")
 _STACKED = register_mask(
     (*range(GR + 32, GR + 128), *range(FR + 32, FR + 128), *range(PR + 16, PR + 64))
 )
-_BACKING = register_mask(
-    NUMBERS[name] for name in ("ar.rsc", "ar.bsp", "ar.bspstore", "ar.rnat", "rse")
-)
-_CLOCKS = register_mask((NUMBERS["ar.itc"], NUMBERS["ar.ruc"]))
-_STATES = register_mask(
-    range(NUMBERS["cr.dcr"], NUMBERS["ip"]),
-) | register_mask(
-    NUMBERS[name]
-    for name in ("psr", "psr.um", "psr.cpl", "tlb", "rr", "dbr", "ibr", "pkr", "pmc", "pmd", "msr")
-)
-_READING = ("probe", "tpa", "tak", "thash", "ttag")
+_ENGINE = register_mask(NUMBERS[name] for name in ("ar.rsc", "ar.bsp", "ar.bspstore", "ar.rnat"))
+# To touch one of these works on the machine beside the register.
+_RUNNING = register_mask(NUMBERS[name] for name in ("ar.itc", "ar.ruc", "cr.ivr"))
+_SYSTEM = ("SYST_M", "SYST_M0", "RSE_M", "TOCR")
 _SIZES = {"e": 16, "8": 8, "s": 4, "d": 8}
+
+
+def row(insn: Insn) -> SlotOp:
+    """The instruction's row of the table."""
+    assert isinstance(insn.op, SlotOp)
+    return insn.op
 
 
 @cache
 def facts(insn: Insn) -> Facts:
     """All that is asked of an instruction."""
-    op = insn.op
-    assert isinstance(op, SlotOp)
+    op = row(insn)
     uses, defs = TABLE.uses(insn) & ~_ALAT, TABLE.defs(insn) & ~_ALAT
     predicate = insn.operand(QP.name) if insn.has(QP.name) else PR
-    order = _order(insn, op) | (Order.STACKED if (uses | defs) & _STACKED else Order(0))
+    order = _order(insn, op) | (
+        Order.STACKED | Order.PLAIN if (uses | defs) & _STACKED else Order.PLAIN
+    )
     return Facts(
         uses=uses & ~_IP,
         defs=defs,
@@ -101,57 +105,63 @@ def facts(insn: Insn) -> Facts:
         step=_step(insn) if predicate == PR else None,
         is_nop=op.name.startswith("nop."),
         is_fixed=bool(TABLE.uses(insn) & _IP) or op.name.startswith(_FIXED),
-        is_system=bool(order & (Order.EVENT | Order.FRAME | Order.STATE)),
+        is_system=bool(order & (Order.SYSTEM | Order.ENGINE)),
+        is_free=not order & _ORDERED,
     )
 
 
 def _order(insn: Insn, op: SlotOp) -> Order:
     if op.name.startswith(_EXITS) or op.flow is not Flow.NEXT:
-        return Order.WALL | Order.EVENT
-    if op.sched == "LFETCH":
-        return Order.EVENT if ".fault" in op.name else Order.PREFETCH
+        return Order.WALL | Order.SYSTEM
+    if op.sched in _FREE or op.name.startswith("nop."):
+        return Order(0)
     effects = TABLE.effects(op)
-    order = Order(0)
-    if effects.loads:
-        order |= Order.LOAD
-    if effects.stores:
-        order |= Order.STORE
-    if order:
-        if op.sched == "SEM" or ".acq" in op.name or ".rel" in op.name:
-            order |= Order.FENCED
-        if {"a", "sa", "s", "c"} & set(op.name.split(".")):
-            order |= Order.TRACKED
-        return order
-    return _state(insn, op, bool(effects.events))
-
-
-def _state(insn: Insn, op: SlotOp, is_event: bool) -> Order:
-    """The order of what accesses no memory."""
+    if effects.loads or effects.stores:
+        return _access_order(op, effects.stores)
+    order = Order.RENAMES if op.name.startswith(_FRAMES) else Order(0)
     uses, defs = TABLE.uses(insn), TABLE.defs(insn)
-    renames = Order.RENAMES if op.name.startswith(_FRAMES) else Order(0)
-    if is_event or defs & _STATES or uses & _CLOCKS:
-        return Order.EVENT | Order.FRAME | renames
-    if (uses | defs) & _BACKING:
-        return Order.FRAME | renames
-    if uses & _STATES or op.name.startswith(_READING):
-        return Order.STATE
-    return renames
+    if (
+        (effects.events and op.sched != "LFETCH")
+        or op.sched in _SYSTEM
+        or (op.sched == "SYST_M2" and effects.fixed_writes)
+        or (uses | defs) & _RUNNING
+    ):
+        return order | Order.SYSTEM
+    if op.sched in ("TOAR_M", "FRAR_M") and (uses | defs) & _ENGINE:
+        return order | Order.ENGINE
+    return order | Order.COUNTED
+
+
+def _access_order(op: SlotOp, stores: bool) -> Order:
+    order = Order.STORE if stores else Order.LOAD
+    if op.sched == "SEM" or {"acq", "rel"} & set(op.name.split(".")):
+        order |= Order.FENCE
+    if {"a", "sa", "s", "c"} & set(op.name.split(".")):
+        order |= Order.TRACKED
+    return order
 
 
 def _among(order: Order) -> int:
     if order & Order.WALL:
-        return _EVERYTHING
-    among = int(Order.WALL)
+        return int(_EVERYTHING)
+    among = Order.WALL
     for kind, others in _AMONG.items():
         if order & kind:
-            among |= int(others) & _EVERYTHING
-    return among
+            among |= others
+    return int(among)
 
 
-def _gathers(insn: Insn, defs: int) -> int:
-    if insn.op.sched == "FOTHER" or insn.op.name.startswith("mov"):
-        return 0
-    return defs & _GATHERED
+def _gathers(insn: Insn, defs: int) -> tuple[int, int]:
+    """What it only ever sets and clears: bits of status, or whole predicates."""
+    name = insn.name
+    if name.endswith(".or.andcm"):
+        return 1 << insn.operand("p1"), 1 << insn.operand("p2")
+    if name.endswith((".and", ".or")) and insn.has("p1"):
+        both = 1 << insn.operand("p1") | 1 << insn.operand("p2")
+        return (both, 0) if name.endswith(".or") else (0, both)
+    if insn.op.sched == "FOTHER" or name.startswith("mov"):
+        return 0, 0
+    return defs & _GATHERED, 0
 
 
 _COMPARES = ("cmp", "cmp4", "tbit", "tnat", "tf", "fcmp", "fclass")
@@ -225,7 +235,7 @@ def moved(insn: Insn, distance: int) -> Insn:
 @cache
 def on(insn: Insn, unit: Unit) -> Insn:
     """The instruction in a slot of `unit`."""
-    if insn.op.unit != "A" or insn.operand(SLOT.name) == unit:
+    if row(insn).unit != "A" or insn.operand(SLOT.name) == unit:
         return insn
     return insn.replace(**{SLOT.name: int(unit)})
 

@@ -126,6 +126,7 @@ def test_pair(earlier: str, later: str, cycles: int, tmp_path: Path) -> None:
 
 # Two bundles of one instruction group, and how many slots of them issue in the first cycle.
 TOGETHER = [
+    ("mmi: add r8=r9,r9 | ld8 r2=[r3] | nop 0", "mmi: getf.sig r10=f8 | add r3=r9,r9 | nop 0", 6),
     ("mmi: add r8=r9,r9 | ld8 r2=[r3] | nop 0", "mmi: st8 [r8]=r9 | add r3=r9,r9 | nop 0", 6),
     (
         "mii: ld8 r2=[r3] | add r8=r9,r9 | add r10=r9,r9",

@@ -151,6 +151,19 @@ def test_a_branch_to_a_register(between: int, bubbles: int, tmp_path: Path) -> N
     assert trace(CPU, steps).stalled == bubbles
 
 
+def test_calls_and_returns(tmp_path: Path) -> None:
+    """A return goes where the call was, or to where nobody expected it; the outermost is known."""
+    text = """{.mib; nop 0; nop 0; br.call.sptk.few b0=base+32 ;;}
+        {.mmi; nop 0; nop 0; nop 0 ;;}
+        {.mib; nop 0; nop 0; br.ret.sptk.few b0 ;;}"""
+    slots = assembled(text, tmp_path)
+    call = _steps(slots[:3], slots[6].address)
+    for target, stalled in ((slots[3].address, 0), (slots[6].address, 6)):
+        steps = [*call, *_steps(slots[6:], target), *_steps(slots[3:6])]
+        assert trace(CPU, steps).stalled == stalled
+    assert trace(CPU, [*_steps(slots[6:], slots[3].address), *_steps(slots[3:6])]).stalled == 0
+
+
 @pytest.mark.parametrize(("register", "cycle"), [("r33", 14), ("r34", 13), ("r35", 3)])
 def test_rotating_registers(register: str, cycle: int, tmp_path: Path) -> None:
     """What was loaded in the second of two turns, in the first, and in neither."""

@@ -44,11 +44,11 @@ def _shown(issue: Bundled) -> dict[str, Figure]:
         sharing.setdefault(each.latency, []).append(name)
     shown = {f"latency of {', '.join(names)}": figure for figure, names in sharing.items()}
     for one in issue.passes:
-        shown[f"{_named(one.producers)} to {_named(one.consumers)} {_named(one.reads)}".strip()] = (
-            one.latency
-        )
+        what = f"bypass from {_named(one.producers)} {_named(one.wrote, 'result')}"
+        to = f"{_named(one.consumers)} {_named(one.reads)}"
+        shown[f"{_spaced(what)} to {_spaced(to)}"] = one.latency
     for pair in issue.pairs:
-        shown[f"{_named(pair.earlier)} to {_named(pair.later)}"] = pair.cycles
+        shown[f"from {_named(pair.earlier)} to {_named(pair.later)}"] = pair.cycles
     for item in fields(issue):
         if item.name not in ("classes", "passes", "pairs"):
             shown.update(_plain(getattr(issue, item.name), item.name.replace("_", " ")))
@@ -59,5 +59,9 @@ def _plain(part: object, name: str) -> Mapping[str, Figure]:
     return dict(figures_of(part, name))
 
 
-def _named(names: frozenset[str]) -> str:
-    return "/".join(sorted(names))
+def _named(names: frozenset[str], usual: str = "") -> str:
+    return "/".join(sorted(names - {usual})) if names else "any"
+
+
+def _spaced(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,178 @@
+"""What a proof that code was only reordered asks about an instruction, and of a target.
+
+The proof takes an instruction as an unknown function of what it reads (`Transfer.function`), and
+knows of its meaning only what reordering needs: predication, sums, order, and where control goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+from rewriter.core.groups import Slot
+from rewriter.core.isa import Insn
+
+
+class Order(Enum):
+    """What an instruction must not change places with, beside what its registers say.
+
+    All but the first happen as often, under the same conditions, in old and new code.
+    """
+
+    FREE = "no effect but on registers: may be added, dropped and moved"
+    COUNTED = "may fault, stays on its side of every fence"
+    LOAD = "stays behind stores that may overlap"
+    STORE = "stays behind loads and stores that may overlap"
+    CHECKED = "works on the table of advanced loads: keeps its place among such and stores"
+    FENCE = "keeps its place among all but the free"
+    SYSTEM = "a fence that may need a stop behind it"
+    SEEN = "a system instruction at which all registers may be read"
+
+    @property
+    def is_fence(self) -> bool:
+        """Whether nothing but the free crosses it."""
+        return self in (Order.FENCE, Order.SYSTEM, Order.SEEN)
+
+    @property
+    def is_system(self) -> bool:
+        """Whether what stood behind it in another group must not come into its group."""
+        return self in (Order.SYSTEM, Order.SEEN)
+
+
+class How(Enum):
+    """How a result changes its register."""
+
+    SET = "set, under the qualifying predicate"
+    ALWAYS = "a predicate: set if the qualifying predicate is true, else cleared"
+    CLEARS = "a predicate: cleared if the function is true"
+    SETS = "a predicate: set if the function is true"
+    GATHERS = "bits are only ever set in it, in any order"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A register that an instruction writes; `part` tells its results from one another.
+
+    A result that gathers and has a `constant` depends on nothing that is read.
+    """
+
+    register: int
+    part: int = 0
+    how: How = How.SET
+    constant: Hashable = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """A register that is set to the sum of others and a constant, modulo 2**64."""
+
+    register: int
+    addends: tuple[int, ...]
+    constant: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """A place where control may leave: to `distance` from its base, or to where a register says.
+
+    `certain`: it is taken whenever the qualifying predicate is true, and does nothing otherwise.
+    `links`: it passes on the address behind it.  `rotates`: it renames registers.
+    """
+
+    distance: int | None = None
+    certain: bool = True
+    links: bool = False
+    rotates: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """An instruction as the proof sees it.
+
+    `guard` is its qualifying predicate, None when it always executes.  Two instructions of one
+    `function` give the same for the same values of `reads`.  An access has its `size` in bytes,
+    and its address is the first of `reads`.  `is_test`: parts 0 and 1 are predicates that are
+    never both true.  `is_placed`: it depends on where it stands.  `is_early`: the rest of the
+    group sees its results.  `renamed` registers get new values of which nothing is known but
+    that each depends on its old one alone.  `wrong` says why the processor refuses the instruction
+    anywhere, `is_ruled` that it may not stand at every place.  `uses` and `defs` are masks of what
+    matters within a group.
+    """
+
+    name: str
+    uses: int
+    defs: int
+    function: Hashable = ()
+    guard: int | None = None
+    reads: tuple[int, ...] = ()
+    results: tuple[Result, ...] = ()
+    sums: tuple[Sum, ...] = ()
+    order: Order = Order.FREE
+    size: int = 0
+    exit: Exit | None = None
+    is_test: bool = False
+    is_placed: bool = False
+    is_early: bool = False
+    renamed: tuple[int, ...] = ()
+    wrong: str = ""
+    is_ruled: bool = False
+
+
+class Clash(Protocol):
+    """Two instructions of a group that must not share it, unless never both execute.
+
+    `first` and `second` are their positions, `certain` says that their predicates do not tell
+    them apart.
+    """
+
+    @property
+    def first(self) -> int: ...
+    @property
+    def second(self) -> int: ...
+    @property
+    def hazard(self) -> Enum: ...
+    @property
+    def register(self) -> int: ...
+    @property
+    def certain(self) -> bool: ...
+
+
+class Grouped(Protocol):
+    """A target whose code is in instruction groups.
+
+    `constants` are registers that cannot change.  Masks: `observed` are registers that are read
+    behind any code, as those of the system; `framed` those of which, in the order of their
+    numbers, only as many exist as the frame has, which an early instruction may change.
+    """
+
+    @property
+    def register_names(self) -> Sequence[str]: ...
+    @property
+    def constants(self) -> Mapping[int, int]: ...
+    @property
+    def observed(self) -> int: ...
+    @property
+    def framed(self) -> int: ...
+
+    def transfer(self, insn: Insn) -> Transfer:
+        """The instruction as the proof sees it."""
+
+    def forwarded(self, earlier: Insn, later: Insn) -> int:
+        """Mask of what `later` sees as `earlier` in its group has written it."""
+
+    def clashes(self, group: Sequence[Insn]) -> Iterable[Clash]:
+        """The pairs that must not share the group."""
+
+    def misplaced(self, group: Sequence[Slot]) -> Iterable[tuple[int, str]]:
+        """The numbers of a group's slots that must not stand where they do, and why."""
+
+    def misshapen(self, slots: Sequence[Slot]) -> Iterable[tuple[Slot, str]]:
+        """Slots that the machine cannot encode together, and why."""
+
+    def base(self, address: int) -> int:
+        """The address that distances count from, for an instruction in the slot at `address`."""
+
+    def following(self, address: int) -> int:
+        """The code address behind the slot at `address`."""

@@ -1,0 +1,141 @@
+"""Grouped code to look at: what retune knows of a file, and one function before and after."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from rewriter.core.grouped import Code, Grouped, Routine
+from rewriter.core.program import Function
+from rewriter.elf.image import Image, printable
+from rewriter.report.grid import Grid, counted, in_order
+from rewriter.report.listing import Explanation, Line, matched
+from rewriter.report.summary import Outcome
+
+
+@dataclass(frozen=True)
+class RegionSurvey:
+    """The figures of `identify`; regions are counted by why they stay, "" for those that do not."""
+
+    target: str
+    bundles: int
+    routines: tuple[Routine, ...]
+
+    @property
+    def return_code(self) -> int:
+        """0 when there is any function, else 4: nothing that could be tuned."""
+        return 0 if self.routines else 4
+
+    @property
+    def sources(self) -> dict[str, int]:
+        """Functions by who said that they are there."""
+        return in_order(Counter(r.function.source for r in self.routines))
+
+    @property
+    def refusals(self) -> dict[str, int]:
+        """Functions left alone, by reason."""
+        return in_order(Counter(r.reason for r in self.routines if r.reason))
+
+    @property
+    def stays(self) -> dict[str, int]:
+        """Functions whose regions keep their places, by reason."""
+        return in_order(Counter(r.stays for r in self.routines if r.stays and not r.reason))
+
+    @property
+    def regions(self) -> dict[str, int]:
+        """Regions of the other functions that stay as they are, by reason."""
+        every = (g.reason for r in self.routines if not r.reason for g in r.regions)
+        return in_order(Counter(reason for reason in every if reason))
+
+    @property
+    def free(self) -> int:
+        """Regions that may change."""
+        return sum(not g.reason for r in self.routines if not r.reason for g in r.regions)
+
+    def as_json(self) -> dict[str, Any]:
+        """Everything, for programs."""
+        return {
+            "target": self.target,
+            "bundles": self.bundles,
+            "sources": self.sources,
+            "refusals": self.refusals,
+            "stays": self.stays,
+            "regions": {"free": self.free, "left": self.regions},
+            "functions": [
+                {
+                    "name": r.function.name, "start": r.function.start, "end": r.function.end,
+                    "source": r.function.source, "refused": r.reason or None,
+                    "stays": r.stays or None, "regions": len(r.regions),
+                }
+                for r in self.routines
+            ],
+        }  # fmt: skip
+
+    def lines(self, verbosity: int = 0) -> Iterator[str]:
+        """The figures; with a verbosity of 1 each function refused, of 2 each function."""
+        yield self._title()
+        for what, number in self._figures():
+            yield f"{what}: {number}"
+        for function, regions, said in self._listed(verbosity):
+            where = f"{function.start:#x} {function.end:#x} {printable(function.name)}"
+            yield f"{where} ({function.source}): {counted(regions, 'region')}{said}"
+
+    def grids(self, verbosity: int = 0) -> Iterator[Grid | str]:
+        """The same as tables."""
+        rows = tuple((what, str(number)) for what, number in self._figures())
+        yield Grid(self._title(), ("what", "number"), rows, frozenset({"number"}))
+        listed = tuple(
+            (f"{f.start:#x}", f"{f.end:#x}", printable(f.name), f.source, str(n), said)
+            for f, n, said in self._listed(verbosity)
+        )
+        if listed:
+            columns = ("start", "end", "name", "known from", "regions", "left alone")
+            yield Grid("functions", columns, listed, frozenset({"start", "end", "regions"}))
+
+    def _title(self) -> str:
+        bundles = counted(self.bundles, "bundle")
+        return f"{self.target}: {counted(len(self.routines), 'function')}, {bundles}"
+
+    def _figures(self) -> Iterator[tuple[str, int]]:
+        yield from ((f"functions known by {s}", n) for s, n in self.sources.items())
+        yield from ((f"left alone, {printable(r)}", n) for r, n in self.refusals.items())
+        yield from ((f"keep their places, {printable(r)}", n) for r, n in self.stays.items())
+        yield "straight regions that may change", self.free
+        yield from ((f"straight regions left alone, {r}", n) for r, n in self.regions.items())
+
+    def _listed(self, verbosity: int) -> Iterator[tuple[Function, int, str]]:
+        for r in self.routines if verbosity > 0 else ():
+            if verbosity > 1 or r.reason:
+                reason = r.reason and f": left alone: {r.reason}"
+                yield r.function, len(r.regions), printable(reason)
+
+
+def survey(target: Grouped, code: Code) -> RegionSurvey:
+    """The figures of code that was read."""
+    return RegionSurvey(target.name, code.bundles, tuple(map(code.routine, code.functions)))
+
+
+def explain(
+    function: Function, target: Grouped, before: Image, after: Image, outcome: Outcome
+) -> Explanation:
+    """A function in both files, and what was done to it."""
+    old, new = (_lines(target, image, function) for image in (before, after))
+    edits = tuple(e for e in outcome.edits if e.routine == function.name)
+    skips = tuple(s for s in outcome.skips if s.routine == function.name)
+    refusals = (r.reason for r in outcome.refusals if r.function == function)
+    rows = tuple(matched(old, new, edits))
+    return Explanation(function, outcome.cpu.name, rows, edits, skips, next(refusals, ""))
+
+
+def _lines(target: Grouped, image: Image, function: Function) -> list[tuple[object, Line]]:
+    """(what it is, how it looks) of each slot; two semicolons are a stop."""
+    code = image.read(function.start, function.end - function.start)
+    found: list[tuple[object, Line]] = []
+    for slot in target.straight(code, function.start):
+        bundle = slot.address - slot.address % target.bundle
+        text = target.table.text(slot.insn, bundle) + (";;" if slot.stop else "")
+        line = Line(slot.address, f"{target.table.encode(slot.insn):011x}", text)
+        found.append(((target.place_free(slot.insn), slot.stop), line))
+    return found

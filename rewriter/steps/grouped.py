@@ -1,0 +1,198 @@
+"""The road of code that says what issues together: functions, regions, new orders, new places."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from passes.grouped_model import Model
+from rewriter.core.bundled import BundledCpu
+from rewriter.core.cpu import Cpu
+from rewriter.core.edit import Edit, Evidence, Grade, Skip
+from rewriter.core.errors import BadUsage, VerificationFailed
+from rewriter.core.grouped import Grouped
+from rewriter.core.program import Function, Refusal
+from rewriter.elf.image import Image
+from rewriter.identify.functions import find_functions
+from rewriter.identify.profiles import Heat, Profile
+from rewriter.identify.profiles import heat as heat_of
+from rewriter.options import Options
+from rewriter.steps.regions import Placing, Reordered, Reordering
+from rewriter.steps.work import edit_id
+from rewriter.verify.check_regions import Verdict, verify
+from rewriter.verify.regions import Regions
+
+Progress = Callable[[str, int, int], None]
+ORDER, PLACE = "schedule", "align"
+"""The passes' names: a new order within regions, and regions that move up."""
+
+KIND, MOVED = "straight region", "layout"
+
+
+@dataclass
+class GroupedRoad:
+    """What was done to a file, and the edits that say so."""
+
+    image: Image
+    target: Grouped
+    cpu: Cpu
+    options: Options
+    profile: Profile | None = None
+    edits: list[Edit] = field(default_factory=list)
+    skips: list[Skip] = field(default_factory=list)
+    refusals: list[Refusal] = field(default_factory=list)
+    heat: Heat | None = None
+
+    def run(self, progress: Progress) -> bytes:
+        """Goes through every function; the new file, as the verifier accepts it."""
+        progress("analyse", 0, 1)
+        self.functions = find_functions(self.image, self.target.described(self.image))
+        self.code = self.target.code(self.image, self.functions)
+        self.instructions = 3 * self.code.bundles
+        progress("analyse", 1, 1)
+        if not isinstance(self.cpu, BundledCpu):
+            raise BadUsage(f"--cpu {self.cpu.name}: no model of its pipeline is there")
+        model = self.target.scheduling(Model(self.cpu))
+        self.reordering = Reordering(self.target, self.code, self.image, model)
+        self.placings: dict[Function, Placing] = {}
+        order = self._order()
+        for done, function in enumerate(order):
+            if done % 50 == 0:
+                progress("schedule", done, len(order))
+            self._function(function)
+        progress("schedule", len(order), len(order))
+        data = self._accepted(progress)
+        self._record()
+        return data
+
+    def _order(self) -> Sequence[Function]:
+        """Functions that may be edited, the hottest first where there is a profile."""
+        wanted = [f for f in self.functions if self.options.wants_function(f.name)]
+        if self.profile is None:
+            return wanted
+        heat = self.heat = heat_of(self.profile, self.functions)
+        return sorted(wanted, key=lambda function: -heat.of(function.name))
+
+    def _function(self, function: Function) -> None:
+        routine = self.code.routine(function)
+        if routine.reason:
+            self.refusals.append(Refusal(function, routine.reason))
+            return
+        wanted = {r.start for r in routine.regions if ORDER in self.options.passes}
+        placing = self.reordering.function(routine, wanted, PLACE in self.options.passes)
+        self._keep(self._chosen(placing))
+
+    def _chosen(self, placing: Placing) -> Placing:
+        """With those edits only that the user wants."""
+        routine, options = placing.routine, self.options
+        made = sum(len(one.made) + one.moved for one in self.placings.values())
+        kept: dict[int, Reordered] = {}
+        for start, one in placing.made.items():
+            if options.wants_edit(edit_id(ORDER, routine.function, start), made + len(kept)):
+                kept[start] = one
+        layout = edit_id(PLACE, routine.function, routine.function.start)
+        moves = placing.moved and options.wants_edit(layout, made + len(kept))
+        if len(kept) == len(placing.made) and moves == placing.moved:
+            return placing
+        return self.reordering.placed(routine, kept, placing.left, moves)
+
+    def _keep(self, placing: Placing) -> None:
+        self.placings[placing.routine.function] = placing
+
+    def _emitted(self) -> bytes:
+        """The new file, without its note."""
+        data = bytearray(self.image.data)
+        for placing in self.placings.values():
+            if not placing.made:
+                continue
+            changed = [(place.new, place.code) for place in placing.laid.places]
+            for address, code in (*changed, *placing.laid.others):
+                offset = self.image.offset_of(address)
+                data[offset : offset + len(code)] = code
+        return bytes(data)
+
+    def _accepted(self, progress: Progress) -> bytes:
+        """The file as the verifier accepts it: regions that it does not show equal go back."""
+        only: frozenset[Function] | None = None
+        prover = Regions(self.target.proving)
+        self.evidence: dict[int, Evidence] = {}
+        while True:
+            data = self._emitted()
+            new = replace(self.image, data=data)
+            verdict = verify(self.image, new, self.target, self.code, progress, only, prover)
+            self.evidence.update(verdict.shown)
+            if verdict.ok:
+                return data
+            if not verdict.wrong:
+                raise VerificationFailed(verdict.findings[0])
+            only = frozenset(self._taken_back(verdict))
+
+    def _taken_back(self, verdict: Verdict) -> set[Function]:
+        """Lays the functions out again without what was not shown equal; which they are."""
+        against: dict[Function, dict[int | None, str]] = {}
+        for finding in verdict.wrong:
+            against.setdefault(finding.function, {})[finding.region] = finding.reason
+        for function, found in against.items():
+            placing = self.placings.get(function)
+            if placing is None or not placing.made:
+                raise VerificationFailed(verdict.findings[0])
+            starts = {start for start in found if start is not None} & placing.made.keys()
+            named = {start: found[start] for start in starts}
+            if not named and placing.moved:  # its places are wrong, not a region
+                again = self.reordering.placed(placing.routine, placing.made, placing.left, False)
+                self._keep(again)
+                continue
+            gone: dict[int, str] = named
+            if not named:
+                gone = {start: next(iter(found.values())) for start in placing.made}
+            kept = {start: one for start, one in placing.made.items() if start not in gone}
+            left = {**placing.left, **{start: f"not verified: {r}" for start, r in gone.items()}}
+            self._keep(self.reordering.placed(placing.routine, kept, left, placing.moved))
+        return set(against)
+
+    def _record(self) -> None:
+        """The edits and what was left alone."""
+        for function, placing in self.placings.items():
+            self.edits += [self._edit(function, one) for one in placing.made.values()]
+            if placing.moved:
+                self.edits.append(self._layout(placing))
+            self.skips += [
+                Skip(ORDER, KIND, function.name, start, reason)
+                for start, reason in placing.left.items()
+            ]
+
+    def _edit(self, function: Function, one: Reordered) -> Edit:
+        before, after = one.before, one.after
+        return Edit(
+            id=edit_id(ORDER, function, one.region.start),
+            technique=ORDER,
+            kind=KIND,
+            routine=function.name,
+            address=one.region.start,
+            old=str(before),
+            new=str(after),
+            evidence=self.evidence[one.region.start],
+            gain=before.nops - after.nops,
+            cycles=Fraction(before.cycles - after.cycles),
+        )
+
+    def _layout(self, placing: Placing) -> Edit:
+        function = placing.routine.function
+        last = placing.laid.places[-1]
+        free = (len(last.code) if last.old == function.end else 0) // self.target.bundle
+        return Edit(
+            id=edit_id(PLACE, function, function.start),
+            technique=PLACE,
+            kind=MOVED,
+            routine=function.name,
+            address=function.start,
+            old="",
+            new=f"{free} bundles free behind it",
+            evidence=Evidence(Grade.PROVED, detail="regions one behind another"),
+            gain=0,
+        )
+
+    def proofs(self) -> Mapping[str, int]:
+        """How many regions were compared."""
+        return {"regions": len(self.evidence)}

@@ -1,0 +1,183 @@
+"""Straight regions of grouped code get a new order; what stands behind a shorter one moves up."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from passes.grouped import Region as Asked
+from passes.grouped import Target as Scheduling
+from passes.grouped import schedule
+from rewriter.core.errors import BadInput
+from rewriter.core.grouped import Code, Grouped, Laid, Region, Routine
+from rewriter.core.groups import Slot, groups
+from rewriter.core.target import CannotMove, Memory
+from rewriter.verify.check_regions import open_at_end
+
+NO_GAIN = "nothing is saved where it stands"
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """A region in numbers; cycles as the CPU's model counts them."""
+
+    bundles: int
+    groups: int
+    nops: int
+    cycles: int
+
+    def __str__(self) -> str:
+        parts = ((self.bundles, "bundle"), (self.groups, "group"), (self.cycles, "cycle"))
+        return ", ".join(f"{n} {what}{'s' * (n != 1)}" for n, what in parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Reordered:
+    """A region with new code, as it must be at the region's start."""
+
+    region: Region
+    code: bytes
+    before: Figures
+    after: Figures
+
+    @property
+    def gains(self) -> bool:
+        """Whether anything got better and nothing worse."""
+        old, new = ((f.cycles, f.nops) for f in (self.before, self.after))
+        return new < old and new[0] <= old[0]
+
+
+@dataclass(frozen=True)
+class Placing:
+    """A function with regions in a new order, by their start; `left` has the reasons for others.
+
+    `moved` says that regions left their places.
+    """
+
+    routine: Routine
+    made: Mapping[int, Reordered]
+    left: Mapping[int, str]
+    laid: Laid
+    moved: bool
+
+
+@dataclass(frozen=True)
+class Reordering:
+    """Reorders the regions of functions, and lays the functions out."""
+
+    target: Grouped
+    code: Code
+    image: Memory
+    scheduling: Scheduling
+
+    def function(self, routine: Routine, wanted: Collection[int], moves: bool) -> Placing:
+        """A function with those of the wanted regions in a new order that gain by it."""
+        made: dict[int, Reordered] = {}
+        left: dict[int, str] = {}
+        joined = self._joined(routine)
+        for region in routine.regions:
+            slots = self._slots(region)
+            found = region.reason or "it was not asked for"
+            if not region.reason and region.start in wanted:
+                outcome = self._reordered(region, slots, joined)
+                if isinstance(outcome, Reordered):
+                    made[region.start], found = outcome, ""
+                else:
+                    found = outcome
+            if found:
+                left[region.start] = found
+            # As it was: the region before may yet go back to what it was.
+            joined = bool(open_at_end(self.target, slots))
+        return self.placed(routine, made, left, moves and not routine.stays)
+
+    def placed(
+        self,
+        routine: Routine,
+        made: Mapping[int, Reordered],
+        left: Mapping[int, str],
+        moves: bool,
+    ) -> Placing:
+        """The function laid out with these regions, with fewer where they cannot stand."""
+        if moves and made:
+            try:
+                laid = self.code.laid_out(routine, _codes(made), True)
+                return Placing(routine, made, left, laid, True)
+            except CannotMove:
+                pass  # in place fewer things must follow
+        made, left = self._in_place(routine, made, dict(left))
+        return Placing(routine, made, left, self._laid(routine, made), False)
+
+    def _in_place(
+        self, routine: Routine, made: Mapping[int, Reordered], left: dict[int, str]
+    ) -> tuple[dict[int, Reordered], dict[int, str]]:
+        """The regions that gain where they stand and can stand there."""
+        kept: dict[int, Reordered] = {}
+        for start, one in made.items():
+            try:
+                laid = self.code.laid_out(routine, {start: one.code}, False)
+            except CannotMove as reason:
+                left[start] = str(reason)
+                continue
+            whole = next(place.code for place in laid.places if place.old == start)
+            one = Reordered(one.region, one.code, one.before, self.figures(whole, start))
+            if one.gains:
+                kept[start] = one
+            else:
+                left[start] = NO_GAIN
+        return kept, left
+
+    def _laid(self, routine: Routine, made: dict[int, Reordered]) -> Laid:
+        """The layout in place; each region can stand there alone, so most often all can."""
+        while True:
+            try:
+                return self.code.laid_out(routine, _codes(made), False)
+            except CannotMove:
+                made.popitem()
+
+    def _joined(self, routine: Routine) -> bool:
+        """Whether a group is open where control comes to a function from the code before it."""
+        start = routine.function.start - self.target.bundle
+        try:
+            code = self.image.read(start, self.target.bundle)
+            return bool(open_at_end(self.target, list(self.target.straight(code, start))))
+        except (BadInput, ValueError):
+            return False
+
+    def _slots(self, region: Region) -> list[Slot]:
+        if region.reason:
+            return _or_none(self.target, self.image.read(region.start, region.end - region.start))
+        code = self.image.read(region.start, region.end - region.start)
+        return list(self.target.straight(code, region.start))
+
+    def _reordered(self, region: Region, slots: Sequence[Slot], joined: bool) -> Reordered | str:
+        """A region in a new order, or why it stays."""
+        last = slots[-1]
+        closed = (*slots[:-1], Slot(last.address, last.insn, True))
+        outcome = schedule(Asked(closed, joined=joined), self.scheduling)
+        if outcome.reason:
+            return outcome.reason
+        code = self.target.assembled(outcome.slots)
+        found = Reordered(region, code, self._counted(slots), self._counted(outcome.slots))
+        return found if found.gains else NO_GAIN
+
+    def figures(self, code: bytes, start: int) -> Figures:
+        """Code at `start` in numbers."""
+        return self._counted(list(self.target.straight(code, start)))
+
+    def _counted(self, slots: Sequence[Slot]) -> Figures:
+        bundles = {slot.address // self.target.bundle for slot in slots}
+        nops = sum(self.target.is_nop(slot.insn) for slot in slots)
+        cycles = self.scheduling.cycles(slots)
+        return Figures(len(bundles), sum(1 for _ in groups(slots)), nops, cycles)
+
+
+def _codes(made: Mapping[int, Reordered]) -> dict[int, bytes]:
+    return {start: one.code for start, one in made.items()}
+
+
+def _or_none(target: Grouped, code: bytes) -> list[Slot]:
+    """The slots of code; none where it holds something else."""
+    try:
+        return list(target.straight(code, 0))
+    except ValueError:
+        return []

@@ -1,0 +1,173 @@
+"""Is a reordered straight region equal to the original?
+
+Both are run on terms (`regions_run`): each instruction is an unknown function of what it reads, so
+the proof holds for any meaning, and a register's name does not matter.  Equal are: where control
+may leave and on what condition, the registers that may be read there, and the accesses and other
+events with their order (`regions_events`).  The new groups must be legal (`regions_legal`).
+
+What is taken for granted: that the original's own groups are legal, so that two instructions which
+clash there are never both executed (counted in the verdict), and that the original is entered at
+its first slot only.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from rewriter.core.transfer import Grouped, Order
+from rewriter.verify.regions_code import Code, Reader, Region
+from rewriter.verify.regions_events import Event
+from rewriter.verify.regions_legal import Clashing, Fault, clashes, illegal, misplaced, outside
+from rewriter.verify.regions_run import Leaving, Run, Unprovable
+from rewriter.verify.regions_terms import Term, Terms
+
+__all__ = ["Region", "Regions", "Verdict"]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether the new region is shown equal; if not, why, and at which slot's address.
+
+    `assumed` counts the pairs of predicates that the original's groups need to be exclusive.
+    """
+
+    is_equal: bool
+    reason: str = ""
+    at: int | None = None
+    assumed: int = 0
+
+
+def _same_place(address: int) -> int:
+    return address
+
+
+class Regions:
+    """Compares regions of one target; what it learns of an instruction it keeps."""
+
+    def __init__(self, target: Grouped) -> None:
+        self.target = target
+        self._reader = Reader(target)
+
+    def compare(
+        self,
+        old: Region,
+        new: Region,
+        live: int,
+        place: Callable[[int], int] = _same_place,
+    ) -> Verdict:
+        """Whether `new` can stand for `old`.
+
+        `live` is the mask of registers that may be read where control leaves; those that the
+        target says are always observed are added.  `place` gives the address in the old code that
+        a code address of the new one stands for.
+        """
+        if not old.slots or not new.slots:
+            return Verdict(old.slots == new.slots, "a region without instructions")
+        comparison = _Comparison(self.target, live, place)
+        try:
+            fault = next(comparison.faults(self._reader.read(old), self._reader.read(new)), None)
+        except Unprovable as problem:
+            fault = Fault(problem.at, problem.why)
+        if fault is None:
+            return Verdict(True, assumed=comparison.terms.assumed)
+        return Verdict(False, fault.why, fault.at)
+
+
+@dataclass
+class _Comparison:
+    target: Grouped
+    live: int
+    place: Callable[[int], int]
+
+    def __post_init__(self) -> None:
+        self.terms = Terms()
+        self.live |= self.target.observed
+
+    def faults(self, old: Code, new: Code) -> Iterator[Fault]:
+        """Why the new region is not shown equal: nothing if it is."""
+        yield from misplaced(self.target, old, new)
+        yield from outside(self.target, old, new)
+        trusted = clashes(self.target, old)
+        before, after = self._trusted(old, trusted), Run(self.terms, self.target)
+        after.code(new)
+        found = clashes(self.target, new)
+        yield from illegal(self.target, trusted, found, self.terms, after.guards)
+        yield from self._leaving(before, after)
+        yield from self._end(before, after, old, new)
+        if not after.together <= before.together:
+            at = new.region.slots[0].address
+            yield Fault(at, "a stop behind a system instruction is missing")
+
+    def _trusted(self, old: Code, trusted: list[Clashing]) -> Run:
+        """The original's run; what it assumes is known before the terms are made that stay."""
+        assumed = -1
+        while assumed < self.terms.assumed:
+            assumed = self.terms.assumed
+            run = Run(self.terms, self.target)
+            run.code(old, trusted)
+        return run
+
+    def _leaving(self, old: Run, new: Run) -> Iterator[Fault]:
+        """Places where control may leave: as many, and each the same."""
+        for mine, its in zip(old.leaving, new.leaving, strict=False):
+            yield from self._events(old.events.all[: mine.events], new.events.all[: its.events])
+            if mine.guard != its.guard:
+                yield Fault(its.at, f"{its.name} is under another condition")
+            if mine.term != its.term:
+                yield Fault(
+                    its.at, f"{its.name} is another than {mine.name}, or what it reads differs"
+                )
+            for what, a, b in (("target", mine.target, its.target), ("link", mine.link, its.link)):
+                if a is not None and b is not None and self.place(b) != a:
+                    yield Fault(its.at, f"the {what} of {its.name} is {b:#x}, not {a:#x}")
+            yield from self._state(old, new, mine, its)
+        if len(old.leaving) != len(new.leaving):
+            rest = (old.leaving + new.leaving)[min(len(old.leaving), len(new.leaving))]
+            yield Fault(rest.at, f"{rest.name} is in one of the regions only")
+
+    def _end(self, old: Run, new: Run, before: Code, after: Code) -> Iterator[Fault]:
+        if old.ended != new.ended:
+            yield Fault(
+                after.region.slots[-1].address, "control reaches the end of one region only"
+            )
+        yield from self._events(old.events.all, new.events.all)
+        if not old.ended:
+            mine, its = (
+                Leaving(
+                    code.region.slots[-1].address, "the end", 0, self.terms.true,
+                    self.target.following(code.region.slots[-1].address), None, run.state, 0,
+                )
+                for code, run in ((before, old), (after, new))
+            )  # fmt: skip
+            assert mine.target is not None and its.target is not None
+            if self.place(its.target) != mine.target:
+                yield Fault(its.at, "the regions do not end at the same place")
+            yield from self._state(old, new, mine, its)
+
+    def _state(self, old: Run, new: Run, mine: Leaving, its: Leaving) -> Iterator[Fault]:
+        """Registers that differ where control leaves."""
+        for register in sorted(mine.state.keys() | its.state.keys()):
+            if self.live >> register & 1:
+                a = mine.state.get(register, old.initial(register))
+                b = its.state.get(register, new.initial(register))
+                if a != b and self._given(a, mine.guard) != self._given(b, mine.guard):
+                    name = self.target.register_names[register]
+                    yield Fault(its.at, f"{name} differs at {its.name}")
+
+    def _given(self, term: Term, guard: Term) -> Term:
+        return self.terms.given(term, guard)
+
+    def _events(self, old: list[Event], new: list[Event]) -> Iterator[Fault]:
+        """Events that only one of the runs has."""
+        if [event.term for event in old] == [event.term for event in new]:
+            return
+        mine = Counter(event.term for event in old)
+        its = Counter(event.term for event in new)
+        for events, many, other, word in ((new, its, mine, "the new"), (old, mine, its, "the old")):
+            for event in events:
+                if many[event.term] > other[event.term]:
+                    kind = "an access" if event.order is not Order.COUNTED else "an instruction"
+                    why = f"{event.name} is {kind} of {word} code only, or out of order"
+                    yield Fault(event.at, why)

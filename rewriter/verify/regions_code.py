@@ -1,0 +1,81 @@
+"""Straight regions of code, and what the proof knows of each of their instructions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from rewriter.core.groups import Slot, groups
+from rewriter.core.isa import Insn
+from rewriter.core.transfer import Grouped, Transfer
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Straight code: whole bundles, entered at the first slot only.
+
+    `before` are the slots that share the first group with it, `after` those that share the last.
+    `seen` are the addresses of slots before which every register may be read, because something
+    outside (an exception table) names them.
+    """
+
+    slots: tuple[Slot, ...]
+    before: tuple[Slot, ...] = ()
+    after: tuple[Slot, ...] = ()
+    seen: frozenset[int] = frozenset()
+
+
+class Step(NamedTuple):
+    """A slot and what its instruction is."""
+
+    slot: Slot
+    transfer: Transfer
+
+
+Group = tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A region ready to run: its groups, and those slots outside that share one with it."""
+
+    region: Region
+    groups: tuple[Group, ...]
+    before: Group
+    after: Group
+
+    @property
+    def whole_groups(self) -> list[Group]:
+        """The groups, the first and the last with their slots outside of the region."""
+        whole = list(self.groups)
+        whole[0] = self.before + whole[0]
+        if not whole[-1][-1].slot.stop:
+            whole[-1] += self.after
+        return whole
+
+
+class Reader:
+    """Makes regions ready; what it has asked the target about an instruction it keeps."""
+
+    def __init__(self, target: Grouped) -> None:
+        self.target = target
+        self._transfers: dict[Insn, Transfer] = {}
+
+    def read(self, region: Region) -> Code:
+        """The region with what its instructions are."""
+        return Code(
+            region,
+            tuple(map(self._steps, groups(region.slots))),
+            self._steps(region.before),
+            self._steps(region.after),
+        )
+
+    def _steps(self, slots: Iterable[Slot]) -> Group:
+        return tuple(Step(slot, self._transfer(slot.insn)) for slot in slots)
+
+    def _transfer(self, insn: Insn) -> Transfer:
+        transfer = self._transfers.get(insn)
+        if transfer is None:
+            transfer = self._transfers[insn] = self.target.transfer(insn)
+        return transfer

@@ -1,0 +1,139 @@
+"""Whether the groups of a reordered region may stand, given those of the original.
+
+What a processor leaves undefined is not allowed in the new code unless the same two instructions
+stood so in the old.  Two instructions whose predicates are never both true do not clash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from rewriter.core.transfer import Clash, Grouped, How
+from rewriter.verify.regions_code import Code, Group, Step
+from rewriter.verify.regions_terms import Term, Terms
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong, at the slot at `at`."""
+
+    at: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Clashing:
+    """Two instructions of the group of a number that clash."""
+
+    group: int
+    first: Step
+    second: Step
+    clash: Clash
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What makes it the same in old and new code."""
+        return (
+            self.clash.hazard,
+            self.clash.register,
+            self.first.slot.insn,
+            self.second.slot.insn,
+        )
+
+    @property
+    def is_excused(self) -> bool:
+        """Whether it is none if the two predicates are not both true.
+
+        It is one all the same if the register is written, or read as a predicate, under any.
+        """
+        register = self.clash.register
+        fixed = any(
+            result.register == register and result.how is How.ALWAYS
+            for step in (self.first, self.second)
+            for result in step.transfer.results
+        )
+        return not (self.clash.certain or fixed or self.second.transfer.guard == register)
+
+
+def clashes(target: Grouped, code: Code) -> list[Clashing]:
+    """The clashes of a region; the target is asked only where there may be one."""
+    found = []
+    for number, group in enumerate(code.whole_groups):
+        for clash in _clashes(target, group):
+            found.append(Clashing(number, group[clash.first], group[clash.second], clash))
+    return found
+
+
+def _clashes(target: Grouped, group: Group) -> Iterable[Clash]:
+    written = 0
+    for _, transfer in group:
+        leaves = transfer.exit
+        if (transfer.uses | transfer.defs) & written or (leaves and not leaves.certain):
+            return target.clashes([step.slot.insn for step in group])
+        written |= transfer.defs
+    return ()
+
+
+def illegal(
+    target: Grouped,
+    old: list[Clashing],
+    new: list[Clashing],
+    terms: Terms,
+    guards: Mapping[int, Term],
+) -> Iterator[Fault]:
+    """Clashes of the new code that the original did not have and that can happen."""
+    accepted = {each.key for each in old}
+    for each in new:
+        if each.key in accepted:
+            continue
+        at = each.second.slot.address
+        a, b = guards.get(each.first.slot.address), guards.get(at)
+        if not each.is_excused or a is None or b is None or not terms.exclusive(a, b):
+            name = target.register_names[each.clash.register]
+            yield Fault(at, f"{each.clash.hazard.value} of {name} within an instruction group")
+
+
+def misplaced(target: Grouped, old: Code, new: Code) -> Iterator[Fault]:
+    """Instructions that must not stand where they do, in the new code alone."""
+    for slot, why in target.misshapen(new.region.slots):
+        yield Fault(slot.address, why)
+    wrong = list(_misplaced(target, new))
+    if wrong:
+        same = {(step.slot.insn, why) for step, why in _misplaced(target, old)}
+        for step, why in wrong:
+            if (step.slot.insn, why) not in same:
+                yield Fault(step.slot.address, why)
+
+
+def _misplaced(target: Grouped, code: Code) -> Iterator[tuple[Step, str]]:
+    for group in code.whole_groups:
+        for step in group:
+            if step.transfer.wrong:
+                yield step, step.transfer.wrong
+        if any(step.transfer.is_ruled for step in group):
+            for number, why in target.misplaced([step.slot for step in group]):
+                yield group[number], why
+
+
+def outside(target: Grouped, old: Code, new: Code) -> Iterator[Fault]:
+    """Registers that the original does not show to be in the frame.
+
+    Those below one that the original names there are; where a frame begins is compared as well.
+    """
+    shown = [top for top, _ in _tops(target, old)]
+    for number, (top, at) in enumerate(_tops(target, new)):
+        if number < len(shown) and top > shown[number]:
+            yield Fault(at, f"{target.register_names[top]} may be outside the frame")
+
+
+def _tops(target: Grouped, code: Code) -> list[tuple[int, int]]:
+    """For each frame the highest register named in it, 0 for none, and an address where."""
+    tops = [(0, code.region.slots[0].address)]
+    for group in code.groups:
+        for slot, transfer in group:
+            if transfer.is_early:
+                tops.append((0, slot.address))
+            named = (transfer.uses | transfer.defs) & target.framed
+            tops[-1] = max(tops[-1], (named.bit_length() - 1, slot.address))
+    return tops

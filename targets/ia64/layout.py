@@ -1,0 +1,207 @@
+"""Regions with new code put in their places: in the old ones, or moved up within the function.
+
+What moves with the code: IP-relative distances, and the lengths and times of the unwind
+information, in the bytes that they have.  A function keeps its range; what is left of it at its
+end are bundles of nops that nothing reaches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from rewriter.core.grouped import Place, Region, Routine
+from rewriter.core.groups import Slot
+from rewriter.core.isa import Insn, Kind
+from rewriter.core.target import CannotMove
+from targets.ia64 import bundles, unwind
+from targets.ia64.bundles import SLOTS, TEMPLATES, Bundle
+from targets.ia64.fields import BUNDLE, SLOT
+from targets.ia64.isa import TABLE
+
+_IDLE = TEMPLATES[0]
+
+
+def _nop(unit: str) -> int:
+    row = TABLE.find(f"nop.{unit}")
+    return TABLE.encode(Insn(row, tuple(o.base for o in row.format.operands)))
+
+
+NOPS = bundles.encode(Bundle(_IDLE, (_nop("m"), _nop("i"), _nop("i"))))
+"""A bundle that does nothing and is part of the group around it."""
+
+
+def padded(code: bytes, size: int) -> bytes:
+    """Code with bundles that do nothing behind it, `size` bytes in all."""
+    return code + NOPS * ((size - len(code)) // BUNDLE)
+
+
+def place_free(insn: Insn) -> tuple[str, tuple[int, ...]]:
+    """What an instruction is, whatever slot it stands in and however far its target is."""
+    kept = (
+        value
+        for operand, value in zip(insn.op.format.operands, insn.operands, strict=True)
+        if operand.kind is not Kind.TARGET and operand.name != SLOT.name
+    )
+    return f"{insn.name} {insn.op.format.name}", tuple(kept)
+
+
+def moved(code: bytes, old: int, new: int, place: Callable[[int], int]) -> bytes:
+    """The bundles of code at `old` as they must be at `new`.
+
+    `place` gives the new address of a target; CannotMove where a distance does not fit.
+    """
+    out = bytearray()
+    for at in range(0, len(code), BUNDLE):
+        bundle = bundles.decode(code[at : at + BUNDLE])
+        if bundle is None:
+            raise CannotMove("a bundle of a reserved template")
+        words = tuple(_word(word, old + at, new + at, place) for word in bundle.words)
+        out += bundles.encode(Bundle(bundle.template, words))
+    return bytes(out)
+
+
+def _word(word: int, old: int, new: int, place: Callable[[int], int]) -> int:
+    insn = TABLE.decode(word)
+    if insn is None:
+        raise CannotMove("a slot that holds no instruction")
+    fresh = {
+        operand.name: place(old + value) - new
+        for operand, value in zip(insn.op.format.operands, insn.operands, strict=True)
+        if operand.kind is Kind.TARGET
+    }
+    if not fresh:
+        return word
+    try:
+        return TABLE.encode(insn.replace(**fresh))
+    except ValueError as error:
+        raise CannotMove("a branch would not reach its target") from error
+
+
+@dataclass(frozen=True)
+class _Frame:
+    """A function as it was and as it will be: where each region stands and what is in it."""
+
+    routine: Routine
+    read: Callable[[int, int], bytes]
+    codes: Mapping[int, bytes]
+    starts: Mapping[int, int]
+
+    def region(self, slot: int) -> Region:
+        """The region that a slot of the function is in."""
+        address = self.routine.function.start + slot // SLOTS * BUNDLE
+        return next(r for r in self.routine.regions if r.start <= address < r.end)
+
+    def slot(self, address: int) -> int:
+        """The number of the first slot of a bundle of the function."""
+        return (address - self.routine.function.start) // BUNDLE * SLOTS
+
+    def named(self, slot: int) -> int:
+        """The new number of a slot that holds an instruction; CannotMove where it is lost."""
+        region = self.region(slot)
+        within = slot - self.slot(region.start)
+        base = self.slot(self.starts[region.start])
+        if region.start not in self.codes:
+            return base + within
+        old = _slots(self.read(region.start, region.end - region.start))
+        new = _slots(self.codes[region.start])
+        wanted = next((place_free(s.insn) for s in old if _number(s) == within), None)
+        mine = [_number(s) for s in old if place_free(s.insn) == wanted]
+        others = [_number(s) for s in new if place_free(s.insn) == wanted]
+        if wanted is None or wanted[0].startswith("nop") or len(mine) != len(others):
+            raise CannotMove("an instruction that unwind information names is not there any more")
+        return base + others[mine.index(within)]
+
+
+def _slots(code: bytes) -> list[Slot]:
+    return list(bundles.straight(code, 0))
+
+
+def _number(slot: Slot) -> int:
+    return slot.address // BUNDLE * SLOTS + slot.address % BUNDLE
+
+
+def retimed(
+    described: unwind.Unwinding,
+    routine: Routine,
+    read: Callable[[int, int], bytes],
+    codes: Mapping[int, bytes],
+    starts: Mapping[int, int],
+) -> bytes:
+    """The unwind descriptors for regions with new `codes` at `starts`; raises CannotMove."""
+    frame = _Frame(routine, read, codes, starts)
+    moments = [m.slot for part in described.parts for m in part.moments]
+    places = {slot: frame.named(slot) for slot in moments}
+    bounds = _bounds(frame, described.parts, places)
+    try:
+        return unwind.retimed(described, places, bounds)
+    except unwind.Malformed as error:
+        raise CannotMove(f"unwind information: {error}") from error
+
+
+def _bounds(
+    frame: _Frame, parts: Sequence[unwind.Part], places: Mapping[int, int]
+) -> dict[int, int]:
+    """Where the regions of the unwind information end, by where they ended."""
+    total = frame.slot(frame.routine.function.end)
+    heads = {frame.slot(old): frame.slot(new) for old, new in frame.starts.items()}
+    bounds = {0: 0, total: total}
+    for before, after in pairwise(parts):
+        cut = before.end
+        if cut in bounds:
+            continue
+        if cut in heads:
+            bounds[cut] = heads[cut]
+            continue
+        region = frame.region(cut)
+        base, head = heads[frame.slot(region.start)], frame.slot(region.start)
+        if region.start not in frame.codes:
+            bounds[cut] = base + cut - head
+            continue
+        low = max([base, *(places[m.slot] + 1 for m in before.moments)])
+        end = base + len(frame.codes[region.start]) // BUNDLE * SLOTS
+        high = min([end, *(places[m.slot] for m in after.moments)])
+        if low > high:
+            raise CannotMove("the prologue's end would stand behind the body's epilogue")
+        bounds[cut] = min(max(base + cut - head, low), high)
+    return bounds
+
+
+def in_place(routine: Routine, codes: Mapping[int, bytes]) -> tuple[list[Place], dict[int, int]]:
+    """Every region where it was, with bundles of nops behind a shorter one."""
+    places = [
+        Place(region.start, region.start, padded(codes[region.start], region.end - region.start))
+        for region in routine.regions
+        if region.start in codes
+    ]
+    return places, {region.start: region.start for region in routine.regions}
+
+
+def compact(
+    routine: Routine, read: Callable[[int, int], bytes], codes: Mapping[int, bytes]
+) -> tuple[list[Place], dict[int, int]]:
+    """Every region right behind the one before it; raises CannotMove."""
+    starts, at = {}, routine.function.start
+    kept = {}
+    for region in routine.regions:
+        starts[region.start] = at
+        kept[region.start] = codes.get(region.start) or read(
+            region.start, region.end - region.start
+        )
+        at += len(kept[region.start])
+
+    def place(target: int) -> int:
+        if target not in routine.function:
+            return target
+        if target not in starts:
+            raise CannotMove("a branch leads into a region")
+        return starts[target]
+
+    places = [
+        Place(old, starts[old], moved(code, old, starts[old], place)) for old, code in kept.items()
+    ]
+    rest = routine.function.end - at
+    if rest:
+        places.append(Place(routine.function.end, at, padded(b"", rest)))
+    return places, starts

@@ -1,0 +1,126 @@
+"""IA-64 as a proof of reordering asks for it (`rewriter.core.transfer`).
+
+What each instruction is to the proof is in `proving_rows`; here is where instructions may stand
+(SDM vol. 3: the pages of the instructions, 4.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from rewriter.core.groups import Slot
+from rewriter.core.isa import Insn, register_mask
+from rewriter.core.transfer import Transfer
+from targets.ia64.bundles import SLOTS, TEMPLATES
+from targets.ia64.fields import BUNDLE, Unit
+from targets.ia64.formats import FIRST, LAST, SLOT2, SlotOp
+from targets.ia64.groups import Violation, may_read, violations
+from targets.ia64.isa import TABLE
+from targets.ia64.proving_rows import STACKED, Making, making
+from targets.ia64.registers import AR, CONSTANTS, FR, GR, NAMES
+
+_SYSTEM = register_mask(range(AR, len(NAMES)))
+_FRAME = register_mask(STACKED)
+_UNWRITTEN = (GR, FR, FR + 1)  # an instruction that names one of these as its target is illegal
+_SPELLED = {
+    (tuple(unit for unit in each.units if unit is not Unit.L), each.stops)
+    for each in TEMPLATES.values()
+}
+
+
+class Proving:
+    """The target's answers; it keeps what it found out about each row."""
+
+    register_names: Sequence[str] = NAMES
+    constants = CONSTANTS
+    observed = _SYSTEM
+    framed = _FRAME
+
+    def __init__(self) -> None:
+        self._making: dict[int, Making] = {}
+
+    def transfer(self, insn: Insn) -> Transfer:
+        """The instruction as the proof sees it."""
+        made = self._making.get(id(insn.op))
+        if made is None:
+            made = self._making[id(insn.op)] = making(insn.op)
+        why = illegal(insn)
+        return made.transfer(insn, f"{insn.name} {why}" if why else "")
+
+    def forwarded(self, earlier: Insn, later: Insn) -> int:
+        """Mask of what `later` sees as `earlier` in its group has written it."""
+        return may_read(earlier, later) | (_FRAME if earlier.name == "alloc" else 0)
+
+    def clashes(self, group: Sequence[Insn]) -> Iterable[Violation]:
+        """The pairs that must not share the group."""
+        return violations(group)
+
+    def base(self, address: int) -> int:
+        """The bundle's address."""
+        return address & -BUNDLE
+
+    def following(self, address: int) -> int:
+        """The address of the next bundle."""
+        return (address & -BUNDLE) + BUNDLE
+
+    def misplaced(self, group: Sequence[Slot]) -> Iterator[tuple[int, str]]:
+        """The numbers of a group's slots that must not stand where they do, and why."""
+        for number, slot in enumerate(group):
+            rules, name = rules_of(slot.insn), slot.insn.name
+            if FIRST in rules and number:
+                yield number, f"{name} is not the first of its group"
+            if LAST in rules and (number != len(group) - 1 or not slot.stop):
+                yield number, f"{name} is not the last of its group"
+            if SLOT2 in rules and slot.address % BUNDLE != SLOTS - 1:
+                yield number, f"{name} is not in slot 2"
+
+    def misshapen(self, slots: Sequence[Slot]) -> Iterator[tuple[Slot, str]]:
+        """Slots that are in no bundle that there is."""
+        bundle: list[Slot] = []
+        for slot in slots:
+            if bundle and slot.address & -BUNDLE != bundle[0].address:
+                yield from _misshapen(bundle)
+                bundle = []
+            bundle.append(slot)
+        yield from _misshapen(bundle)
+
+
+def _misshapen(bundle: Sequence[Slot]) -> Iterator[tuple[Slot, str]]:
+    units = tuple(unit_of(slot.insn) for slot in bundle)
+    is_long = units[-1] is Unit.X
+    numbers = [slot.address % BUNDLE for slot in bundle]
+    last = len(bundle) - 1
+    stops = frozenset(SLOTS - 1 if n == last else n for n, slot in enumerate(bundle) if slot.stop)
+    whole = 2 if is_long else SLOTS
+    if numbers != list(range(whole)) or (units, stops) not in _SPELLED:
+        yield bundle[0], f"no bundle is {''.join(unit.name for unit in units)} with these stops"
+
+
+def unit_of(insn: Insn) -> Unit:
+    """What kind of slot an instruction is encoded for."""
+    assert isinstance(insn.op, SlotOp)
+    if insn.op.unit == "A":
+        return Unit.I if insn.operand("slot") else Unit.M
+    return Unit[insn.op.unit]
+
+
+def rules_of(insn: Insn) -> frozenset[str]:
+    """The restrictions of the instruction's row."""
+    assert isinstance(insn.op, SlotOp)
+    return insn.op.rules
+
+
+def illegal(insn: Insn) -> str:
+    """Why the processor refuses the instruction whatever its operands hold, or nothing."""
+    layout = insn.op.format
+    written = TABLE.effects(insn.op).writes
+    targets = [insn.operands[index] for index in written]
+    if any(target in _UNWRITTEN for target in targets):
+        return "writes a register that cannot be written"
+    if len(set(targets)) < len(targets):
+        return "writes one register twice"
+    if insn.op.sched == "FLDP":
+        first, second = (insn.operands[layout.index(name)] for name in ("f1", "f2"))
+        if not (first - second) & 1:
+            return "loads two even or two odd registers"
+    return ""
