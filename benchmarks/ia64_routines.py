@@ -115,6 +115,7 @@ CALLS: dict[str, tuple[str, Callable[[int, int, int], Case]]] = {
     "strlen": ("strlen", _one_string),
     "memcmp": ("memcmp", _blocks),
     "memset": ("memset", _filled),
+    "memcpy": ("memcpy", _apart),
     "memmove, apart": ("memmove", _apart),
     "memmove, to 48 bytes higher": ("memmove", _inside(48)),
     "memmove, to 48 bytes lower": ("memmove", _inside(-48)),

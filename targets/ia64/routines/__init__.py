@@ -1,11 +1,13 @@
 """Our own tuned routines: assembly text, one file each, assembled by our own encoder.
 
-`itanium2/NAME.s` is made for an Itanium 2.  The entry is the label with the routine's name; a
-routine stands anywhere on a 64-byte boundary: it does not depend on its address.
+`itanium2/NAME.s` is made for an Itanium 2; `.include NAME` stands for the text of another.  The
+entry is the label with the routine's name; a routine stands anywhere on a 64-byte boundary: it
+does not depend on its address.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -17,6 +19,7 @@ from targets.ia64.assembler import assemble
 ALIGNMENT = 64  # bytes
 FOLDER = "itanium2"
 _HERE = Path(__file__).parent
+_INCLUDE = re.compile(r"^\s*\.include\s+(\w+).*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,12 @@ def names() -> tuple[str, ...]:
 @cache
 def routine(name: str) -> Routine:
     """The routine of that name; FileNotFoundError when there is none."""
-    text = (_HERE / FOLDER / f"{name}.s").read_text(encoding="utf-8")
+    text = _text(name)
     result = assemble(text)
     assert assemble(text, ALIGNMENT).code == result.code, f"{name} depends on its address"
     return Routine(name, FOLDER, text, result.code, result.labels[name])
+
+
+def _text(name: str) -> str:
+    text = (_HERE / FOLDER / f"{name}.s").read_text(encoding="utf-8")
+    return _INCLUDE.sub(lambda match: _text(match[1]), text)
