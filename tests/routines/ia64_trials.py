@@ -25,6 +25,7 @@ ARENA = Arena(0x2000_0000_0000_0000, page=0x4000, room=0x10000)
 _SIZE = 0x10000
 _LIMIT = 300_000  # slots
 _RESULT = NUMBERS["r8"]
+_EFAULT = -14 % (1 << 64)
 
 # What the software conventions preserve over a call, and what they leave open.
 _GENERAL = numbers("r1", "r4", "r5", "r6", "r7", "r12", "r13")
@@ -69,6 +70,7 @@ class Trials:
             self.memory.map(address, _SIZE, execute=False)
         self.processor = Processor(self.memory, BACKING)
         self.noise = Random(64)
+        self.resumes = dict(code.resumes)
         (address, data), *_ = code.parts
         slots = bundles.straight(data, address) if grain else ()
         self.deferring = {s.address for s in slots if s.insn.name.endswith(".s")}
@@ -98,15 +100,28 @@ class Trials:
         before = self._start(case.arguments)
         self.memory.present.clear()
         steps: list[Executed] = []
-        running = self.processor.steps(self.code.entry, RETURN, _LIMIT)
         following = self.code.entry
+        running = self.processor.steps(following, RETURN, _LIMIT)
         while True:
             self.memory.speculative = following in self.deferring
-            step = next(running, None)
+            try:
+                step = next(running, None)
+            except AccessFault:
+                if self.processor.state.pc not in self.resumes:
+                    raise
+                following = self._answered()
+                running = self.processor.steps(following, RETURN, _LIMIT)
+                continue
             if step is None:
                 return steps, before
             steps.append(step)
             following = _following(step)
+
+    def _answered(self) -> int:
+        """Where control goes on after a fault, as the kernel's handler does it."""
+        state = self.processor.state
+        state.put(_RESULT, _EFAULT)
+        return self.resumes[state.pc]
 
     def _start(self, arguments: Sequence[int]) -> list[int]:
         """The registers at the entry, with noise where the conventions say nothing of them."""
@@ -141,7 +156,7 @@ def _strays(steps: Sequence[Executed], view: View) -> str:
 
 
 def _as(result: Result, value: int) -> int:
-    if result is Result.QUAD:
+    if result in (Result.QUAD, Result.UNDONE):  # ours say exactly what is left
         return value % (1 << 64)
     number = widen(value)
     if result is Result.INT or number == 0:
@@ -152,7 +167,8 @@ def _as(result: Result, value: int) -> int:
 def ours(name: str) -> Code:
     """Our routine."""
     routine = routines.routine(name)
-    return Code(name, ((CODE, routine.code),), CODE + routine.entry)
+    resumes = tuple((CODE + at, CODE + to) for at, to in routine.resumes)
+    return Code(name, ((CODE, routine.code),), CODE + routine.entry, resumes=resumes)
 
 
 @cache
