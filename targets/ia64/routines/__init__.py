@@ -1,8 +1,8 @@
 """Our own tuned routines: assembly text, one file each, assembled by our own encoder.
 
-`itanium2/NAME.s` is made for an Itanium 2; `.include NAME` stands for the text of another.  The
-entry is the label with the routine's name; a routine stands anywhere on a 64-byte boundary: it
-does not depend on its address.
+`itanium2/NAME.s` is made for an Itanium 2; `.include NAME` stands for the text of another, or of a
+part in `shared/`.  The entry is the label with the routine's name; a routine stands anywhere on a
+64-byte boundary: it does not depend on its address.
 
 In a routine that answers faults, control goes on at the label `fault` after an access in front of
 it has faulted, at `stopped` after one behind it: these are the entries of an exception table.  The
@@ -73,5 +73,7 @@ def _resumes(assembled: Assembled) -> Iterator[tuple[int, int]]:
 
 
 def _text(name: str) -> str:
-    text = (_HERE / FOLDER / f"{name}.s").read_text(encoding="utf-8")
+    own = _HERE / FOLDER / f"{name}.s"
+    path = own if own.is_file() else _HERE / "shared" / f"{name}.s"
+    text = path.read_text(encoding="utf-8")
     return _INCLUDE.sub(lambda match: _text(match[1]), text)
