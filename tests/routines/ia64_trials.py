@@ -170,11 +170,15 @@ def _as(result: Result, value: int) -> int:
     return -1 if number >> 63 else 1
 
 
+def code_of_routine(routine: routines.Routine) -> Code:
+    """A routine at the address where trials have it."""
+    resumes = tuple((CODE + at, CODE + to) for at, to in routine.resumes)
+    return Code(routine.name, ((CODE, routine.code),), CODE + routine.entry, resumes=resumes)
+
+
 def ours(name: str) -> Code:
     """Our routine."""
-    routine = routines.routine(name)
-    resumes = tuple((CODE + at, CODE + to) for at, to in routine.resumes)
-    return Code(name, ((CODE, routine.code),), CODE + routine.entry, resumes=resumes)
+    return code_of_routine(routines.routine(name))
 
 
 @cache

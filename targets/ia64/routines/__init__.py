@@ -56,7 +56,11 @@ def names() -> tuple[str, ...]:
 @cache
 def routine(name: str) -> Routine:
     """The routine of that name; FileNotFoundError when there is none."""
-    text = _text(name)
+    return made(name, _text(name))
+
+
+def made(name: str, text: str) -> Routine:
+    """The routine that a text is; AssemblyError where it is none."""
     result = assemble(text)
     assert assemble(text, ALIGNMENT).code == result.code, f"{name} depends on its address"
     resumes = tuple(_resumes(result))
