@@ -79,12 +79,10 @@ memmove:
   (p8)  br.cond.dptk words ;;
         lfetch  [ahead],128
         shr.u   r11=r28,r23
-  (p6)  mov     w[1]=r28
-  (p6)  adds    r25=-16,last
-  (p6)  adds    r26=-8,r30
+        cmp.eq  p14,p0=r0,r22           // there are no bytes beside whole words
         cmp.lt  p7,p0=LONG,r27 ;;
         lfetch  [ahead],128
-        dep.z   r22=r22,8,6             // predicates for stores of bytes: 8 to 10, 11 to 13
+        dep.z   r22=r22,8,6             // predicates for their stores: 8 to 10, 11 to 13
         shl     r29=r29,r24
   (p7)  br.cond.spnt shifted_far
   (p6)  br.cond.spnt shifted_down ;;
@@ -102,7 +100,8 @@ edges:
         or      r16=r16,r17
         mov     pr=r22,0x3f00
         or      r29=r11,r29
-        mov     r3=r8 ;;
+        mov     r3=r8
+  (p14) br.cond.spnt finish ;;
   (p8)  st1     [r3]=r16,1
   (p13) st4     [r30]=r29,4
   (p8)  shr.u   r16=r16,8 ;;
@@ -117,18 +116,25 @@ edges:
         mov     pr=r9,ALL
         br.ret.sptk.many rp ;;
 
-        .align  32
 shifted_down:
+        mov     w[1]=r28
+        adds    r25=-16,last
+        adds    r26=-8,r30 ;;
+        .align  32
+shifted_down_next:
   (p16) ld8     w[0]=[r25],-8
   (p22) st8     [r26]=both[1],-8
   (p18) shr.u   low[0]=w[2],r23
   (p21) or      both[0]=low[3],high[3]
   (p18) shl     high[0]=w[3],r24
-        br.ctop.sptk shifted_down ;;
+        br.ctop.sptk shifted_down_next ;;
         br.cond.sptk edges ;;
 
 shifted_far:
+  (p6)  mov     w[1]=r28
         mov     ar.ec=7+DEEP
+  (p6)  adds    r25=-16,last
+  (p6)  adds    r26=-8,r30
   (p6)  br.cond.spnt shifted_far_down ;;
         .align  32
 shifted_far_up:
@@ -151,6 +157,7 @@ shifted_far_down:
 
         // From r19 to r26, r27 bytes, all words.
 words:
+        cmp.eq  p14,p0=r0,r22
         dep.z   r22=r22,8,6
         sub     r27=r30,r26
         shr.u   r11=r28,r23 ;;
@@ -258,12 +265,12 @@ bytes_up:
   (p16) ld1     w[0]=[r19],1
   (p17) st1     [r26]=w[1],1
         br.ctop.sptk bytes_up ;;
-        mov     ar.lc=r10
-        br.cond.sptk done ;;
+        br.cond.sptk finish ;;
 bytes_down:
   (p16) ld1     w[0]=[r19],-1
   (p17) st1     [r26]=w[1],-1
         br.ctop.sptk bytes_down ;;
+finish:
         mov     ar.lc=r10 ;;
 done:
         mov     pr=r9,ALL
