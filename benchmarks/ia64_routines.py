@@ -26,7 +26,7 @@ from rewriter.timing.bundled_trace import trace
 from targets.ia64.cpus import CPUS
 
 CPU = CPUS["itanium2"]
-LENGTHS = (64, 96, 128, 192, 256, 384, 512, 1024)
+LENGTHS = (64, 128, 256, 512, 1024)
 SKEWS = (0, 1, 3, 4, 6)
 _APART = 0x80  # bytes between the offsets of two operands in their pages
 

@@ -118,6 +118,16 @@ def test_any_division() -> None:
     check()
 
 
+@pytest.mark.parametrize("byte", [0, 2])  # of the contract's: zero, and another
+def test_long_fills(byte: int) -> None:
+    """Long enough for the loop with 16 bytes a store, from every alignment to such."""
+    contract, trials = CONTRACTS["memset"], Trials(ours("memset"))
+    for count in (*range(126, 150), 1000, 4097):
+        for to in range(16):
+            case = contract.build(ARENA, count=count, to=to, place=0, byte=byte)
+            assert not trials.problem(contract, case)
+
+
 @pytest.mark.parametrize("distance", [0, 8, -8, 13, -13, 1000, -1000])
 def test_long_moves(distance: int) -> None:
     """Long enough for the loops whose loads run far ahead; 0: two buffers."""
