@@ -90,32 +90,24 @@ class Processor:
             if slot.place and (slot.place != FIRST or pc != first):
                 raise IllegalOperation(f"{slot.insn.name} at {pc:#x} is not {slot.place}")
             on = registers[slot.qp]
-            if written & (slot.touched if on else slot.watched):
-                self._judge(group, pc, slot.touched if on else slot.watched)
-            if not on:
-                if slot.off:
-                    slot.off(state)
-                    written |= slot.written
-                    group.append(pc)
-                yield slot.skipped
-                pc = slot.following
-                if slot.stop:
-                    written, group, first = 0, [], pc
-                continue
-            if slot.top >= STACKED + state.frame.sof:
+            does, touched = (slot.does, slot.touched) if on else (slot.off, slot.watched)
+            if written & touched:
+                self._judge(group, pc, touched)
+            if on and slot.top >= STACKED + state.frame.sof:
                 raise IllegalOperation(f"{NAMES[slot.top]} at {pc:#x} is outside the frame")
             state.target = state.access = None
-            slot.does(state)
+            if does:
+                does(state)
             target = state.target
             following = slot.following if target is None else target
             if slot.stop or target is not None:
                 written, group, first = 0, [], following
-            else:
+            elif does:
                 written |= slot.written
                 group.append(pc)
             pc = following
             if target is None and state.access is None:
-                yield slot.plain
+                yield slot.plain if on else slot.skipped
             else:
                 yield _done(slot.plain, state)
         if pc != stop:

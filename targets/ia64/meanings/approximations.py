@@ -34,9 +34,9 @@ def _half_up(numerator: int, denominator: int) -> int:
     return (2 * numerator + denominator) // (2 * denominator)
 
 
-# The manual's tables: the reciprocal (its root) of the middle of each interval, to 11 bits, of
-# which the first is the integer bit.  Intervals are the 256 values of the fraction's high bits; for
-# the root 128 of numbers in [2, 4), then 128 of those in [1, 2).
+# The reciprocal (its root) of the middle of each interval, to 11 bits, of which the first is the
+# integer bit: but for one entry of the roots, HP's Ski has the same.  Intervals are the 256 values
+# of the fraction's high bits; for the root 128 of numbers in [2, 4), then 128 of those in [1, 2).
 RECIPROCALS = tuple(_half_up(1 << 20, 512 + 2 * index + 1) for index in range(256))
 ROOTS = tuple(
     isqrt((1 << 32) // ((257 + 2 * (index % 128)) * (2 if index < 128 else 1))) + 1 >> 1
