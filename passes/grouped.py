@@ -78,7 +78,7 @@ def schedule(region: Region, target: Target) -> Outcome:
     same = tuple(slot.address for slot in region.slots)
     if origins == same:
         return Outcome(region.slots, same, "nothing better found")
-    old, new = _count(region.slots, target), _count(slots, target)
+    old, new = counted(region.slots, target), counted(slots, target)
     before, after = target.cycles(region.slots), target.cycles(slots)
     if new > old or after > before:
         reason = f"takes {new} bundles and {after} cycles, {old} and {before} as it is"
@@ -131,24 +131,40 @@ def _is_fixed(region: Region, target: Target, bundle: Sequence[Slot]) -> bool:
 
 def _arranged(slots: tuple[Slot, ...], joined: bool, live: int, target: Target) -> Arranged | None:
     """A run of bundles in a new order, with other registers where that helps and can be."""
-    numbers = [n for n, slot in enumerate(slots) if not target.facts(slot.insn).is_nop]
-    if not numbers:
+    if all(target.facts(slot.insn).is_nop for slot in slots):
         return None
+    part, values = _with_values(slots, joined, live, target)
+    found = _settled(part, values, target) if values.is_crowded else None
+    if found is None:
+        kept = (values.spread() if values.is_crowded else None) or part.slots
+        facts = [target.facts(slot.insn) for slot in kept]
+        before = tuple(edges(kept, target, facts, {}))
+        found = target.arrange(replace(part, slots=kept, before=before, values=()))
+    if found is None:
+        return None
+    numbers = [n for n, slot in enumerate(slots) if not target.facts(slot.insn).is_nop]
+    return Arranged(found.slots, tuple(numbers[n] if n >= 0 else -1 for n in found.origins))
+
+
+def part_of(region: Region, target: Target) -> tuple[Part, Values]:
+    """A whole region, to be arranged, and its values, of which as many may live at a time as there
+    are registers; ValueError if some of it must stay."""
+    parts = list(_parts(region, target))
+    if len(parts) > 1 or parts[0][0]:
+        raise ValueError(f"{region.slots[0].address:#x}: some of the region must stay as it is")
+    part, values = _with_values(region.slots, region.joined, region.live, target)
+    return replace(part, values=values.spans, most=values.pool, pinned=values.pinned), values
+
+
+def _with_values(
+    slots: tuple[Slot, ...], joined: bool, live: int, target: Target
+) -> tuple[Part, Values]:
+    """A run of bundles with its values told apart."""
+    numbers = [n for n, slot in enumerate(slots) if not target.facts(slot.insn).is_nop]
     kept = tuple(slots[n] for n in numbers)
     values = Values(kept, live, target)
-    found = None
-    if values.is_crowded:
-        facts, stands = values.apart()
-        part = _part(slots, numbers, joined, edges(kept, target, facts, stands))
-        found = _settled(part, values, target)
-    if found is None:
-        kept = (values.spread() if values.is_crowded else None) or kept
-        facts = [target.facts(slot.insn) for slot in kept]
-        part = _part(slots, numbers, joined, edges(kept, target, facts, {}))
-        found = target.arrange(replace(part, slots=kept))
-    if found is None:
-        return None
-    return Arranged(found.slots, tuple(numbers[n] if n >= 0 else -1 for n in found.origins))
+    facts, stands = values.apart()
+    return _part(slots, numbers, joined, edges(kept, target, facts, stands)), values
 
 
 _LEAST = 4  # values at a time, below which a search is not worth while
@@ -192,6 +208,7 @@ def _places(count: int, numbers: Sequence[int]) -> Iterator[int]:
     return (place.get(number, -1) for number in range(count))
 
 
-def _count(slots: Sequence[Slot], target: Target) -> int:
+def counted(slots: Sequence[Slot], target: Target) -> int:
+    """The bundles that the slots are in."""
     first, last = slots[0].address, slots[-1].address
     return last // target.bundle - first // target.bundle + 1

@@ -20,8 +20,6 @@ from rewriter.core.regions import Part
 EFFORT = 2.0
 """The solver's own count of work for one question, in what it calls deterministic seconds."""
 
-_QUESTIONS = 12  # about one region, at most
-
 
 class Limits(Protocol):
     """What the model of a CPU says for all arrangements."""
@@ -31,7 +29,7 @@ class Limits(Protocol):
         """Slots that issue in one cycle."""
         ...
 
-    def width(self, insn: Insn) -> int:
+    def takes(self, insn: Insn) -> int:
         """Slots that an instruction takes."""
         ...
 
@@ -115,7 +113,7 @@ class _Problem:
         """Slots and ports of each cycle."""
         model, limits = self.model, self.limits
         every = [model.new_fixed_size_interval_var(time, 1, "") for time in self.time]
-        widths = [limits.width(insn) for insn in self.insns]
+        widths = [limits.takes(insn) for insn in self.insns]
         model.add_cumulative(every, widths, limits.places)
         for time, insn in zip(self.time, self.insns, strict=True):
             for start, length in limits.alone(insn):
@@ -138,16 +136,23 @@ class _Problem:
 
     def live(self) -> None:
         """Values from the cycle in which they are made to that in which they are last read."""
-        model, intervals = self.model, []
-        for first, members in self.part.values:
-            numbers = [n for n in range(len(self.insns)) if members >> n & 1]
-            end = model.new_int_var(0, self.last + 1, "")
-            for number in numbers:
-                model.add(end >= self.time[number] + (number == first))
-            size = model.new_int_var(1, self.last + 1, "")
-            intervals.append(model.new_interval_var(self.time[first], size, end, ""))
+        values = [(first, members, False) for first, members in self.part.values]
+        intervals = [self._lives(*each) for each in (*values, *self.part.pinned)]
         if len(intervals) > self.part.most:
-            model.add_cumulative(intervals, [1] * len(intervals), self.part.most)
+            self.model.add_cumulative(intervals, [1] * len(intervals), self.part.most)
+
+    def _lives(self, first: int, members: int, outlives: bool) -> Any:
+        """The cycles from the one in which a value is made; -1 was before all."""
+        model = self.model
+        end = model.new_int_var(0, self.last + 1, "")
+        for number in range(len(self.insns)):
+            if members >> number & 1:
+                model.add(end >= self.time[number] + (number == first))
+        if outlives:
+            model.add(end == self.last + 1)
+        size = model.new_int_var(0, self.last + 2, "")
+        start = self.time[first] if first >= 0 else -1
+        return model.new_interval_var(start, size, end, "")
 
     def solve(self, effort: float) -> Solved:
         """The best solution found, and the bound."""

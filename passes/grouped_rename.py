@@ -9,7 +9,7 @@ gets a register that nothing else lives in then.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -70,10 +70,14 @@ class Values:
         self.all = list(_values(slots, live, names))
         self.moving = [value for value in self.all if not value.fixed]
         self._free = names.spare & ~live
-        self.spans = tuple((min(v.writes), _mask(v.writes) | _mask(v.reads)) for v in self.moving)
-        kept = {v.register for v in self.all if v.fixed and (v.outlives or v.existed)}
-        pool = {v.register for v in self.all} | set(_bits(self._free & names.banks[0]))
-        self.room = len(pool - kept)
+        bank = names.banks[0]
+        general = [value for value in self.all if bank >> value.register & 1]
+        # A value's first writer, -1 for none, all that touch it, and whether it is read behind.
+        self.spans = tuple(_touching(v)[:2] for v in general if not v.fixed)
+        self.pinned = tuple(_touching(v) for v in general if v.fixed)
+        self.pool = len({v.register for v in general} | set(_bits(self._free & bank)))
+        always = {v.register for v in general if v.existed and v.outlives}
+        self.room = self.pool - len(always)
         registers = {value.register for value in self.all}
         self.is_crowded = bool(self.moving) and len(registers) < len(self.all)
 
@@ -103,17 +107,18 @@ class Values:
     def spread(self) -> tuple[Slot, ...] | None:
         """The code as it stands, each value in the register that was free for longest; None if
         there are too few."""
-        return self._settled(self.slots, range(len(self.slots)), True)
+        return self._settled(self.slots, range(len(self.slots)), _rested)
 
     def settled(self, new: Sequence[Slot], origins: Sequence[int]) -> tuple[Slot, ...] | None:
         """The code in its new order with registers for all values; None if there are too few.
 
         `origins` has for each new slot the number of the old one, -1 for none.
         """
-        return self._settled(new, origins, False)
+        found = self._settled(new, origins, _own)
+        return self._settled(new, origins, _lasting) if found is None else found
 
     def _settled(
-        self, new: Sequence[Slot], origins: Sequence[int], spread: bool
+        self, new: Sequence[Slot], origins: Sequence[int], choice: Choice
     ) -> tuple[Slot, ...] | None:
         places = _places(new, origins)
         spans = {id(value): _span(value, places, len(new)) for value in self.all}
@@ -121,7 +126,7 @@ class Values:
         for bank in self.names.banks:
             mine = [value for value in self.all if bank >> value.register & 1]
             touched = sum({1 << value.register for value in mine})
-            if not _assign(mine, spans, (touched | self._free) & bank, chosen, spread):
+            if not _assign(mine, spans, (touched | self._free) & bank, chosen, choice):
                 return None
         return self._rewritten(new, origins, chosen)
 
@@ -212,35 +217,55 @@ def renamed(slots: Sequence[Slot], live: int, names: Names) -> tuple[Slot, ...] 
 Spans = Mapping[int, tuple[int, int]]
 
 
+Choice = Callable[[Value, int, Sequence[tuple[int, int]], tuple[int, int]], int]
+"""How good a register is for a value and its span, given the spans in it; the least is best."""
+
+
+def _own(value: Value, register: int, others: Sequence[tuple[int, int]], _: object) -> int:
+    """The value's own, and others only where they must be."""
+    return register != value.register
+
+
+def _rested(
+    _: Value, register: int, others: Sequence[tuple[int, int]], span: tuple[int, int]
+) -> int:
+    """The register that was free for longest."""
+    return max((last for _, last in others if last <= span[0]), default=-1)
+
+
+def _lasting(
+    _: Value, register: int, others: Sequence[tuple[int, int]], span: tuple[int, int]
+) -> int:
+    """The register that stays free for longest."""
+    return -min((first for first, _ in others if first >= span[1]), default=_APART)
+
+
 def _assign(
-    values: Sequence[Value], spans: Spans, pool: int, chosen: dict[int, int], spread: bool
+    values: Sequence[Value], spans: Spans, pool: int, chosen: dict[int, int], choice: Choice
 ) -> bool:
-    """Gives each value a register, by its id; whether there are enough.
-
-    To `spread` is to take the one that was free for longest, not the value's own.
-    """
+    """Gives each value a register, by its id; whether there are enough."""
     taken: dict[int, list[tuple[int, int]]] = {register: [] for register in _bits(pool)}
-
-    def rested(register: int) -> int:
-        return max((last for _, last in taken[register] if last <= start), default=-1)
-
-    start = 0
     for value in values:
         if value.fixed:
             taken[value.register].append(spans[id(value)])
     for value in sorted((v for v in values if not v.fixed), key=lambda v: spans[id(v)]):
-        start, end = spans[id(value)]
-        free = (
-            register
-            for register in (value.register, *taken)
-            if all(end <= first or last <= start for first, last in taken[register])
-        )
-        register = min(free, key=rested, default=None) if spread else next(free, None)
-        if register is None:
+        span = start, end = spans[id(value)]
+        free = {
+            register: choice(value, register, others, span)
+            for register, others in taken.items()
+            if all(end <= first or last <= start for first, last in others)
+        }
+        if not free:
             return False
-        taken[register].append((start, end))
+        register = min(free, key=lambda r: (free[r], r))
+        taken[register].append(span)
         chosen[id(value)] = register
     return True
+
+
+def _touching(value: Value) -> tuple[int, int, bool]:
+    first = -1 if value.existed else min(value.writes)
+    return first, _mask(value.writes) | _mask(value.reads), value.outlives
 
 
 def _mask(numbers: Sequence[int]) -> int:

@@ -112,5 +112,8 @@ def _itanium(source: Path, name: str, function: str, view: View) -> None:
         raise BadUsage(f"--cpu {name}: no model of its pipeline is there")
     found = choose.function(choose.code_of(image, target).functions, image, function)
     slots = itanium.slots_of(image, target, found.start, found.end)
-    stages = tuple(itanium.stages(slots, target, cpu))
+    try:
+        stages = tuple(itanium.stages(slots, target, cpu))
+    except ValueError as problem:
+        raise BadInput(f"{image.name}: {found.name}: {problem}") from problem
     show.result(Story(cpu.name, found.name, stages), view)

@@ -75,7 +75,8 @@ class Part:
     Slots of `joins`, by number, may stand in a group that is open before it, those of `leaves`
     in one that stays open at its end.  `standing` is the part as it is, with its nops.  Of the
     values of `values` at most `most` may live at a time: the first slot that writes each, and the
-    mask of all that write or read it.
+    mask of all that write or read it.  Those of `pinned` live, too: -1 is before the part, and a
+    value may live on behind it.
     """
 
     slots: tuple[Slot, ...]
@@ -85,3 +86,4 @@ class Part:
     standing: Arranged
     values: tuple[tuple[int, int], ...] = ()
     most: int = 0
+    pinned: tuple[tuple[int, int, bool], ...] = ()

@@ -38,6 +38,7 @@ class Story:
                     "instructions": stage.instructions,
                     "nops": stage.nops,
                     "cycles": stage.timing.cycles,
+                    "least_cycles": stage.least,
                     "groups": stage.timing.groups,
                     "bubbles": dict(sorted(stage.timing.bubbles.items())),
                     "of_which": dict(sorted(stage.timing.within.items())),

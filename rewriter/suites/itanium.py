@@ -11,7 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from passes.grouped import Region, schedule
+from passes.grouped_exact import EFFORT
 from passes.grouped_model import Model
+from passes.grouped_proved import prove
 from rewriter.core.bundled import BundledCpu
 from rewriter.core.errors import BadInput
 from rewriter.core.grouped import Grouped
@@ -58,18 +60,30 @@ COUNTED: Mapping[str, int] = {
 
 @dataclass(frozen=True)
 class Stage:
-    """The path in one of its orders: instructions and nops that it has, and its time."""
+    """The path in one of its orders: instructions and nops that it has, and its time.
+
+    No order takes fewer cycles than `least`, where that is known.
+    """
 
     name: str
     what: str
     instructions: int
     nops: int
     timing: Timing
+    least: int | None = None
+
+    @property
+    def slots(self) -> tuple[Slot, ...]:
+        """The code."""
+        return tuple(issued.slot for issued in self.timing.timeline)
 
 
 def slots_of(image: Image, target: Grouped, start: int, end: int) -> tuple[Slot, ...]:
     """The slots of a function; BadInput where control leaves before its last bundle."""
-    slots = tuple(target.straight(image.read(start, end - start), start))
+    try:
+        slots = tuple(target.straight(image.read(start, end - start), start))
+    except ValueError as error:
+        raise BadInput(f"{image.name}: {error}", hint="the suite takes code only") from error
     last = slots[-1].address // target.bundle
     for slot in slots:
         if slot.insn.op.flow is not Flow.NEXT and slot.address // target.bundle < last:
@@ -80,18 +94,31 @@ def slots_of(image: Image, target: Grouped, start: int, end: int) -> tuple[Slot,
     return slots
 
 
-def stages(slots: Sequence[Slot], target: Grouped, cpu: BundledCpu) -> Iterator[Stage]:
-    """The code as it stands, and in a better order.
+def stages(
+    slots: Sequence[Slot], target: Grouped, cpu: BundledCpu, effort: float = EFFORT
+) -> Iterator[Stage]:
+    """The code as it stands, in a better order, and in the best that `effort` finds.
 
-    What the calling standard calls scratch is not read behind it.
+    What the calling standard calls scratch is not read behind it.  ValueError if an instruction
+    of it must stay where it is.
     """
-    yield _stage("as written", "", slots, target, cpu)
+    yield stage("as written", slots, target, cpu)
+    region, scheduling = Region(tuple(slots), target.returned), target.scheduling(Model(cpu))
     what = "by latencies, values in registers of their own"
-    region = Region(tuple(slots), target.returned)
-    found = schedule(region, target.scheduling(Model(cpu))).slots
-    yield _stage("list scheduler", what, found, target, cpu)
+    yield stage("list scheduler", schedule(region, scheduling).slots, target, cpu, what)
+    proved = prove(region, scheduling, effort)
+    found = proved.outcome.slots
+    yield stage("exact scheduler", found, target, cpu, str(proved), proved.least)
 
 
-def _stage(name: str, what: str, slots: Sequence[Slot], target: Grouped, cpu: BundledCpu) -> Stage:
+def stage(
+    name: str,
+    slots: Sequence[Slot],
+    target: Grouped,
+    cpu: BundledCpu,
+    what: str = "",
+    least: int | None = None,
+) -> Stage:
+    """Code as a stage: `what` says how it was made."""
     nops = sum(target.is_nop(slot.insn) for slot in slots)
-    return Stage(name, what, len(slots) - nops, nops, run(cpu, slots))
+    return Stage(name, what, len(slots) - nops, nops, run(cpu, slots), least)

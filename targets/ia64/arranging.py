@@ -35,6 +35,10 @@ class Model(Protocol):
         """The ports that may take an instruction, wherever it stands."""
         ...
 
+    def alone(self, insn: Insn) -> Sequence[tuple[int, int]]:
+        """Cycles in which nothing else issues: from, counted from the instruction, and how many."""
+        ...
+
     def cycles(self, slots: Sequence[Slot]) -> int:
         """Modelled cycles of straight code."""
         ...
@@ -53,6 +57,7 @@ _NOPS: dict[Unit, Insn] = {
 }
 
 
+_WINDOW = 2  # bundles that issue in one cycle, at most
 _WIDE = 64  # texts that are kept where few bundles must do
 
 
@@ -60,12 +65,13 @@ class Scheduling:
     """IA-64 on a CPU; texts that were packed once are kept."""
 
     bundle = BUNDLE
+    places = _WINDOW * SLOTS
     banks = scheduling.BANKS
     spare = scheduling.SPARE
 
     def __init__(self, model: Model, width: int = 4) -> None:
         self.model, self.width = model, width
-        self._ports = Ports(self._fits, {unit: model.kind(nop) for unit, nop in _NOPS.items()})
+        self.taking = Ports(self._fits, {unit: model.kind(nop) for unit, nop in _NOPS.items()})
         self._packed: dict[tuple[object, ...], Packed | None] = {}
 
     def facts(self, insn: Insn) -> Facts:
@@ -92,6 +98,18 @@ class Scheduling:
         """The instruction with other registers; ValueError where it cannot name one."""
         return scheduling.renamed(insn, reads, writes)
 
+    def takes(self, insn: Insn) -> int:
+        """Slots that an instruction takes."""
+        return 2 if _units(insn) == (Unit.X,) else 1
+
+    def ports(self, insn: Insn) -> frozenset[str]:
+        """The ports that may take an instruction, wherever it stands."""
+        return self.model.ports(insn)
+
+    def alone(self, insn: Insn) -> Sequence[tuple[int, int]]:
+        """Cycles in which nothing else issues: from, counted from the instruction, and how many."""
+        return self.model.alone(insn)
+
     def cycles(self, slots: Sequence[Slot]) -> int:
         """Modelled cycles of straight code."""
         return self.model.cycles(slots)
@@ -115,18 +133,22 @@ class Scheduling:
         slots = list(_slots(part, packed, start))
         return Arranged(tuple(slot for slot, _ in slots), tuple(number for _, number in slots))
 
-    def in_cycles(self, part: Part, cycles: Sequence[int]) -> Arranged | tuple[int, ...]:
+    def in_cycles(self, part: Part, cycles: Sequence[int]) -> Arranged | list[tuple[int, ...]]:
         """The arrangement in which each instruction issues in its cycle, a group for each; or
-        instructions that do not go together."""
+        sets of instructions that do not go together."""
         start = part.standing.slots[0].address // BUNDLE * BUNDLE
         bundles: list[tuple[int, tuple[int, ...]]] = []
+        apart = []
         for cycle in sorted(set(cycles)):
             numbers = tuple(n for n, each in enumerate(cycles) if each == cycle)
             found = self._one_cycle(part, numbers)
             if found is None:
-                return numbers
+                apart.append(numbers)
+                continue
             for code, places in found:
                 bundles.append((code, tuple(numbers[n] if n >= 0 else -1 for n in places)))
+        if apart:
+            return apart
         slots = list(_slots(part, Packed(tuple(bundles), max(cycles) + 1), start))
         return Arranged(tuple(slot for slot, _ in slots), tuple(number for _, number in slots))
 
@@ -141,7 +163,7 @@ class Scheduling:
         key = tuple(nodes)
         if key not in self._packed:
             every = Edges((1 << len(nodes)) - 1, 0)
-            self._packed[key] = packing.pack(nodes, every, self._ports, 2, _WIDE)
+            self._packed[key] = packing.pack(nodes, every, self.taking, _WINDOW, _WIDE)
         found = self._packed[key]
         return found.bundles if found is not None and found.cycles == 1 else None
 
@@ -153,8 +175,8 @@ class Scheduling:
         limit: packing.Limit | None,
     ) -> Packed | None:
         """A text that is better than the one that stands there."""
-        known = packing.replayed(nodes, standing, self._ports)
-        found = packing.pack(nodes, edges, self._ports, len(standing), self.width, limit)
+        known = packing.replayed(nodes, standing, self.taking)
+        found = packing.pack(nodes, edges, self.taking, len(standing), self.width, limit)
         return found if found is not None and found.weight < known.weight else None
 
     def _fits(self, issued: packing.Issued) -> bool:

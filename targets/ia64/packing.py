@@ -106,7 +106,8 @@ def _allowed(slot: int, count: int, stops: frozenset[int]) -> int:
 
 
 _SPECIAL = frozenset({Unit.F, Unit.B, Unit.X})
-SHAPES = tuple(_shapes())
+# Of several that hold the same, the one with fewer I slots is left more ports.
+SHAPES = tuple(sorted(_shapes(), key=lambda shape: sum(u is Unit.I for u, _, _ in shape.steps)))
 SHAPE = {shape.code: shape for shape in SHAPES}
 _STOP = 1  # the bit of a template's code that says that it ends with a stop
 _WIDE = Unit.X  # takes two slots
@@ -455,7 +456,7 @@ def pack(
     texts = [search.start()]
     best: tuple[int, int, _Text] | None = None
     for count in range(1, most + 1):
-        found: dict[tuple[int, int, int], tuple[int, int, _Text]] = {}
+        found: dict[tuple[int, int, int, Issued], tuple[int, int, _Text]] = {}
         for text in texts:
             for made in search.after(text):
                 cycles = search.cycles(made)
@@ -465,7 +466,7 @@ def pack(
                     continue
                 least = max(cycles, made.cycle + (bundles - count + 1) // 2)
                 value = CYCLE * least + BUNDLE * bundles
-                key = made.placed, made.group, made.cycle
+                key = made.placed, made.group, made.cycle, made.issued
                 if key not in found or value < found[key][0]:
                     found[key] = (value, -made.placed.bit_count(), made)
         ranked = sorted(found.values(), key=lambda item: item[:2])

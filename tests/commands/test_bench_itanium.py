@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from click.testing import Result
+from elftools.elf.elffile import ELFFile
 
 from fixtures import ia64, inputs
+from rewriter.core.bundled import BundledCpu
+from rewriter.core.grouped import Grouped
+from rewriter.elf import image
+from rewriter.report.itanium import Story
+from rewriter.suites.itanium import slots_of, stage
+from targets import any_for
 
 Run = Callable[..., Result]
 SUITE = ("--suite", "itanium", "--cpu", "itanium2")
@@ -29,27 +37,45 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_both_tables(run: Run, path: Path) -> None:
+    """Plain lines: the article's rows, ours, and bubbles that add up to them."""
     result = run("bench", path, *SUITE)
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
     rows = [" ".join(line.split("\t")[:4]) for line in lines]
     start = rows.index("C++ 508 231 277")
     assert rows[start : start + 6] == ARTICLE.splitlines()
-    assert any(line.startswith("as written\t") for line in lines)
+    stages = {
+        name: [int(cell) for cell in cells[:3]]
+        for name, *cells in (line.split("\t") for line in lines)
+        if name in ("as written", "list scheduler", "exact scheduler")
+    }
+    assert all(cycles == groups + bubbles for cycles, groups, bubbles in stages.values())
+    assert 4 * stages["exact scheduler"][0] <= stages["as written"][0]
+    counted = [line.split("\t") for line in lines if line.startswith("B")]
+    (_, *totals), *each = counted
+    assert [int(total) for total in totals] == [
+        sum(int(row[column]) for row in each) for column in range(1, 5)
+    ]
+    assert totals == ["56", *(str(stage[2]) for stage in stages.values())]
     assert "not measured" in lines[-1]
+    assert any(re.search("proved optimal|between .* and .* cycles", line) for line in lines)
 
 
-def test_bubbles_add_up(run: Run, path: Path) -> None:
-    document = json.loads(run("bench", path, *SUITE, "--json").stdout)
-    for stage in document["stages"]:
-        assert stage["cycles"] == stage["groups"] + sum(stage["bubbles"].values())
+def test_for_programs(path: Path) -> None:
+    """The same as JSON."""
+    loaded = image.load(path)
+    target = any_for(loaded.machine, loaded.name)
+    cpu = target.cpus["itanium2"]
+    assert isinstance(target, Grouped)
+    assert isinstance(cpu, BundledCpu)
+    symbols = {symbol.name: symbol.st_value for symbol in loaded.symbols}
+    slots = slots_of(loaded, target, symbols["fastpath"], symbols["slow"])
+    document = Story(cpu.name, "fastpath", [stage("as written", slots, target, cpu)]).as_json()
+    assert json.loads(json.dumps(document)) == document
+    (stage_,) = document["stages"]
+    assert stage_["cycles"] == stage_["groups"] + sum(stage_["bubbles"].values())
     for row in document["measured"]:
         assert row["cycles"] == row["groups"] + row["bubbles"]
-    counted = {k: v for k, v in document["measured_bubbles"].items() if k != "version"}
-    assert sum(counted.values()) == 56
-    first, *_, last = document["stages"]
-    assert last["cycles"] < first["cycles"]
-    assert last["instructions"] == first["instructions"]
 
 
 @pytest.mark.parametrize(
@@ -73,6 +99,19 @@ def test_code_that_is_not_straight(run: Run) -> None:
     result = run("bench", library, *SUITE, "--function", "ffi_call")
     assert result.exit_code == 3
     assert "leaves the function on the way" in result.stderr
+
+
+def test_what_is_no_code(run: Run, path: Path) -> None:
+    """A template that is reserved, in the first bundle of the path."""
+    data = bytearray(path.read_bytes())
+    with path.open("rb") as stream:
+        text = ELFFile(stream).get_section_by_name(".text")
+        at = text["sh_offset"]
+    data[at] |= 0x1F
+    path.write_bytes(data)
+    result = run("bench", path, *SUITE)
+    assert result.exit_code == 3
+    assert "no instruction at" in result.stderr
 
 
 def test_other_kinds_of_code(run: Run, sample: Path) -> None:

@@ -6,10 +6,23 @@ Chapman and Heiser took such a path from 170 cycles to 36 by order alone.  Ours 
 
 from __future__ import annotations
 
-import itertools
+import re
 from collections import Counter
+from pathlib import Path
 
 import pytest
+from ia64_bundles import checked, spelled_out
+from ia64_path import (
+    RECEIVER,
+    RUNNING,
+    SENDER,
+    WAITING,
+    After,
+    Fields,
+    block,
+    identity,
+    passed,
+)
 
 from fixtures import ia64
 from rewriter.core.bundled import BundledCpu
@@ -18,38 +31,48 @@ from rewriter.core.isa import Insn
 from rewriter.elf import image
 from rewriter.suites.itanium import Stage, slots_of, stages
 from targets import any_for
-from targets.ia64.registers import NAMES
+from targets.ia64.fields import BUNDLE
+from targets.ia64.isa import TABLE
+from targets.ia64.registers import NAMES, NUMBERS
 
 GRALL, ARCR = "BE_EXE_BUBBLE.GRALL", "BE_EXE_BUBBLE.ARCR"
 RSE = "BE_RSE_BUBBLE"
 
 
 @pytest.fixture(scope="module")
-def story(tmp_path_factory: pytest.TempPathFactory) -> tuple[Stage, ...]:
-    loaded = image.load(ia64.fastpath(tmp_path_factory.mktemp("fastpath")))
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return ia64.fastpath(tmp_path_factory.mktemp("fastpath"))
+
+
+@pytest.fixture(scope="module")
+def story(path: Path) -> tuple[Stage, ...]:
+    loaded, start, end = _place(path)
     target = any_for(loaded.machine, loaded.name)
     cpu = target.cpus["itanium2"]
     assert isinstance(target, Grouped)
     assert isinstance(cpu, BundledCpu)
+    return tuple(stages(slots_of(loaded, target, start, end), target, cpu))
+
+
+def _place(path: Path) -> tuple[image.Image, int, int]:
+    loaded = image.load(path)
     symbols = {symbol.name: symbol.st_value for symbol in loaded.symbols}
-    slots = slots_of(loaded, target, symbols["fastpath"], symbols["slow"])
-    return tuple(stages(slots, target, cpu))
+    return loaded, symbols["fastpath"], symbols["slow"]
 
 
 def test_as_written_it_waits_for_everything(story: tuple[Stage, ...]) -> None:
-    """By hand: each read of a kernel register (12 cycles) is used in the next group, six times;
-    once there is a group between, and once there are two, which hides as many cycles."""
-    kernel_registers = 6 * 11 + 11 + 10 + 9
-    # bspstore and fpsr (12), rnat and unat (5), with a group between, and behind a read of unat
-    # what is left of its bundle.
-    saved = 2 * 10 + 3 + 2
+    """By hand, from the article's tables and the latencies of reads."""
+    # A kernel register takes 12: seven are used in the next group, two a group later, one two.
+    kernel_registers = 7 * 11 + 2 * 10 + 9
+    # fpsr takes 12, unat 5, a group later; behind unat what is left of its bundle takes a cycle.
+    saved = 10 + 2
     by_hand = {
         GRALL: kernel_registers + saved,
-        ARCR: 4,  # rsm to srlz.d: 5
-        f"{RSE}.AR_DEP": 1 + 4,  # rsc= to =bspstore: 2; bspstore= to rnat=: 5
-        f"{RSE}.LOADRS": 13 - 5 - 1,  # bspstore= to loadrs: 13, of which rnat= took 5
-        f"{RSE}.BANK_SWITCH": 5 + 4,  # bsw to anything: 6, twice
-        "BE_L1D_FPU_BUBBLE.L1D_DCURECIR": 1,  # behind rr=, in a cycle of the second bsw
+        # From =bspstore 8 to rnat=, which is seven groups behind; bspstore= to rnat= 5 holds it for
+        # one cycle more; rsc= to =bspstore 2.
+        ARCR: 1,
+        f"{RSE}.AR_DEP": 1 + 1,
+        f"{RSE}.LOADRS": 1,  # from anything 2
     }
     timing = story[0].timing
     assert timing.bubbles == by_hand
@@ -71,12 +94,37 @@ def test_every_order_has_the_same_instructions(story: tuple[Stage, ...]) -> None
     assert all(each == names[0] for each in names[1:])
 
 
-def test_each_step_is_quicker_and_no_longer(story: tuple[Stage, ...]) -> None:
-    """Bundles, nops and cycles fall from step to step."""
-    for before, after in itertools.pairwise(story):
-        assert after.timing.cycles < before.timing.cycles
-        assert len(after.timing.timeline) <= len(before.timing.timeline)
-        assert after.nops < before.nops
+def test_each_step_is_quicker(story: tuple[Stage, ...]) -> None:
+    """And no order is longer than what was written."""
+    cycles = [stage.timing.cycles for stage in story]
+    assert cycles == sorted(set(cycles), reverse=True)
+    assert max(len(stage.slots) for stage in story) == len(story[0].slots)
+
+
+def test_the_best_order_is_a_quarter_and_proved(story: tuple[Stage, ...]) -> None:
+    """To within two cycles of what no order can beat."""
+    first, *_, last = story
+    assert 4 * last.timing.cycles <= first.timing.cycles
+    assert last.least is not None
+    assert last.least <= last.timing.cycles <= last.least + 2
+
+
+def test_the_assembler_sees_no_violation(story: tuple[Stage, ...], tmp_path: Path) -> None:
+    """Every order is text again, in which as checks the dependencies, and the same code again."""
+    for stage in story:
+        made, said = checked(spelled_out(stage.slots), tmp_path)
+        assert not said
+        for mine, its in zip(stage.slots, made, strict=True):
+            assert (mine.stop, TABLE.encode(mine.insn)) == (its.stop, TABLE.encode(its.insn))
+
+
+def test_the_assembler_would_see_a_violation(story: tuple[Stage, ...], tmp_path: Path) -> None:
+    """A load that is in one group with the addition that makes its address."""
+    text = spelled_out(story[0].slots)
+    wrong, count = re.subn(r"(adds r17=.*) ;;(\nld8 .*\[r17\])", r"\1\2", text, count=1)
+    assert count
+    _, said = checked(wrong, tmp_path)
+    assert "RAW dependency" in said
 
 
 def test_distances_hold_in_every_order(story: tuple[Stage, ...]) -> None:
@@ -86,8 +134,68 @@ def test_distances_hold_in_every_order(story: tuple[Stage, ...]) -> None:
         assert cycles["loadrs"] - cycles["TOAR_M ar.bspstore"] >= 13
         assert cycles["TOAR_M ar.rnat"] - cycles["TOAR_M ar.bspstore"] >= 5
         assert cycles["TOAR_M ar.rnat"] - cycles["FRAR_M ar.bspstore"] >= 8
-        assert cycles["srlz.d"] - cycles["rsm"] >= 5
-        assert stage.timing.cycles - 1 - cycles["bsw.1"] >= 6
+
+
+# What differs from a message that may go, in fields and in registers.
+REFUSED: dict[str, tuple[Fields, dict[str, int]]] = {
+    "sender not running": ({(SENDER, "STATE"): WAITING}, {}),
+    "sender has flags": ({(SENDER, "FLAGS"): 1}, {}),
+    "work is pending": ({}, {"ar.k5": 1}),
+    "a time limit": ({}, {"r15": 1}),
+    "five words": ({}, {"r14": 5}),
+    "a string": ({}, {"r14": 1 << 6}),
+    "another version": ({(RECEIVER, "ID"): identity(RECEIVER) + 1}, {}),
+    "not waiting": ({(RECEIVER, "STATE"): RUNNING}, {}),
+    "receiver has flags": ({(RECEIVER, "FLAGS"): 2}, {}),
+    "receiver less urgent": ({(RECEIVER, "PRIORITY"): 6}, {}),
+    "waits for another": ({(RECEIVER, "PARTNER"): identity(4)}, {}),
+}
+SENT: dict[str, tuple[Fields, dict[str, int]]] = {
+    "from anyone": ({}, {}),
+    "from the sender": ({(RECEIVER, "PARTNER"): identity(SENDER)}, {}),
+}
+
+
+@pytest.mark.parametrize(("fields", "registers"), SENT.values(), ids=SENT)
+def test_every_order_sends(
+    fields: Fields, registers: dict[str, int], story: tuple[Stage, ...], path: Path
+) -> None:
+    """On the group-parallel machine: message, queues, stacks, and the same from every order."""
+    after = _everything(story, path, fields, registers)
+    assert after.registers[NUMBERS["r8"]] == 0
+    assert after.registers[NUMBERS["r12"]] == 0x7777
+    assert after.registers[NUMBERS["r13"]] == identity(SENDER)
+    assert after.registers[NUMBERS["ar.k6"]] == block(RECEIVER)
+    assert after.message(RECEIVER) == after.message(SENDER) != bytes(32)
+    assert (after.field(SENDER, "STATE"), after.field(RECEIVER, "STATE")) == (WAITING, RUNNING)
+    assert (after.field(1, "PREV"), after.field(2, "NEXT")) == (block(2), block(1))
+    assert (after.field(4, "READY_PREV"), after.field(6, "READY_NEXT")) == (block(6), block(4))
+    assert after.field(SENDER, "SP") == 0x5555
+    assert after.regions == {("rr", 1): 0x1234}
+
+
+@pytest.mark.parametrize(("fields", "registers"), REFUSED.values(), ids=REFUSED)
+def test_every_order_refuses(
+    fields: Fields, registers: dict[str, int], story: tuple[Stage, ...], path: Path
+) -> None:
+    """Each check by itself stops everything but the answer."""
+    after = _everything(story, path, fields, registers)
+    assert after.registers[NUMBERS["r8"]] == (1 << 64) - 1
+    assert after.registers[NUMBERS["ar.k6"]] == block(SENDER)
+    assert after.registers[NUMBERS["r12"]] == 0x5555
+    assert after.message(RECEIVER) == bytes(32)
+    assert not after.regions
+
+
+def _everything(
+    story: tuple[Stage, ...], path: Path, fields: Fields, registers: dict[str, int]
+) -> After:
+    """What all orders leave behind alike."""
+    loaded, start, end = _place(path)
+    rest = loaded.read(end, BUNDLE)
+    first, *others = (passed(stage.slots, rest, end - start, fields, registers) for stage in story)
+    assert all(other == first for other in others)
+    return first
 
 
 def _spelled(insn: Insn) -> str:

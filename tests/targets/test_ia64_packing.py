@@ -1,0 +1,129 @@
+"""Packing against an enumeration of all texts, and what any text must be like."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from passes.grouped_model import Model
+from targets.ia64.arranging import Scheduling
+from targets.ia64.bundles import TEMPLATES, Template
+from targets.ia64.cpus import CPUS
+from targets.ia64.fields import Unit
+from targets.ia64.packing import FIRST, LAST, SLOT2, Edges, Node, fewest, pack
+
+KINDS = ((Unit.M, Unit.I), (Unit.M,), (Unit.I,), (Unit.F,), (Unit.B,), (Unit.X,))
+RULES = {(Unit.M,): (0, 0, FIRST), (Unit.B,): (0, 0, LAST, SLOT2)}
+SCHEDULING = Scheduling(Model(CPUS["itanium2"]))
+State = tuple[int, int, bool]
+"""Nodes placed, those in the open group, whether the group has anything at all."""
+
+
+@st.composite
+def nodes(draw: st.DrawFn, most: int) -> tuple[Node, ...]:
+    """Nodes of any units, each behind some earlier ones, with or without a stop between."""
+    made = []
+    for number in range(draw(st.integers(1, most))):
+        units = draw(st.sampled_from(KINDS))
+        edges = [draw(st.sampled_from((None, None, False, True))) for _ in range(number)]
+        before = tuple((n, stop, int(stop)) for n, stop in enumerate(edges) if stop is not None)
+        rule = draw(st.sampled_from(RULES.get(units, (0,))))
+        made.append(Node(units, 0, before, rule))
+    return tuple(made)
+
+
+def units_of(template: Template) -> tuple[Unit, ...]:
+    return (Unit.M, Unit.X) if template.is_long else template.units
+
+
+def follows(nodes: tuple[Node, ...], state: State, template: Template) -> Iterator[State]:
+    """All that one bundle can do: in each slot a nop, or any node that may stand there."""
+    units = units_of(template)
+    states = {(*state, False)}
+    for slot, unit in enumerate(units):
+        stop = (2 if slot == len(units) - 1 else slot) in template.stops
+        after = set()
+        for placed, group, begun, ended in states:
+            if not ended:
+                after.add((placed, 0 if stop else group, begun and not stop, False))
+            for number, node in enumerate(nodes):
+                bit = 1 << number
+                if (
+                    placed & bit
+                    or unit not in node.units
+                    or ended
+                    or any(not placed >> n & 1 or (s and group >> n & 1) for n, s, _ in node.before)
+                    or (node.rules & FIRST and begun)
+                    or (node.rules & SLOT2 and slot != len(units) - 1)
+                ):
+                    continue
+                is_last = bool(node.rules & LAST) and not stop
+                after.add((placed | bit, 0 if stop else group | bit, not stop, is_last))
+        states = after
+    # What must be the last of its group may stand at the end: the next bundle begins a group.
+    yield from ((p, g, b) for p, g, b, ended in states if not ended)
+
+
+def enumerated(nodes: tuple[Node, ...]) -> int:
+    """The fewest bundles, by trying every template and every way to fill it."""
+    every = (1 << len(nodes)) - 1
+    states: set[State] = {(0, 0, False)}
+    bundles = 0
+    while not any(placed == every for placed, _, _ in states):
+        states = {
+            s for state in states for t in TEMPLATES.values() for s in follows(nodes, state, t)
+        }
+        bundles += 1
+    return bundles
+
+
+@settings(max_examples=60, deadline=None)
+@given(nodes(4))
+def test_fewest_is_what_an_enumeration_finds(some: tuple[Node, ...]) -> None:
+    assert fewest(some) == enumerated(some)
+
+
+@settings(max_examples=150, deadline=None)
+@given(nodes(9), st.sampled_from((1, 8)))
+def test_a_text_has_every_node_once_where_it_may_be(some: tuple[Node, ...], width: int) -> None:
+    packed = pack(some, Edges((1 << len(some)) - 1, 0), SCHEDULING.taking, 2 * len(some), width)
+    assert packed is not None
+    assert len(packed.bundles) >= fewest(some)
+    place: dict[int, tuple[int, int]] = {}
+    group = position = 0
+    firsts = {0: 0}
+    for code, numbers in packed.bundles:
+        template = TEMPLATES[code]
+        units = units_of(template)
+        for slot, (unit, number) in enumerate(zip(units, numbers, strict=True)):
+            if number >= 0:
+                assert number not in place
+                assert unit in some[number].units
+                place[number] = group, position
+                if some[number].rules & FIRST:
+                    assert firsts[group] == position
+                if some[number].rules & SLOT2:
+                    assert slot == len(units) - 1
+            position += 1
+            if (2 if slot == len(units) - 1 else slot) in template.stops:
+                group += 1
+                firsts[group] = position
+            elif number >= 0:
+                assert not some[number].rules & LAST
+    assert place.keys() == set(range(len(some)))
+    for number, node in enumerate(some):
+        for before, stop, _ in node.before:
+            assert place[before][1] < place[number][1]
+            assert not stop or place[before][0] < place[number][0]
+
+
+def test_more_texts_kept_are_never_worse() -> None:
+    """Four loads, and four additions that need them."""
+    loads = tuple(Node((Unit.M,), 0, ()) for _ in range(4))
+    sums = tuple(Node((Unit.M, Unit.I), 0, ((n, True, 1),)) for n in range(4))
+    found = [pack((*loads, *sums), Edges(255, 0), SCHEDULING.taking, 9, w) for w in (1, 4, 16)]
+    weights = [each.weight for each in found if each is not None]
+    assert len(weights) == 3
+    assert weights == sorted(weights, reverse=True)
