@@ -1,8 +1,8 @@
 """The routines that glibc has not tuned take at most half of its modelled cycles from 64 bytes on.
 
-`benchmarks/ia64_routines.py` prints all of it.  Of a move between words that lie alike, or far
-from its source, the stores alone take half of glibc's time: there the moves of one length count
-together, up and down.
+`benchmarks/ia64_routines.py` prints all of it.  One move of many words cannot: there are ports for
+two stores a cycle, which glibc's moves of aligned words use already, and for one word that is put
+together by shifts.  So the moves of one length count together, apart and to either side.
 """
 
 from __future__ import annotations

@@ -75,7 +75,9 @@ memmove:
         adds    r25=8,r19 ;;
   (p11) ld8     r29=[last]
         ld8     w[1]=[r19]
+        tbit.z  p12,p0=r27,0            // an odd number of words
         shladd  r22=r22,3,r31
+        adds    r3=1,r27
   (p8)  br.cond.dptk words ;;
         lfetch  [ahead],128
         shr.u   r11=r28,r23
@@ -155,17 +157,44 @@ shifted_far_down:
         br.ctop.sptk shifted_far_down ;;
         br.cond.sptk edges ;;
 
-        // From r19 to r26, r27 bytes, all words.
+        // From r19 to r26, r3 words: a word first where their number is odd.
 words:
+  (p12) ld8     r18=[r19],8
+        lfetch  [ahead],128
+        shr.u   r3=r3,1
         cmp.eq  p14,p0=r0,r22
+        shr.u   r11=r28,r23
+  (p6)  br.cond.spnt words_beside_down ;;
+  (p12) st8     [r26]=r18,8
+        lfetch  [ahead],128
+        mov     ar.ec=4
+        cmp.eq  p8,p0=r0,r3
+        adds    r3=-1,r3
+        shl     r29=r29,r24 ;;
+        cmp.lt  p7,p0=LONG,r3
+        mov     ar.lc=r3
+        adds    r25=8,r19
+        adds    r2=8,r26
+  (p8)  br.cond.spnt words_copied
+  (p7)  br.cond.spnt words_far_up ;;
+        .align  32
+words_beside:
+  (p16) ld8     even[0]=[r19],16
+  (p16) ld8     odd[0]=[r25],16
+  (p19) st8     [r26]=even[3],16
+  (p19) st8     [r2]=odd[3],16
+        br.ctop.sptk words_beside ;;
+words_copied:
         dep.z   r22=r22,8,6
+        br.cond.sptk edges ;;
+words_beside_down:
         sub     r27=r30,r26
-        shr.u   r11=r28,r23 ;;
-        tbit.nz p12,p0=r27,3
-        shl     r29=r29,r24
+  (p12) adds    r19=-8,r19
+        shl     r29=r29,r24 ;;
         add     r25=r19,r27
-  (p6)  br.cond.spnt words_down
-        br.cond.sptk words_more ;;
+        br.cond.sptk words_down ;;
+
+        // r27 bytes, all of them words.
         .align  32
 all_words:
         lfetch  [ahead],128
@@ -200,7 +229,7 @@ words_up:
 copied:
   (p15) mov     ar.lc=r10
   (p15) br.cond.sptk done
-        br.cond.sptk edges ;;
+        br.cond.sptk words_copied ;;
 
 words_down:
         add     r26=r26,r27
