@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
-
-from rewriter.core.workers import cores
 
 Body = Callable[..., Any]
 _Gathered = TypeVar("_Gathered")
@@ -79,7 +78,7 @@ JOBS = click.option(
     "-j",
     "--jobs",
     type=click.IntRange(min=1),
-    default=cores,
+    default=lambda: len(os.sched_getaffinity(0)),
     metavar="N",
     show_default="all processors",
     help="Share the work among N processes; the result is the same for any N.",

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import gc
 import multiprocessing
-import os
 import pickle
 import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -45,11 +44,6 @@ class Learning(Protocol):
 
 class WorkerLost(RetuneError):
     """A process ended before its work was done."""
-
-
-def cores() -> int:
-    """How many processors this process may use."""
-    return len(os.sched_getaffinity(0))
 
 
 def each(
