@@ -8,22 +8,22 @@ from __future__ import annotations
 
 import argparse
 import functools
-import os
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks.spending import Spent, spend
 from fixtures import programs
 from fixtures.inputs import Missing, find, tool
 
 RETUNE = Path(sys.executable).with_name("retune")
 NOTHING_TO_DO = 4
-LIBC = "alpha-libc"
+LIBC, KERNEL = "alpha-libc", "alpha-vmlinux"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,90 +36,83 @@ class Row:
     ratio: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """Wall time in seconds and peak resident size in bytes of one process."""
-
-    seconds: float
-    peak: int
-
-
-def spend(command: Sequence[str | Path], allowed: Iterable[int] = (0,)) -> Spent:
-    """Run a command with empty caches and no output; RuntimeError when it fails."""
-    with tempfile.TemporaryDirectory() as cache, tempfile.TemporaryFile() as errors:
-        environment = {**os.environ, "XDG_CACHE_HOME": cache}
-        start = time.perf_counter()
-        process = subprocess.Popen(
-            command, stdout=subprocess.DEVNULL, stderr=errors, env=environment
-        )
-        # wait4 gives this one child's peak; RUSAGE_CHILDREN would give the largest of all so far.
-        _, status, usage = os.wait4(process.pid, 0)
-        seconds = time.perf_counter() - start
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode not in allowed:
-            errors.seek(0)
-            text = errors.read().decode(errors="replace").strip()
-            raise RuntimeError(f"{command[0]} ended with {process.returncode}: {text}")
-    return Spent(seconds, usage.ru_maxrss * 1024)
-
-
 def median(command: Sequence[str | Path], runs: int, allowed: Iterable[int] = (0,)) -> Spent:
-    """The median time and the largest peak of several runs."""
-    all_spent = [spend(command, allowed) for _ in range(runs)]
-    return Spent(statistics.median(s.seconds for s in all_spent), max(s.peak for s in all_spent))
+    """The median times and the largest peak of several runs."""
+    every = [spend(command, allowed) for _ in range(runs)]
+    return Spent(
+        statistics.median(one.seconds for one in every),
+        statistics.median(one.processor for one in every),
+        max(one.peak for one in every),
+        every[-1].text,
+    )
 
 
-def cost_rows(name: str, cpu: str, runs: int, output: Path) -> list[Row]:
-    """Patching `name` into `output`: time against objdump, peak memory against file size."""
+def cost_rows(name: str, cpu: str, runs: int, output: Path) -> Iterator[Row]:
+    """`name` patched into `output`: time against objdump, peak memory against file size."""
     original = find(name)
-    objdump = median((tool("alpha-linux-gnu-objdump"), "-d", original), runs)
+    objdump = _objdump(original, runs)
     patch = (RETUNE, "patch", original, "-o", output, "--cpu", cpu)
     patched = median(patch, runs, (0, NOTHING_TO_DO))
+    yield _time(f"{name}: patch and prove / objdump -d", patched, objdump)
+    yield _memory(f"{name}: peak memory / file size", patched, original)
+
+
+def whole_rows(name: str, cpu: str, runs: int, output: Path) -> Iterator[Row]:
+    """`name` patched once, verified and reverted: times against objdump, memory of each."""
+    original = find(name)
+    objdump = _objdump(original, runs)
+    back = output.with_suffix(".back")
+    for what, command in (
+        ("patch and prove", ("patch", original, "-o", output, "--cpu", cpu)),
+        ("verify", ("verify", original, output)),
+        ("revert", ("revert", output, "-o", back)),
+    ):
+        spent = spend((RETUNE, *command))
+        yield _time(f"{name}: {what} / objdump -d", spent, objdump)
+        yield _memory(f"{name}: {what}, peak memory / file size", spent, original)
+    if back.read_bytes() != original.read_bytes():
+        raise RuntimeError("revert did not give the original back")
+
+
+def _objdump(original: Path, runs: int) -> Spent:
+    return median((tool("alpha-linux-gnu-objdump"), "-d", original), runs)
+
+
+def _time(what: str, spent: Spent, objdump: Spent) -> Row:
+    """Wall time; the processor time of all processes is said with it."""
+    return Row(
+        what,
+        f"{spent.seconds:.2f} s ({spent.processor:.2f} s of processor)",
+        f"{objdump.seconds:.2f} s",
+        spent.seconds / objdump.seconds,
+    )
+
+
+def _memory(what: str, spent: Spent, original: Path) -> Row:
     size = original.stat().st_size
-    return [
-        Row(
-            f"{name}: patch and prove / objdump -d",
-            f"{patched.seconds:.2f} s",
-            f"{objdump.seconds:.2f} s",
-            patched.seconds / objdump.seconds,
-        ),
-        Row(
-            f"{name}: peak memory / file size",
-            f"{patched.peak / 1e6:.1f} MB",
-            f"{size / 1e6:.1f} MB",
-            patched.peak / size,
-        ),
-    ]
+    return Row(what, f"{spent.peak / 1e6:.1f} MB", f"{size / 1e6:.1f} MB", spent.peak / size)
 
 
-def gain_rows(program: str, original: Path, patched: Path, cpu: str) -> list[Row]:
+def gain_rows(program: str, original: Path, patched: Path, cpu: str) -> Iterator[Row]:
     """Executed instructions of one program, patched libc against the original."""
     if programs.run(program, original, cpu) != programs.run(program, patched, cpu):
         raise RuntimeError(f"{program} prints something else on the patched libc")
     old = programs.count(program, original, cpu)
     new = programs.count(program, patched, cpu)
-    return [
-        Row(
-            f"{program}: instructions patched / original",
-            f"{new.total:,}",
-            f"{old.total:,}",
-            new.total / old.total,
-        )
-    ]
+    what = f"{program}: instructions patched / original"
+    yield Row(what, f"{new.total:,}", f"{old.total:,}", new.total / old.total)
 
 
-def help_rows(runs: int) -> list[Row]:
+def help_rows(runs: int) -> Iterator[Row]:
     """`retune --help` against an empty run of the same Python."""
     shown = median((RETUNE, "--help"), runs)
     empty = median((sys.executable, "-c", "pass"), runs)
-    return [
-        Row(
-            "retune --help / python -c pass",
-            f"{shown.seconds:.3f} s",
-            f"{empty.seconds:.3f} s",
-            shown.seconds / empty.seconds,
-        )
-    ]
+    yield Row(
+        "retune --help / python -c pass",
+        f"{shown.seconds:.3f} s",
+        f"{empty.seconds:.3f} s",
+        shown.seconds / empty.seconds,
+    )
 
 
 def measure(cpu: str, runs: int) -> Iterable[Row]:
@@ -128,6 +121,8 @@ def measure(cpu: str, runs: int) -> Iterable[Row]:
     with tempfile.TemporaryDirectory() as scratch:
         patched = Path(scratch) / LIBC
         yield from _attempt(LIBC, functools.partial(cost_rows, LIBC, cpu, runs, patched))
+        kernel = Path(scratch) / KERNEL
+        yield from _attempt(KERNEL, functools.partial(whole_rows, KERNEL, cpu, runs, kernel))
         if not patched.is_file():
             return
         original = find(LIBC)
@@ -137,11 +132,11 @@ def measure(cpu: str, runs: int) -> Iterable[Row]:
             )
 
 
-def _attempt(what: str, rows: Callable[[], list[Row]]) -> list[Row]:
+def _attempt(what: str, rows: Callable[[], Iterator[Row]]) -> Iterator[Row]:
     try:
-        return rows()
+        yield from rows()
     except (Missing, RuntimeError, OSError) as reason:
-        return [Row(f"{what}: not measured: {reason}", "", "", None)]
+        yield Row(f"{what}: not measured: {reason}", "", "", None)
 
 
 def show(rows: Iterable[Row]) -> bool:

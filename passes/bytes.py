@@ -71,7 +71,7 @@ class _Block:
         elif load is not None and (guess := self.shapes.guess(value, load)) is not None:
             yield Site(slot, _kind(guess), (), UNRELATED)
         elif (extended := _sign_extended(value)) is not None:
-            yield self._extension_site(slot, *extended)
+            yield self._extension_site(slot, value, *extended)
 
     def _is_move(self, slot: int, value: Term) -> bool:
         return any(operand is value for operand in self.trace.operand[slot].values())
@@ -146,14 +146,15 @@ class _Block:
                 load = self.spelling.narrow_load(size, register, base, displacement)
                 yield ((place, load), (slot, self.spelling.sign_extend(size, register, result)))
 
-    def _extension_site(self, slot: int, size: int, inner: Term) -> Site:
-        result = self._target(slot)
+    def _extension_site(self, slot: int, whole: Term, size: int, inner: Term) -> Site:
+        result, terms = self._target(slot), self.trace.terms
+        shifted, amount = whole.args[0], whole.args[1]
         feeders = self.trace.slice(slot)
         sources = dict.fromkeys(
             register
             for feeder in (slot, *sorted(feeders, reverse=True))
             for register, value in self.trace.operand[feeder].items()
-            if value is inner
+            if value is inner or terms.shl(value, amount) is shifted
         )
         kind = f"sign extension of a {_NAMES[size]}"
         changes = (((slot, self.spelling.sign_extend(size, s, result)),) for s in sources)

@@ -147,11 +147,11 @@ def _put(
         if walked.warm((*hints.values(), hint)) > warm:
             reason = "a pass would take longer in the cache"
             continue
-        before = walked.cold(stream, tuple(hints.values()))
-        after = walked.cold(stream, (*hints.values(), hint))
+        passes = walked.passes(stream, ahead)
+        before = walked.cold(tuple(hints.values()), passes)
+        after = walked.cold((*hints.values(), hint), passes)
         if before - after < _LEAST * before:
             return "no gain in the model"
-        passes = walked.passes(stream)
         took = (f"{float(Fraction(n, passes)):.1f}" for n in (before, after))
         said = "{} cycles a pass out of memory became {}".format(*took)
         said += f", {warm} in the cache stayed, {abs(ahead)} bytes ahead"

@@ -16,7 +16,7 @@ from rewriter.core.program import Fixup, Window
 from rewriter.core.target import Target, accesses
 from rewriter.core.term import Term
 from rewriter.core.trace import INPUT, Facts, Trace, drop_dead, inputs, registers_of, run, written
-from rewriter.verify.devices import Access, accessed, same_devices
+from rewriter.verify.devices import Access, accessed, same_devices, stack_of
 from rewriter.verify.equivalence import Comparison, Different
 from rewriter.verify.prove import Prover
 
@@ -146,7 +146,7 @@ class _Attempt:
 
     def _without_held(self, proposal: Rewrite) -> Rewrite:
         """The proposal with feeders only that may go."""
-        free = (f for f in proposal.feeders if not self.held(self.trace.addresses[f]))
+        free = (f for f in proposal.feeders if not self._held(f))
         return replace(proposal, feeders=frozenset(free))
 
     def _try(self, proposal: Rewrite) -> Tried | str:
@@ -155,7 +155,7 @@ class _Attempt:
         if any(self.trace.addresses[slot] in self.locked for slot in touched):
             return "between load-locked and store-conditional"
         for slot, _ in proposal.changes:
-            if reason := self.held(self.trace.addresses[slot]):
+            if reason := self._held(slot):
                 return reason
         new = [insn for _, insn in proposal.changes if insn is not None]
         if not usable(self.cpu, new):
@@ -245,11 +245,26 @@ class _Attempt:
     def _with_sources(self, slots: Sequence[int]) -> set[int]:
         return {s for slot in slots if slot != INPUT for s in {slot} | self.trace.slice(slot)}
 
+    def _held(self, slot: int) -> str:
+        """Why the instruction in a slot must stay what it is, or nothing."""
+        reason = self.held(self.trace.addresses[slot])
+        return reason if reason and not self._on_stack(slot) else ""
+
+    def _on_stack(self, slot: int) -> bool:
+        """Whether an access is to the stack, which is memory."""
+        base, _ = self.target.spelling.address(self.trace.insns[slot])
+        held = self.trace.operand[slot].get(base)
+        return held is not None and self.trace.terms.linear(held)[0] is self._stack
+
+    @cached_property
+    def _stack(self) -> Term:
+        return stack_of(self.trace.terms, self.target, self.trace.facts)
+
     @cached_property
     def _accessed(self) -> list[Access]:
         trace, found = self.trace, []
-        for insn, operand in zip(trace.insns, trace.operand, strict=True):
-            if accesses(insn, self.target):
+        for slot, (insn, operand) in enumerate(zip(trace.insns, trace.operand, strict=True)):
+            if accesses(insn, self.target) and not self._on_stack(slot):
                 base, displacement = self.target.spelling.address(insn)
                 held = operand.get(base, trace.terms.const(0))
                 found.append((insn, held + trace.terms.const(displacement)))
@@ -258,9 +273,9 @@ class _Attempt:
     def _prove(self, slots: Sequence[Insn | None], proposal: Rewrite) -> Evidence:
         trace, table = self.trace, self.target.table
         aligned = self.aligned | proposal.aligned
-        if inputs(table, slots) & ~inputs(table, trace.insns):
+        if inputs(table, slots) & ~trace.inputs:
             raise Different("a register would be read that nothing keeps")
-        if written(table, slots) & ~written(table, trace.insns):
+        if written(table, slots) & ~trace.written:
             raise Different("a register would be written that callers may keep")
         new = run(
             table,
@@ -282,7 +297,8 @@ class _Attempt:
 
         comparison.follow(trace.state, new, likely)
         if self.devices:
-            same_devices(comparison, self.target, self._accessed, accessed(new, slots, self.target))
+            others = accessed(new, slots, self.target, trace.facts)
+            same_devices(comparison, self.target, self._accessed, others)
         for slot, live in trace.exits:
             comparison.check(trace.states[slot], new.exits[slot], live)
         evidence = comparison.evidence()

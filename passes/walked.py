@@ -14,7 +14,8 @@ from rewriter.core.isa import Insn
 from rewriter.timing.model import simulate
 from rewriter.timing.steady import Steady
 
-_LINES = 8  # of a stream, as far as it is timed
+_LINES = 4  # of a stream that are timed beyond what is asked for ahead
+_PASSES = 16  # that are timed at least
 _CODE, _DATA = 1 << 16, 1 << 32
 _APART = (1 << 24) + (1 << 12)  # bytes between streams: other pages, and other sets of a cache
 _MOST = 8  # lines ahead: so many misses a chip can have under way
@@ -55,14 +56,13 @@ class Walked:
         text = {address: insn for address, insn, _ in placed}
         return Steady(self.setting.cpu, self.setting.target.table).cycles(placed, text)
 
-    def passes(self, stream: Stream) -> int:
-        """Passes in which a stream gets through some lines."""
-        return max(2 * _LINES, _LINES * self.line // abs(stream.step))
+    def passes(self, stream: Stream, ahead: int) -> int:
+        """Passes in which a stream gets some lines farther than what it asks for, bytes ahead."""
+        return max(_PASSES, (_LINES * self.line + abs(ahead)) // abs(stream.step))
 
-    def cold(self, stream: Stream, hints: Sequence[Hint]) -> int:
-        """Cycles of some lines of a stream, when all streams are in memory only."""
+    def cold(self, hints: Sequence[Hint], passes: int) -> int:
+        """Cycles of so many passes, when all streams are in memory only."""
         code, size, steps = self._code(hints), self.insns[0].size, list[Step]()
-        passes = self.passes(stream)
         for turn in range(passes):
             for n, (insn, access) in enumerate(code):
                 address = _CODE + size * n

@@ -16,6 +16,7 @@ from rewriter.core.edit import Edit, Skip
 from rewriter.core.grouped import Grouped
 from rewriter.core.program import Function, Refusal
 from rewriter.core.target import Target
+from rewriter.core.workers import each
 from rewriter.elf.caves_build import caves_of
 from rewriter.elf.emit import Patch, difference
 from rewriter.elf.image import Image
@@ -24,6 +25,8 @@ from rewriter.identify.profiles import heat as heat_of
 from rewriter.identify.program import Program, analyse
 from rewriter.options import Options
 from rewriter.steps.acceptance import accepted
+from rewriter.steps.done import Done
+from rewriter.steps.emission import stages
 from rewriter.steps.grouped import GroupedRoad
 from rewriter.steps.insertions import Insertions
 from rewriter.steps.layout import Layout
@@ -31,6 +34,7 @@ from rewriter.steps.loops import Loops
 from rewriter.steps.routines import Routines
 from rewriter.steps.windows import Windows, clues
 from rewriter.steps.work import Work
+from rewriter.verify.exchange import Exchange
 
 Progress = Callable[[str, int, int], None]
 """Called with a stage's name, how much of it is done, and how much there is."""
@@ -64,11 +68,13 @@ def tune(
     options: Options,
     progress: Progress,
     profile: Profile | None = None,
+    jobs: int = 1,
 ) -> Tuned:
     """Tunes an image to a CPU; every edit is proved, or tried where its pass says so.
 
-    With a profile the hottest functions come first: they get the room and the edits that are
-    limited, and stand first in what is reported.
+    The work is shared by `jobs` processes; the result is the same for any number.  With a profile
+    the hottest functions come first: they get the room and the edits that are limited, and stand
+    first in what is reported.
     """
     if isinstance(target, Grouped):
         return _tune_grouped(image, target, cpu, options, progress, profile)
@@ -77,15 +83,16 @@ def tune(
     progress("analyse", 1, 1)
     heat = heat_of(profile, program.functions) if profile is not None else None
     work = Work(program, cpu, options)
-    _Road(work, tuple(_passes(options, cpu))).run(_order(program, heat), progress)
-    data = accepted(work, progress)
+    _Road(work, tuple(_passes(options, cpu))).run(_order(program, heat), progress, jobs)
+    data = accepted(work, progress, jobs)
+    done = work.done.values()
     return Tuned(
         data=data,
         cpu=cpu,
         options=options,
-        edits=tuple(work.edits),
-        skips=tuple(work.skips),
-        refusals=tuple(work.refusals),
+        edits=tuple(edit for one in done for edit in one.edits),
+        skips=tuple(skip for one in done for skip in one.skips),
+        refusals=tuple(one.refusal for one in done if one.refusal is not None),
         patches=difference(image.data, data[: len(image.data)], _APART),
         functions=len(program.functions),
         instructions=len(program.listing),
@@ -157,29 +164,48 @@ class _Road:
         if any(isinstance(p, Schedule) for p in passes):
             self.loops = Loops(work, Scheduler(program, work.cpu, work.prover))
 
-    def run(self, order: Sequence[int], progress: Progress) -> None:
+    def run(self, order: Sequence[int], progress: Progress, jobs: int) -> None:
         """Goes through every function."""
-        functions = self.work.program.functions
-        for done, number in enumerate(order):
-            if done % 50 == 0:
-                progress("prove", done, len(functions))
-            if self.work.options.wants_function(functions[number].name):
-                self._function(number, functions[number])
-        progress("prove", len(functions), len(functions))
+        work, functions = self.work, self.work.program.functions
+        wanted = [n for n in order if work.options.wants_function(functions[n].name)]
+        # What is the first N edits is known only when functions are done one by one.
+        jobs = 1 if work.options.max_edits is not None else jobs
+        left = (number for number in wanted if not self._settled(functions[number]))
+        for count, done in enumerate(each(self._function, left, jobs, Exchange(work.prover))):
+            if count % 50 == 0:
+                progress("prove", count, len(wanted))
+            work.add(done)
+        progress("prove", len(wanted), len(wanted))
+        found = (work.done.get(functions[number]) for number in wanted)
+        work.done = {one.function: one for one in found if one is not None}
 
-    def _function(self, number: int, function: Function) -> None:
+    def _settled(self, function: Function) -> bool:
+        """Whether nothing is left to do: it is not understood, or has a tuned routine now.
+
+        Routines share one room, so they are placed in order and by one process.
+        """
+        done = Done(function)
         reason = self.work.program.not_understood(function)
         if reason:
-            self.work.refusals.append(Refusal(function, reason))
-            return
-        if self.routines is not None and self.routines.run(function):
-            return
+            done.refusal = Refusal(function, reason)
+        elif self.routines is not None:
+            done.substitution = self.routines.run(function)
+            done.edits, done.skips = self.work.taken()
+        settled = bool(reason) or done.substitution is not None
+        if settled or done.skips:
+            self.work.add(done)
+        return settled
+
+    def _function(self, number: int) -> Done:
+        work, function = self.work, self.work.program.functions[number]
         self.windows.run(number, function)
         self.insertions.run(function)
         if self.layout is not None:
             self.layout.run(function)
         if self.loops is not None:
             self.loops.run(function)
+        edits, skips = work.taken()
+        return Done(function, edits, skips, stages=list(stages(work, function)))
 
 
 _APART = 16

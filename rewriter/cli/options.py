@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -72,6 +73,15 @@ PROFILE = click.option(
     type=PATH,
     metavar="FILE",
     help="Hot functions first: readprofile, perf script, opreport -l, or BOLT pre-aggregated.",
+)
+JOBS = click.option(
+    "-j",
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=lambda: len(os.sched_getaffinity(0)),
+    metavar="N",
+    show_default="all processors",
+    help="Share the work among N processes; the result is the same for any N.",
 )
 _VIEW = (
     click.option("--json", "as_json", is_flag=True, help="Print one JSON document."),

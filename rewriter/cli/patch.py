@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING
 import click
 
 from rewriter.cli import choose, files, show
-from rewriter.cli.options import PATH, PROFILE, SYMBOLS, TIMED, View, Wanted, selecting, viewing
+from rewriter.cli.options import (
+    JOBS,
+    PATH,
+    PROFILE,
+    SYMBOLS,
+    TIMED,
+    View,
+    Wanted,
+    selecting,
+    viewing,
+)
 
 if TYPE_CHECKING:
     from rewriter.cli.files import Loaded
@@ -29,6 +39,7 @@ if TYPE_CHECKING:
     "--manifest", "beside", metavar="FILE", type=PATH, help="Keep the manifest here, not in OUT."
 )
 @click.option("--dry-run", is_flag=True, help="Do everything but write.")
+@JOBS
 @viewing
 @click.pass_context
 def patch(
@@ -40,6 +51,7 @@ def patch(
     profile: Path | None,
     beside: Path | None,
     dry_run: bool,
+    jobs: int,
     view: View,
 ) -> None:
     """Tune IN to a CPU and write OUT.
@@ -74,7 +86,7 @@ def patch(
     report, data, record = Report(wanted.cpu or ""), image.data, None
     if chosen is not None:
         with show.progress() as progress:
-            tuned = tune(image, chosen.target, chosen.cpu, chosen.options, progress, taken)
+            tuned = tune(image, chosen.target, chosen.cpu, chosen.options, progress, taken, jobs)
         choose.made(wanted, tuned.edits)
         report, data, record = Report.of(tuned), tuned.data, _record(image, tuned, chosen, wanted)
     if output is not None and not dry_run:

@@ -32,7 +32,15 @@ def shifted(base: Addresses | int, distances: NDArray[Any]) -> Addresses:
 
 def first_at(ascending: Addresses, address: int) -> int:
     """The position of the first that is not below an address."""
-    return int(np.searchsorted(ascending, np.uint64(address % (1 << 64))))
+    return int(ascending.searchsorted(np.uint64(address % (1 << 64))))
+
+
+def contains(ascending: Addresses, wanted: Addresses) -> NDArray[np.bool_]:
+    """Which of the wanted addresses are among some that ascend."""
+    if not len(ascending):
+        return np.zeros(wanted.shape, dtype=bool)
+    at = np.minimum(ascending.searchsorted(wanted), len(ascending) - 1)
+    return np.asarray(ascending[at] == wanted)
 
 
 def span(ascending: Addresses, start: int, end: int) -> tuple[int, int]:

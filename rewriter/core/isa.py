@@ -91,10 +91,15 @@ class Format:
     operands: tuple[Operand, ...]
     syntax: str
     size: int
+    positions: dict[str, int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        positions = {operand.name: number for number, operand in enumerate(self.operands)}
+        object.__setattr__(self, "positions", positions)
 
     def index(self, name: str) -> int:
         """The position of operand `name`."""
-        return next(i for i, operand in enumerate(self.operands) if operand.name == name)
+        return self.positions[name]
 
 
 Does = Callable[..., None]
@@ -145,11 +150,11 @@ class Insn:
 
     def operand(self, name: str) -> int:
         """The value of operand `name`."""
-        return self.operands[self.op.format.index(name)]
+        return self.operands[self.op.format.positions[name]]
 
     def has(self, name: str) -> bool:
         """Whether the format has an operand `name`."""
-        return any(operand.name == name for operand in self.op.format.operands)
+        return name in self.op.format.positions
 
     def replace(self, **values: int) -> Insn:
         """The same instruction with some operands changed."""
@@ -186,6 +191,9 @@ class Effects:
 
 
 Words = NDArray[np.unsignedinteger[Any]]
+
+_REMEMBERED = 1 << 16
+"""Decoded words that are kept: code repeats itself nearby, and a kernel has half a million."""
 
 
 @dataclass
@@ -244,6 +252,8 @@ class Table:
         try:
             return self._decoded[word]
         except KeyError:
+            if len(self._decoded) == _REMEMBERED:
+                self._decoded.clear()
             insn = self._decoded[word] = self._decode(word)
             return insn
 
@@ -308,13 +318,14 @@ class Table:
 
     def uses(self, insn: Insn) -> int:
         """Mask of the registers that `insn` reads."""
-        return self._mask(insn, *self._reads[id(insn.op)])
+        named, mask = self._reads[id(insn.op)]
+        for index in named:
+            mask |= 1 << insn.operands[index]
+        return mask & self._variable
 
     def defs(self, insn: Insn) -> int:
         """Mask of the registers that `insn` writes."""
-        return self._mask(insn, *self._writes[id(insn.op)])
-
-    def _mask(self, insn: Insn, named: tuple[int, ...], mask: int) -> int:
+        named, mask = self._writes[id(insn.op)]
         for index in named:
             mask |= 1 << insn.operands[index]
         return mask & self._variable

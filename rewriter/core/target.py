@@ -162,6 +162,7 @@ class Target(Protocol):
     granule: int
     spelling: Any
     link: int
+    stack: int
     signatures: Path
     trials: Any
     page: int

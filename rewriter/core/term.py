@@ -2,8 +2,8 @@
 
 A `Terms` store makes each distinct term once, so equal terms are the same object, and folds
 what needs no thought: constants, neutral elements, added constants, the low bits of a sum under
-a low mask.  Each folding rule is proved by Z3 in the tests.  What remains different is for the
-prover.
+a low mask, a sign that a mask, a shift or a comparison hides.  Each folding rule is proved by Z3
+in the tests.  What remains different is for the prover.
 
 Kinds: const, var, add, sub, mul, and, or, xor, not, shl, lshr, ashr, umulh, ctpop, cttz, ctlz,
 ite (values); eq, ult, slt, band, bnot, true, false (conditions); mem, store, world (memories; a
@@ -170,7 +170,7 @@ class Terms:
         return self._commutative("mul", a, b)
 
     def and_(self, a: Term, b: Term) -> Term:
-        """a & b; under a low mask, only the low bits of an added constant remain."""
+        """a & b; under a low mask, only the low bits of an added constant remain, and no sign."""
         if a.kind == "const":
             a, b = b, a
         if a is b:
@@ -189,6 +189,12 @@ class Terms:
                 added = a.args[1].value
                 if added > mask:
                     return self.and_(self.add(a.args[0], self.const(added & mask)), b)
+            if a.kind in ("lshr", "ashr") and a.args[1].kind == "const":
+                kept = self.ones >> a.args[1].value
+                if a.kind == "lshr" and mask & kept == kept:
+                    return a
+                if a.kind == "ashr" and mask <= kept:
+                    return self.and_(self.lshr(*a.args), b)
         return self._commutative("and", a, b)
 
     def or_(self, a: Term, b: Term) -> Term:
@@ -241,9 +247,21 @@ class Terms:
                 return (
                     self.shl(a.args[0], self.const(total)) if total < self.width else self.const(0)
                 )
+            if (whole := self._shifted_out(a, amount.value)) is not None:
+                return self.shl(whole, amount)
         if a.kind == "const" and a.value == 0:
             return a
         return self.make("shl", a, amount)
+
+    def _shifted_out(self, a: Term, amount: int) -> Term | None:
+        """What has the same low bits as `a`, where a shift left by `amount` leaves no other."""
+        kept = self.ones >> amount
+        if a.kind == "and" and a.args[1].kind == "const" and a.args[1].value & kept == kept:
+            return a.args[0]
+        if a.kind == "ashr" and a.args[0].kind == "shl" and a.args[0].args[1] is a.args[1]:
+            known = a.args[1]  # x << n >> n, the sign extension of a part of x
+            return a.args[0].args[0] if known.kind == "const" and known.value <= amount else None
+        return None
 
     def lshr(self, a: Term, amount: Term) -> Term:
         """a >> amount, logical."""
@@ -252,6 +270,8 @@ class Terms:
                 return a
             if a.kind == "const":
                 return self.const(a.value >> amount.value)
+            if a.kind == "shl" and a.args[1] is amount:
+                return self.and_(a.args[0], self.const(self.ones >> amount.value))
         if a.kind == "const" and a.value == 0:
             return a
         return self.make("lshr", a, amount)
@@ -263,7 +283,19 @@ class Terms:
                 return a
             if a.kind == "const":
                 return self.const(self._signed(a.value) >> amount.value)
+            if a.kind == "ashr" and a.args[1].kind == "const":
+                total = min(a.args[1].value + amount.value, self.width - 1)
+                return self.ashr(a.args[0], self.const(total))
+            if a.kind == "shl" and a.args[1] is amount:
+                part = a.args[0]
+                if part.kind == "lshr" and part.args[1] is amount:
+                    return self.ashr(part.args[0], amount)
         return self.make("ashr", a, amount)
+
+    def unsigned(self, a: Term) -> Term:
+        """The part of a word that `a` is the sign extension of, without its sign; else `a`."""
+        shifted = a.kind == "ashr" and a.args[1].kind == "const"
+        return self.lshr(*a.args) if shifted else a
 
     def ite(self, condition: Term, a: Term, b: Term) -> Term:
         """a if condition else b."""
@@ -302,19 +334,31 @@ class Terms:
         return self.true if value else self.false
 
     def eq(self, a: Term, b: Term) -> Term:
-        """a == b."""
+        """a == b; a sign extension equals a constant if the part of it does."""
         if a is b:
             return self.true
-        if a.kind == "const" and b.kind == "const":
-            return self.false
+        if a.kind == "const":
+            a, b = b, a
+        if b.kind == "const":
+            if a.kind == "const":
+                return self.false
+            if a.kind == "ashr" and a.args[1].kind == "const" and a.args[1].value < self.width:
+                part = self.ones >> a.args[1].value
+                extended = self._signed(b.value) >> (part.bit_length() - 1)
+                if extended not in (0, -1):
+                    return self.false
+                return self.eq(self.lshr(*a.args), self.const(b.value & part))
         return self._commutative("eq", a, b)
 
     def ult(self, a: Term, b: Term) -> Term:
         """a < b, unsigned."""
         if a is b or (b.kind == "const" and b.value == 0):
             return self.false
-        if a.kind == "const" and b.kind == "const":
-            return self.boolean(a.value < b.value)
+        if a.kind == "const":
+            if b.kind == "const":
+                return self.boolean(a.value < b.value)
+            if a.value == 0:
+                return self.bnot(self.eq(b, a))
         return self.make("ult", a, b)
 
     def slt(self, a: Term, b: Term) -> Term:
@@ -371,6 +415,22 @@ class Terms:
         if term.kind == "shl" and term.args[1].kind == "const":
             return min(self.bits(term.args[0]) + term.args[1].value, self.width)
         return self.width
+
+
+def rebuilt(term: Term, done: dict[int, Term]) -> Term:
+    """The term over replaced parts, folded anew; `done` maps numbers, and is added to."""
+    stack = [term]
+    while stack:
+        top = stack[-1]
+        missing = [x for x in top.args if x.number not in done]
+        if top.number in done:
+            stack.pop()
+        elif missing:
+            stack.extend(missing)
+        else:
+            done[top.number] = top.store.rebuild(top, tuple(done[x.number] for x in top.args))
+            stack.pop()
+    return done[term.number]
 
 
 _FOLDING = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from rewriter.core.isa import Insn, Reg, Table
 from rewriter.core.symbolic import Symbolic
@@ -158,6 +159,16 @@ class Trace:
             writes = registers_of(self.table.defs(insn))
             self.value.append(self.state.registers[writes[0]] if len(writes) == 1 else None)
             last.update(dict.fromkeys(writes, slot))
+
+    @cached_property
+    def inputs(self) -> int:
+        """Mask of the registers that the block reads before it writes them."""
+        return inputs(self.table, self.insns)
+
+    @cached_property
+    def written(self) -> int:
+        """Mask of the registers that the block writes."""
+        return written(self.table, self.insns)
 
     def escapes(self, slot: int) -> bool:
         """Whether a result of `slot` may be read after an exit."""

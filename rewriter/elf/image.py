@@ -28,7 +28,7 @@ Words: TypeAlias = npt.NDArray[np.unsignedinteger[Any]]
 ET_REL, ET_EXEC, ET_DYN, ET_CORE = 1, 2, 3, 4
 PT_LOAD, PT_DYNAMIC, PF_X, PN_XNUM = 1, 2, 1, 0xFFFF
 SHT_NULL, SHT_STRTAB, SHT_RELA, SHT_NOTE, SHT_NOBITS, SHT_REL = 0, 3, 4, 7, 8, 9
-SHT_RELR = 19
+SHT_DYNSYM, SHT_RELR = 11, 19
 SHF_ALLOC, SHF_EXECINSTR = 2, 4
 SHN_LORESERVE = 0xFF00
 
@@ -454,7 +454,29 @@ def _relocations(
         if section.sh_type == SHT_RELR:
             yield from _relative(content, headers.layout)
         elif section.sh_type in (SHT_RELA, SHT_REL):
-            yield from _entries(content, name, headers.layout, section, tables[dynamic], dynamic)
+            names = tables[dynamic] or _linked_names(data, headers, section)
+            yield from _entries(content, name, headers.layout, section, names, dynamic)
+
+
+def _linked_names(data: bytes, headers: Headers, section: Section) -> list[str]:
+    """The names in the symbol table that a relocation section links to.
+
+    LIEF finds dynamic symbols by PT_DYNAMIC, which a kernel that relocates itself need not have.
+    """
+    sections = dict(enumerate(headers.sections))
+    table = sections.get(section.sh_link)
+    strings = sections.get(table.sh_link) if table is not None else None
+    if table is None or strings is None or table.sh_type != SHT_DYNSYM:
+        return []
+    named = data[strings.sh_offset : strings.file_end]
+    content = data[table.sh_offset : table.file_end]
+    size = 24 if headers.layout.wide else 16  # Elf64_Sym, Elf32_Sym: st_name comes first
+    starts = (
+        int.from_bytes(content[at : at + 4], headers.layout.byteorder)
+        for at in range(0, len(content) - size + 1, size)
+    )
+    found = (named[start:].split(b"\0", 1)[0] for start in starts)
+    return [printable(text.decode("utf-8", "backslashreplace")) for text in found]
 
 
 def _dynamic_tables(data: bytes, name: str, headers: Headers) -> Iterator[Section]:

@@ -162,8 +162,8 @@ def build(
         target=np.array(builder.target),
         kind=np.array(builder.kind),
         passed=np.array(builder.passed).reshape(-1, listing.uses.shape[1]),
-        outside=builder.outside,
-        returned=builder.returned,
+        outside=builder.in_columns(builder.outside),
+        returned=builder.in_columns(builder.returned),
         nodes=builder.nodes,
         faulting=faulting,
         resumed=np.isin(places, addresses(fixup.resume for fixup in fixups)),
@@ -271,8 +271,7 @@ class _Edges:
         self.source, self.target = array("q"), array("q")
         self.kind, self.passed = array("b"), array("Q")
         self._all = self._columns(convention.everything)
-        self.outside = np.zeros((self.nodes, listing.uses.shape[1]), dtype=np.uint64)
-        self.returned = np.zeros_like(self.outside)
+        self.outside, self.returned = [0] * self.nodes, [0] * self.nodes  # masks
 
     def add_all(self, tables: dict[int, JumpTable], callees: dict[int, int]) -> None:
         flows = self.listing.flows[self.final].tolist()
@@ -337,10 +336,13 @@ class _Edges:
         return after < len(self.listing) and bool(self.listing.rows[after] == INLINE)
 
     def _escape(self, block: int) -> None:
-        self._mark(self.outside, block, self.convention.everything)
+        self.outside[block] |= self.convention.everything
 
-    def _mark(self, masks: NDArray[np.uint64], block: int, mask: int) -> None:
-        masks[block] |= np.array(self._columns(mask), dtype=np.uint64)
+    def in_columns(self, masks: Sequence[int]) -> NDArray[np.uint64]:
+        """Register masks in as many 64-bit columns as the listing has."""
+        ones, columns = (1 << 64) - 1, range(self.listing.uses.shape[1])
+        found = [np.array([m >> 64 * n & ones for m in masks], dtype=np.uint64) for n in columns]
+        return np.stack(found, axis=1)
 
     def _final(self, block: int) -> Insn:
         insn = self.listing.insn(self.final[block])
@@ -387,20 +389,20 @@ class _Edges:
             self._call(block, callee)
         else:
             self._fall_through(block)
-            self._mark(self.outside, block, self.convention.live_after(self._final(block)))
+            self.outside[block] |= self.convention.live_after(self._final(block))
 
     def _return(self, block: int) -> None:
         insn = self._final(block)
         node = self._return_node(block)
         if node is None or not self.convention.standard_return(insn):
-            self._mark(self.returned, block, self.convention.everything)
+            self.returned[block] |= self.convention.everything
         else:
-            self._mark(self.returned, block, self.convention.live_after(insn))
+            self.returned[block] |= self.convention.live_after(insn)
             self._edge(block, node, RETURN)
 
     def _computed(self, block: int, table: JumpTable | None) -> None:
         if table is None:
-            self._mark(self.outside, block, self.convention.live_after(self._final(block)))
+            self.outside[block] |= self.convention.live_after(self._final(block))
             return
         for target in sorted(set(table.targets)):
             self._go(block, target)

@@ -65,6 +65,7 @@ class Program:
     def facts(self, function: Function) -> dict[int, Facts]:
         """Registers that are another plus a constant, at each block of a function."""
         if function.start not in self._facts:
+            self._facts.clear()  # who asks again asks at once
             self._facts[function.start] = relations(self.graph, function, self.target)
         return self._facts[function.start]
 

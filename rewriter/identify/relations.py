@@ -7,6 +7,8 @@ of known distance, and where paths meet only what holds on all of them is kept.
 
 from __future__ import annotations
 
+from heapq import heappop, heappush
+
 from rewriter.core.isa import Flow
 from rewriter.core.program import Function
 from rewriter.core.target import Target
@@ -24,25 +26,23 @@ def relations(graph: Graph, function: Function, target: Target) -> dict[int, Fac
     """The facts at the start of each of the function's blocks, by address."""
     blocks = graph.blocks_of(function)
     edges = graph.within(blocks)
-    states: dict[int, State | None] = dict.fromkeys(blocks)
-    queue = [b for b in blocks if graph.entered[b]]  # fillers behind a jump never run
-    # A fault's handler writes registers: nothing is known where it goes on.
-    queue += [b for b in blocks if graph.resumed[b] and not graph.entered[b]]
-    for block in queue:
-        states[block] = {}
-    while queue:
-        block = queue.pop()
-        state = states[block]
-        assert state is not None
-        after = _through(graph, block, state, target)
+    # Fillers behind a jump never run; where a fault's handler goes on, nothing is known.
+    states: dict[int, State] = {b: {} for b in blocks if graph.entered[b] or graph.resumed[b]}
+    facts: dict[int, Facts] = {block: {} for block in states}
+    waiting = sorted(states)  # a heap: in order of address, most of what leads to a block is known
+    while waiting:
+        block = heappop(waiting)
+        after = _through(graph, block, states[block], target)
         for following in edges.get(block, ()):
-            known = states[following]
+            known = states.get(following)
             joined = after if known is None else _join(known, after)
-            if known is None or _facts(joined) != _facts(known):
-                states[following] = _renamed(joined, following)
-                queue.append(following)
+            found = _facts(joined)
+            if known is None or found != facts[following]:
+                states[following], facts[following] = _renamed(joined, following), found
+                if following not in waiting:
+                    heappush(waiting, following)
     addresses = graph.listing.addresses
-    return {int(addresses[graph.first[b]]): _facts(state) for b, state in states.items() if state}
+    return {int(addresses[graph.first[b]]): facts[b] for b, state in states.items() if state}
 
 
 def _through(graph: Graph, block: int, state: State, target: Target) -> State:

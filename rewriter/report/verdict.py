@@ -111,8 +111,9 @@ def compare(
     new: Image,
     target_of: Callable[[Image], Target | Grouped],
     progress: Callable[[str, int, int], None],
+    jobs: int = 1,
 ) -> Comparison:
-    """Verify `new` against `old`, and the manifest of `new` if it carries one.
+    """Verify `new` against `old` in `jobs` processes, and its manifest if it carries one.
 
     The target is asked for only when code must be compared: identical files need none.
     """
@@ -121,7 +122,7 @@ def compare(
     if bare is None or bare == old.data:
         return Comparison(findings, said)
     target = target_of(old)
-    found = _verified(old, parse(bare, new.name), target, progress)
+    found = _verified(old, parse(bare, new.name), target, progress, jobs)
     return Comparison.of(found, findings, said)
 
 
@@ -130,6 +131,7 @@ def _verified(
     new: Image,
     target: Target | Grouped,
     progress: Callable[[str, int, int], None],
+    jobs: int,
 ) -> Found:
     """The verdict of the verifier for this kind of code."""
     if isinstance(target, Grouped):
@@ -138,4 +140,4 @@ def _verified(
         return compare_regions(old, new, target, progress)
     from rewriter.verify.check import compare as compare_windows
 
-    return compare_windows(old, new, target, progress)
+    return compare_windows(old, new, target, progress, jobs)

@@ -10,6 +10,7 @@ from passes.schedule import Schedule
 from passes.substitute import Substitute
 from rewriter.core.errors import VerificationFailed
 from rewriter.core.program import Function
+from rewriter.steps.done import Done
 from rewriter.steps.emission import emitted
 from rewriter.steps.routines import tried
 from rewriter.steps.work import Work
@@ -19,7 +20,7 @@ _LAST = frozenset({Substitute.name, Schedule.name, Align.name})
 """The passes that are taken back one by one; all others go together."""
 
 
-def accepted(work: Work, progress: Callable[[str, int, int], None]) -> bytes:
+def accepted(work: Work, progress: Callable[[str, int, int], None], jobs: int) -> bytes:
     """The file as the verifier accepts it.
 
     A function that it does not accept goes back step by step: first its order, then its layout,
@@ -30,36 +31,42 @@ def accepted(work: Work, progress: Callable[[str, int, int], None]) -> bytes:
     while True:
         data = emitted(work)
         new = replace(work.program.image, data=data)
-        verdict = verify(work.program, new, progress, doubtful, followed, work.prover, work.known)
+        verdict = verify(
+            work.program, new, progress, doubtful, followed, work.prover, work.known, jobs
+        )
         tried(work, verdict.tried)
         if verdict.ok:
             return data
         if not verdict.failed:
             raise VerificationFailed(verdict.findings[0])
         for function in verdict.failed:
-            _back(work, function, verdict.findings)
+            done = work.done.get(function)
+            if done is None or not (done.stages or done.substitution):
+                raise VerificationFailed(_own(function, verdict.findings))
+            _back(done, verdict.findings)
         doubtful, followed = frozenset(verdict.failed), verdict.followed
 
 
-def _back(work: Work, function: Function, findings: Sequence[str]) -> None:
-    own = (f for f in findings if f.startswith((f"{function.name} ", f"{function.name}:")))
-    reason = f"not verified: {next(own).partition(': ')[2]}"
-    last = _undone(work, function)
-    edits = [edit for edit in work.edits if edit.routine == function.name]
-    work.take_back(
-        [e for e in edits if (e.technique == last if last else e.technique not in _LAST)], reason
+def _back(done: Done, findings: Sequence[str]) -> None:
+    reason = f"not verified: {_own(done.function, findings).partition(': ')[2]}"
+    last = _undone(done)
+    done.take_back(
+        [e for e in done.edits if (e.technique == last if last else e.technique not in _LAST)],
+        reason,
     )
 
 
-def _undone(work: Work, function: Function) -> str:
+def _own(function: Function, findings: Sequence[str]) -> str:
+    """The first finding about a function."""
+    return next(f for f in findings if f.startswith((f"{function.name} ", f"{function.name}:")))
+
+
+def _undone(done: Done) -> str:
     """Undoes what was done to a function last; the pass that did it, or "" for all others."""
-    if work.substituted.pop(function, None):
+    if done.substitution is not None:
+        done.substitution = None
         return Substitute.name
-    if work.reordered.pop(function, None):
-        return Schedule.name
-    if work.moved.pop(function, None):
-        work.without_room(function, "not verified with its layout")
-        return Align.name
-    work.slots.pop(function, None)
-    work.carried.pop(function, None)
-    return ""
+    stage = done.stages.pop()
+    crowded = [edit for edit in done.edits if edit.id in stage.crowded]
+    done.take_back(crowded, "not verified with its layout")
+    return stage.last

@@ -1,48 +1,76 @@
-"""The file with everything in its place."""
+"""The bytes of a function in each of its stages, and the file with everything in its place."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
+from passes.align import Align
 from passes.move import rewritten_fixups
+from passes.schedule import Reordered, Schedule
+from rewriter.core.program import Function
 from rewriter.elf.caves_build import with_bodies
-from rewriter.elf.emit import Patch, apply
+from rewriter.steps.done import Stage, changed
 from rewriter.steps.work import Work
 
 
 def emitted(work: Work) -> bytes:
-    """The new file, without its note.
-
-    In a function that did not move, every instruction that stays keeps its address and a dropped
-    one becomes a filler.
-    """
+    """The new file, without its note."""
     image, target = work.program.image, work.program.target
-    words = _in_place(work)
-    patches: list[Patch] = []
-    for moved in work.moved.values():
-        words.update(moved.words)
-        patches += moved.unwind
-    for loops in work.reordered.values():
-        for loop in loops:
-            words.update((at, target.encode(insn)) for at, insn in loop.words.items())
-    for one in work.substituted.values():
-        words.update(one.words)
-        patches += one.unwind
-    data = bytearray(image.data)
-    for address, word in words.items():
-        offset = image.offset_of(address)
-        data[offset : offset + len(word)] = word
-    tuned = apply(bytes(data), sorted(patches, key=lambda patch: patch.offset))
-    bodies = [one.body for one in work.substituted.values() if one.body is not None]
-    return with_bodies(image, target, tuned, bodies)
+    data, bodies = bytearray(image.data), []
+    for done in work.done.values():
+        runs = done.stages[-1].changed if done.stages else ()
+        if done.substitution is not None:
+            runs = changed(image, done.substitution.words, done.substitution.unwind)
+            bodies += [done.substitution.body] if done.substitution.body is not None else []
+        for offset, new in runs:
+            data[offset : offset + len(new)] = new
+    return with_bodies(image, target, bytes(data), bodies)
 
 
-def _in_place(work: Work) -> dict[int, bytes]:
-    """What changed in functions that keep their layout, by address."""
+def stages(work: Work, function: Function) -> Iterator[Stage]:
+    """What was made of a function, pass by pass; takes it out of the work."""
+    image = work.program.image
+    moved = work.moved.pop(function, None)
+    reordered = work.reordered.pop(function, ())
+    crowded = _without_crowded(work, function) if moved is not None else frozenset()
+    words = _in_place(work, function)
+    yield Stage("", changed(image, words))
+    if moved is not None:
+        words = moved.words
+        yield Stage(Align.name, changed(image, words, moved.unwind), crowded)
+    if reordered:
+        words = words | _in_order(work, reordered)
+        patches = moved.unwind if moved is not None else ()
+        yield Stage(Schedule.name, changed(image, words, patches))
+
+
+def _without_crowded(work: Work, function: Function) -> frozenset[str]:
+    """The edits that need the new layout's room; without it they are not there."""
+    inserted = work.inserted.get(function)
+    if inserted is None:
+        return frozenset()
+    crowded = frozenset(inserted.crowded())
+    inserted.take_back(crowded)
+    return crowded
+
+
+def _in_place(work: Work, function: Function) -> dict[int, bytes]:
+    """What changed with every instruction that stays where it was, by address.
+
+    A filler takes the place of one that went.
+    """
     program, target = work.program, work.program.target
     size = program.listing.table.rows[0].format.size
     words: dict[int, bytes] = {}
-    for function in work.slots.keys() - work.moved.keys():
-        for address, insn in work.slots[function].items():
-            new = (insn,) if insn is not None else target.fillers(size)
-            words[address] = b"".join(map(target.encode, new))
-        words.update(rewritten_fixups(program, function, work.carried.get(function, {}), int))
+    work.inserted.pop(function, None)
+    slots, carried = work.slots.pop(function, {}), work.carried.pop(function, {})
+    for address, insn in slots.items():
+        new = (insn,) if insn is not None else target.fillers(size)
+        words[address] = b"".join(map(target.encode, new))
+    words.update(rewritten_fixups(program, function, carried, int))
     return words
+
+
+def _in_order(work: Work, loops: Sequence[Reordered]) -> dict[int, bytes]:
+    encode = work.program.target.encode
+    return {at: encode(insn) for loop in loops for at, insn in loop.words.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from passes.substitute import Substitute
+from passes.substitute import Substitute, Substitution
 from rewriter.core.edit import Evidence
 from rewriter.core.program import Function
 from rewriter.core.target import CannotMove
@@ -22,8 +22,8 @@ class Routines:
     substitute: Substitute
     caves: Caves
 
-    def run(self, function: Function) -> bool:
-        """Whether a routine in a function became a tuned one: nothing else is done to it then."""
+    def run(self, function: Function) -> Substitution | None:
+        """What a routine in a function became: nothing else is done to it then."""
         work = self.work
         for named in work.known.within(function):
             edit = edit_id(self.substitute.name, function, named.address)
@@ -34,18 +34,21 @@ class Routines:
             except CannotMove as reason:
                 work.leave(self.substitute.name, "routine", function, named.address, str(reason))
                 continue
-            work.substituted[function] = found
             edited = found.edit(edit, work.known)
             work.edits.append(replace(edited, cycles=saved(work, found)))
-            return True
-        return False
+            return found
+        return None
 
 
 def tried(work: Work, evidence: Mapping[int, Evidence]) -> None:
     """The evidence of a substitution is the trial of the output, by the function's address."""
-    owners = {one.named.address: evidence.get(f.start) for f, one in work.substituted.items()}
-    found = ((e, owners.get(e.address)) for e in work.edits)
-    work.edits = [
-        replace(e, evidence=new) if new and e.technique == Substitute.name else e
-        for e, new in found
-    ]
+    for done in work.done.values():
+        one = done.substitution
+        new = evidence.get(done.function.start) if one is not None else None
+        if one is not None and new is not None:
+            done.edits = [
+                replace(e, evidence=new)
+                if e.technique == Substitute.name and e.address == one.named.address
+                else e
+                for e in done.edits
+            ]

@@ -10,13 +10,13 @@ from fractions import Fraction
 from passes.insert import Inserted
 from passes.move import Moved
 from passes.schedule import Reordered
-from passes.substitute import Substitution
 from rewriter.core.cpu import Cpu
 from rewriter.core.edit import Edit, Skip
 from rewriter.core.isa import Insn
-from rewriter.core.program import Function, Refusal
+from rewriter.core.program import Function
 from rewriter.identify.program import Program
 from rewriter.options import Options
+from rewriter.steps.done import Done
 from rewriter.timing.places import NotDescribed
 from rewriter.timing.saved import Savings
 from rewriter.timing.straight import Code
@@ -26,7 +26,7 @@ from rewriter.verify.substituted_known import Known
 
 @dataclass
 class Work:
-    """What was done to each function of a file, and the edits that say so.
+    """What is done to a file: `done` function by function, the rest is about the one in hand.
 
     `slots` are instructions that changed in place, by address; `carried` exception entries that
     went to another access; the others are what each pass left behind.  `savings` times edits.
@@ -38,15 +38,15 @@ class Work:
     prover: Prover = field(init=False)
     known: Known = field(init=False)
     savings: Savings | None = None
+    done: dict[Function, Done] = field(default_factory=dict)
     edits: list[Edit] = field(default_factory=list)
     skips: list[Skip] = field(default_factory=list)
-    refusals: list[Refusal] = field(default_factory=list)
     slots: dict[Function, dict[int, Insn | None]] = field(default_factory=dict)
     inserted: dict[Function, Inserted] = field(default_factory=dict)
     carried: dict[Function, dict[int, int | None]] = field(default_factory=dict)
     moved: dict[Function, Moved] = field(default_factory=dict)
     reordered: dict[Function, list[Reordered]] = field(default_factory=dict)
-    substituted: dict[Function, Substitution] = field(default_factory=dict)
+    _made: int = 0
 
     def __post_init__(self) -> None:
         target = self.program.target
@@ -55,9 +55,23 @@ class Work:
         if self.options.cycles:
             self.savings = Savings(self.cpu, target.table, target.system(self.cpu))
 
+    def add(self, done: Done) -> None:
+        """What became of a function; with what was known of it before."""
+        before = self.done.get(done.function)
+        if before is not None:
+            done.skips[:0] = before.skips
+        self.done[done.function] = done
+        self._made += len(done.edits)
+
+    def taken(self) -> tuple[list[Edit], list[Skip]]:
+        """The edits and skips of the function in hand, for its `Done`."""
+        taken = self.edits, self.skips
+        self.edits, self.skips = [], []
+        return taken
+
     def wants(self, edit: str, made: int = 0) -> bool:
         """Whether the user wants an edit, when `made` more than those here are there already."""
-        return self.options.wants_edit(edit, len(self.edits) + made)
+        return self.options.wants_edit(edit, self._made + len(self.edits) + made)
 
     def leave(self, technique: str, kind: str, function: Function, at: int, reason: str) -> None:
         """A site is left alone."""

@@ -21,8 +21,10 @@ from rewriter.core.edit import Evidence
 from rewriter.core.errors import BadInput
 from rewriter.core.program import Function
 from rewriter.core.target import Target
+from rewriter.core.workers import each
 from rewriter.elf.image import Image
 from rewriter.identify.program import Program, analyse
+from rewriter.verify.exchange import Exchange
 from rewriter.verify.prove import Prover
 from rewriter.verify.rows import compare_rows, frame_owners
 from rewriter.verify.substituted import Replaced, Substituted
@@ -59,14 +61,14 @@ class Verdict:
         return not self.findings
 
 
-def compare(old: Image, new: Image, target: Target, progress: Progress) -> Verdict:
-    """Compares a file with its tuned successor (without its note)."""
+def compare(old: Image, new: Image, target: Target, progress: Progress, jobs: int = 1) -> Verdict:
+    """Compares a file with its tuned successor (without its note), in `jobs` processes."""
     if old.data == new.data:
         return Verdict((), 0, 0, 0, {}, {})
     progress("analyse", 0, 1)
     program = analyse(old, target)
     progress("analyse", 1, 1)
-    return verify(program, new, progress)
+    return verify(program, new, progress, jobs=jobs)
 
 
 def verify(
@@ -77,8 +79,11 @@ def verify(
     followed: frozenset[int] = frozenset(),
     prover: Prover | None = None,
     known: Known | None = None,
+    jobs: int = 1,
 ) -> Verdict:
     """Compares an analysed file with a new one, which may be longer by what new code needs.
+
+    The work is shared by `jobs` processes; the verdict is the same for any number.
 
     With `only`, other functions are known to be as they were when they were last compared, and
     `followed` are the addresses of table bytes that were compared then.  A `prover` may know
@@ -97,7 +102,7 @@ def verify(
     prover = prover or Prover(granule * 8, granule)
     view = replace(program.image, data=new.data)
     check = _Check(program, view, prover, substituted, only, tables=set(followed))
-    check.run(changed, progress)
+    check.run(changed, progress, jobs)
     return Verdict(
         findings=tuple(check.findings),
         functions=check.functions,
@@ -121,6 +126,24 @@ def _changed_offsets(old: bytes, new: bytes) -> np.ndarray[tuple[int], np.dtype[
 
 
 @dataclass
+class _Checked:
+    """What was found of one function; the fields are those of the verdict."""
+
+    function: Function
+    findings: list[str] = field(default_factory=list)
+    grades: Counter[str] = field(default_factory=Counter)
+    preconditions: Counter[str] = field(default_factory=Counter)
+    failed: bool = False
+    tables: set[int] = field(default_factory=set)
+    tried: Evidence | None = None
+
+    def count(self, evidence: Evidence) -> None:
+        """One more segment or routine that was shown to do the same."""
+        self.grades[evidence.grade.value] += 1
+        self.preconditions.update(evidence.preconditions)
+
+
+@dataclass
 class _Check:
     """One comparison as it goes on."""
 
@@ -138,7 +161,12 @@ class _Check:
     replaced: dict[Function, Replaced] = field(default_factory=dict)
     tried: dict[int, Evidence] = field(default_factory=dict)
 
-    def run(self, changed: np.ndarray[tuple[int], np.dtype[np.int64]], progress: Progress) -> None:
+    def run(
+        self,
+        changed: np.ndarray[tuple[int], np.dtype[np.int64]],
+        progress: Progress,
+        jobs: int,
+    ) -> None:
         """Goes through all that changed."""
         target = self.program.target
         self.listing = target.listing(self.new)
@@ -152,16 +180,24 @@ class _Check:
         self.replaced = {function: one for function, one in found if one is not None}
         if self.only is not None:
             functions = [function for function in functions if function in self.only]
-        for done, function in enumerate(functions):
+        exchange = Exchange(self.prover)
+        for done, checked in enumerate(each(self._function, functions, jobs, exchange)):
             if done % 20 == 0:
                 progress("compare", done, len(functions))
-            self._function(function)
+            self._add(checked)
         progress("compare", len(functions), len(functions))
         self.functions = len(functions)
         self._elsewhere(elsewhere)
         self.findings += self.substituted.whole(self.replaced.values())
-        starts = [function.start for function in functions if function not in self.replaced]
-        self.findings += compare_rows(self.program, self.new, self.listing, starts)
+        self._rows({f.start: f for f in functions if f not in self.replaced})
+
+    def _rows(self, functions: Mapping[int, Function]) -> None:
+        """Unwind rows, of functions by their start."""
+        for start, finding in compare_rows(self.program, self.new, self.listing, functions):
+            function = functions[start]
+            self.findings.append(f"{function.name}: {finding}")
+            if function not in self.failed:
+                self.failed.append(function)
 
     def _frames(self, offsets: list[int]) -> list[Function]:
         """The functions whose unwind rows changed."""
@@ -206,19 +242,35 @@ class _Check:
                 return f"offset {offset:#x}, in {section.name or 'an unnamed section'}"
         return f"offset {offset:#x}, in no section"
 
-    def _function(self, function: Function) -> None:
+    def _add(self, checked: _Checked) -> None:
+        self.findings += checked.findings
+        self.grades += checked.grades
+        self.preconditions += checked.preconditions
+        self.tables |= checked.tables
+        if checked.failed:
+            self.failed.append(checked.function)
+        if checked.tried is not None:
+            self.tried[checked.function.start] = checked.tried
+
+    def _function(self, function: Function) -> _Checked:
+        checked = _Checked(function)
         if function in self.replaced:
-            self._substitution(self.replaced[function])
-            return
+            self._substitution(self.replaced[function], checked)
+            return checked
         if self.substituted.strange(function):
             reason = "what stands for it is no tuned routine of this version"
-            self.findings.append(f"{function.name}: {reason}")
-            self.failed.append(function)
-            return
+            checked.findings.append(f"{function.name}: {reason}")
+            checked.failed = True
+            return checked
         reason = self.program.not_understood(function)
         if reason:
-            self.findings.append(f"{function.name} changed, but cannot be followed: {reason}")
-            return
+            checked.findings.append(f"{function.name} changed, but cannot be followed: {reason}")
+            checked.failed = True
+            return checked
+        self._walk(function, checked)
+        return checked
+
+    def _walk(self, function: Function, checked: _Checked) -> None:
         walk = Walk(
             self.program,
             self.new,
@@ -230,28 +282,22 @@ class _Check:
         )
         walk.run()
         shown, wrong = self.entries.compare(function, walk.resumed)
-        walk.findings += wrong
-        self.tables |= walk.tables | shown
-        self.findings += walk.findings
-        if walk.findings:
-            self.failed.append(function)
+        checked.findings += walk.findings + wrong
+        checked.tables = walk.tables | shown
+        checked.failed = bool(checked.findings)
         for evidence in walk.evidence:
-            self._count(evidence)
+            checked.count(evidence)
 
-    def _substitution(self, one: Replaced) -> None:
+    def _substitution(self, one: Replaced, checked: _Checked) -> None:
         """A routine that another stands for: compared by what it does, not by how."""
         problems = list(self.substituted.problems(one))
         outcome = self.substituted.trial(one) if not problems else ""
         if isinstance(outcome, Evidence):
-            self.tried[one.function.start] = outcome
-            self._count(outcome)
+            checked.tried = outcome
+            checked.count(outcome)
             return
-        self.findings += [f"{one.function.name}: {p}" for p in (*problems, outcome) if p]
-        self.failed.append(one.function)
-
-    def _count(self, evidence: Evidence) -> None:
-        self.grades[evidence.grade.value] += 1
-        self.preconditions.update(evidence.preconditions)
+        checked.findings += [f"{one.function.name}: {p}" for p in (*problems, outcome) if p]
+        checked.failed = True
 
 
 _SHOWN = 20

@@ -2,18 +2,19 @@
 
 What a device does depends on the width of an access, on its order, and on there being one.  Code
 that takes a narrow value out of a whole granule, with the instructions that ignore the low bits of
-an address, is about memory: no driver reaches a device so.  All other accesses stay as they are.
+an address, is about memory: no driver reaches a device so.  The stack is memory too.  All other
+accesses stay as they are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from rewriter.core.isa import Insn
+from rewriter.core.isa import Insn, Reg
 from rewriter.core.target import Target, accesses, whole
-from rewriter.core.term import Term
-from rewriter.core.trace import Run, registers_of
-from rewriter.verify.equivalence import Comparison, Different
+from rewriter.core.term import Term, Terms
+from rewriter.core.trace import Facts, Run, machine, registers_of
+from rewriter.verify.equivalence import Comparison, Different, agreeing
 
 Access = tuple[Insn, Term]
 """An instruction and the address that it accesses."""
@@ -21,15 +22,25 @@ Access = tuple[Insn, Term]
 CHANGED = "an access that may reach a device changes"
 
 
-def accessed(run: Run, insns: Sequence[Insn | None], target: Target) -> Iterator[Access]:
-    """The accesses of a run."""
+def accessed(
+    run: Run, insns: Sequence[Insn | None], target: Target, facts: Facts
+) -> Iterator[Access]:
+    """The accesses of a run that may reach a device; `facts` were known of registers before it."""
+    terms = run.state.terms
+    stack = stack_of(terms, target, facts)
     for slot, insn in enumerate(insns):
         if insn is not None and accesses(insn, target):
             base, displacement = target.spelling.address(insn)
             reads = registers_of(target.table.uses(insn))
-            terms = run.state.terms
             held = run.operand[slot][reads.index(base)] if base in reads else terms.const(0)
-            yield insn, held + terms.const(displacement)
+            if terms.linear(held)[0] is not stack:
+                yield insn, held + terms.const(displacement)
+
+
+def stack_of(terms: Terms, target: Target, facts: Facts) -> Term:
+    """What addresses on the stack are a constant away from: the stack pointer before a run."""
+    state = machine(target.table, terms, target.granule, facts)
+    return terms.linear(state.get(Reg(target.stack)))[0]
 
 
 def same_devices(
@@ -62,5 +73,6 @@ def _in_one(
     low = ~comparison.terms.const(target.granule - 1)
     place = comparison.terms.and_(comparison.through(address), low)
     places = [comparison.terms.and_(granule, low) for granule in granules]
-    # A solver needs long to say no: it is asked where nothing else says yes.
-    return place in places or any(comparison.suggest(other, place) for other in places)
+    # A solver needs long to say no: it is asked where nothing else says yes, and little says no.
+    likely = agreeing(places, comparison)
+    return place in places or any(comparison.suggest(other, place) for other in likely(0, place))

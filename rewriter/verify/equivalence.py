@@ -31,18 +31,21 @@ Likely = Callable[[int, Term], Iterable[Term]]
 _CANDIDATES = 3
 
 
-def agreeing(old: Collection[Term], width: int) -> Likely:
+def agreeing(old: Collection[Term], comparison: Comparison) -> Likely:
     """Old values that agree with the new one on random inputs."""
     known = {term.number for term in old}
     by_signature: dict[bytes, dict[Term, None]] = {}
-    signatures = Signatures(width)
+    terms = comparison.terms
+    signatures = Signatures(terms.width)
 
     def likely(slot: int, value: Term) -> Iterable[Term]:
+        value = comparison.through(value)
         if value.number in known:
             return ()
         if not by_signature:  # most runs never get here
             for term in old:
-                by_signature.setdefault(signatures.of(term), {})[term] = None
+                for reading in (term, terms.unsigned(term)):
+                    by_signature.setdefault(signatures.of(reading), {})[reading] = None
         return islice(by_signature.get(signatures.of(value), ()), _CANDIDATES)
 
     return likely
@@ -107,8 +110,20 @@ class Comparison:
                 except Different:
                     return  # the checks that follow say it better
             if slot in new.value:
-                value = self.through(new.value[slot])
-                any(self.suggest(candidate, value) for candidate in likely(slot, value))
+                self._pair(new.value[slot], likely(slot, new.value[slot]))
+
+    def _pair(self, value: Term, likely: Iterable[Term]) -> None:
+        """Shows a value equal to one of the likely ones, if it is."""
+        for old in likely:
+            if any(self.suggest(reading, value) for reading in self._readings(old, value)):
+                return
+
+    def _readings(self, old: Term, new: Term) -> tuple[Term, ...]:
+        """An old value, and the same without its sign; that first where the new one has none."""
+        unsigned = self.terms.unsigned(old)
+        if unsigned is old:
+            return (old,)
+        return (unsigned, old) if self.terms.bits(new) < self.terms.width else (old, unsigned)
 
     def _store(self, old: tuple[Term, Term, Term], new: tuple[Term, Term, Term], what: str) -> None:
         """Shows two stores the same; then the memories after them are."""
@@ -138,7 +153,14 @@ class Comparison:
         if grade is not Grade.PROVED:
             raise Different(f"{what} differs: {old} became {new}"[:300], grade)
         self.patterns.add(key)
+        self._learn(old, new)
+
+    def _learn(self, old: Term, new: Term) -> None:
+        """From now on `new` is `old`; where both are sign extensions, so is what they extend."""
         self._alias[new.number] = old
+        part, other = self.terms.unsigned(old), self.terms.unsigned(new)
+        if part is not old and other is not new and old.args[1] is new.args[1]:
+            self._alias[other.number] = part
         self._rebuilt.clear()
 
     def _assumed(self) -> list[Term]:

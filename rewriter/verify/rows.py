@@ -8,7 +8,7 @@ control as before, and directly so if it did.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -34,17 +34,15 @@ def frame_owners(frames: Iterable[unwind.Fde], offsets: Iterable[int]) -> dict[i
 
 def compare_rows(
     program: Program, new: Image, listing: Listing, starts: Iterable[int]
-) -> list[str]:
-    """What is wrong with the unwind entries of the functions that start there."""
+) -> Iterator[tuple[int, str]]:
+    """What is wrong with the unwind entries of the functions that start there, by their start."""
     after = {frame.start: frame for frame in unwind.frames(new)}
-    findings = []
     for start in sorted(set(starts) & program.frames.keys()):
         old, other = program.frames[start], after.get(start)
         if other is None or (other.end, other.lsda) != (old.end, old.lsda):
-            findings.append(f"the unwind entry of {start:#x} covers something else")
+            yield start, "its unwind entry covers something else"
         elif not _agree(program, old, other, listing):
-            findings.append(f"unwind rows of {start:#x} do not follow its instructions")
-    return findings
+            yield start, "its unwind rows do not follow its instructions"
 
 
 def _agree(program: Program, old: unwind.Fde, new: unwind.Fde, listing: Listing) -> bool:

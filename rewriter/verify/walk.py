@@ -5,20 +5,25 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TypeAlias
 
+import numpy as np
+
+from rewriter.core.addresses import addresses
 from rewriter.core.edit import Evidence, Grade
 from rewriter.core.isa import Flow, Insn, Kind, Op
 from rewriter.core.listing import Listing
 from rewriter.core.program import Fixup, Function
 from rewriter.core.symbolic import Symbolic
 from rewriter.core.term import Term, Terms
-from rewriter.core.trace import Facts, Run, inputs, registers_of, run, written
+from rewriter.core.trace import Facts, Run, inputs, registers_of, run
 from rewriter.elf.image import Image
 from rewriter.identify.program import Program
 from rewriter.verify import faults, hints
 from rewriter.verify.devices import accessed, same_devices
 from rewriter.verify.equivalence import Comparison, Different, agreeing
+from rewriter.verify.linked import same_but_for_place
 from rewriter.verify.prove import Prover
 from rewriter.verify.segments import Cutter, Lost, Segment
 
@@ -83,10 +88,11 @@ class Walk:
 
     def _new_writes(self) -> None:
         """A caller may keep a value in a register because nothing in the function writes it."""
-        table, old = self.target.table, self.program.listing
-        insns = old.insns(self.function.start, self.function.end)
-        new = (self.new.insn(self.new.index(address)) for address in self.visited)
-        if written(table, new) & ~written(table, insns):
+        old = self.program.listing
+        visited = np.searchsorted(self.new.addresses, addresses(self.visited))
+        before = old.defs[slice(*old.span(self.function.start, self.function.end))]
+        after = self.new.defs[visited]
+        if np.any(np.bitwise_or.reduce(after) & ~np.bitwise_or.reduce(before)):
             self.findings.append(f"{self.function.name}: a register is written that was not before")
 
     def _entries(self) -> list[int]:
@@ -133,15 +139,18 @@ class Walk:
 
     def _plainly_same(self, pair: Pair, old: Segment, new: Segment) -> bool:
         """Whether the instructions are the same but for fillers and how far branches go."""
-        if list(self._faults(old)) != list(self._faults(new)):
+        faulting = old.fixups or new.fixups
+        if faulting and list(self._faults(old)) != list(self._faults(new)):
             return False
         if old.addresses == new.addresses and old.insns == new.insns:
             return True
-        if pair.linked and pair.old != pair.new:
-            return False
         table = self.target.table
         if any(i.op.flow is Flow.JUMP and table.defs(i) for i in old.insns):
             return False  # it reads its own address
+        if pair.linked and pair.old != pair.new:
+            places = pair.old, pair.new
+            live = partial(self._live_after, old)
+            return same_but_for_place(self.target, old, new, places, live)
         return (bool(old.placeless) and old.placeless == new.placeless) or (
             self._bare(old) == self._bare(new)
         )
@@ -196,10 +205,10 @@ class Walk:
         before = self._run(terms, old, pair.old, pair, facts, faulting)
         after = self._run(terms, new, pair.new, pair, facts, faulting)
         comparison = Comparison(self.prover, terms, self.target.table.register_names)
-        comparison.follow(before.state, after, agreeing(before.value.values(), terms.width))
+        comparison.follow(before.state, after, agreeing(before.value.values(), comparison))
         if self.program.devices:
-            old_accesses = accessed(before, old.insns, self.target)
-            new_accesses = accessed(after, new.insns, self.target)
+            old_accesses = accessed(before, old.insns, self.target, facts)
+            new_accesses = accessed(after, new.insns, self.target, facts)
             same_devices(comparison, self.target, old_accesses, new_accesses)
         comparison.aligned = self._aligned(comparison, before, after, old)
         matching = self._matching(comparison, before, after, old, new)

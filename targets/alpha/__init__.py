@@ -17,7 +17,7 @@ from rewriter.core.target import Memory, Pair, References
 from targets.alpha import abi, accesses, boots, kernel, masks, moving, placing, pointers, routines
 from targets.alpha.cpus import CPUS
 from targets.alpha.isa import TABLE
-from targets.alpha.registers import RA
+from targets.alpha.registers import RA, SP
 from targets.alpha.sweep import AlphaTrials
 from targets.alpha.systems import SYSTEMS, UP1000, USUAL
 
@@ -39,6 +39,7 @@ class Alpha:
     granule = 8
     spelling: Any = accesses
     link = RA
+    stack = SP
     signatures = Path(__file__).with_name("signatures.json")
     trials = AlphaTrials()
     page = placing.PAGE

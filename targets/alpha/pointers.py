@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.core.addresses import Addresses, addresses, shifted, span
+from rewriter.core.addresses import Addresses, addresses, contains, shifted, span
 from rewriter.core.isa import Insn
 from rewriter.core.listing import Listing
 from rewriter.core.program import Function, JumpTable
@@ -29,14 +29,14 @@ _LONGEST_TABLE = 1024  # entries
 
 
 UNOP = Insn(TABLE.find("ldq_u"), (ZERO, 0, SP))
-_IDLE_RESULT = {"bis": ZERO, "cpys": FZERO}
+# The operand that says so, and its value: UNOP (ldq_u to $31), NOP (bis to $31), FNOP (cpys).
+_IDLE = {"ldq_u": (0, ZERO), "bis": (-1, ZERO), "cpys": (-1, FZERO)}
 
 
 def is_filler(insn: Insn) -> bool:
-    """UNOP (ldq_u to $31), NOP (bis to $31), FNOP (cpys to $f31): no register, no trap."""
-    if insn.name == "ldq_u":
-        return insn.operand("ra") == ZERO
-    return insn.name in _IDLE_RESULT and insn.operands[-1] == _IDLE_RESULT[insn.name]
+    """Whether an instruction writes no register and never traps, as compilers fill gaps."""
+    idle = _IDLE.get(insn.op.name)
+    return idle is not None and insn.operands[idle[0]] == idle[1]
 
 
 def entry_gp(listing: Listing, start: int) -> int | None:
@@ -114,14 +114,14 @@ def pairs(
         if not len(high.address):
             continue
         low = lows.within(function)
-        same = high.ra[:, None] == low.rb[None, :]
-        distances = (high.disp[:, None] << 16) + low.disp[None, :]
+        ups, downs = np.nonzero(high.ra[:, None] == low.rb[None, :])
+        distances = (high.disp[ups] << 16) + low.disp[downs]
         for gp in candidates(known, function):
             sums = shifted(gp, distances)
-            found = np.nonzero(same & np.isin(sums, goals))
-            for h, n in zip(*(axis.tolist() for axis in found), strict=True):
-                places = int(high.address[h]), int(low.address[n])
-                yield function, Pair(int(sums[h, n]), int(high.ra[h]), *map(listing.index, places))
+            for n in np.flatnonzero(contains(goals, sums)).tolist():
+                h = ups[n]
+                places = int(high.address[h]), int(low.address[downs[n]])
+                yield function, Pair(int(sums[n]), int(high.ra[h]), *map(listing.index, places))
 
 
 @dataclass(frozen=True)

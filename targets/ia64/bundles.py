@@ -67,6 +67,15 @@ class Template:
         """Whether slots 1 and 2 are one instruction."""
         return self.units[1] is Unit.L
 
+    @property
+    def holders(self) -> tuple[Unit, ...]:
+        """The unit of each instruction: a long one is of unit X."""
+        return (self.units[0], Unit.X) if self.is_long else self.units
+
+    def slot_of(self, number: int) -> int:
+        """The last slot of an instruction, by its number in the bundle."""
+        return SLOTS - 1 if number == len(self.holders) - 1 else number
+
 
 def _template(code: int, spelled: str) -> Template:
     letters = spelled.split("|")

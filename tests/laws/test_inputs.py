@@ -40,7 +40,8 @@ def test_found_or_says_how(name: str) -> None:
 def test_how_names_a_step(name: str) -> None:
     """What to do is known even where the file is there."""
     assert any(
-        word in inputs.get(name).how for word in ("apt-get install", "RETUNE_SHARED", "restore")
+        word in inputs.get(name).how
+        for word in ("apt-get install", "apt-get download", "RETUNE_SHARED", "restore")
     )
 
 

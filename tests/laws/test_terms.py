@@ -113,6 +113,9 @@ def _shapes(terms: Terms) -> list[Term]:
         c = terms.const(value)
         shapes += [terms.make(kind, x, c) for kind in ("add", "and", "or", "xor")]
     shapes += [terms.make(kind, x, terms.const(n)) for kind in SHIFTS for n in (3, 56, 63)]
+    for n in (terms.const(3), terms.const(56)):
+        shapes += [terms.make(kind, terms.make("shl", x, n), n) for kind in ("lshr", "ashr")]
+        shapes.append(terms.make("and", x, terms.const(ONES >> n.value)))
     shapes += [terms.make("mul", x, y), terms.make("sub", x, y), terms.make("add", x, y)]
     shapes.append(terms.make("ite", terms.make("var", data="p"), x, terms.const(1)))
     return shapes
@@ -191,6 +194,16 @@ def test_the_bound_on_bits_holds() -> None:
             solver = z3.Solver()
             solver.add(z3.LShR(lower(term), bits) != 0)
             assert solver.check() == z3.unsat, f"{term} has more than {bits} bits"
+
+
+def test_what_is_unsigned_is_the_low_part() -> None:
+    terms = Terms(WIDTH)
+    for term in _shapes(terms) + _constants(terms):
+        part = terms.unsigned(term)
+        if part is not term:
+            low = ONES >> term.args[1].value
+            prove("and", (term, terms.const(low)), terms.make("and", part, terms.const(low)))
+            prove("and", (part, terms.const(low)), part)
 
 
 def test_a_wrong_rule_would_be_refuted() -> None:

@@ -11,7 +11,7 @@ from rewriter.core.isa import Insn, Op
 from targets.ia64.fields import Field
 from targets.ia64.isa import TABLE
 from targets.ia64.machine.alat import Alat, KeepAll
-from targets.ia64.machine.state import State
+from targets.ia64.machine.state import FPSR, State
 from targets.ia64.meanings import bound
 from targets.ia64.meanings.real import DOUBLE, SINGLE
 from targets.ia64.registers import FR, GR, PR
@@ -97,3 +97,32 @@ def fraction(register: int) -> Fraction:
     significand = register & (1 << 64) - 1
     magnitude = Fraction(significand) * Fraction(2) ** (exponent - 0xFFFF - 63)
     return -magnitude if sign else magnitude
+
+
+# Bits of FPSR's first status field: control of range, precision, rounding; the flags.
+WRE, PRECISION, ROUNDING, FLAGS = 7, 8, 10, 13
+INVALID, DENORMAL, ZERO_DIVIDE, OVERFLOW, UNDERFLOW, INEXACT = (1 << n for n in range(6))
+
+
+def loaded(*values: int) -> State:
+    """A state with registers in f9, f10, f11: f2, f3 and f4 of the formats."""
+    state = machine()
+    for register, value in zip((F_A, F_B, F_C), values, strict=False):
+        state.put_floating(register, value)
+    return state
+
+
+def control(state: State, mode: int = 0, wide: int = 0, precision: int = 3) -> None:
+    """Sets the first status field's controls."""
+    field = wide << WRE | precision << PRECISION | mode << ROUNDING
+    state.r[FPSR] = state.r[FPSR] & ~(0x7F << WRE - 1) | field
+
+
+def flags(state: State) -> int:
+    return state.r[FPSR] >> FLAGS & 63
+
+
+def as_double(register: int) -> float:
+    (value,) = struct.unpack("<d", struct.pack("<Q", DOUBLE.from_register(register)))
+    assert isinstance(value, float)
+    return value

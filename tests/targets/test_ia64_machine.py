@@ -98,6 +98,27 @@ def test_the_world_sees_system_instructions_in_order(tmp_path: Path) -> None:
     assert [state.r[n] for n in (9, 10)] == [9, 5]
 
 
+def test_the_user_mask(tmp_path: Path) -> None:
+    """Its bits, with those that floating-point writes leave in mfl and mfh."""
+    processor = built(
+        tmp_path,
+        """
+        sum 1<<3 ;;
+        mov r8=psr.um
+        setf.sig f6=r0
+        setf.sig f40=r0 ;;
+        mov r9=psr.um
+        rum 1<<3 ;;
+        mov r10=psr.um ;;
+        mov psr.um=r0 ;;
+        mov r11=psr.um
+        br.ret.sptk b0 ;;
+    """,
+    )
+    assert result(processor) == 1 << 3
+    assert [processor.state.r[n] for n in (9, 10, 11)] == [0b111000, 0b110000, 0]
+
+
 def test_an_interruption_is_left_as_it_came(tmp_path: Path) -> None:
     """cover puts the frame away, rfi brings it back, at the slot that cr.ipsr names."""
     processor = built(

@@ -216,3 +216,85 @@ loop:
     assert rotated == 46
     assert [found >> 16 + (n + rotated) % 48 & 1 for n in range(48)] == names
     assert names[:3] == [1, 1, 0]
+
+
+@pytest.mark.parametrize("count", [0, 1, 5])
+def test_a_loop_that_is_left_in_the_middle(tmp_path: Path, count: int) -> None:
+    """br.cexit leaves when br.ctop would not go on; br.cloop counts without rotation."""
+    processor = built(
+        tmp_path,
+        f"""
+        mov ar.lc={count}
+        mov ar.ec=2
+        mov pr.rot=1<<16
+        mov r8=0 ;;
+loop:
+(p16)   adds r8=1,r8
+{{ .mib
+        nop.m 0
+        nop.i 0
+        br.cexit.sptk out ;;
+}}
+        br.cond.sptk loop ;;
+out:    mov ar.lc={count}
+        mov r9=0 ;;
+again:
+{{ .mib
+        adds r9=1,r9
+        nop.i 0
+        br.cloop.sptk again ;;
+}}
+        br.ret.sptk b0 ;;
+    """,
+    )
+    assert result(processor) == count + 1
+    state = processor.state
+    assert [state.r[NUMBERS[name]] for name in ("r9", "ar.lc", "ar.ec")] == [count + 1, 0, 0]
+
+
+def test_a_while_loop_that_is_left_in_the_middle(tmp_path: Path) -> None:
+    processor = built(
+        tmp_path,
+        """
+        mov ar.ec=2
+        mov r8=0 ;;
+loop:   adds r8=1,r8 ;;
+        cmp.gt p6,p7=3,r8
+{ .mib
+        nop.m 0
+        nop.i 0
+(p6)    br.wexit.sptk out ;;
+}
+        br.cond.sptk loop ;;
+out:    br.ret.sptk b0 ;;
+    """,
+    )
+    # While the predicate holds, and once more for the epilog's two stages but one.
+    assert result(processor) == 2 + 2
+
+
+def test_long_branches(tmp_path: Path) -> None:
+    processor = built(
+        tmp_path,
+        """
+        alloc r33=ar.pfs,1,2,1,0
+        mov r34=b0 ;;
+        adds r35=1,r32
+        nop.i 0 ;;
+{ .mlx
+        nop.m 0
+        brl.call.sptk b0=twice ;;
+}
+        mov ar.pfs=r33
+        mov b0=r34 ;;
+{ .mlx
+        cmp.eq p6,p7=r0,r0
+        brl.cond.sptk done ;;
+}
+        mov r8=r0
+done:   br.ret.sptk b0 ;;
+twice:  shladd r8=r32,1,r0
+        br.ret.sptk b0 ;;
+    """,
+    )
+    assert result(processor, 20) == 42

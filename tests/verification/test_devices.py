@@ -29,7 +29,7 @@ def _compare(old: str, new: str) -> None:
     terms = Terms(64)
     (before, insns), (after, others) = _run(terms, old), _run(terms, new)
     comparison = Comparison(Prover(), terms, TABLE.register_names)
-    sides = (accessed(before, insns, TARGET), accessed(after, others, TARGET))
+    sides = (accessed(before, insns, TARGET, {}), accessed(after, others, TARGET, {}))
     same_devices(comparison, TARGET, *sides)
 
 
@@ -42,6 +42,9 @@ def _compare(old: str, new: str) -> None:
         ("ldl t0,0(a0); ldq_u t1,8(a0); extbl t1,a0,t1", "ldl t0,0(a0); ldbu t1,8(a0)"),
         ("mov a0,t1; ldl t0,4(t1)", "ldl t0,4(a0)"),
         ("ldq_u t0,0(a0)", "unop"),
+        ("ldl t0,8(sp); and t0,255,t0", "ldbu t0,8(sp)"),
+        ("lda sp,-16(sp); mov sp,t1; ldl t0,8(t1)", "ldbu t0,-8(sp); lda sp,-16(sp)"),
+        ("stq a1,8(sp); ldl t0,0(a0)", "ldl t0,0(a0); stq a1,8(sp)"),
     ],
 )
 def test_what_stays_or_is_of_memory_may_be(old: str, new: str) -> None:
@@ -59,6 +62,9 @@ def test_what_stays_or_is_of_memory_may_be(old: str, new: str) -> None:
         ("ldl t0,0(a0); ldl t1,8(a0)", "ldl t1,8(a0); ldl t0,0(a0)"),
         ("stl a1,0(a0); ldl t0,8(a0)", "ldl t0,8(a0); stl a1,0(a0)"),
         ("stl a1,0(a0)", "stb a1,0(a0)"),
+        ("addq sp,a0,t1; ldl t0,8(t1)", "addq sp,a0,t1; ldbu t0,8(t1)"),
+        ("ldq sp,0(a0); ldl t0,8(sp)", "ldq sp,0(a0); ldbu t0,8(sp)"),
+        ("ldl t0,8(sp)", "ldl t0,8(a0)"),
         ("ldq_u t0,0(a0); extbl t0,a0,t0", "ldl t1,0(a0); ldbu t0,0(a1)"),
     ],
 )

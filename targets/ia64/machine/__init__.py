@@ -11,5 +11,10 @@
 bit of r*n*, `state.events` what the system would see.  A run yields `trace.Executed`, one for each
 slot that control passed, on or off.  It raises AccessFault, BadInstruction, LimitReached
 (rewriter.core.interpret), Misaligned (rewriter.core.concrete), and what `faults` names:
-NatConsumption, IllegalOperation, GroupViolation.
+NatConsumption, IllegalOperation, FloatingFault, GroupViolation.  After that `state` is as before
+the slot at `state.pc`, so a handler may change it and run on, from there or from a fixup.
+
+What no instruction says (break, tpa, ...) is asked of `state.answers`, by the row's name.
+
+`straight.differences(old, new, live, seeds)` tries two straight pieces of code on random states.
 """

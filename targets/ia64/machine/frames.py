@@ -9,7 +9,7 @@ WORD = 8
 GROUP, REGISTERS = 64, 63
 
 _ROTATING_FLOATING, _ROTATING_PREDICATES = 96, 48
-_PFM = (1 << 38) - 1
+_STACKED = 96
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,11 @@ class Frame:
         """The bits of CFM."""
         bases = self.rrb_gr << 18 | self.rrb_fr << 25 | self.rrb_pr << 32
         return self.sof | self.sol << 7 | self.sor // 8 << 14 | bases
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether the sizes fit each other and the stacked registers."""
+        return max(self.sol, self.sor) <= self.sof <= _STACKED
 
     def rotated(self) -> Frame:
         """After one more rotation: every base is one less."""

@@ -9,9 +9,10 @@ it is not, `GroupViolation` is raised and nothing is made up.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from rewriter.core.groups import Slot
 from rewriter.core.interpret import BadInstruction, LimitReached, Memory
 from rewriter.core.isa import Insn
 from targets.ia64 import bundles
@@ -89,32 +90,24 @@ class Processor:
             if slot.place and (slot.place != FIRST or pc != first):
                 raise IllegalOperation(f"{slot.insn.name} at {pc:#x} is not {slot.place}")
             on = registers[slot.qp]
-            if written & (slot.touched if on else slot.watched):
-                self._judge(group, pc, slot.touched if on else slot.watched)
-            if not on:
-                if slot.off:
-                    slot.off(state)
-                    written |= slot.written
-                    group.append(pc)
-                yield slot.skipped
-                pc = slot.following
-                if slot.stop:
-                    written, group, first = 0, [], pc
-                continue
-            if slot.top >= STACKED + state.frame.sof:
+            does, touched = (slot.does, slot.touched) if on else (slot.off, slot.watched)
+            if written & touched:
+                self._judge(group, pc, touched)
+            if on and slot.top >= STACKED + state.frame.sof:
                 raise IllegalOperation(f"{NAMES[slot.top]} at {pc:#x} is outside the frame")
             state.target = state.access = None
-            slot.does(state)
+            if does:
+                does(state)
             target = state.target
             following = slot.following if target is None else target
             if slot.stop or target is not None:
                 written, group, first = 0, [], following
-            else:
+            elif does:
                 written |= slot.written
                 group.append(pc)
             pc = following
             if target is None and state.access is None:
-                yield slot.plain
+                yield slot.plain if on else slot.skipped
             else:
                 yield _done(slot.plain, state)
         if pc != stop:
@@ -137,14 +130,16 @@ class Processor:
         start = pc & -BUNDLE
         raw = self.state.memory.fetch(start, BUNDLE)
         try:
-            decoded = list(bundles.straight(raw, start))
+            self.adopt(list(bundles.straight(raw, start)), start + BUNDLE)
         except ValueError:
             raise BadInstruction(pc, int.from_bytes(raw, "little")) from None
-        for each in decoded:
-            last = each is decoded[-1]
-            following = start + BUNDLE if last else each.address + 1
-            self._slots[each.address] = _ready(each.address, each.insn, each.stop, following)
         return self._slots[pc]
+
+    def adopt(self, slots: Sequence[Slot], end: int) -> None:
+        """Takes slots that follow each other as code, whatever memory holds; `end` follows."""
+        addresses = [*(slot.address for slot in slots[1:]), end]
+        for slot, following in zip(slots, addresses, strict=True):
+            self._slots[slot.address] = _ready(slot.address, slot.insn, slot.stop, following)
 
 
 def _ready(address: int, insn: Insn, stop: bool, following: int) -> _Slot:

@@ -18,6 +18,8 @@ from targets.ia64.meanings import (
     multimedia,
     parallel,
     predicates,
+    semaphores,
+    significands,
     system,
 )
 from targets.ia64.meanings.binding import Meaning, Run
@@ -28,9 +30,11 @@ MEANINGS: dict[str, Meaning] = {
     **multimedia.MEANINGS,
     **predicates.MEANINGS,
     **memory.MEANINGS,
+    **semaphores.MEANINGS,
     **floating_memory.MEANINGS,
     **moves.MEANINGS,
     **branches.MEANINGS,
+    **significands.MEANINGS,
     **floating.MEANINGS,
     **parallel.MEANINGS,
     **system.MEANINGS,

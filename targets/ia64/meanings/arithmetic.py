@@ -8,11 +8,9 @@ forms use them on each half.
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import isqrt
 
 from targets.ia64.meanings.environment import Environment
 from targets.ia64.meanings.real import (
-    BIAS,
     INDEFINITE,
     INFINITY,
     INTEGER_BIT,
@@ -24,14 +22,12 @@ from targets.ia64.meanings.real import (
     is_infinity,
     is_nan,
     is_zero,
-    packed,
     sign_of,
     significand_of,
 )
 from targets.ia64.meanings.rounding import (
     Exact,
     Flag,
-    Shape,
     below,
     exact,
     product,
@@ -72,7 +68,7 @@ def input_flags(*values: int) -> Flag:
     return found
 
 
-def _nan_of(*values: int) -> Outcome | None:
+def nan_of(*values: int) -> Outcome | None:
     """The result if one of the operands is not a number: the first such, made quiet."""
     if any(is_unsupported(value) for value in values):
         return INDEFINITE, Flag.INVALID
@@ -86,7 +82,7 @@ def _nan_of(*values: int) -> Outcome | None:
 def multiply_add(f3: int, f4: int, f2: int | None, env: Environment) -> Outcome:
     """f3 * f4 + f2, rounded once; None for f2 is no addition, so that a zero keeps its sign."""
     added = () if f2 is None else (f2,)
-    if nan := _nan_of(f4, *added, f3):
+    if nan := nan_of(f4, *added, f3):
         return nan
     flags = input_flags(f3, f4, *added) & Flag.DENORMAL
     sign = sign_of(f3) ^ sign_of(f4)
@@ -158,112 +154,3 @@ def chosen(name: str, a: int, b: int) -> Outcome:
     left, right = (a & ~_NEGATIVE, b & ~_NEGATIVE) if name.startswith("a") else (a, b)
     first = less(left, right) if name.endswith("min") else less(right, left)
     return (a if first else b), flags
-
-
-# Approximations -----------------------------------------------------------------------------
-
-
-def _half_up(numerator: int, denominator: int) -> int:
-    return (2 * numerator + denominator) // (2 * denominator)
-
-
-# The manual's tables: the reciprocal (its root) of the middle of each interval, to 11 bits, of
-# which the first is the integer bit.  Intervals are the 256 values of the fraction's high bits; for
-# the root 128 of numbers in [2, 4), then 128 of those in [1, 2).
-RECIPROCALS = tuple(_half_up(1 << 20, 512 + 2 * index + 1) for index in range(256))
-ROOTS = tuple(
-    isqrt((1 << 32) // ((257 + 2 * (index % 128)) * (2 if index < 128 else 1))) + 1 >> 1
-    for index in range(256)
-)
-
-
-def _approximation(sign: int, exponent: int, entry: int) -> int:
-    return packed(sign, exponent, entry << SIGNIFICAND - 1 - _TABLE_BITS)
-
-
-def _leading(value: int) -> tuple[int, int]:
-    """Biased exponent (perhaps below zero) and significand of a number, its first bit set."""
-    _, m, e = exact(value)
-    return e + m.bit_length() - 1 + BIAS, m << SIGNIFICAND - m.bit_length()
-
-
-def reciprocal(
-    f2: int, f3: int, env: Environment, limits: Shape = REGISTER
-) -> tuple[int, Flag, bool]:
-    """frcpa: an approximation of 1 / f3 and true, or the quotient f2 / f3 itself and false.
-
-    The quotient is given for zeros, infinities and NaNs, and for exponents so far out that
-    refinement would leave the range: there the processor asks software for it.
-    """
-    special = _special_quotient(f2, f3)
-    if special:
-        return *special, False
-    flags = input_flags(f2, f3)
-    exponent, significand = _leading(f3)
-    if _beyond(_leading(f2)[0], exponent, limits):
-        result, found = _quotient(f2, f3, env)
-        return result, flags | found, False
-    entry = RECIPROCALS[significand >> SIGNIFICAND - 9 & 0xFF]
-    return _approximation(sign_of(f3), 2 * BIAS - 1 - exponent, entry), flags, True
-
-
-def _special_quotient(num: int, den: int) -> Outcome | None:
-    if nan := _nan_of(num, den):
-        return nan
-    sign = (sign_of(num) ^ sign_of(den)) << SIGN
-    flags = input_flags(num, den)
-    if is_infinity(num) or is_zero(den):
-        if is_infinity(den) or (is_zero(num) and is_zero(den)):
-            return INDEFINITE, Flag.INVALID
-        divided = is_zero(den) and not is_infinity(num)
-        return sign | INFINITY, flags | (Flag.ZERO_DIVIDE if divided else Flag(0))
-    if is_infinity(den) or is_zero(num):
-        return sign, flags
-    return None
-
-
-def _beyond(num: int, den: int, limits: Shape) -> bool:
-    """Whether biased exponents ask for software, for registers of these limits."""
-    least, greatest = limits.least - BIAS, limits.greatest - BIAS
-    difference = num - den
-    return (
-        not least - 2 < den - BIAS < greatest - 2
-        or not least + 1 < difference < greatest
-        or num - BIAS <= least + limits.precision - 1
-    )
-
-
-def _quotient(num: int, den: int, env: Environment) -> Outcome:
-    sign, m, e = exact(num)
-    other, n, f = exact(den)
-    extra = 2 * SIGNIFICAND
-    whole, rest = divmod(m << extra, n)
-    number = sign ^ other, whole << 1 | bool(rest), e - f - extra - 1
-    return rounded(number, env.shape, env.mode, env.flush)
-
-
-def root_reciprocal(f3: int, env: Environment, limits: Shape = REGISTER) -> tuple[int, Flag, bool]:
-    """frsqrta: an approximation of 1 / sqrt(f3) and true, or the root itself and false."""
-    if nan := _nan_of(f3):
-        return *nan, False
-    if is_zero(f3):
-        return sign_of(f3) << SIGN, Flag(0), False
-    if sign_of(f3):
-        return INDEFINITE, Flag.INVALID, False
-    if is_infinity(f3):
-        return INFINITY, Flag(0), False
-    flags = input_flags(f3)
-    exponent, significand = _leading(f3)
-    if exponent <= limits.least + limits.precision - 1:
-        result, found = _root(f3, env)
-        return result, flags | found, False
-    entry = ROOTS[(exponent & 1) << 7 | significand >> SIGNIFICAND - 8 & 0x7F]
-    return _approximation(0, BIAS - 1 - (exponent - BIAS >> 1), entry), flags, True
-
-
-def _root(value: int, env: Environment) -> Outcome:
-    _, m, e = exact(value)
-    extra = 2 * SIGNIFICAND + (e & 1)
-    whole = isqrt(m << extra)
-    inexact = whole * whole != m << extra
-    return rounded((0, whole << 1 | inexact, (e - extra) // 2 - 1), env.shape, env.mode)

@@ -16,7 +16,6 @@ IFS = NUMBERS["cr.ifs"]
 _P63 = PR + 63
 _FRAME = (1 << 38) - 1  # the frame marker in PFS and IFS
 _EPILOG, _PRIVILEGE = 52, 62  # where PFS has ar.ec (6 bits) and the privilege level (2 bits)
-_LARGEST = 96
 _COLLECTING = 1 << 13  # psr.ic: interruptions write the control registers
 
 
@@ -59,6 +58,8 @@ def _enter(m: State, b1: int, bundle: int) -> None:
 def _return(m: State, b2: int) -> None:
     target, previous = m.r[b2] & -BUNDLE, m.r[PFS]
     frame = Frame.of(previous & _FRAME)
+    if not frame.is_possible:
+        raise IllegalOperation(f"ar.pfs has an impossible frame: {frame}")
     m.move_frame(-frame.sol, frame)
     m.r[EC] = previous >> _EPILOG & 0x3F
     m.r[CPL] = max(m.r[CPL], previous >> _PRIVILEGE)
@@ -116,7 +117,7 @@ def _wexit(m: State, qp: int, target25: int) -> None:
 
 def _alloc(m: State, r1: int, sof: int, sol: int, sor: int) -> None:
     old = m.frame
-    if sof > _LARGEST or sol > sof or sor > sof:
+    if not Frame(sof, sol, sor).is_possible:
         raise IllegalOperation(f"a frame of {sof} registers, {sol} local, {sor} rotating")
     if r1 >= STACKED + sof:
         raise IllegalOperation("alloc writes outside the frame it makes")

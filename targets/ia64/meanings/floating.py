@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from targets.ia64.machine.state import NATVAL, State
 from targets.ia64.meanings import environment as status
+from targets.ia64.meanings.approximations import reciprocal, root_reciprocal
 from targets.ia64.meanings.arithmetic import (
-    REGISTER,
     Outcome,
     chosen,
     compared,
@@ -17,33 +17,20 @@ from targets.ia64.meanings.arithmetic import (
     is_unsupported,
     multiply_add,
     negated,
-    reciprocal,
-    root_reciprocal,
 )
 from targets.ia64.meanings.binding import Meaning, named
 from targets.ia64.meanings.environment import environment, raise_flags
-from targets.ia64.meanings.integer import signed
 from targets.ia64.meanings.real import (
-    ONES,
-    SIGN,
     SIGNIFICAND,
-    SINGLE,
     integer_to_register,
     is_infinity,
     is_nan,
     is_zero,
     sign_of,
-    significand_of,
 )
-from targets.ia64.meanings.rounding import Flag, Mode, exact, rounded, to_integer
+from targets.ia64.meanings.rounding import Flag, Mode, exact, to_integer
+from targets.ia64.meanings.significands import any_nat
 from targets.ia64.registers import FR
-
-_HALF = SIGNIFICAND // 2
-LOW = (1 << _HALF) - 1
-
-
-def _any_nat(m: State, *registers: int) -> bool:
-    return any(m.r[register] == NATVAL for register in registers)
 
 
 def _put(m: State, f1: int, sf: int, outcome: Outcome) -> None:
@@ -68,7 +55,7 @@ def fused(name: str, f3: int, f4: int, f2: int | None, env: status.Environment) 
 
 def _fused(name: str, completer: str) -> Meaning:
     def does(m: State, sf: int, f1: int, f3: int, f4: int, f2: int) -> None:
-        if _any_nat(m, f2, f3, f4):
+        if any_nat(m, f2, f3, f4):
             m.put_floating(f1, NATVAL)
             return
         added = None if f2 == FR else m.r[f2]
@@ -80,7 +67,7 @@ def _fused(name: str, completer: str) -> Meaning:
 
 def _compare(relation: str) -> Meaning:
     def does(m: State, sf: int, p1: int, p2: int, f2: int, f3: int) -> None:
-        nat = _any_nat(m, f2, f3)
+        nat = any_nat(m, f2, f3)
         holds = False
         if not nat:
             holds, flags = compared(relation, m.r[f2], m.r[f3])
@@ -125,7 +112,7 @@ def _classify(m: State, p1: int, p2: int, f2: int, fclass9: int) -> None:
 
 
 def _reciprocal(m: State, sf: int, f1: int, p2: int, f2: int, f3: int) -> None:
-    if _any_nat(m, f2, f3):
+    if any_nat(m, f2, f3):
         m.put_floating(f1, NATVAL)
         m.put_predicate(p2, 0)
         return
@@ -135,7 +122,7 @@ def _reciprocal(m: State, sf: int, f1: int, p2: int, f2: int, f3: int) -> None:
 
 
 def _root_reciprocal(m: State, sf: int, f1: int, p2: int, f3: int) -> None:
-    if _any_nat(m, f3):
+    if any_nat(m, f3):
         m.put_floating(f1, NATVAL)
         m.put_predicate(p2, 0)
         return
@@ -154,7 +141,7 @@ OFF = named(useless)
 
 def _choose(name: str) -> Meaning:
     def does(m: State, sf: int, f1: int, f2: int, f3: int) -> None:
-        if _any_nat(m, f2, f3):
+        if any_nat(m, f2, f3):
             m.put_floating(f1, NATVAL)
         else:
             _put(m, f1, sf, chosen(name, m.r[f2], m.r[f3]))
@@ -177,7 +164,7 @@ def converted(value: int, bits: int, is_signed: bool, mode: Mode) -> Outcome:
 
 def _to_integer(is_signed: bool, truncates: bool) -> Meaning:
     def does(m: State, sf: int, f1: int, f2: int) -> None:
-        if _any_nat(m, f2):
+        if any_nat(m, f2):
             m.put_floating(f1, NATVAL)
             return
         mode = Mode.ZERO if truncates else environment(m, sf, "").mode
@@ -185,77 +172,6 @@ def _to_integer(is_signed: bool, truncates: bool) -> Meaning:
         _put(m, f1, sf, (integer_to_register(bits), flags))
 
     return named(does)
-
-
-def _from_integer(value: int) -> int:
-    number = signed(significand_of(value))
-    return rounded((int(number < 0), abs(number), 0), REGISTER, Mode.NEAREST)[0]
-
-
-def _bitwise(function: Callable[[int, int], int]) -> Meaning:
-    """f1 = function of the whole registers f2 and f3."""
-
-    def does(m: State, f1: int, f2: int, f3: int) -> None:
-        nat = _any_nat(m, f2, f3)
-        m.put_floating(f1, NATVAL if nat else function(m.r[f2], m.r[f3]))
-
-    return named(does)
-
-
-def _of_significands(function: Callable[[int, int], int]) -> Meaning:
-    """The same for significands; the result is an integer."""
-    return _bitwise(lambda a, b: integer_to_register(function(a & ONES, b & ONES) & ONES))
-
-
-def _from_halves(function: Callable[[int, int, int, int], tuple[int, int]]) -> Meaning:
-    """The high and low half of a significand, of (f2 high, f2 low, f3 high, f3 low)."""
-
-    def both(a: int, b: int) -> int:
-        high, low = function(a >> _HALF, a & LOW, b >> _HALF, b & LOW)
-        return (high & LOW) << _HALF | low & LOW
-
-    return _of_significands(both)
-
-
-def _all_signs(half: int) -> int:
-    return -(half >> _HALF - 1)
-
-
-_TOP = 1 << _HALF - 1
-_FRACTION = (1 << SIGN) - 1
-
-
-def _merged(a: int, b: int, flip: int) -> int:
-    return b & _FRACTION | (sign_of(a) ^ flip) << SIGN
-
-
-def _select(m: State, f1: int, f3: int, f4: int, f2: int) -> None:
-    if _any_nat(m, f2, f3, f4):
-        m.put_floating(f1, NATVAL)
-        return
-    mask = m.r[f2]
-    m.put_floating(f1, integer_to_register((m.r[f3] & mask | m.r[f4] & ~mask) & ONES))
-
-
-def _integer_multiply(is_signed: bool, shift: int) -> Meaning:
-    def does(m: State, f1: int, f3: int, f4: int, f2: int) -> None:
-        if _any_nat(m, f2, f3, f4):
-            m.put_floating(f1, NATVAL)
-            return
-        a, b, added = (significand_of(m.r[register]) for register in (f3, f4, f2))
-        if is_signed:
-            a, b = signed(a), signed(b)
-        m.put_floating(f1, integer_to_register(a * b + added >> shift & ONES))
-
-    return named(does)
-
-
-def _pack(a: int, b: int) -> int:
-    return integer_to_register(SINGLE.from_register(a) << _HALF | SINGLE.from_register(b))
-
-
-def _convert_exactly(m: State, f1: int, f2: int) -> None:
-    m.put_floating(f1, NATVAL if _any_nat(m, f2) else _from_integer(m.r[f2]))
 
 
 def _set_controls(m: State, sf: int, amask7: int, omask7: int) -> None:
@@ -272,28 +188,7 @@ def _check_flags(m: State, sf: int, target25: int) -> None:
         m.target = target25
 
 
-_BITS: dict[str, Meaning] = {
-    "fmerge.s": _bitwise(lambda a, b: _merged(a, b, 0)),
-    "fmerge.ns": _bitwise(lambda a, b: _merged(a, b, 1)),
-    "fmerge.se": _bitwise(lambda a, b: a & ~ONES | b & ONES),
-    "fpack": _bitwise(_pack),
-    "fand": _of_significands(lambda a, b: a & b),
-    "fandcm": _of_significands(lambda a, b: a & ~b),
-    "for": _of_significands(lambda a, b: a | b),
-    "fxor": _of_significands(lambda a, b: a ^ b),
-    "fswap": _from_halves(lambda ah, al, bh, bl: (bl, ah)),
-    "fswap.nl": _from_halves(lambda ah, al, bh, bl: (bl ^ _TOP, ah)),
-    "fswap.nr": _from_halves(lambda ah, al, bh, bl: (bl, ah ^ _TOP)),
-    "fmix.lr": _from_halves(lambda ah, al, bh, bl: (ah, bl)),
-    "fmix.r": _from_halves(lambda ah, al, bh, bl: (al, bl)),
-    "fmix.l": _from_halves(lambda ah, al, bh, bl: (ah, bh)),
-    "fsxt.r": _from_halves(lambda ah, al, bh, bl: (_all_signs(al), bl)),
-    "fsxt.l": _from_halves(lambda ah, al, bh, bl: (_all_signs(ah), bh)),
-    "fselect": named(_select),
-    "xma.l": _integer_multiply(is_signed=False, shift=0),
-    "xma.h": _integer_multiply(is_signed=True, shift=SIGNIFICAND),
-    "xma.hu": _integer_multiply(is_signed=False, shift=SIGNIFICAND),
-    "fcvt.xf": named(_convert_exactly),
+_OTHERS: dict[str, Meaning] = {
     "fsetc": named(_set_controls),
     "fclrf": named(_clear_flags),
     "fchkf": named(_check_flags),
@@ -318,4 +213,4 @@ def _meanings() -> Iterator[tuple[str, Meaning]]:
         yield f"fcvt.{letters}.trunc", _to_integer(is_signed, truncates=True)
 
 
-MEANINGS: dict[str, Meaning] = {**_BITS, **dict(_meanings())}
+MEANINGS: dict[str, Meaning] = {**_OTHERS, **dict(_meanings())}

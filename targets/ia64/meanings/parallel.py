@@ -6,13 +6,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from targets.ia64.machine.state import NATVAL, State
+from targets.ia64.meanings.approximations import (
+    Approximation,
+    single_reciprocal,
+    single_root_reciprocal,
+)
 from targets.ia64.meanings.arithmetic import (
     RELATIONS,
     Outcome,
     chosen,
     compared,
-    reciprocal,
-    root_reciprocal,
 )
 from targets.ia64.meanings.binding import Meaning, named
 from targets.ia64.meanings.environment import Environment, environment, raise_flags
@@ -120,7 +123,7 @@ def _merge(function: Callable[[int, int], int]) -> Meaning:
     return named(does)
 
 
-def _approximate(approximation: Callable[..., tuple[int, Flag, bool]]) -> Callable[..., None]:
+def _approximate(approximation: Callable[..., Approximation]) -> Callable[..., None]:
     """f1 = the approximations of both halves; p2 says whether both may be refined."""
 
     def does(m: State, sf: int, f1: int, p2: int, *registers: int) -> None:
@@ -128,7 +131,7 @@ def _approximate(approximation: Callable[..., tuple[int, Flag, bool]]) -> Callab
         env = _environment(m, sf)
 
         def approximate(*values: int) -> Outcome:
-            result, flags, good = approximation(*values, env, env.shape)
+            result, flags, good = approximation(*values, env)
             useful.append(good)
             return result, flags
 
@@ -138,7 +141,7 @@ def _approximate(approximation: Callable[..., tuple[int, Flag, bool]]) -> Callab
     return does
 
 
-_quotient, _root = _approximate(reciprocal), _approximate(root_reciprocal)
+_quotient, _root = _approximate(single_reciprocal), _approximate(single_root_reciprocal)
 
 
 def _reciprocal(m: State, sf: int, f1: int, p2: int, f2: int, f3: int) -> None:

@@ -1,0 +1,159 @@
+"""Our tuned routines for the Itanium 2 against glibc's, in cycles of the timing model.
+
+    python benchmarks/ia64_routines.py [ROUTINE...]
+
+Both run on the group-parallel machine on the same calls, and what they did is timed, everything
+in the cache and predicted as after many such calls.  Strings are equal, a byte that is looked for
+is not there: the whole length is worked through.  Each line is a length: the cycles of all
+alignments together, and the points where ours take more than half of glibc's.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "routines"))
+
+from ia64_trials import ARENA, Trials, libc, ours
+
+from rewriter.contracts.contract import Case, Piece
+from rewriter.contracts.place import noise, text
+from rewriter.timing.bundled_trace import trace
+from targets.ia64.cpus import CPUS
+
+CPU = CPUS["itanium2"]
+LENGTHS = (64, 128, 256, 512, 1024)
+SKEWS = (0, 1, 3, 4, 6)
+_APART = 0x80  # bytes between the offsets of two operands in their pages
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Cycles of glibc's routine and of ours for one call."""
+
+    length: int
+    skews: tuple[int, int]
+    theirs: int
+    ours: int
+
+    @property
+    def ratio(self) -> float:
+        """Ours, in parts of glibc's."""
+        return self.ours / self.theirs
+
+
+def _place(room: int, skew: int) -> int:
+    return ARENA.start(room) + 0x1000 + room * _APART + skew
+
+
+def _piece(address: int, data: bytes) -> Piece:
+    """The data, with other bytes around it up to whole words."""
+    low = address & -8
+    content = b"\x55" * (address - low) + data
+    return Piece(low, content + b"\x55" * (-len(content) % 8))
+
+
+def _strings(length: int, first: int, second: int) -> Case:
+    one, two = _place(0, first), _place(1, second)
+    data = text(length, length) + b"\0"
+    return Case((one, two), (_piece(one, data), _piece(two, data)))
+
+
+def _limited(length: int, first: int, second: int) -> Case:
+    case = _strings(length, first, second)
+    return Case((*case.arguments, length), case.pieces)
+
+
+def _search(length: int, first: int, second: int) -> Case:
+    start = _place(0, first)
+    return Case((start, 0, length), (_piece(start, text(length, second)),))
+
+
+def _blocks(length: int, first: int, second: int) -> Case:
+    one, two = _place(0, first), _place(1, second)
+    data = noise(length, length)
+    return Case((one, two, length), (_piece(one, data), _piece(two, data)))
+
+
+def _one_string(length: int, first: int, second: int) -> Case:
+    start = _place(0, first)
+    return Case((start,), (_piece(start, text(length, second) + b"\0"),))
+
+
+def _filled(length: int, first: int, second: int) -> Case:
+    start = _place(0, first)
+    return Case((start, second, length), (_piece(start, bytes(length)),))
+
+
+def _apart(length: int, first: int, second: int) -> Case:
+    to, source = _place(0, first), _place(1, second)
+    data = noise(length, length)
+    return Case((to, source, length), (_piece(to, data), _piece(source, data)))
+
+
+def _inside(distance: int) -> Callable[[int, int, int], Case]:
+    """The destination so many bytes, rounded down to words, behind the source."""
+
+    def case(length: int, first: int, second: int) -> Case:
+        source = _place(0, second) + 0x800
+        to = _place(0, first) + 0x800 + distance
+        low = min(to, source)
+        data = noise(length + abs(to - source), length)
+        return Case((to, source, length), (_piece(low, data),))
+
+    return case
+
+
+CALLS: dict[str, tuple[str, Callable[[int, int, int], Case]]] = {
+    "strcmp": ("strcmp", _strings),
+    "strncmp": ("strncmp", _limited),
+    "memchr": ("memchr", _search),
+    "strlen": ("strlen", _one_string),
+    "memcmp": ("memcmp", _blocks),
+    "memset": ("memset", _filled),
+    "memcpy": ("memcpy", _apart),
+    "memmove, apart": ("memmove", _apart),
+    "memmove, to 48 bytes higher": ("memmove", _inside(48)),
+    "memmove, to 48 bytes lower": ("memmove", _inside(-48)),
+}
+
+
+def costs(
+    call: str, lengths: Sequence[int] = LENGTHS, skews: Sequence[int] = SKEWS
+) -> Iterator[Cost]:
+    """Both routines on every point of the grid."""
+    name, build = CALLS[call]
+    both = Trials(libc(name)), Trials(ours(name))
+    for length, first, second in product(lengths, skews, skews):
+        case = build(length, first, second)
+        theirs, mine = (trace(CPU, trials.run(case)[0]).cycles for trials in both)
+        yield Cost(length, (first, second), theirs, mine)
+
+
+def main(names: Sequence[str]) -> int:
+    """Prints the table."""
+    for call in CALLS:
+        if names and CALLS[call][0] not in names:
+            continue
+        print(call)
+        found = list(costs(call))
+        for length in LENGTHS:
+            row = [cost for cost in found if cost.length == length]
+            theirs, mine = sum(c.theirs for c in row), sum(c.ours for c in row)
+            above = [c for c in row if c.ratio > 0.5]
+            worst = max(row, key=lambda c: c.ratio)
+            print(
+                f"  {length:5} bytes: {theirs / len(row):7.1f} {mine / len(row):7.1f}"
+                f"  {mine / theirs:.2f}, {len(above)} of {len(row)} above half,"
+                f" worst {worst.ratio:.2f} at {worst.skews}",
+                flush=True,
+            )
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

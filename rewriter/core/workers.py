@@ -1,0 +1,186 @@
+"""Work on many items, shared out to processes that are copies of this one.
+
+A copy knows all that this process knew when it was made, so nothing but an item's number goes there
+and nothing but a result comes back.  What a task changes in its copy is lost: a task must depend on
+its item alone, and then the results are the same for any number of processes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import multiprocessing
+import pickle
+import signal
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from multiprocessing.connection import Connection, wait
+from typing import Any, Protocol, TypeVar, cast
+
+from rewriter.core.errors import RetuneError
+
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
+
+_Answer = tuple[int, list[Any], Any]
+"""A share's number, the results, and news."""
+_Work = Callable[[Connection, Sequence[Connection]], None]
+
+_SHARE = 16
+"""Items that a process gets at once: few enough that all processes end together."""
+
+
+class Learning(Protocol):
+    """What one process found out and another need not: it never changes a result."""
+
+    def news(self) -> Any:
+        """What is new here since the last time."""
+        ...
+
+    def learn(self, news: Any) -> None:
+        """What another process found out."""
+        ...
+
+
+class WorkerLost(RetuneError):
+    """A process ended before its work was done."""
+
+
+def each(
+    task: Callable[[_Item], _Result], items: Iterable[_Item], jobs: int, learning: Learning
+) -> Iterator[_Result]:
+    """What `task` gives for each item, in the items' order.
+
+    With one job all is done here, item by item as they come.  An exception of a task is raised
+    here; WorkerLost if a process is killed.
+    """
+    # What there is now stays: a collection would look at all of it, and in a copy double it.
+    gc.freeze()
+    try:
+        yield from map(task, items) if jobs == 1 else _in_order(task, tuple(items), jobs, learning)
+    finally:
+        gc.unfreeze()
+
+
+def _in_order(
+    task: Callable[[_Item], _Result], known: Sequence[_Item], jobs: int, learning: Learning
+) -> Iterator[_Result]:
+    starts = range(0, len(known), _SHARE)
+    shares = [known[start : start + _SHARE] for start in starts]
+    ready: dict[int, list[_Result]] = {}
+    following = 0
+    for number, results in _shared(task, shares, min(jobs, len(shares)), learning):
+        ready[number] = results
+        while following in ready:
+            yield from ready.pop(following)
+            following += 1
+
+
+def _shared(
+    task: Callable[[_Item], _Result],
+    shares: Sequence[Sequence[_Item]],
+    jobs: int,
+    learning: Learning,
+) -> Iterator[tuple[int, list[_Result]]]:
+    """Each share's number and results, as they are done."""
+    workers: list[_Worker] = []
+    try:
+        for _ in range(jobs):
+            pipes = [worker.pipe for worker in workers]
+            workers.append(_Worker(partial(_work, task, shares, learning), pipes))
+        for done, results, news in _answers(workers, len(shares)):
+            learning.learn(news)
+            yield done, results
+    finally:
+        for worker in workers:
+            worker.end()
+
+
+def _answers(workers: Sequence[_Worker], shares: int) -> Iterator[_Answer]:
+    """The answers for so many shares; what one process found out is told to the others."""
+    waiting = iter(range(shares))
+    for worker, number in zip(workers, waiting, strict=False):
+        worker.start(number)
+    busy = {worker.pipe: worker for worker in workers}
+    while busy:
+        for pipe in wait(list(busy)):
+            worker = busy[cast(Connection, pipe)]
+            packed = worker.packed()
+            following = next(waiting, None)
+            if following is None:
+                del busy[worker.pipe]
+            else:
+                worker.start(following)  # before the answer is looked at: it need not wait
+            answer = _unpacked(packed)
+            for other in workers:
+                if other is not worker:
+                    other.news.append(answer[2])
+            yield answer
+
+
+class _Worker:
+    """One process with the pipe that leads there; `news` that it has not heard yet."""
+
+    def __init__(self, work: _Work, pipes: Sequence[Connection]) -> None:
+        """`pipes` are those of the processes before: a copy must not hold them open."""
+        self.news: list[Any] = []
+        self.pipe, there = multiprocessing.Pipe()
+        context = multiprocessing.get_context("fork")
+        arguments = there, (*pipes, self.pipe)
+        self.process = context.Process(target=work, args=arguments, daemon=True)
+        self.process.start()
+        there.close()
+
+    def start(self, number: int) -> None:
+        """Has a share worked on; what goes wrong with the process is found when it answers."""
+        with contextlib.suppress(BrokenPipeError):
+            self.pipe.send((number, self.news))
+        self.news = []
+
+    def packed(self) -> bytes:
+        """The answer that is waiting, or WorkerLost."""
+        try:
+            return self.pipe.recv_bytes()
+        except (EOFError, ConnectionResetError):
+            hint = "too little memory? with -j 1 there is one process only"
+            raise WorkerLost("a process that shared the work was ended", hint=hint) from None
+
+    def end(self) -> None:
+        """Ends the process, whatever it does."""
+        self.pipe.close()
+        self.process.terminate()
+        self.process.join()
+
+
+def _unpacked(packed: bytes) -> _Answer:
+    """The answer, or the exception that there was instead."""
+    answer: _Answer | Exception = pickle.loads(packed)
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
+
+
+def _work(
+    task: Callable[[Any], Any],
+    shares: Sequence[Sequence[Any]],
+    learning: Learning,
+    pipe: Connection,
+    others: Sequence[Connection],
+) -> None:
+    """Answers until nobody asks."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process ends this one
+    for other in others:
+        other.close()
+    while True:
+        try:
+            number, heard = pipe.recv()
+        except EOFError:
+            return
+        for news in heard:
+            learning.learn(news)
+        try:
+            results = [task(item) for item in shares[number]]
+            pipe.send((number, results, learning.news()))
+        except Exception as error:
+            pipe.send(error)
+            return

@@ -1,0 +1,81 @@
+"""Code behind a call that moved: all that differs may be what is made from the return address.
+
+A caller makes gp from where the call comes back to, so in a function that moved these instructions
+differ behind every call.  They are all that need be computed: where each such register holds one
+value in both files before anything else reads it, the rest is as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rewriter.core.isa import Flow, Insn, Kind, register_mask
+from rewriter.core.symbolic import Symbolic
+from rewriter.core.target import Target
+from rewriter.core.term import Terms
+from rewriter.core.trace import registers_of
+from rewriter.verify.segments import Segment
+
+
+def same_but_for_place(
+    target: Target,
+    old: Segment,
+    new: Segment,
+    places: tuple[int, int],
+    live_after: Callable[[int], int],
+) -> bool:
+    """Whether two segments do the same when the link register holds each file's own place.
+
+    `live_after` gives the registers that may be read after a slot of the old one.
+    """
+    one, other = ([i for i in enumerate(s.insns) if not target.is_filler(i[1])] for s in (old, new))
+    if len(one) != len(other) or old.fixups or new.fixups:
+        return False
+    linked = _Linked(target, places)
+    for (slot, before), (_, after) in zip(one, other, strict=True):
+        if not linked.step(before, after):
+            return False
+        if before.op.flow is not Flow.NEXT and linked.differing & live_after(slot):
+            return False
+    return not (old.falls_out and linked.differing)
+
+
+class _Linked:
+    """Two machines; `differing` is the mask of registers that may hold different values in them."""
+
+    def __init__(self, target: Target, places: tuple[int, int]) -> None:
+        self.target, self.table = target, target.table
+        terms = Terms(target.granule * 8)
+        self.states = tuple(Symbolic(terms, target.table.constants, target.granule) for _ in places)
+        for state, place in zip(self.states, places, strict=True):
+            state.registers[target.link] = state.code(place)
+        self.differing = register_mask((target.link,))
+
+    def step(self, before: Insn, after: Insn) -> bool:
+        """Whether one instruction does the same in both, but for what it makes from places."""
+        if not self.table.uses(before) & self.differing:
+            self.differing &= ~self.table.defs(before)
+            return before.op is after.op and _without_target(before) == _without_target(after)
+        return self._made(before, after)
+
+    def _made(self, before: Insn, after: Insn) -> bool:
+        """Whether both compute one register from such registers alone; is it equal then?"""
+        table = self.table
+        effects = table.effects(before.op)
+        result = registers_of(table.defs(before))
+        plain = not (effects.loads or effects.stores or effects.events)
+        same = before.op is after.op and table.defs(after) == table.defs(before)
+        alone = not (table.uses(before) | table.uses(after)) & ~self.differing
+        if not (plain and same and alone and before.op.flow is Flow.NEXT and len(result) == 1):
+            return False
+        for state, insn in zip(self.states, (before, after), strict=True):
+            state.execute(insn, 0)
+        one, other = (state.registers[result[0]] for state in self.states)
+        mask = register_mask(result)
+        self.differing = self.differing & ~mask if one is other else self.differing | mask
+        return True
+
+
+def _without_target(insn: Insn) -> tuple[int, ...]:
+    kept = zip(insn.op.format.operands, insn.operands, strict=True)
+    return tuple(value for operand, value in kept if operand.kind is not Kind.TARGET)

@@ -1,0 +1,13 @@
+// int32_t divl(int32_t a, int32_t b): a / b
+
+divl:
+        sxt4    r14=in0
+        sxt4    r15=in1 ;;
+        setf.sig f8=r14
+        setf.sig f9=r15 ;;
+        fcvt.xf f8=f8
+        fcvt.xf f9=f9 ;;
+        .include quotient
+        fcvt.fx.trunc.s1 f10=f10 ;;
+        getf.sig r8=f10
+        br.ret.sptk.many rp ;;

@@ -1,0 +1,13 @@
+// uint32_t divlu(uint32_t a, uint32_t b): a / b
+
+divlu:
+        zxt4    r14=in0
+        zxt4    r15=in1 ;;
+        setf.sig f8=r14
+        setf.sig f9=r15 ;;
+        fnorm.s1 f8=f8
+        fnorm.s1 f9=f9 ;;
+        .include quotient
+        fcvt.fxu.trunc.s1 f10=f10 ;;
+        getf.sig r8=f10
+        br.ret.sptk.many rp ;;

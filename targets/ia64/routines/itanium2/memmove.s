@@ -1,0 +1,306 @@
+// void *memmove(void *d, const void *s, size_t n)
+//
+// Whole words of the destination are copied first, up or down, and then the bytes in front of and
+// behind them, which are loaded before the first store.  Words of the source that lie as those of
+// the destination do go two a cycle; others are put together from two by shifts, one a cycle.
+// A long move's loads run DEEP passes ahead of what waits for them, so that several misses are
+// under way at once; in a short one that would take longer than the misses.
+
+        ahead = r15                     // for the lines behind the first
+        last = r80                      // address of the word at the end of the source
+        ALL = -2                        // all predicates
+        FIRST = 0x10000                 // the first stage of a loop
+        DEEP = 17
+        LONG = 127                      // passes
+        .rotr   even[21], odd[21]
+        .rotr   w[22], low[4], high[4], both[2]
+
+memmove:
+        alloc   r2=ar.pfs,3,49,0,48
+        mov     r9=pr
+        sub     r17=in0,in1
+        or      r16=in0,in1
+        and     r14=7,in0
+        mov     r8=in0 ;;
+        cmp.ltu p6,p0=r17,in2           // down, since d is inside the source
+        mov     r10=ar.lc
+        cmp.gtu p8,p0=16,in2
+        or      r16=r16,in2
+        sub     r15=in1,r14             // source of the destination's first word
+        add     r18=r14,in2 ;;          // bytes from that word to the end
+        and     r16=7,r16
+        and     r19=-8,r15
+        and     r20=7,r15
+        and     r21=-8,r18
+        and     r22=7,r18               // bytes behind the last whole word
+  (p8)  br.cond.spnt bytes ;;
+        cmp.eq  p15,p0=r0,r16           // all of it is whole words
+        mov     pr.rot=FIRST
+        shladd  r23=r20,3,r0
+        and     r11=-8,in1
+        and     r3=7,in1
+        add     last=r19,r21 ;;
+        sub     r24=64,r23
+        shr.u   r27=r21,3               // words up to the last whole one
+        shladd  r3=r3,3,r0
+        add     r2=r20,r22
+        cmp.ne  p12,p0=r0,r14
+  (p15) br.cond.sptk all_words ;;
+
+        // r16, r17: the words with the first byte and with what follows it; r28, r29: the same
+        // for the bytes behind the last whole word
+        ld8     r16=[r11],8
+        mov     ar.ec=7
+        cmp.ne  p10,p0=r0,r22
+        cmp.lt  p11,p0=8,r2
+        sub     r18=64,r3
+        sub     r26=r8,r14 ;;
+        ld8     r17=[r11]
+        cmp.ne.or p10,p0=r0,r20
+        add     r30=r26,r21             // behind the last whole word
+        adds    r27=-1,r27
+  (p12) adds    r26=8,r26               // the first whole word
+  (p12) adds    r19=8,r19 ;;            // its source
+        mov     r28=r0
+        mov     r29=r0
+        shr.u   r16=r16,r3
+  (p12) adds    r27=-1,r27
+        sub     r31=r0,r8
+        cmp.eq  p8,p0=r0,r20 ;;
+  (p10) ld8     r28=[last],8
+        lfetch  [ahead],128
+        mov     ar.lc=r27
+        and     r31=7,r31               // bytes in front of the first whole word
+        shl     r17=r17,r18
+        adds    r25=8,r19 ;;
+  (p11) ld8     r29=[last]
+        ld8     w[1]=[r19]
+        tbit.z  p12,p0=r27,0            // an odd number of words
+        shladd  r22=r22,3,r31
+        adds    r3=1,r27
+  (p8)  br.cond.dptk words ;;
+        lfetch  [ahead],128
+        shr.u   r11=r28,r23
+        cmp.eq  p14,p0=r0,r22           // there are no bytes beside whole words
+        cmp.lt  p7,p0=LONG,r27 ;;
+        lfetch  [ahead],128
+        dep.z   r22=r22,8,6             // predicates for their stores: 8 to 10, 11 to 13
+        shl     r29=r29,r24
+  (p7)  br.cond.spnt shifted_far
+  (p6)  br.cond.spnt shifted_down ;;
+
+        .align  32
+shifted_up:
+  (p16) ld8     w[0]=[r25],8
+  (p22) st8     [r26]=both[1],8
+  (p18) shr.u   low[0]=w[3],r23
+  (p21) or      both[0]=low[3],high[3]
+  (p18) shl     high[0]=w[2],r24
+        br.ctop.sptk shifted_up ;;
+
+edges:
+        or      r16=r16,r17
+        mov     pr=r22,0x3f00
+        or      r29=r11,r29
+        mov     r3=r8
+  (p14) br.cond.spnt finish ;;
+  (p8)  st1     [r3]=r16,1
+  (p13) st4     [r30]=r29,4
+  (p8)  shr.u   r16=r16,8 ;;
+  (p13) shr.u   r29=r29,32 ;;
+  (p9)  st2     [r3]=r16,2
+  (p12) st2     [r30]=r29,2
+  (p9)  shr.u   r16=r16,16 ;;
+  (p12) shr.u   r29=r29,16 ;;
+  (p10) st4     [r3]=r16
+  (p11) st1     [r30]=r29
+        mov     ar.lc=r10 ;;
+        mov     pr=r9,ALL
+        br.ret.sptk.many rp ;;
+
+shifted_down:
+        mov     w[1]=r28
+        adds    r25=-16,last
+        adds    r26=-8,r30 ;;
+        .align  32
+shifted_down_next:
+  (p16) ld8     w[0]=[r25],-8
+  (p22) st8     [r26]=both[1],-8
+  (p18) shr.u   low[0]=w[2],r23
+  (p21) or      both[0]=low[3],high[3]
+  (p18) shl     high[0]=w[3],r24
+        br.ctop.sptk shifted_down_next ;;
+        br.cond.sptk edges ;;
+
+shifted_far:
+  (p6)  mov     w[1]=r28
+        mov     ar.ec=7+DEEP
+  (p6)  adds    r25=-16,last
+  (p6)  adds    r26=-8,r30
+  (p6)  br.cond.spnt shifted_far_down ;;
+        .align  32
+shifted_far_up:
+  (p16) ld8     w[0]=[r25],8
+  (p39) st8     [r26]=both[1],8
+  (p35) shr.u   low[0]=w[3+DEEP],r23
+  (p38) or      both[0]=low[3],high[3]
+  (p35) shl     high[0]=w[2+DEEP],r24
+        br.ctop.sptk shifted_far_up ;;
+        br.cond.sptk edges ;;
+        .align  32
+shifted_far_down:
+  (p16) ld8     w[0]=[r25],-8
+  (p39) st8     [r26]=both[1],-8
+  (p35) shr.u   low[0]=w[2+DEEP],r23
+  (p38) or      both[0]=low[3],high[3]
+  (p35) shl     high[0]=w[3+DEEP],r24
+        br.ctop.sptk shifted_far_down ;;
+        br.cond.sptk edges ;;
+
+        // From r19 to r26, r3 words: a word first where their number is odd.
+words:
+  (p12) ld8     r18=[r19],8
+        lfetch  [ahead],128
+        shr.u   r3=r3,1
+        cmp.eq  p14,p0=r0,r22
+        shr.u   r11=r28,r23
+  (p6)  br.cond.spnt words_beside_down ;;
+  (p12) st8     [r26]=r18,8
+        lfetch  [ahead],128
+        mov     ar.ec=4
+        cmp.eq  p8,p0=r0,r3
+        adds    r3=-1,r3
+        shl     r29=r29,r24 ;;
+        cmp.lt  p7,p0=LONG,r3
+        mov     ar.lc=r3
+        adds    r25=8,r19
+        adds    r2=8,r26
+  (p8)  br.cond.spnt words_copied
+  (p7)  br.cond.spnt words_far_up ;;
+        .align  32
+words_beside:
+  (p16) ld8     even[0]=[r19],16
+  (p16) ld8     odd[0]=[r25],16
+  (p19) st8     [r26]=even[3],16
+  (p19) st8     [r2]=odd[3],16
+        br.ctop.sptk words_beside ;;
+words_copied:
+        dep.z   r22=r22,8,6
+        br.cond.sptk edges ;;
+words_beside_down:
+        sub     r27=r30,r26
+  (p12) adds    r19=-8,r19
+        shl     r29=r29,r24 ;;
+        add     r25=r19,r27
+        br.cond.sptk words_down ;;
+
+        // r27 bytes, all of them words.
+        .align  32
+all_words:
+        lfetch  [ahead],128
+        mov     r27=in2
+        tbit.nz p12,p0=in2,3
+        mov     r26=in0
+        add     r25=r19,in2
+  (p6)  br.cond.spnt words_down ;;
+words_more:
+  (p12) ld8     r18=[r19],8
+        lfetch  [ahead],128
+        shr.u   r3=r27,4 ;;
+  (p12) st8     [r26]=r18,8
+        lfetch  [ahead],128
+        mov     ar.ec=4
+        cmp.eq  p8,p0=r0,r3
+        adds    r3=-1,r3
+        adds    r25=8,r19 ;;
+        lfetch  [ahead],128
+        cmp.lt  p7,p0=LONG,r3
+        mov     ar.lc=r3
+        adds    r2=8,r26
+  (p8)  br.cond.spnt copied
+  (p7)  br.cond.spnt words_far_up ;;
+        .align  32
+words_up:
+  (p16) ld8     even[0]=[r19],16
+  (p16) ld8     odd[0]=[r25],16
+  (p19) st8     [r26]=even[3],16
+  (p19) st8     [r2]=odd[3],16
+        br.ctop.sptk words_up ;;
+copied:
+  (p15) mov     ar.lc=r10
+  (p15) br.cond.sptk done
+        br.cond.sptk words_copied ;;
+
+words_down:
+        add     r26=r26,r27
+        shr.u   r3=r27,4
+        adds    r19=-8,r25 ;;
+  (p12) ld8     r18=[r19],-8
+        adds    r26=-8,r26
+        mov     ar.ec=4
+        cmp.eq  p8,p0=r0,r3
+        adds    r3=-1,r3 ;;
+  (p12) st8     [r26]=r18,-8
+        mov     ar.lc=r3
+        adds    r25=-8,r19
+        cmp.lt  p7,p0=LONG,r3
+  (p8)  br.cond.spnt copied ;;
+        adds    r2=-8,r26
+  (p7)  br.cond.spnt words_far_down ;;
+        .align  32
+words_down_next:
+  (p16) ld8     even[0]=[r19],-16
+  (p16) ld8     odd[0]=[r25],-16
+  (p19) st8     [r26]=even[3],-16
+  (p19) st8     [r2]=odd[3],-16
+        br.ctop.sptk words_down_next ;;
+        br.cond.sptk copied ;;
+
+words_far_up:
+        mov     ar.ec=4+DEEP ;;
+        .align  32
+words_far_up_next:
+  (p16) ld8     even[0]=[r19],16
+  (p16) ld8     odd[0]=[r25],16
+  (p36) st8     [r26]=even[3+DEEP],16
+  (p36) st8     [r2]=odd[3+DEEP],16
+        br.ctop.sptk words_far_up_next ;;
+        br.cond.sptk copied ;;
+words_far_down:
+        mov     ar.ec=4+DEEP ;;
+        .align  32
+words_far_down_next:
+  (p16) ld8     even[0]=[r19],-16
+  (p16) ld8     odd[0]=[r25],-16
+  (p36) st8     [r26]=even[3+DEEP],-16
+  (p36) st8     [r2]=odd[3+DEEP],-16
+        br.ctop.sptk words_far_down_next ;;
+        br.cond.sptk copied ;;
+
+        // Fewer than 16 bytes.
+bytes:
+        cmp.eq  p8,p0=r0,in2
+        adds    r27=-1,in2
+        mov     r19=in1
+        mov     r26=in0
+  (p8)  br.ret.spnt.many rp ;;
+        mov     ar.lc=r27
+  (p6)  add     r19=r19,r27
+  (p6)  add     r26=r26,r27 ;;
+        mov     ar.ec=2 ;;
+        mov     pr.rot=FIRST
+  (p6)  br.cond.spnt bytes_down ;;
+bytes_up:
+  (p16) ld1     w[0]=[r19],1
+  (p17) st1     [r26]=w[1],1
+        br.ctop.sptk bytes_up ;;
+        br.cond.sptk finish ;;
+bytes_down:
+  (p16) ld1     w[0]=[r19],-1
+  (p17) st1     [r26]=w[1],-1
+        br.ctop.sptk bytes_down ;;
+finish:
+        mov     ar.lc=r10 ;;
+done:
+        mov     pr=r9,ALL
+        br.ret.sptk.many rp ;;

@@ -1,0 +1,15 @@
+// uint64_t remqu(uint64_t a, uint64_t b): a % b
+
+remqu:
+        setf.sig f8=in0
+        setf.sig f9=in1
+        sub     r16=r0,in1 ;;
+        setf.sig f14=r16                // -b and a, as integers
+        setf.sig f15=in0
+        fnorm.s1 f8=f8
+        fnorm.s1 f9=f9 ;;
+        .include quotient
+        fcvt.fxu.trunc.s1 f10=f10 ;;
+        xma.l   f10=f10,f14,f15 ;;
+        getf.sig r8=f10
+        br.ret.sptk.many rp ;;

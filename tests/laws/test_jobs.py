@@ -1,0 +1,121 @@
+"""Law 6, for work that several processes share: the same result for any number of them."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from fixtures import inputs
+from rewriter.cli import main
+from rewriter.core.edit import Grade
+from rewriter.core.errors import BadInput
+from rewriter.core.term import Terms
+from rewriter.core.workers import WorkerLost, each
+from rewriter.verify.exchange import Exchange
+from rewriter.verify.prove import Prover
+
+
+class Heard:
+    """What was learned, and from which process."""
+
+    def __init__(self) -> None:
+        self.found: list[int] = []
+
+    def news(self) -> int:
+        return os.getpid()
+
+    def learn(self, news: int) -> None:
+        self.found.append(news)
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 3, 7])
+def test_results_come_in_order(jobs: int) -> None:
+    items = range(200)
+    assert list(each(lambda n: n * n, items, jobs, Heard())) == [n * n for n in items]
+
+
+def test_work_is_done_elsewhere_and_by_each() -> None:
+    heard = Heard()
+    found = list(each(lambda _: os.getpid(), range(400), 2, heard))
+    assert os.getpid() not in found
+    assert set(heard.found) == set(found) and len(set(found)) == 2
+
+
+def test_one_job_takes_items_as_they_come() -> None:
+    taken: list[int] = []
+
+    def items() -> Iterator[int]:
+        for n in range(3):
+            taken.append(n)
+            yield n
+
+    assert [(n, len(taken)) for n in each(lambda n: n, items(), 1, Heard())] == [
+        (0, 1),
+        (1, 2),
+        (2, 3),
+    ]
+
+
+def test_nothing_to_do_is_no_work() -> None:
+    assert list(each(str, (), 2, Heard())) == []
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_exception_arrives(jobs: int) -> None:
+    def task(n: int) -> int:
+        if n == 77:
+            raise BadInput("item 77", hint="leave it out")
+        return n
+
+    with pytest.raises(BadInput, match=r"item 77 \(leave it out\)"):
+        list(each(task, range(100), jobs, Heard()))
+
+
+def test_a_killed_process_is_one_line() -> None:
+    def task(n: int) -> int:
+        if n == 50:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return n
+
+    with pytest.raises(WorkerLost, match="was ended"):
+        list(each(task, range(100), 2, Heard()))
+
+
+def test_what_one_prover_decided_another_need_not() -> None:
+    terms = Terms(64)
+    x, y = terms.var("x"), terms.var("y")
+    claims = [(terms.add(x, y), terms.xor(x, y)), (terms.and_(x, y), terms.or_(x, y))]
+    one, other = Prover(), Prover()
+    here, there = Exchange(one), Exchange(other)
+    for claim in claims:
+        assert one.equal(*claim)[0] is Grade.REFUTED
+    there.learn(here.news())
+    before = other.solved
+    assert (other.asked, dict(other.decided)) == (one.asked, dict(one.decided))
+    for claim in claims:
+        assert other.equal(*claim)[0] is Grade.REFUTED
+    assert other.solved == before
+    assert there.news() == (len(claims), {})
+    assert here.news() == (0, {})
+
+
+def test_any_number_of_processes_gives_the_same(tmp_path: Path) -> None:
+    original = inputs.require("alpha-sample")
+    said, made = set(), set()
+    for jobs in ("1", "2"):
+        out = tmp_path / jobs
+        said.add(_run("patch", original, "-o", out, "--cpu", "ev67", "-v", "-j", jobs))
+        made.add(out.read_bytes())
+        said.add(_run("verify", original, out, "-j", jobs))
+    assert (len(said), len(made)) == (2, 1)
+
+
+def _run(*arguments: object) -> str:
+    done = CliRunner().invoke(main, [str(a) for a in arguments], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.output

@@ -1,0 +1,36 @@
+"""The routines that glibc has not tuned take at most half of its modelled cycles from 64 bytes on.
+
+`benchmarks/ia64_routines.py` prints all of it.  One move of many words cannot: there are ports for
+two stores a cycle, which glibc's moves of aligned words use already, and for one word that is put
+together by shifts.  So the moves of one length count together, apart and to either side.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.ia64_routines import CALLS, costs
+
+LENGTHS, SKEWS = (64, 200, 512), (0, 3)
+SEARCHES = ("memchr", "strcmp", "strncmp")
+
+
+@pytest.mark.parametrize("call", SEARCHES)
+def test_half_at_every_point(call: str) -> None:
+    for cost in costs(call, LENGTHS, SKEWS):
+        assert cost.ratio <= 0.5, cost
+
+
+def test_half_of_all_moves() -> None:
+    moves = [c for call in CALLS if call.startswith("memmove") for c in costs(call, LENGTHS, SKEWS)]
+    for length in LENGTHS:
+        theirs, mine = (
+            sum(getattr(c, who) for c in moves if c.length == length) for who in ("theirs", "ours")
+        )
+        assert 2 * mine <= theirs, (length, mine, theirs)
+
+
+def test_no_move_is_slower() -> None:
+    for call in CALLS:
+        for cost in costs(call, (64,), (0, 1)):
+            assert cost.ratio < 1, (call, cost)
