@@ -82,7 +82,7 @@ def measure(name: str, cpu: str, funcs: tuple[str, ...]) -> None:
     target = any_for(image.machine, name)
     assert isinstance(target, Grouped), f"{name} is of another kind"
     options = Options(passes=tuple(sorted(target.passes)), funcs=funcs)
-    road = GroupedRoad(image, target, target.cpus[cpu], options)
+    road = GroupedRoad(image, target, target.cpus[cpu], options, jobs=len(os.sched_getaffinity(0)))
     start, spent = time.perf_counter(), _spent()
     road.run(lambda what, done, total: None)
     wall, processor = time.perf_counter() - start, _spent() - spent

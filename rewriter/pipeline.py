@@ -77,7 +77,7 @@ def tune(
     first in what is reported.
     """
     if isinstance(target, Grouped):
-        return _tune_grouped(image, target, cpu, options, progress, profile)
+        return _tune_grouped(image, target, cpu, options, progress, profile, jobs)
     progress("analyse", 0, 1)
     program = analyse(image, target)
     progress("analyse", 1, 1)
@@ -108,9 +108,10 @@ def _tune_grouped(
     options: Options,
     progress: Progress,
     profile: Profile | None,
+    jobs: int,
 ) -> Tuned:
     """The same for code that says what issues together."""
-    road = GroupedRoad(image, target, cpu, options, profile)
+    road = GroupedRoad(image, target, cpu, options, profile, jobs)
     data = road.run(progress)
     return Tuned(
         data=data,

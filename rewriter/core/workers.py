@@ -42,6 +42,16 @@ class Learning(Protocol):
         ...
 
 
+class Apart:
+    """What processes find out that need nothing of one another."""
+
+    def news(self) -> None:
+        """Nothing."""
+
+    def learn(self, news: None) -> None:
+        """Nothing to learn."""
+
+
 class WorkerLost(RetuneError):
     """A process ended before its work was done."""
 

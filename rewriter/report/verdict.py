@@ -137,7 +137,7 @@ def _verified(
     if isinstance(target, Grouped):
         from rewriter.verify.check_regions import compare as compare_regions
 
-        return compare_regions(old, new, target, progress)
+        return compare_regions(old, new, target, progress, jobs)
     from rewriter.verify.check import compare as compare_windows
 
     return compare_windows(old, new, target, progress, jobs)

@@ -13,8 +13,8 @@ from rewriter.core.cpu import Cpu
 from rewriter.core.edit import Edit, Evidence, Grade, Skip
 from rewriter.core.errors import BadUsage, VerificationFailed
 from rewriter.core.grouped import Grouped, Routine
-from rewriter.core.parallel import spread
 from rewriter.core.program import Function, Refusal
+from rewriter.core.workers import Apart, each
 from rewriter.elf.image import Image
 from rewriter.identify.functions import find_functions
 from rewriter.identify.profiles import Heat, Profile
@@ -42,6 +42,7 @@ class GroupedRoad:
     cpu: Cpu
     options: Options
     profile: Profile | None = None
+    jobs: int = 1
     edits: list[Edit] = field(default_factory=list)
     skips: list[Skip] = field(default_factory=list)
     refusals: list[Refusal] = field(default_factory=list)
@@ -63,9 +64,12 @@ class GroupedRoad:
         routines = [self.code.routine(function) for function in order]
         self.refusals += [Refusal(r.function, r.reason) for r in routines if r.reason]
         routines = [routine for routine in routines if not routine.reason]
-        total = len(routines)
-        for one in spread(self._scheduled, routines, lambda n: progress("schedule", n, total)):
+        made = each(self._scheduled, routines, self.jobs, Apart())
+        for done, one in enumerate(made):
+            if done % 50 == 0:
+                progress("schedule", done, len(routines))
             self._keep(self._chosen(one))
+        progress("schedule", len(routines), len(routines))
         data = self._accepted(progress)
         self._record()
         return data
@@ -120,7 +124,9 @@ class GroupedRoad:
         while True:
             data = self._emitted()
             new = replace(self.image, data=data)
-            verdict = verify(self.image, new, self.target, self.code, progress, only, prover)
+            verdict = verify(
+                self.image, new, self.target, self.code, progress, only, prover, self.jobs
+            )
             self.evidence.update(verdict.shown)
             if verdict.ok:
                 return data

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from rewriter.core.addresses import addresses
 from rewriter.core.edit import Evidence
 from rewriter.core.grouped import Code, Grouped
-from rewriter.core.parallel import spread
 from rewriter.core.program import Function
 from rewriter.core.target import CannotMove
+from rewriter.core.workers import Apart, each
 from rewriter.elf.image import Image
 from rewriter.identify.functions import find_functions
 from rewriter.verify.function_regions import Compared, Comparison, Files, Finding
@@ -54,7 +54,7 @@ class Verdict:
         return not self.findings
 
 
-def compare(old: Image, new: Image, target: Grouped, progress: Progress) -> Verdict:
+def compare(old: Image, new: Image, target: Grouped, progress: Progress, jobs: int = 1) -> Verdict:
     """Compares a file with its tuned successor (without its note)."""
     if old.data == new.data:
         return Verdict(())
@@ -62,7 +62,7 @@ def compare(old: Image, new: Image, target: Grouped, progress: Progress) -> Verd
     functions = find_functions(old, target.described(old))
     code = target.code(old, functions)
     progress("analyse", 1, 1)
-    return verify(old, new, target, code, progress)
+    return verify(old, new, target, code, progress, jobs=jobs)
 
 
 def verify(
@@ -73,6 +73,7 @@ def verify(
     progress: Progress,
     only: Collection[Function] | None = None,
     prover: Regions | None = None,
+    jobs: int = 1,
 ) -> Verdict:
     """Compares an analysed file with a new one of the same size.
 
@@ -83,7 +84,7 @@ def verify(
         return Verdict((f"the size changed {sizes} bytes",))
     view = replace(old, data=new.data)
     check = _Check(old, view, target, code, prover or Regions(target.proving))
-    check.run(only, progress)
+    check.run(only, progress, jobs)
     wrong = check.wrong
     return Verdict(
         findings=(*check.elsewhere, *map(str, wrong)),
@@ -111,7 +112,7 @@ class _Check:
         self.shown: dict[int, Evidence] = {}
         self.functions = self.changed_bytes = 0
 
-    def run(self, only: Collection[Function] | None, progress: Progress) -> None:
+    def run(self, only: Collection[Function] | None, progress: Progress, jobs: int) -> None:
         """Goes through all that changed."""
         changed = np.flatnonzero(
             np.frombuffer(self.old.data, np.uint8) != np.frombuffer(self.new.data, np.uint8)
@@ -120,10 +121,13 @@ class _Check:
         functions = self._owners(changed)
         if only is not None:
             functions = [function for function in functions if function in only]
-        found = spread(self._function, functions, lambda n: progress("compare", n, len(functions)))
-        for wrong, shown in found:
+        found = each(self._function, functions, jobs, Apart())
+        for done, (wrong, shown) in enumerate(found):
+            if done % 20 == 0:
+                progress("compare", done, len(functions))
             self.wrong += wrong
             self.shown |= shown
+        progress("compare", len(functions), len(functions))
         self.functions = len(functions)
         self.elsewhere += named_by_tables(self.code, self.after)
 
