@@ -7,7 +7,7 @@ with an instruction that must stay is copied, and what is before it stays before
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
@@ -165,10 +165,21 @@ def _with_values(
     slots: tuple[Slot, ...], numbers: Sequence[int], joined: bool, live: int, target: Target
 ) -> tuple[Part, Values]:
     """A run of bundles, without nops, with its values told apart where that may help."""
-    kept = tuple(slots[n] for n in numbers)
+    kept = _without(slots, set(numbers))
     values = Values(kept, live, target)
     facts, stands = values.apart() if values.is_crowded else (values.facts, {})
     return _part(slots, numbers, joined, edges(kept, target, facts, stands)), values
+
+
+def _without(slots: Sequence[Slot], numbers: Container[int]) -> tuple[Slot, ...]:
+    """The slots with these numbers; a stop behind another one ends the group of those before."""
+    kept: list[Slot] = []
+    for number, slot in enumerate(slots):
+        if number in numbers:
+            kept.append(slot)
+        elif slot.stop and kept:
+            kept[-1] = Slot(kept[-1].address, kept[-1].insn, True)
+    return tuple(kept)
 
 
 _LEAST = 4  # values at a time, below which a search is not worth while
