@@ -7,7 +7,7 @@ with an instruction that must stay is copied, and what is before it stays before
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
@@ -131,18 +131,22 @@ def _is_fixed(region: Region, target: Target, bundle: Sequence[Slot]) -> bool:
 
 def _arranged(slots: tuple[Slot, ...], joined: bool, live: int, target: Target) -> Arranged | None:
     """A run of bundles in a new order, with other registers where that helps and can be."""
-    if all(target.facts(slot.insn).is_nop for slot in slots):
+    facts = [target.facts(slot.insn) for slot in slots]
+    numbers = [n for n, each in enumerate(facts) if not each.is_nop]
+    if not numbers:
         return None
-    part, values = _with_values(slots, joined, live, target)
-    found = _settled(part, values, target) if values.is_crowded else None
-    if found is None:
-        kept = (values.spread() if values.is_crowded else None) or part.slots
-        facts = [target.facts(slot.insn) for slot in kept]
-        before = tuple(edges(kept, target, facts, {}))
-        found = target.arrange(replace(part, slots=kept, before=before, values=()))
+    part, values = _with_values(slots, numbers, joined, live, target)
+    if values.is_crowded:
+        found = _settled(part, values, target)
+        if found is None:
+            kept = values.spread() or part.slots
+            plain = [target.facts(slot.insn) for slot in kept]
+            before = tuple(edges(kept, target, plain, {}))
+            found = target.arrange(replace(part, slots=kept, before=before, values=()))
+    else:
+        found = target.arrange(part)
     if found is None:
         return None
-    numbers = [n for n, slot in enumerate(slots) if not target.facts(slot.insn).is_nop]
     return Arranged(found.slots, tuple(numbers[n] if n >= 0 else -1 for n in found.origins))
 
 
@@ -152,19 +156,30 @@ def part_of(region: Region, target: Target) -> tuple[Part, Values]:
     parts = list(_parts(region, target))
     if len(parts) > 1 or parts[0][0]:
         raise ValueError(f"{region.slots[0].address:#x}: some of the region must stay as it is")
-    part, values = _with_values(region.slots, region.joined, region.live, target)
+    numbers = [n for n, s in enumerate(region.slots) if not target.facts(s.insn).is_nop]
+    part, values = _with_values(region.slots, numbers, region.joined, region.live, target)
     return replace(part, values=values.spans, most=values.pool, pinned=values.pinned), values
 
 
 def _with_values(
-    slots: tuple[Slot, ...], joined: bool, live: int, target: Target
+    slots: tuple[Slot, ...], numbers: Sequence[int], joined: bool, live: int, target: Target
 ) -> tuple[Part, Values]:
-    """A run of bundles with its values told apart."""
-    numbers = [n for n, slot in enumerate(slots) if not target.facts(slot.insn).is_nop]
-    kept = tuple(slots[n] for n in numbers)
+    """A run of bundles, without nops, with its values told apart where that may help."""
+    kept = _without(slots, set(numbers))
     values = Values(kept, live, target)
-    facts, stands = values.apart()
+    facts, stands = values.apart() if values.is_crowded else (values.facts, {})
     return _part(slots, numbers, joined, edges(kept, target, facts, stands)), values
+
+
+def _without(slots: Sequence[Slot], numbers: Container[int]) -> tuple[Slot, ...]:
+    """The slots with these numbers; a stop behind another one ends the group of those before."""
+    kept: list[Slot] = []
+    for number, slot in enumerate(slots):
+        if number in numbers:
+            kept.append(slot)
+        elif slot.stop and kept:
+            kept[-1] = Slot(kept[-1].address, kept[-1].insn, True)
+    return tuple(kept)
 
 
 _LEAST = 4  # values at a time, below which a search is not worth while

@@ -42,7 +42,8 @@ def edges(
     `facts` are those of the slots; where they name values instead of registers, `stands` has the
     register of each.
     """
-    places = list(addresses(facts))
+    named = [rules.facts(slot.insn) for slot in slots] if stands else facts
+    places = list(addresses(named))
     group = [n for n, members in enumerate(groups(slots)) for _ in members]
     exclusive = Exclusive(group, facts)
     found: list[tuple[Edge, ...]] = []
@@ -89,7 +90,10 @@ Place = tuple[int, int, int] | None
 
 
 def addresses(facts: Sequence[Facts]) -> Iterator[Place]:
-    """Where each instruction accesses memory, in terms of values that bases had."""
+    """Where each instruction accesses memory, in terms of values that bases had.
+
+    The facts name registers.
+    """
     values: dict[int, tuple[int, int]] = {}
     made = count()
     for each in facts:

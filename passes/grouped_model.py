@@ -18,6 +18,7 @@ class Model:
     def __init__(self, cpu: BundledCpu) -> None:
         self.cpu = cpu
         self._distances: dict[tuple[Insn, Insn, int], int] = {}
+        self._kept_apart: dict[tuple[frozenset[str], str, frozenset[str], str], int] = {}
         self._kinds: dict[str, int] = {}  # by class
         self._ways: dict[object, int] = {}
         self._examples: list[str] = []
@@ -27,13 +28,22 @@ class Model:
         key = earlier, later, registers
         found = self._distances.get(key)
         if found is None:
-            found = bundled.system_latency(self.cpu, earlier, later)
-            found = max(found, not self._together(earlier, later))
+            found = self._between(earlier, later)
             while registers:
                 low = registers & -registers
                 registers ^= low
                 found = max(found, bundled.latency(self.cpu, earlier, later, low.bit_length() - 1))
             self._distances[key] = found
+        return found
+
+    def _between(self, earlier: Insn, later: Insn) -> int:
+        """Cycles from one to the other whatever registers they have."""
+        one, other = self.cpu.issue.traits(earlier), self.cpu.issue.traits(later)
+        key = one.kinds, one.unit, other.kinds, other.unit
+        found = self._kept_apart.get(key)
+        if found is None:
+            found = bundled.system_latency(self.cpu, earlier, later)
+            found = self._kept_apart[key] = max(found, not self._together(earlier, later))
         return found
 
     def _together(self, earlier: Insn, later: Insn) -> bool:

@@ -67,7 +67,8 @@ class Values:
 
     def __init__(self, slots: Sequence[Slot], live: int, names: Names) -> None:
         self.slots, self.names = slots, names
-        self.all = list(_values(slots, live, names))
+        self.facts = [names.facts(slot.insn) for slot in slots]
+        self.all = list(_values(slots, self.facts, live, names))
         self.moving = [value for value in self.all if not value.fixed]
         self._free = names.spare & ~live
         bank = names.banks[0]
@@ -88,7 +89,7 @@ class Values:
         """
         uses: dict[int, int] = {}
         defs: dict[int, int] = {}
-        facts = [self.names.facts(slot.insn) for slot in self.slots]
+        facts = list(self.facts)
         stands: dict[int, int] = {}
         for number, value in enumerate(self.moving, _APART):
             change = 1 << number | 1 << value.register
@@ -155,11 +156,12 @@ class Values:
         return tuple(made)
 
 
-def _values(slots: Sequence[Slot], live: int, names: Names) -> Iterator[Value]:
+def _values(
+    slots: Sequence[Slot], facts_of: Sequence[Facts], live: int, names: Names
+) -> Iterator[Value]:
     every = sum(names.banks)
     current: dict[int, Value] = {}
-    for number, slot in enumerate(slots):
-        facts = names.facts(slot.insn)
+    for number, (slot, facts) in enumerate(zip(slots, facts_of, strict=True)):
         free, joined = names.renamable(slot.insn)
         for register in _bits(facts.uses & every):
             if register not in current:

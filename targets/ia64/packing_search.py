@@ -200,6 +200,8 @@ class Search:
         must = text.group > 0 and text.group & self.problem.last
         if text.avail and not must:
             yield from self._behind(text, False, text.avail)
+        if text.before is None:  # there is no bundle for a stop
+            return
         if must or (text.group and (text.later or text.avail & self.problem.first)):
             yield from self._behind(text, True, text.avail | text.later)
 

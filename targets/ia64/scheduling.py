@@ -240,8 +240,11 @@ def on(insn: Insn, unit: Unit) -> Insn:
     return insn.replace(**{SLOT.name: int(unit)})
 
 
-BANKS = (register_mask(range(GR + 2, FR)), register_mask(range(FR + 2, PR)))
-"""Registers that can stand for each other."""
+BANKS = tuple(
+    register_mask(range(first, end))
+    for first, end in ((GR + 2, GR + 32), (GR + 32, FR), (FR + 2, FR + 32), (FR + 32, PR))
+)
+"""Registers that can stand for each other; those of the frame are not there before it is."""
 
 SPARE = register_mask((*range(GR + 2, GR + 32), *range(FR + 6, FR + 16)))
 """Registers that are there whatever the frame is, and need no enabling."""

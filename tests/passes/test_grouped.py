@@ -192,3 +192,19 @@ def test_what_does_not_fit_is_kept_apart() -> None:
     both = part([(), ()], [2, 3])
     assert within(both, Narrow(), 1, (0, 0), ()) == (0, 0)
     assert within(both, Narrow(), 1, (0, 0), [(0, 1)]) is None
+
+
+def test_a_base_is_a_register_though_values_are_told_apart() -> None:
+    """The second store's base was loaded from where the first address is; so it may be anywhere."""
+    facts = (
+        does(1, 2, step=(1, 0, 8)),
+        does(2, 2, access=Access(1, 8)),
+        does(1, 4, access=Access(0, 8)),
+        does(2, 0, access=Access(1, 8), stores=True),
+        does(0, 2),
+    )
+    slots, rules = code(*facts)
+    values = Values(slots, 0, rules)
+    assert values.is_crowded
+    found = edges(slots, rules, *values.apart())
+    assert {edge.before for edge in found[3]} >= {1, 2}
