@@ -248,3 +248,21 @@ def test_live_says_which_registers_may_be_used(tmp_path: Path) -> None:
     written = {slot.insn.operand("r1") for slot in tight.slots if slot.insn.has("r1")}
     assert written == {NUMBERS["r14"]}
     assert SCHEDULING.cycles(free.slots) == 3 < SCHEDULING.cycles(tight.slots)
+
+
+def test_a_stop_on_a_nop_is_one_between_system_instructions(tmp_path: Path) -> None:
+    text = "{ .mii; rsm 0x4000; nop.i 0; nop.i 0 ;; }\n{ .mii; srlz.d; nop.i 0; nop.i 0 ;; }\n"
+    adds = "".join(f"adds r{n} = {n}, r1 ;;\n" for n in range(14, 18))
+    found = scheduled(text + adds, tmp_path)
+    assert not found.reason
+    assert not any("rsm" in line and "srlz.d" in line for line in spelled(found.slots))
+
+
+def test_only_what_was_there_joins_a_group_that_is_open_before(tmp_path: Path) -> None:
+    adds = "".join(f"adds r{n} = {n}, r1 ;;\n" for n in range(14, 20))
+    old = assembled(adds, tmp_path)
+    found = schedule(Region(old, EVERYTHING, joined=True), SCHEDULING)
+    first = next(groups(found.slots))
+    known = next(groups(old))
+    names = [TABLE.text(slot.insn) for slot in first if not slot.insn.name.startswith("nop.")]
+    assert set(names) <= {TABLE.text(slot.insn) for slot in known}
