@@ -88,6 +88,8 @@ def facts(insn: Insn) -> Facts:
     """All that is asked of an instruction."""
     op = row(insn)
     uses, defs = TABLE.uses(insn) & ~_ALAT, TABLE.defs(insn) & ~_ALAT
+    if op.name.startswith("bsw."):
+        uses |= defs & _REGISTERS  # of the bank that goes, for when it comes back
     predicate = insn.operand(QP.name) if insn.has(QP.name) else PR
     order = _order(insn, op) | (
         Order.STACKED | Order.PLAIN if (uses | defs) & _STACKED else Order.PLAIN

@@ -34,6 +34,7 @@ from targets.ia64.fields import BUNDLE
 from targets.ia64.isa import TABLE
 from targets.ia64.proving import Proving
 from targets.ia64.registers import NUMBERS
+from targets.ia64.scheduling import facts
 
 SCHEDULING = Scheduling(Model(CPUS["itanium2"]))
 EVERYTHING = (1 << len(TABLE.register_names)) - 1
@@ -266,3 +267,11 @@ def test_only_what_was_there_joins_a_group_that_is_open_before(tmp_path: Path) -
     known = next(groups(old))
     names = [TABLE.text(slot.insn) for slot in first if not slot.insn.name.startswith("nop.")]
     assert set(names) <= {TABLE.text(slot.insn) for slot in known}
+
+
+@pytest.mark.parametrize("switch", ["bsw.0", "bsw.1"])
+def test_a_bank_that_goes_is_read(switch: str, tmp_path: Path) -> None:
+    """Its values come back with it, so that what makes them stays before the switch."""
+    (slot, *_) = (s for s in assembled(f"{switch};;", tmp_path) if s.insn.name == switch)
+    banked = sum(1 << NUMBERS[f"r{n}"] for n in range(16, 32))
+    assert facts(slot.insn).uses & banked == facts(slot.insn).defs & banked == banked
