@@ -192,7 +192,7 @@ class Effects:
 
 Words = NDArray[np.unsignedinteger[Any]]
 
-_REMEMBERED = 1 << 16
+_REMEMBERED = 1 << 18
 """Decoded words that are kept: code repeats itself nearby, and a kernel has half a million."""
 
 

@@ -35,6 +35,8 @@ def relations(graph: Graph, function: Function, target: Target) -> dict[int, Fac
         after = _through(graph, block, states[block], target)
         for following in edges.get(block, ()):
             known = states.get(following)
+            if known is not None and not facts[following]:
+                continue  # less than nothing cannot hold
             joined = after if known is None else _join(known, after)
             found = _facts(joined)
             if known is None or found != facts[following]:

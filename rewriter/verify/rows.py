@@ -15,6 +15,7 @@ import numpy as np
 from rewriter.core.addresses import first_at
 from rewriter.core.isa import Flow
 from rewriter.core.listing import Listing
+from rewriter.core.target import Target
 from rewriter.elf import unwind
 from rewriter.elf.image import Image
 from rewriter.identify.program import Program
@@ -37,40 +38,55 @@ def compare_rows(
 ) -> Iterator[tuple[int, str]]:
     """What is wrong with the unwind entries of the functions that start there, by their start."""
     after = {frame.start: frame for frame in unwind.frames(new)}
-    for start in sorted(set(starts) & program.frames.keys()):
-        old, other = program.frames[start], after.get(start)
+    compared = {start: program.frames[start] for start in starts if start in program.frames}
+    marked = _Marked(program.listing, program.target, compared.values())
+    marked_new = _Marked(listing, program.target, compared.values())
+    for start, old in sorted(compared.items()):
+        other = after.get(start)
         if other is None or (other.end, other.lsda) != (old.end, old.lsda):
             yield start, "its unwind entry covers something else"
-        elif not _agree(program, old, other, listing):
+        elif not _agree(_Frame(marked, old), _Frame(marked_new, other)):
             yield start, "its unwind rows do not follow its instructions"
 
 
-def _agree(program: Program, old: unwind.Fde, new: unwind.Fde, listing: Listing) -> bool:
-    before, after = unwind.rows(old), unwind.rows(new)
-    if [rules for _, rules in before] != [rules for _, rules in after]:
-        return False
-    count_old = _Frame(program, program.listing, old)
-    count_new = _Frame(program, listing, new)
-    return all(
-        count_old.place(a) == count_new.place(b)
-        for (a, _), (b, _) in zip(before, after, strict=True)
-    )
+class _Marked:
+    """Which instructions of a text stand in frames and are no fillers, and which rows go by."""
+
+    def __init__(self, listing: Listing, target: Target, frames: Iterable[unwind.Fde]) -> None:
+        self.listing = listing
+        inside = np.zeros(len(listing), dtype=np.bool_)
+        for frame in frames:
+            inside[slice(*listing.span(frame.start, frame.end))] = True
+        at = np.flatnonzero(inside & (listing.rows >= 0))
+        words, which = np.unique(listing.words[at], return_inverse=True)
+        insns = [insn for word in words.tolist() if (insn := listing.table.decode(word))]
+        kept = [not target.is_filler(insn) for insn in insns]
+        marks = [insn.op.flow is not Flow.NEXT or target.touches_frame(insn) for insn in insns]
+        self.kept, self.marks = np.zeros_like(inside), np.zeros_like(inside)
+        self.kept[at] = np.array(kept, dtype=np.bool_)[which]
+        self.marks[at] = np.array(marks, dtype=np.bool_)[which]
 
 
 class _Frame:
     """Where an address stands among the instructions that rows go by, from a function's start."""
 
-    def __init__(self, program: Program, listing: Listing, frame: unwind.Fde) -> None:
-        target = program.target
-        first, last = listing.span(frame.start, frame.end)
-        insns = ((at, listing.insn(at)) for at in range(first, last))
-        kept = [(at, insn) for at, insn in insns if insn and not target.is_filler(insn)]
-        self.addresses = listing.addresses[[at for at, _ in kept]]
-        marks = [insn.op.flow is not Flow.NEXT or target.touches_frame(insn) for _, insn in kept]
-        self.marks = np.array([True, *marks])  # the start counts as one
+    def __init__(self, marked: _Marked, frame: unwind.Fde) -> None:
+        self.rows = unwind.rows(frame)
+        span = slice(*marked.listing.span(frame.start, frame.end))
+        kept = marked.kept[span]
+        self.addresses = marked.listing.addresses[span][kept]
+        self.marks = np.append(True, marked.marks[span][kept])  # the start counts as one
         self.passed = np.cumsum(self.marks)
 
     def place(self, address: int) -> tuple[int, bool]:
         """How many stand before an address, and whether one does directly."""
         at = first_at(self.addresses, address)
         return int(self.passed[at]), bool(self.marks[at])
+
+
+def _agree(old: _Frame, new: _Frame) -> bool:
+    if [rules for _, rules in old.rows] != [rules for _, rules in new.rows]:
+        return False
+    return all(
+        old.place(a) == new.place(b) for (a, _), (b, _) in zip(old.rows, new.rows, strict=True)
+    )
