@@ -28,6 +28,7 @@ ROUTINES = (
     *("memcpy", "memset", "memmove", "memchr", "memcmp", "ffsll"),
 )
 BASE = 0x300000000
+PATIENCE = 60  # seconds for the cases of one mutant: some are system calls that wait
 GP = 0x209688  # what every function of that libc makes $29
 FATES = tuple(Fate)
 
@@ -40,7 +41,7 @@ def strength(image: Image, name: str, sample: int | None) -> Strength:
     address, size = found
     target, contract = AlphaTrials(), CONTRACTS[name]
     code = code_of(image, name, address, BASE, Alpha().relocated, GP)
-    with Sweep(target.program(contract.linkage)) as engine:
+    with Sweep(target.program(contract.linkage), timeout=PATIENCE) as engine:
         return Mutants(code, (BASE + address, size), contract, target, engine).strength(sample)
 
 

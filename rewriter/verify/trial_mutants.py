@@ -17,6 +17,7 @@ from typing import Literal, Protocol
 from rewriter.contracts.contract import Contract
 from rewriter.core.concrete import Concrete, Misaligned
 from rewriter.core.isa import Insn, Reg, Table
+from rewriter.verify.engines.qemu import GuestHung
 from rewriter.verify.engines.sweep import Code, Sweep
 from rewriter.verify.trial import Target, prepare
 from rewriter.verify.trial_records import Chunk, chunks
@@ -141,7 +142,10 @@ class Mutants:
 
     def _survives(self, word: bytes, at: int, cases: Sequence[Chunk], time: int) -> bool:
         code = self.code.patched(self.start + at, word)
-        answer = self.engine.run(code, [chunk.before for chunk in cases], time)
+        try:
+            answer = self.engine.run(code, [chunk.before for chunk in cases], time)
+        except GuestHung:  # a mutant may be a system call that waits
+            return False
         first = 0
         for chunk in cases:
             output = answer.output[first : first + len(chunk.before)]

@@ -10,6 +10,7 @@ from conftest import LIBC_BASE, Libc
 
 from rewriter.contracts import CONTRACTS
 from rewriter.core.isa import Insn
+from rewriter.verify.engines.qemu import GuestHung
 from rewriter.verify.engines.sweep import Code, Sweep
 from rewriter.verify.trial_image import code_at
 from rewriter.verify.trial_mutants import Fate, Mutants, Strength, same_effect
@@ -88,6 +89,17 @@ def test_each_fate_is_met(alpha: AlphaTrials) -> None:
         (32, 3): Fate.HINT,
         (36, 0): Fate.UNREACHABLE,
     }
+
+
+def test_a_guest_that_waits_is_given_up(alpha: AlphaTrials) -> None:
+    """A system call that waits for a signal takes no processor time."""
+    text = "lda v0,111(zero)\n callsys\n ret"  # sigsuspend
+    code = Code("made", ((0x180000000, assemble(text).code),), 0x180000000)
+    with Sweep(alpha.program("standard"), timeout=2) as engine:
+        mutants = Mutants(code, (code.entry, 12), CONTRACTS["ffsll"], alpha, engine)
+        with pytest.raises(GuestHung, match="nothing for 2 s"):
+            engine.run(code, [mutants.quick[0].before], 1000)
+        assert mutants.fate(8, 3) is Fate.KILLED
 
 
 def test_equivalence_of_single_instructions() -> None:

@@ -85,6 +85,10 @@ class GuestDied(VerificationFailed):
     """The guest did not finish: a trap, an illegal instruction, a crash of the emulator."""
 
 
+class GuestHung(VerificationFailed):
+    """The guest waits for something that does not come; the limit of processor time is no help."""
+
+
 @dataclass(frozen=True, slots=True)
 class Batch:
     """Records for one routine, one per row."""

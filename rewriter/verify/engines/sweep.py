@@ -31,7 +31,13 @@ from numpy.typing import NDArray
 
 from rewriter.contracts.contract import Arena
 from rewriter.contracts.linkage import Linkage
-from rewriter.verify.engines.qemu import Executable, GuestDied, emulator, static_executable
+from rewriter.verify.engines.qemu import (
+    Executable,
+    GuestDied,
+    GuestHung,
+    emulator,
+    static_executable,
+)
 
 MAP, LOAD, RUN = range(3)
 READ_WRITE_EXECUTE = 7
@@ -165,14 +171,19 @@ class Sweep:
                 stream.write(self._words(RUN, code.entry, len(chunk), seconds << 32 | rest))
                 stream.write(np.ascontiguousarray(chunk).data)
         with commands.open("rb") as stdin, answers.open("wb") as stdout:
-            run = subprocess.run(
-                (*self._command, str(self._path / "program")),
-                stdin=stdin,
-                stdout=stdout,
-                stderr=subprocess.DEVNULL,
-                timeout=self._timeout,
-                check=False,
-            )
+            try:
+                run = subprocess.run(
+                    (*self._command, str(self._path / "program")),
+                    stdin=stdin,
+                    stdout=stdout,
+                    stderr=subprocess.DEVNULL,
+                    timeout=self._timeout,
+                    check=False,
+                )
+            except subprocess.TimeoutExpired as expired:
+                raise GuestHung(
+                    f"{self._command[0]}: nothing for {expired.timeout:.0f} s"
+                ) from None
         if run.returncode == 1:
             raise GuestDied(f"{self._command[0]}: the program could not map memory or read")
         return Answer(np.fromfile(answers, dtype=np.uint8), run.returncode)
