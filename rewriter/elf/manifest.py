@@ -29,7 +29,7 @@ from rewriter.elf.emit import Patch
 
 FORMAT = 1
 MAGIC, DIGEST_SIZE = b"RTM1", 32
-COMPRESSION = 3
+COMPRESSION = 4
 LARGEST = 1 << 28
 """Bytes that a document may have: a damaged or hostile one shall not fill the memory."""
 

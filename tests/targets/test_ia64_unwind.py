@@ -7,7 +7,7 @@ import subprocess
 from functools import cache
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from fixtures import inputs
@@ -105,9 +105,16 @@ def test_moved_places_are_read_again(data: st.DataObject) -> None:
         least = min(part.end - part.start, 1)
         length = data.draw(st.integers(least, part.end - part.start))
         bounds[part.end] = bounds[part.start] + length
-        for moment in part.moments:
-            slot = data.draw(st.integers(bounds[part.start], bounds[part.end] - 1))
-            places[moment.slot] = slot
+        for slot in sorted({moment.slot for moment in part.moments}):
+            first, last = bounds[part.start], bounds[part.end] - 1
+            start, end = first, last
+            for moment in part.moments:  # its number must have room in the bytes that it has
+                if moment.slot == slot and moment.back:
+                    first = max(first, end - moment.number.largest)
+                elif moment.slot == slot:
+                    last = min(last, start + moment.number.largest)
+            assume(first <= last)
+            places[slot] = data.draw(st.integers(first, last))
     raw = unwind.retimed(found, places, bounds)
     assert len(raw) == len(found.raw)
     again = unwind.parsed(raw)
