@@ -156,6 +156,12 @@ class Insn:
         """Whether the format has an operand `name`."""
         return name in self.op.format.positions
 
+    @property
+    def placeless(self) -> tuple[int, ...]:
+        """The operands' values without how far a target is, which changes when code moves."""
+        values = zip(self.op.format.operands, self.operands, strict=True)
+        return tuple(value for operand, value in values if operand.kind is not Kind.TARGET)
+
     def replace(self, **values: int) -> Insn:
         """The same instruction with some operands changed."""
         names = [operand.name for operand in self.op.format.operands]

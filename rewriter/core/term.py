@@ -12,7 +12,8 @@ world is what an event left); load (value of a memory granule); opaque (uninterp
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 
 
 class Term:
@@ -72,15 +73,8 @@ class Term:
         return f"({name} {inner})" if inner else name
 
     def walk(self) -> Iterator[Term]:
-        """Every distinct term below and including this one, parents first."""
-        seen: set[int] = set()
-        stack = [self]
-        while stack:
-            term = stack.pop()
-            if term.number not in seen:
-                seen.add(term.number)
-                yield term
-                stack.extend(term.args)
+        """Every distinct term below and including this one, each behind one that it is part of."""
+        return iter(reached((self,)).values())
 
 
 class Terms:
@@ -417,8 +411,25 @@ class Terms:
         return self.width
 
 
-def rebuilt(term: Term, done: dict[int, Term]) -> Term:
-    """The term over replaced parts, folded anew; `done` maps numbers, and is added to."""
+def reached(terms: Iterable[Term]) -> dict[int, Term]:
+    """Every distinct term below and including some, by number."""
+    found = {term.number: term for term in terms}
+    stack = list(found.values())
+    while stack:
+        for term in stack.pop().args:
+            if term.number not in found:
+                found[term.number] = term
+                stack.append(term)
+    return found
+
+
+def rebuilt(
+    term: Term, done: dict[int, Term], aliases: Mapping[int, Term] = MappingProxyType({})
+) -> Term:
+    """The term over replaced parts, folded anew; `done` maps numbers, and is added to.
+
+    What has an alias, by its number as it was or as it is rebuilt, becomes that.
+    """
     stack = [term]
     while stack:
         top = stack[-1]
@@ -428,7 +439,8 @@ def rebuilt(term: Term, done: dict[int, Term]) -> Term:
         elif missing:
             stack.extend(missing)
         else:
-            done[top.number] = top.store.rebuild(top, tuple(done[x.number] for x in top.args))
+            built = top.store.rebuild(top, tuple(done[x.number] for x in top.args))
+            done[top.number] = aliases.get(built.number, aliases.get(top.number, built))
             stack.pop()
     return done[term.number]
 

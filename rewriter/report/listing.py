@@ -12,7 +12,7 @@ from difflib import SequenceMatcher
 from typing import Any
 
 from rewriter.core.edit import Edit, Skip
-from rewriter.core.isa import Insn, Kind
+from rewriter.core.isa import Insn
 from rewriter.core.listing import Listing
 from rewriter.core.program import Function
 from rewriter.elf.image import printable
@@ -153,8 +153,7 @@ def _lines(listing: Listing, function: Function) -> list[tuple[object, Line]]:
 
 def _key(insn: Insn) -> object:
     """The instruction without the distance of its target, which changes when code moves."""
-    operands = zip(insn.op.format.operands, insn.operands, strict=True)
-    return insn.op, tuple(value for operand, value in operands if operand.kind is not Kind.TARGET)
+    return insn.op, insn.placeless
 
 
 def matched(

@@ -173,9 +173,9 @@ class Reordering:
             return False
 
     def _slots(self, region: Region) -> list[Slot]:
-        if region.reason:
-            return _or_none(self.target, self.image.read(region.start, region.end - region.start))
         code = self.image.read(region.start, region.end - region.start)
+        if region.reason:
+            return _or_none(self.target, code)
         return list(self.target.straight(code, region.start))
 
     def _reordered(self, region: Region, slots: Sequence[Slot], joined: bool) -> Reordered | str:

@@ -20,7 +20,7 @@ from itertools import islice
 from rewriter.core.edit import Evidence, Grade
 from rewriter.core.isa import Reg, register_mask
 from rewriter.core.symbolic import Symbolic
-from rewriter.core.term import Term, Terms
+from rewriter.core.term import Term, Terms, rebuilt
 from rewriter.core.trace import Run, registers_of
 from rewriter.verify.noise import Signatures
 from rewriter.verify.prove import Prover
@@ -203,21 +203,7 @@ class Comparison:
         """The new run's term with every part that was shown equal replaced by the old one's."""
         if not self._alias:
             return term
-        done = self._rebuilt
-        stack = [term]
-        while stack:
-            top = stack[-1]
-            if top.number in done:
-                stack.pop()
-                continue
-            missing = [a for a in top.args if a.number not in done]
-            if missing:
-                stack.extend(missing)
-                continue
-            built = top.store.rebuild(top, tuple(done[a.number] for a in top.args))
-            done[top.number] = self._alias.get(built.number, self._alias.get(top.number, built))
-            stack.pop()
-        return done[term.number]
+        return rebuilt(term, self._rebuilt, self._alias)
 
     def _events(self, before: Symbolic, after: Symbolic) -> None:
         old, new = before.events, after.events

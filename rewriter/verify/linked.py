@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rewriter.core.isa import Flow, Insn, Kind, register_mask
+from rewriter.core.isa import Flow, Insn, register_mask
 from rewriter.core.symbolic import Symbolic
 from rewriter.core.target import Target
 from rewriter.core.term import Terms
@@ -55,7 +55,7 @@ class _Linked:
         """Whether one instruction does the same in both, but for what it makes from places."""
         if not self.table.uses(before) & self.differing:
             self.differing &= ~self.table.defs(before)
-            return before.op is after.op and _without_target(before) == _without_target(after)
+            return before.op is after.op and before.placeless == after.placeless
         return self._made(before, after)
 
     def _made(self, before: Insn, after: Insn) -> bool:
@@ -74,8 +74,3 @@ class _Linked:
         mask = register_mask(result)
         self.differing = self.differing & ~mask if one is other else self.differing | mask
         return True
-
-
-def _without_target(insn: Insn) -> tuple[int, ...]:
-    kept = zip(insn.op.format.operands, insn.operands, strict=True)
-    return tuple(value for operand, value in kept if operand.kind is not Kind.TARGET)

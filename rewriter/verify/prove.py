@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rewriter.core.edit import Grade
-from rewriter.core.term import Term, rebuilt
+from rewriter.core.term import Term, reached, rebuilt
 from rewriter.verify.assumed import under
 from rewriter.verify.noise import Memory, Noise, pool_of
 
@@ -130,24 +130,13 @@ def _free(noise: Noise, name: str, sort: str | int) -> Any:
     return noise.condition(name) if sort == "bool" else noise.value(name, int(sort))
 
 
-def _reached(terms: Iterable[Term]) -> dict[int, Term]:
-    found = {term.number: term for term in terms}
-    stack = list(found.values())
-    while stack:
-        for term in stack.pop().args:
-            if term.number not in found:
-                found[term.number] = term
-                stack.append(term)
-    return found
-
-
 def _generalised(claim: tuple[Term, ...]) -> tuple[tuple[Term, ...], dict[int, Term]]:
     """The claim with its largest shared parts free, and these parts.
 
     A free x may as well be y - c: with c chosen so that the first sum x + c becomes plain y, claims
     that differ in displacements only become the same.
     """
-    a, b = (_reached((term,)) for term in claim[:2])
+    a, b = (reached((term,)) for term in claim[:2])
     cut = {n: t for n, t in a.items() if n in b and _may_be_free(t)}
     store = claim[0].store
     moved: dict[int, Term] = {}
@@ -188,7 +177,7 @@ def _above(claim: tuple[Term, ...], cut: dict[int, Term]) -> list[Term]:
 
 
 def _leaves(terms: Iterable[Term]) -> dict[int, Term]:
-    return {n: t for n, t in _reached(terms).items() if t.kind in _INPUTS}
+    return {n: t for n, t in reached(terms).items() if t.kind in _INPUTS}
 
 
 def _pattern(a: Term, b: Term, given: Sequence[Term], cut: dict[int, Term]) -> Pattern:

@@ -12,7 +12,7 @@ import numpy as np
 
 from rewriter.core.addresses import addresses
 from rewriter.core.edit import Evidence, Grade
-from rewriter.core.isa import Flow, Insn, Kind, Op
+from rewriter.core.isa import Flow, Insn, Op
 from rewriter.core.listing import Listing
 from rewriter.core.program import Fixup, Function
 from rewriter.core.symbolic import Symbolic
@@ -159,12 +159,8 @@ class Walk:
         return faults.numbered(segment.insns, segment.fixups, self.target)
 
     def _bare(self, segment: Segment) -> list[tuple[Op, tuple[int, ...]]]:
-        found = []
-        for insn in segment.insns:
-            if not self.target.is_filler(insn):
-                kept = zip(insn.op.format.operands, insn.operands, strict=True)
-                found.append((insn.op, tuple(v for o, v in kept if o.kind is not Kind.TARGET)))
-        return found
+        kept = (insn for insn in segment.insns if not self.target.is_filler(insn))
+        return [(insn.op, insn.placeless) for insn in kept]
 
     def _unlocked(self, old: Segment, new: Segment) -> None:
         """Nothing changed between a load-locked and its store-conditional."""

@@ -20,6 +20,7 @@ from targets.alpha.isa import TABLE
 from targets.alpha.registers import RA, SP
 from targets.alpha.sweep import AlphaTrials
 from targets.alpha.systems import SYSTEMS, UP1000, USUAL
+from targets.assembly import ROUTINE_ALIGNMENT
 
 EM_ALPHA, EM_ALPHA_OFFICIAL = 0x9026, 41
 R_REFQUAD, R_GLOB_DAT, R_JMP_SLOT, R_RELATIVE = 2, 25, 26, 27
@@ -43,7 +44,7 @@ class Alpha:
     signatures = Path(__file__).with_name("signatures.json")
     trials = AlphaTrials()
     page = placing.PAGE
-    alignment = routines.ALIGNMENT
+    alignment = ROUTINE_ALIGNMENT
     routines = staticmethod(routines.variants)
     branch = staticmethod(placing.branch)
     frame_rows = staticmethod(placing.frame_rows)

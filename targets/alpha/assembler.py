@@ -21,26 +21,7 @@ from rewriter.core.isa import Format, Insn, Kind, Op, Operand, Reg
 from targets.alpha.formats import WORD
 from targets.alpha.isa import TABLE
 from targets.alpha.registers import FP, INTEGER_NAMES, PV, ZERO
-
-
-class AssemblyError(ValueError):
-    """Assembly text that means nothing; `line` counts from one."""
-
-    def __init__(self, line: int, text: str, problem: str) -> None:
-        super().__init__(f"line {line}: {problem}: {text.strip()}")
-        self.line = line
-        self.text = text
-        self.problem = problem
-
-
-@dataclass(frozen=True, slots=True)
-class Assembled:
-    """The bytes, to be put at `base`, and the addresses of the labels."""
-
-    code: bytes
-    base: int
-    labels: dict[str, int]
-
+from targets.assembly import Assembled, AssemblyError
 
 REGISTERS = {
     **{f"${n}": n for n in range(32)},

@@ -21,6 +21,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rewriter.core.isa import Insn
+from targets.assembly import Assembled, AssemblyError
 from targets.ia64 import bundles
 from targets.ia64.assembler_groups import Item, packed, units_of
 from targets.ia64.assembler_text import REGISTERS, Names, instruction
@@ -29,25 +30,6 @@ from targets.ia64.fields import BUNDLE, Unit
 from targets.ia64.formats import SLOT2, SlotOp
 from targets.ia64.isa import TABLE
 from targets.ia64.registers import FR, GR, PR
-
-
-class AssemblyError(ValueError):
-    """Assembly text that means nothing; `line` counts from one."""
-
-    def __init__(self, line: int, text: str, problem: str) -> None:
-        super().__init__(f"line {line}: {problem}: {text.strip()}")
-        self.line = line
-        self.text = text
-        self.problem = problem
-
-
-@dataclass(frozen=True, slots=True)
-class Assembled:
-    """The bytes, to be put at `base`, and the addresses of the labels."""
-
-    code: bytes
-    base: int
-    labels: dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from targets.ia64.fields import QP, SLOT, Unit
 from targets.ia64.formats import SlotFormat, SlotOp
 from targets.ia64.groups import violations
 from targets.ia64.isa import TABLE
+from targets.ia64.proving_orders import size_of
 from targets.ia64.registers import FR, GR, NUMBERS, PR
 
 
@@ -74,7 +75,6 @@ _ENGINE = register_mask(NUMBERS[name] for name in ("ar.rsc", "ar.bsp", "ar.bspst
 # To touch one of these works on the machine beside the register.
 _RUNNING = register_mask(NUMBERS[name] for name in ("ar.itc", "ar.ruc", "cr.ivr"))
 _SYSTEM = ("SYST_M", "SYST_M0", "RSE_M", "TOCR")
-_SIZES = {"e": 16, "8": 8, "s": 4, "d": 8}
 
 
 def row(insn: Insn) -> SlotOp:
@@ -182,19 +182,7 @@ def _either(insn: Insn) -> frozenset[int]:
 def _access(insn: Insn) -> Access | None:
     if not (TABLE.effects(insn.op).loads or TABLE.effects(insn.op).stores):
         return None
-    return Access(insn.operand("r3"), _size(insn.name))
-
-
-def _size(name: str) -> int:
-    """Bytes that an access of this name takes, at most."""
-    head = name.partition(".")[0]
-    if head.startswith(("ldfp", "ldf", "stf")):
-        if head in ("ldf", "stf"):  # fill, spill
-            return 16
-        size = _SIZES[head[-1]]
-        return 2 * size if head.startswith("ldfp") else size
-    digits = head.removeprefix("cmp8xchg").lstrip("abcdefghijklmnopqrstuvwxyz")
-    return int(digits)
+    return Access(insn.operand("r3"), size_of(insn.name))
 
 
 def _step(insn: Insn) -> tuple[int, int, int] | None:

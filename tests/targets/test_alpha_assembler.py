@@ -16,8 +16,9 @@ from test_alpha_table import executable_words
 from fixtures import inputs
 from rewriter.core.concrete import Concrete
 from rewriter.core.isa import Kind, Reg
-from targets.alpha.assembler import REGISTERS, AssemblyError, assemble, load_constant
+from targets.alpha.assembler import REGISTERS, assemble, load_constant
 from targets.alpha.isa import TABLE
+from targets.assembly import AssemblyError
 
 # Both assemblers read this; GNU as must not insert its own $gp and $at code.
 PROGRAM = """

@@ -16,8 +16,9 @@ from ia64_files import NAMES, texts
 from fixtures import inputs
 from rewriter.core.groups import groups
 from rewriter.core.isa import Insn
+from targets.assembly import AssemblyError
 from targets.ia64 import bundles
-from targets.ia64.assembler import AssemblyError, assemble
+from targets.ia64.assembler import assemble
 from targets.ia64.bundles import Bundle
 from targets.ia64.fields import BUNDLE
 from targets.ia64.isa import TABLE

@@ -21,11 +21,10 @@ from pathlib import Path
 from rewriter.core.isa import Insn
 from targets.alpha.assembler import assemble
 from targets.alpha.isa import TABLE
+from targets.assembly import ROUTINE_ALIGNMENT, included
 
-ALIGNMENT = 64  # bytes
 _FOLDER = Path(__file__).parent
 _BEST_FIRST = ("ev67", "ev6")
-_INCLUDE = re.compile(r"^\s*\.include\s+(\w+).*$", re.MULTILINE)
 _MAY_FAULT = re.compile(r"EX\d+\$(\w+)")
 _WORD = 4
 
@@ -81,9 +80,11 @@ def _files(folder: str) -> list[Path]:
 
 @cache
 def _read(folder: str, name: str) -> Routine:
-    text = _included((_FOLDER / folder / f"{name}.s").read_text(encoding="utf-8"), folder)
+    shared = _FOLDER / "shared"
+    own = (_FOLDER / folder / f"{name}.s").read_text(encoding="utf-8")
+    text = included(own, shared / folder, shared)
     result = assemble(text)
-    assert assemble(text, ALIGNMENT).code == result.code, f"{name} depends on its address"
+    assert assemble(text, ROUTINE_ALIGNMENT).code == result.code, f"{name} depends on its address"
     resumes = tuple(
         (address, result.labels[match[1]])
         for label, address in result.labels.items()
@@ -91,14 +92,3 @@ def _read(folder: str, name: str) -> Routine:
     )
     needs = frozenset(insn.op.needs for insn in decoded(result.code)) - {""}
     return Routine(name, folder, text, result.code, result.labels[name], resumes, needs)
-
-
-def _included(text: str, folder: str) -> str:
-    """The text with the shared bodies that it names in place, the folder's own ones first."""
-
-    def body(match: re.Match[str]) -> str:
-        own = _FOLDER / "shared" / folder / f"{match[1]}.s"
-        path = own if own.is_file() else _FOLDER / "shared" / f"{match[1]}.s"
-        return _included(path.read_text(encoding="utf-8"), folder)
-
-    return _INCLUDE.sub(body, text)

@@ -11,21 +11,19 @@ kernel changes r8, and r9 where an entry says so, and no other register.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from rewriter.core.groups import Slot
+from targets.assembly import ROUTINE_ALIGNMENT, Assembled, included
 from targets.ia64 import bundles
-from targets.ia64.assembler import Assembled, assemble
+from targets.ia64.assembler import assemble
 
-ALIGNMENT = 64  # bytes
 FOLDER = "itanium2"
 _HERE = Path(__file__).parent
 _FAULTING = ("LD", "ST", "STF", "FLD", "FLDP")  # classes of instructions that access memory
-_INCLUDE = re.compile(r"^\s*\.include\s+(\w+).*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +54,14 @@ def names() -> tuple[str, ...]:
 @cache
 def routine(name: str) -> Routine:
     """The routine of that name; FileNotFoundError when there is none."""
-    return made(name, _text(name))
+    text = (_HERE / FOLDER / f"{name}.s").read_text(encoding="utf-8")
+    return made(name, included(text, _HERE / FOLDER, _HERE / "shared"))
 
 
 def made(name: str, text: str) -> Routine:
     """The routine that a text is; AssemblyError where it is none."""
     result = assemble(text)
-    assert assemble(text, ALIGNMENT).code == result.code, f"{name} depends on its address"
+    assert assemble(text, ROUTINE_ALIGNMENT).code == result.code, f"{name} depends on its address"
     resumes = tuple(_resumes(result))
     return Routine(name, FOLDER, text, result.code, result.labels[name], resumes)
 
@@ -74,10 +73,3 @@ def _resumes(assembled: Assembled) -> Iterator[tuple[int, int]]:
     for slot in bundles.straight(assembled.code, 0):
         if slot.insn.op.sched in _FAULTING:
             yield slot.address, fault if slot.address < fault else stopped
-
-
-def _text(name: str) -> str:
-    own = _HERE / FOLDER / f"{name}.s"
-    path = own if own.is_file() else _HERE / "shared" / f"{name}.s"
-    text = path.read_text(encoding="utf-8")
-    return _INCLUDE.sub(lambda match: _text(match[1]), text)

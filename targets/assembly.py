@@ -1,0 +1,40 @@
+"""What the assemblers of all targets share: what they make, what is wrong, texts that include."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+ROUTINE_ALIGNMENT = 64  # bytes: where a tuned routine may stand
+_INCLUDE = re.compile(r"^\s*\.include\s+(\w+).*$", re.MULTILINE)
+
+
+class AssemblyError(ValueError):
+    """Assembly text that means nothing; `line` counts from one."""
+
+    def __init__(self, line: int, text: str, problem: str) -> None:
+        super().__init__(f"line {line}: {problem}: {text.strip()}")
+        self.line = line
+        self.text = text
+        self.problem = problem
+
+
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    """The bytes, to be put at `base`, and the addresses of the labels."""
+
+    code: bytes
+    base: int
+    labels: dict[str, int]
+
+
+def included(text: str, *folders: Path) -> str:
+    """The text with `NAME.s` in place of each `.include NAME`, from the first folder with it."""
+
+    def body(match: re.Match[str]) -> str:
+        paths = [folder / f"{match[1]}.s" for folder in folders]
+        path = next((path for path in paths if path.is_file()), paths[-1])
+        return included(path.read_text(encoding="utf-8"), *folders)
+
+    return _INCLUDE.sub(body, text)
