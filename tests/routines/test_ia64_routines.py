@@ -15,7 +15,7 @@ import pytest
 from elftools.elf.elffile import ELFFile
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ia64_trials import ARENA, Trials, code_of_routine, libc, ours
+from ia64_trials import code_of_routine, libc, ours
 
 from fixtures import inputs
 from rewriter.contracts import CONTRACTS
@@ -28,6 +28,7 @@ from targets.ia64.assembler import assemble
 from targets.ia64.fields import BUNDLE
 from targets.ia64.groups import violations
 from targets.ia64.isa import TABLE
+from targets.ia64.machine.trials import ARENA, Trials
 
 NAMES = routines.names()
 TUNED = ("memchr", "memmove", "strcmp", "strncmp")  # what glibc has not tuned for this CPU
