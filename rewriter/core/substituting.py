@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from rewriter.contracts.contract import Arena, Case, Contract
 from rewriter.core.program import Function
 from rewriter.core.target import Tuned
 
@@ -58,11 +57,11 @@ class Standing:
 class Trials(Protocol):
     """Runs routines of one file."""
 
-    def problem(self, entry: int, contract: Contract, case: Case) -> str:
+    def problem(self, entry: int, contract: Any, case: Any) -> str:
         """What is wrong with one call of the routine at `entry`; empty when nothing is."""
         ...
 
-    def steps(self, entry: int, case: Case) -> Sequence[Any]:
+    def steps(self, entry: int, case: Any) -> Sequence[Any]:
         """What a call that goes well does, as a timing model takes it."""
         ...
 
@@ -72,7 +71,7 @@ class Substituting(Protocol):
 
     alignment: int
     signatures: Path
-    arena: Arena  # where the cases of trials lie
+    arena: Any  # where the cases of trials lie
 
     def routines(self, name: str) -> Sequence[Tuned]:
         """The tuned routines that keep a contract, the best first."""

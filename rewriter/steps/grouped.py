@@ -70,7 +70,8 @@ class GroupedRoad:
         order = [function for function in order if function not in self.settled]
         routines = [self.code.routine(function) for function in order]
         self.refusals += [Refusal(r.function, r.reason) for r in routines if r.reason]
-        routines = [routine for routine in routines if not routine.reason]
+        moves = {ORDER, PLACE} & set(self.options.passes)
+        routines = [routine for routine in routines if moves and not routine.reason]
         made = each(self._scheduled, routines, self.jobs, Apart())
         for done, one in enumerate(made):
             if done % 50 == 0:
@@ -194,7 +195,6 @@ class GroupedRoad:
             self.skips += [
                 Skip(ORDER, KIND, function.name, start, reason)
                 for start, reason in placing.left.items()
-                if ORDER in self.options.passes
             ]
 
     def _edit(self, function: Function, one: Reordered, kind: str) -> Edit:

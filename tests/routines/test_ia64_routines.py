@@ -145,6 +145,12 @@ def test_gnu_as_makes_the_same_and_warns_of_nothing(name: str, tmp_path: Path) -
     assert gnu(code, tmp_path) == (code, "")
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_a_routine_stands_anywhere_on_its_boundary(name: str) -> None:
+    text = routines.routine(name).text
+    assert assemble(text, 3 * routines.ALIGNMENT).code == routines.routine(name).code
+
+
 def test_gnu_as_warns_of_a_stop_that_is_missing(tmp_path: Path) -> None:
     text = routines.routine("memchr").text
     made = assemble(text.replace("adds    r17=-32,r17", "adds    r17=-32,r17; add r9=r17,r9", 1))
