@@ -128,23 +128,24 @@ class GroupedRoutines:
             return candidates[items[item].homes[0]].routine
 
         def allows(place: int, layout: Mapping[int, int]) -> bool:
-            return self._allows(rooms[place], [(at, routine(n)) for n, at in layout.items()])
+            return self._allows(
+                rooms[place], [Standing(at, routine(n)) for n, at in layout.items()]
+            )
 
         offered = self.known.target.substituting
         way = self.known.target.bundle
-        sizes = [room.size for room in rooms]
-        pool = Pool(items, sizes, way, offered.alignment, allows)
+        places = [range(room.start, room.end) for room in rooms]
+        pool = Pool(items, places, way, offered.alignment, allows)
         placed = {
-            home: Standing(rooms[place].start + at, routine(item))
-            for item, (place, at) in pool.best().items()
+            home: Standing(at, routine(item))
+            for item, (_, at) in pool.best().items()
             for home in items[item].homes
         }
         return tuple(Replaced(candidates[n], placed[n]) for n in sorted(placed))
 
-    def _allows(self, room: Room, inside: Sequence[tuple[int, Tuned]]) -> bool:
+    def _allows(self, room: Room, standing: Sequence[Standing]) -> bool:
         """Whether these may stand there: aligned, and described in the bytes that there are."""
         offered = self.known.target.substituting
-        standing = [Standing(room.start + at, routine) for at, routine in inside]
         if any(one.address % offered.alignment for one in standing):
             return False
         try:

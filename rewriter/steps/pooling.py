@@ -23,20 +23,20 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """Places by their sizes in bytes; code stands on multiples of `alignment` from their starts.
+    """Places as ranges of addresses; code stands on multiples of `alignment`.
 
-    `way` is the size of what leads away from a place.  `allows` says whether these items, in
-    order, the first of them at the start or not, may stand in a place.
+    `way` is the size of what leads away from a place.  `allows` says whether these items, by
+    their addresses, may stand in a place.
     """
 
     items: Sequence[Item]
-    sizes: Sequence[int]
+    places: Sequence[range]
     way: int
     alignment: int
     allows: Callable[[int, Mapping[int, int]], bool]
 
     def best(self) -> dict[int, tuple[int, int]]:
-        """Place and distance from its start of each item that has one.
+        """Place and address of each item that has one.
 
         As many routines as can be are replaced, and as many of them where they stand.
         """
@@ -48,10 +48,11 @@ class Pool:
         return -self.items[item].size, item
 
     def layout(self, place: int, members: Sequence[int]) -> dict[int, int]:
-        """The distance from a place's start of each member, in the order given."""
-        at, found = self.way, {}
+        """The address of each member, what is at home in a place first."""
+        first, found = self.places[place].start, {}
+        at = first + self.way
         for member in sorted(members, key=lambda m: place not in self.items[m].homes):
-            start = 0 if place in self.items[member].homes else at + -at % self.alignment
+            start = first if place in self.items[member].homes else at + -at % self.alignment
             found[member] = start
             at = start + self.items[member].size
         return found
@@ -59,7 +60,7 @@ class Pool:
     def fits(self, place: int, members: Sequence[int]) -> bool:
         """Whether all of them have room in a place."""
         ends = (at + self.items[m].size for m, at in self.layout(place, members).items())
-        return max(ends, default=0) <= self.sizes[place]
+        return max(ends, default=0) <= self.places[place].stop
 
 
 @dataclass
@@ -95,7 +96,7 @@ class _Search:
     def _places(self, item: int) -> Iterator[int | None]:
         """Where an item may go now: home first, at last nowhere."""
         homes = self.pool.items[item].homes
-        for place in (*homes, *(p for p in range(len(self.pool.sizes)) if p not in homes)):
+        for place in (*homes, *(p for p in range(len(self.pool.places)) if p not in homes)):
             if self._is_free(place) and self.pool.fits(place, (*self.members.get(place, ()), item)):
                 yield place
         if not any(self.members.get(home) for home in homes):

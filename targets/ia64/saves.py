@@ -98,7 +98,9 @@ def descriptors(room: Room, standing: Sequence[Standing]) -> bytes:
 
 def _regions(room: Room, standing: Sequence[Standing]) -> Iterator[bytes]:
     at = room.start
-    for one, following in zip(standing, (*standing[1:], None), strict=True):
+    if not standing:
+        yield _region(False, _number(room.size))
+    for one, following in zip(standing, (*standing[1:], None), strict=False):
         found = saves(one.routine.code)
         end = room.end if following is None else one.end
         before, behind = _number(one.address - at) + found.slots, _number(end - one.address)
@@ -109,8 +111,6 @@ def _regions(room: Room, standing: Sequence[Standing]) -> Iterator[bytes]:
         if following is not None:
             yield b"\xc0\x00"  # B2: with its last slot it undoes what its prologue said
         at = end
-    if not standing:
-        yield _region(False, _number(room.size))
 
 
 def _region(body: bool, slots: int) -> bytes:
