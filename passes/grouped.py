@@ -7,6 +7,7 @@ with an instruction that must stay is copied, and what is before it stays before
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -26,7 +27,8 @@ class Region:
 
     Registers of the mask `live` may be read afterwards.  Slots of `fixed`, by address, stay in
     their place in their bundle.  `joined` says that a group is open where control comes from the
-    code before.  Nothing passes a branch that is not among the exits.
+    code before.  Nothing passes a branch that is not among the exits, nor the bundles' addresses in
+    `cuts`.
     """
 
     slots: tuple[Slot, ...]
@@ -34,6 +36,7 @@ class Region:
     fixed: frozenset[int] = field(default_factory=frozenset)
     joined: bool = False
     exits: Exits = field(default_factory=dict)
+    cuts: tuple[int, ...] = ()
 
 
 class Target(Rules, Names, Protocol):
@@ -74,7 +77,40 @@ class Outcome:
 
 
 def schedule(region: Region, target: Target) -> Outcome:
-    """The region in fewer cycles, or in fewer bundles and as many cycles; or as it was."""
+    """The region in fewer cycles, or in fewer bundles and as many cycles; or as it was.
+
+    With exits it is tried as a whole and in parts between them: control may leave at any, and
+    comes to none later than before.
+    """
+    whole = _scheduled(region, target)
+    if not region.exits:
+        return whole
+    ends = sorted({(at // target.bundle + 1) * target.bundle for at in region.exits})
+    parts = _scheduled(replace(region, exits={}, cuts=tuple(ends)), target)
+    if whole.reason or _is_later(region, whole, target):
+        return parts
+    sizes = [(target.cycles(each.slots), counted(each.slots, target)) for each in (whole, parts)]
+    return whole if sizes[0] < sizes[1] else parts
+
+
+def _is_later(region: Region, outcome: Outcome, target: Target) -> bool:
+    """Whether control comes to one of the exits in more cycles than before."""
+    old = {slot.address: n for n, slot in enumerate(region.slots)}
+    new = {was: n for n, was in enumerate(outcome.origins) if was is not None}
+    return any(
+        target.cycles(_through(outcome.slots, new[at], target))
+        > target.cycles(_through(region.slots, old[at], target))
+        for at in region.exits
+    )
+
+
+def _through(slots: Sequence[Slot], number: int, target: Target) -> Sequence[Slot]:
+    """The slots up to the end of the bundle that one is in."""
+    bundle = slots[number].address // target.bundle
+    return [slot for slot in slots if slot.address // target.bundle <= bundle]
+
+
+def _scheduled(region: Region, target: Target) -> Outcome:
     slots, origins = _rescheduled(region, target)
     same = tuple(slot.address for slot in region.slots)
     if origins == same:
@@ -113,8 +149,8 @@ def _rescheduled(region: Region, target: Target) -> tuple[tuple[Slot, ...], tupl
 def _parts(region: Region, target: Target) -> Iterator[tuple[bool, tuple[Slot, ...], bool]]:
     """Runs of bundles that may change, and bundles that may not; whether a group is open there."""
     joined = region.joined
-    for is_fixed, run in groupby(
-        _bundles(region.slots, target), partial(_is_fixed, region, target)
+    for (is_fixed, _), run in groupby(
+        _bundles(region.slots, target), partial(_kind, region, target)
     ):
         slots = tuple(slot for bundle in run for slot in bundle)
         yield is_fixed, slots, joined
@@ -126,8 +162,12 @@ def _bundles(slots: Sequence[Slot], target: Target) -> Iterator[tuple[Slot, ...]
         yield tuple(bundle)
 
 
-def _is_fixed(region: Region, target: Target, bundle: Sequence[Slot]) -> bool:
-    return any(slot.address in region.fixed or target.facts(slot.insn).is_fixed for slot in bundle)
+def _kind(region: Region, target: Target, bundle: Sequence[Slot]) -> tuple[bool, int]:
+    """Whether a bundle must stay as it is, and how many cuts are before it."""
+    is_fixed = any(
+        slot.address in region.fixed or target.facts(slot.insn).is_fixed for slot in bundle
+    )
+    return is_fixed, bisect_right(region.cuts, bundle[0].address)
 
 
 def _arranged(
