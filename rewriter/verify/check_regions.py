@@ -24,6 +24,7 @@ from rewriter.core.target import CannotMove
 from rewriter.core.workers import Apart, each
 from rewriter.elf.image import Image
 from rewriter.identify.functions import find_functions
+from rewriter.identify.grouped_liveness import Effects
 from rewriter.verify.function_regions import Compared, Comparison, Files, Finding
 from rewriter.verify.landmarks import named_by_tables
 from rewriter.verify.placed import bundles_of
@@ -107,6 +108,7 @@ class _Check:
         self.old, self.new, self.target, self.code = old, new, target, code
         self.after = target.code(new, code.functions)
         self.prover = prover
+        self.effects = Effects(target.proving, target.everything)
         self.elsewhere: list[str] = []
         self.wrong: list[Finding] = []
         self.shown: dict[int, Evidence] = {}
@@ -169,7 +171,9 @@ class _Check:
             )
         except ValueError as error:
             return [Finding(function, None, str(error))], {}
-        files = Files(self.target, self.old, self.new, self.code, self.after, self.prover)
+        files = Files(
+            self.target, self.old, self.new, self.code, self.after, self.prover, self.effects
+        )
         return Comparison(files, routine, old, new).findings()
 
 

@@ -8,6 +8,7 @@ order among its like, and among memory accesses where it may change what those d
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from enum import IntFlag
 from functools import cache
 
@@ -68,6 +69,7 @@ _GATHERED = register_mask((NUMBERS["fpsr.flags"], NUMBERS["psr.mf"]))
 _EXITS = ("chk.", "fchkf", "br", "rfi")
 _FIXED = ("break", "brp")
 _FRAMES = ("alloc", "cover", "clrrrb")
+FRAMED = register_mask(range(GR + 32, GR + 128))
 _STACKED = register_mask(
     (*range(GR + 32, GR + 128), *range(FR + 32, FR + 128), *range(PR + 16, PR + 64))
 )
@@ -110,6 +112,13 @@ def facts(insn: Insn) -> Facts:
         is_system=bool(order & (Order.SYSTEM | Order.ENGINE)),
         is_free=not order & _ORDERED,
     )
+
+
+@cache
+def passable(insn: Insn) -> Facts:
+    """What is known of a branch that instructions which are free of any order may pass."""
+    order, among = Order.SYSTEM | Order.STACKED | Order.PLAIN, _ORDERED | Order.RENAMES | Order.WALL
+    return replace(facts(insn), order=int(order), among=int(among), is_system=False)
 
 
 def _order(insn: Insn, op: SlotOp) -> Order:
@@ -230,13 +239,14 @@ def on(insn: Insn, unit: Unit) -> Insn:
     return insn.replace(**{SLOT.name: int(unit)})
 
 
+_KEPT = register_mask((GR + 12, GR + 13))  # a handler of interrupts has its frame and thread there
 BANKS = tuple(
-    register_mask(range(first, end))
+    register_mask(range(first, end)) & ~_KEPT
     for first, end in ((GR + 2, GR + 32), (GR + 32, FR), (FR + 2, FR + 32), (FR + 32, PR))
 )
 """Registers that can stand for each other; those of the frame are not there before it is."""
 
-SPARE = register_mask((*range(GR + 2, GR + 32), *range(FR + 6, FR + 16)))
+SPARE = register_mask((*range(GR + 2, GR + 32), *range(FR + 6, FR + 16))) & ~_KEPT
 """Registers that are there whatever the frame is, and need no enabling."""
 
 
