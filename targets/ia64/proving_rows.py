@@ -13,6 +13,7 @@ from rewriter.core.isa import Flow, Insn, Kind, Op, Operand
 from rewriter.core.transfer import Exit, How, Order, Result, Sum, Transfer
 from targets.ia64.fields import QP
 from targets.ia64.formats import FIRST, LAST, SLOT2, SlotFormat, SlotOp
+from targets.ia64.groups import read as touched
 from targets.ia64.isa import TABLE
 from targets.ia64.proving_orders import exit_of, moved_order, order_of, size_of
 from targets.ia64.registers import AR, FR, GR, NUMBERS, PR, READ_TO_WRITE, READ_WITH, WRITTEN_WITH
@@ -87,7 +88,7 @@ class Making:
         values = insn.operands
         guard = None if self.guard is None or values[self.guard] == PR else values[self.guard]
         sums = tuple(total.of(values) for total in self.totals)
-        uses, defs = TABLE.uses(insn) & ~_ANY_ORDER, TABLE.defs(insn) & ~_ANY_ORDER
+        uses, defs = touched(insn) & ~_ANY_ORDER, TABLE.defs(insn) & ~_ANY_ORDER
         if self.is_silent:
             return Transfer(insn.name, uses, defs, guard=guard, sums=sums, wrong=wrong)
         read = tuple(values[n] for n in self.reads)

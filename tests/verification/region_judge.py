@@ -99,8 +99,7 @@ def outcome(slots: Sequence[Slot], seed: int) -> Hashable | None:
                 break
     except GroupViolation:
         return REFUSED
-    except (Unspecified, NotImplementedError, Misaligned, MachineFault, IndexError):
-        # The last: a return to a frame of more registers than there are, from a number at random.
+    except (Unspecified, NotImplementedError, Misaligned, MachineFault):
         return None
     state = processor.state
     kept = tuple(value for number, value in enumerate(state.r) if NAMES[number] != "ip")
