@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import IntFlag
-from functools import cache
 
 from rewriter.core.isa import Flow, Insn, Kind, Reg, register_mask
+from rewriter.core.kept import Kept
 from rewriter.core.regions import Access, Facts
 from targets.ia64.fields import QP, SLOT, Unit
 from targets.ia64.formats import SlotFormat, SlotOp
@@ -83,7 +83,7 @@ def row(insn: Insn) -> SlotOp:
     return insn.op
 
 
-@cache
+@Kept
 def facts(insn: Insn) -> Facts:
     """All that is asked of an instruction."""
     op = row(insn)
@@ -222,12 +222,17 @@ def moved(insn: Insn, distance: int) -> Insn:
     return insn.replace(**targets) if targets else insn
 
 
-@cache
 def on(insn: Insn, unit: Unit) -> Insn:
     """The instruction in a slot of `unit`."""
     if row(insn).unit != "A" or insn.operand(SLOT.name) == unit:
         return insn
-    return insn.replace(**{SLOT.name: int(unit)})
+    return _other(insn)
+
+
+@Kept
+def _other(insn: Insn) -> Insn:
+    """An A-type instruction in a slot of the other unit."""
+    return insn.replace(**{SLOT.name: 1 - insn.operand(SLOT.name)})
 
 
 BANKS = tuple(
@@ -240,7 +245,7 @@ SPARE = register_mask((*range(GR + 2, GR + 32), *range(FR + 6, FR + 16)))
 """Registers that are there whatever the frame is, and need no enabling."""
 
 
-@cache
+@Kept
 def renamable(insn: Insn) -> tuple[int, int]:
     """Registers that it can name otherwise, and those that it increments.
 
