@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from enum import IntFlag
-from functools import cache
 
 from rewriter.core.isa import Flow, Insn, Kind, Reg, register_mask
+from rewriter.core.kept import Kept
 from rewriter.core.regions import Access, Facts
 from targets.ia64.classes import FREE, RUNNING, changes_state
 from targets.ia64.fields import QP, SLOT, Unit
@@ -76,7 +76,7 @@ def row(insn: Insn) -> SlotOp:
     return insn.op
 
 
-@cache
+@Kept
 def facts(insn: Insn) -> Facts:
     """All that is asked of an instruction."""
     op = row(insn)
@@ -217,12 +217,17 @@ def moved(insn: Insn, distance: int) -> Insn:
     return insn.replace(**targets) if targets else insn
 
 
-@cache
 def on(insn: Insn, unit: Unit) -> Insn:
     """The instruction in a slot of `unit`."""
     if row(insn).unit != "A" or insn.operand(SLOT.name) == unit:
         return insn
-    return insn.replace(**{SLOT.name: int(unit)})
+    return _other(insn)
+
+
+@Kept
+def _other(insn: Insn) -> Insn:
+    """An A-type instruction in a slot of the other unit."""
+    return insn.replace(**{SLOT.name: 1 - insn.operand(SLOT.name)})
 
 
 _KEPT = register_mask((GR + 12, GR + 13))  # a handler of interrupts has its frame and thread there
@@ -236,7 +241,7 @@ SPARE = register_mask((*range(GR + 2, GR + 32), *range(FR + 6, FR + 16))) & ~_KE
 """Registers that are there whatever the frame is, and need no enabling."""
 
 
-@cache
+@Kept
 def renamable(insn: Insn) -> tuple[int, int]:
     """Registers that it can name otherwise, and those that it increments.
 
