@@ -62,8 +62,6 @@ def test_a_kernel_for_a_cpu_of_which_the_emulator_has_no_firmware(run: Run, tmp_
     found = compare(read(source), read(out), BOOTS, setup, 300, lambda *_: None)
     assert found.same, found.difference
     assert "init: 0 wrong" in found.new.console.splitlines()
-    if found.old.executed and found.new.executed:
-        assert found.new.executed["kernel"] < 0.999 * found.old.executed["kernel"]
 
 
 def patched(run: Run, source: Path, out: Path, cpu: str) -> Edits:
