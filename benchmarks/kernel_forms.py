@@ -92,20 +92,17 @@ def stops(kernel: Made, cpu: str) -> Iterator[tuple[bool, str]]:
             first_undefined(path, other, palcode.firmware(other))
             for path in (kernel.original, kernel.tuned)
         )
-        yield (
-            new is not None and new != old,
-            f"on {other}: {_place(kernel, new)}; "
-            + ("the original meets none" if old is None else f"the original's: {old:#x}"),
-        )
+        mine = f"the original's at {old:#x}" if old is not None else "the original has none"
+        yield new not in (None, old), f"on {other}: {_place(kernel, new)}; {mine}"
 
 
 def _place(kernel: Made, address: int | None) -> str:
     if address is None:
         return "no undefined instruction"
-    near = [edit for edit in kernel.edits if edit["address"] <= address]
-    edit = max(near, key=lambda one: one["address"], default=None)
-    behind = f" behind the start of edit {edit['id']}" if edit else ""
-    return f"first undefined instruction at {address:#x},{behind}"
+    before = [edit for edit in kernel.edits if edit["address"] <= address]
+    near = max(before, key=lambda one: one["address"], default={"id": "none", "address": 0})
+    where = f"{address - near['address']:#x} behind the address of {near['id']}"
+    return f"first undefined instruction at {address:#x}, {where}"
 
 
 def _retune(*arguments: str | Path, allowed: Sequence[int] = (0,)) -> str:

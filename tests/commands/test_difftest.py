@@ -18,6 +18,7 @@ from click.testing import Result
 
 import targets
 from fixtures import initramfs, inputs, palcode, stub_kernel
+from fixtures.forms import FORMS
 from fixtures.stub_kernel import Ending, waiting, working
 from rewriter.core.boots import Boots
 from rewriter.difftest import compare as difftest
@@ -171,6 +172,17 @@ def test_a_packed_kernel(boot: Boot, tmp_path: Path) -> None:
     result = boot(path, damaged)
     assert result.exit_code == 3
     assert "damaged gzip data" in result.stderr
+
+
+def test_a_stripped_kernel_has_the_same_functions_that_wait(tmp_path: Path) -> None:
+    path, bare = inputs.require("alpha-vmlinux"), tmp_path / "stripped"
+    inputs.require_tool("alpha-linux-gnu-strip")
+    FORMS["stripped"](path, bare)
+    old, new = (kernel(p.read_bytes(), p.name).waits for p in (path, bare))
+    assert len(old) > 3
+    assert [start for start, _ in old] == [start for start, _ in new]
+    # kallsyms has no sizes: padding up to the next function counts as well.
+    assert all(0 <= b - a < 32 for (_, a), (_, b) in zip(old, new, strict=True))
 
 
 @pytest.mark.parametrize(
