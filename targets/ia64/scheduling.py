@@ -105,7 +105,7 @@ def facts(insn: Insn) -> Facts:
     )
 
 
-@cache
+@Kept
 def passable(insn: Insn) -> Facts:
     """What is known of a branch that instructions which are free of any order may pass."""
     order, among = Order.SYSTEM | Order.STACKED | Order.PLAIN, _ORDERED | Order.RENAMES | Order.WALL
