@@ -17,6 +17,7 @@ from rewriter.core.program import Function, Refusal
 from rewriter.core.workers import Apart, each
 from rewriter.elf.image import Image, parse
 from rewriter.identify.functions import find_functions
+from rewriter.identify.grouped_liveness import Effects
 from rewriter.identify.profiles import Heat, Profile
 from rewriter.identify.profiles import heat as heat_of
 from rewriter.options import Options
@@ -63,7 +64,8 @@ class GroupedRoad:
         if not isinstance(self.cpu, BundledCpu):
             raise BadUsage(f"--cpu {self.cpu.name}: no model of its pipeline is there")
         model = self.target.scheduling(Model(self.cpu))
-        self.reordering = Reordering(self.target, self.code, self.image, model)
+        effects = Effects(self.target.proving, self.target.everything)
+        self.reordering = Reordering(self.target, self.code, self.image, model, effects)
         self.placings: dict[Function, Placing] = {}
         order = self._order()
         self._substitute(progress)

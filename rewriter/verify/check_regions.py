@@ -24,6 +24,7 @@ from rewriter.core.target import CannotMove
 from rewriter.core.workers import Apart, each
 from rewriter.elf.image import Image
 from rewriter.identify.functions import find_functions
+from rewriter.identify.grouped_liveness import Effects
 from rewriter.verify.function_regions import Compared, Comparison, Files, Finding
 from rewriter.verify.grouped_known import KnownGrouped
 from rewriter.verify.grouped_substituted import GroupedSubstituted
@@ -109,6 +110,7 @@ class _Check:
         self.old, self.new, self.target, self.code = old, new, target, code
         self.after = target.code(new, code.functions)
         self.prover = prover
+        self.effects = Effects(target.proving, target.everything)
         self.known = KnownGrouped(old, target, code)
         self.substituted = GroupedSubstituted(self.known, new, self.after)
         self.elsewhere: list[str] = []
@@ -190,7 +192,9 @@ class _Check:
             )
         except ValueError as error:
             return [Finding(function, None, str(error))], {}
-        files = Files(self.target, self.old, self.new, self.code, self.after, self.prover)
+        files = Files(
+            self.target, self.old, self.new, self.code, self.after, self.prover, self.effects
+        )
         return Comparison(files, routine, old, new).findings()
 
 
