@@ -12,9 +12,11 @@ from dataclasses import dataclass
 
 from rewriter.core.grouped import Grouped, Region, Routine
 from rewriter.core.groups import Slot
+from rewriter.core.isa import Flow
 from rewriter.verify.placed import leads_to
 
 _LONGEST = 16  # bundles
+_CALLS = (Flow.CALL, Flow.INDIRECT_CALL)
 
 
 @dataclass(frozen=True)
@@ -36,8 +38,9 @@ class Boundaries:
             size = sum(len(code) for code, _ in codes)
             inside = -(-(size + self.target.bundle) // self.block)
             if inside > -(-size // self.block):
-                every = (list(self.target.straight(*one)) for one in codes)
-                if sum(map(self.cycles, every)) < inside:
+                every = [list(self.target.straight(*one)) for one in codes]
+                calls = any(s.insn.op.flow in _CALLS for slots in every for s in slots)
+                if not calls and sum(map(self.cycles, every)) < inside:
                     found[loop[0].start] = self.block
         return found
 
