@@ -170,17 +170,21 @@ def _explained_regions(
     image: Image, target: Grouped, chosen: choose.Chosen, name: str
 ) -> Explanation:
     from rewriter.report import regions
+    from rewriter.verify.grouped_known import KnownGrouped
 
-    function = choose.function(choose.code_of(image, target).functions, image, name)
-    tuned = _tuned(image, chosen, function)
+    code = choose.code_of(image, target)
+    function = choose.function(code.functions, image, name)
+    pool = {other for _, other in KnownGrouped(image, target, code).within()}
+    # Known routines take room from each other: one alone would often find none.
+    tuned = _tuned(image, chosen, *(sorted(pool) if function in pool else (function,)))
     return regions.explain(function, target, image, replace(image, data=tuned.data), tuned)
 
 
-def _tuned(image: Image, chosen: choose.Chosen, function: Function) -> Tuned:
-    """The file with nothing but one function tuned."""
+def _tuned(image: Image, chosen: choose.Chosen, *functions: Function) -> Tuned:
+    """The file with nothing but these functions tuned."""
     from rewriter.pipeline import tune
 
-    options = replace(chosen.options, funcs=(re.escape(function.name),))
+    options = replace(chosen.options, funcs=tuple(re.escape(f.name) for f in functions))
     with show.progress() as progress:
         return tune(image, chosen.target, chosen.cpu, options, progress)
 
