@@ -18,7 +18,7 @@ from rewriter.core.groups import Slot, groups
 from rewriter.core.isa import Insn
 from rewriter.core.regions import Facts
 
-_APART = 1 << 12  # the first number of a value that may move; registers are below
+_APART = 1 << 10  # the first number of a value that may move; registers are below
 
 
 class Names(Protocol):

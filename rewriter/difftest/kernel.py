@@ -9,6 +9,7 @@ from rewriter.core.boots import Boots
 from rewriter.core.errors import BadInput
 from rewriter.difftest.rules import WAITING
 from rewriter.elf.image import PT_LOAD, Image, parse, printable
+from rewriter.identify.kallsyms import with_kallsyms
 
 GZIP = b"\x1f\x8b"
 _LARGEST = 1 << 30  # of an unpacked kernel: a small file could fill the disk
@@ -44,8 +45,11 @@ class Kernel:
 
 
 def kernel(data: bytes, name: str) -> Kernel:
-    """A kernel from the bytes of a file, `vmlinux` or `vmlinux.gz`; BadInput."""
-    image = parse(_unpacked(data, name) if data.startswith(GZIP) else data, name)
+    """A kernel from the bytes of a file, `vmlinux` or `vmlinux.gz`; BadInput.
+
+    A stripped one has the functions of its kallsyms.
+    """
+    image = with_kallsyms(parse(_unpacked(data, name) if data.startswith(GZIP) else data, name))
     waits = {
         (s.st_value, s.st_value + s.st_size)
         for s in image.symbols
