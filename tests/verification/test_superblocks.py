@@ -15,7 +15,7 @@ from rewriter.steps import grouped
 from rewriter.steps.grouped import GroupedRoad
 from targets import any_for
 
-NAME, FUNCS = "ia64-libjnidispatch", r"ffi_\w+|sub_[67]\w+"
+NAME, FUNCS = "ia64-libjnidispatch", r"ffi_[cp]\w+"
 
 
 @pytest.fixture(scope="module")
