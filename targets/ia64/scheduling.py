@@ -21,6 +21,7 @@ from targets.ia64.groups import violations
 from targets.ia64.isa import TABLE
 from targets.ia64.proving_orders import size_of
 from targets.ia64.registers import FR, GR, NUMBERS, PR
+from targets.ia64.standard import STACK, THREAD
 
 
 class Order(IntFlag):
@@ -115,6 +116,8 @@ def passable(insn: Insn) -> Facts:
 def _order(insn: Insn, op: SlotOp) -> Order:
     if op.name.startswith(_EXITS) or op.flow is not Flow.NEXT:
         return Order.WALL | Order.SYSTEM
+    if TABLE.defs(insn) >> STACK & 1:
+        return Order.FENCE
     if op.sched in FREE or op.name.startswith("nop."):
         return Order(0)
     effects = TABLE.effects(op)
@@ -230,7 +233,7 @@ def _other(insn: Insn) -> Insn:
     return insn.replace(**{SLOT.name: 1 - insn.operand(SLOT.name)})
 
 
-_KEPT = register_mask((GR + 12, GR + 13))  # a handler of interrupts has its frame and thread there
+_KEPT = register_mask((STACK, THREAD))
 BANKS = tuple(
     register_mask(range(first, end)) & ~_KEPT
     for first, end in ((GR + 2, GR + 32), (GR + 32, FR), (FR + 2, FR + 32), (FR + 32, PR))
