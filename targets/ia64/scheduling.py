@@ -82,8 +82,10 @@ def facts(insn: Insn) -> Facts:
     """All that is asked of an instruction."""
     op = row(insn)
     uses, defs = TABLE.uses(insn) & ~_ALAT, TABLE.defs(insn) & ~_ALAT
-    if op.name.startswith("bsw."):
+    if op.name.startswith(("bsw.", "rfi")):
         uses |= defs & _REGISTERS  # of the bank that goes, for when it comes back
+    if ".c." in op.name:
+        uses |= defs & _REGISTERS  # a check load whose entry is there leaves its target as it is
     predicate = insn.operand(QP.name) if insn.has(QP.name) else PR
     order = _order(insn, op) | (
         Order.STACKED | Order.PLAIN if (uses | defs) & _STACKED else Order.PLAIN
