@@ -13,7 +13,8 @@ from targets.ia64 import formats, packing, packing_nodes, scheduling
 from targets.ia64.bundles import SLOTS, TEMPLATES, Bundle, Template, encode, for_slots
 from targets.ia64.fields import BUNDLE, SLOT, Unit
 from targets.ia64.isa import TABLE
-from targets.ia64.packing_nodes import Edges, Layout, Limit, Node, Packed, Ports
+from targets.ia64.packing_nodes import Edges, Layout, Limit, Node, Packed, Ports, Problem
+from targets.ia64.packing_search import Search
 
 
 class Model(Protocol):
@@ -175,9 +176,11 @@ class Scheduling:
         limit: Limit | None,
     ) -> Packed | None:
         """A text that is better than the one that stands there."""
-        known = packing.replayed(nodes, standing, self.taking)
-        found = packing.pack(nodes, edges, self.taking, len(standing), self.width, limit)
-        return found if found is not None and found.weight < known.weight else None
+        search = Search(Problem(nodes, edges, limit), self.taking)
+        known = Packed(standing, search.replay(standing)).weight
+        if known <= search.problem.least:
+            return None
+        return packing.lighter(search, len(standing), self.width, known)
 
     def _fits(self, issued: packing_nodes.Issued) -> bool:
         return self.model.fits([(kind, unit.name) for kind, unit in issued])

@@ -146,6 +146,7 @@ class Problem:
         self.kind = [nodes[n].kind for n in rank]
         self.before = [0] * len(nodes)
         self.apart = [0] * len(nodes)
+        self.splits = [0] * len(nodes)  # those that no cycle has together with it
         self.after: list[list[tuple[int, int, int]]] = [[] for _ in nodes]
         for at, number in enumerate(rank):
             for unit in nodes[number].units:
@@ -153,6 +154,7 @@ class Problem:
             for before, apart, cycles in nodes[number].before:
                 self.before[at] |= 1 << place[before]
                 self.apart[at] |= apart << place[before]
+                self.splits[at] |= (cycles > 0) << place[before]
                 self.after[place[before]].append((at, 1 << at, cycles))
         rules = [nodes[n].rules for n in rank]
         self.last = sum(1 << at for at, rule in enumerate(rules) if rule & LAST)
@@ -180,6 +182,12 @@ class Problem:
 
     def _useful(self, shape: Shape) -> bool:
         return all(self.fits[unit] for unit in shape.special)
+
+    @property
+    def least(self) -> int:
+        """What any text weighs at least."""
+        bundles = self.bundles(self.every)
+        return CYCLE * max(*self.height, (bundles + 1) // 2) + BUNDLE * bundles
 
     def bundles(self, left: int) -> int:
         """Bundles that the nodes of `left` take at least."""

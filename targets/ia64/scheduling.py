@@ -8,9 +8,11 @@ order among its like, and among memory accesses where it may change what those d
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import IntFlag
+from functools import cache
 
-from rewriter.core.isa import Flow, Insn, Kind, Reg, register_mask
+from rewriter.core.isa import Flow, Insn, Kind, Operand, Reg, register_mask
 from rewriter.core.kept import Kept
 from rewriter.core.regions import Access, Facts
 from targets.ia64.fields import QP, SLOT, Unit
@@ -53,6 +55,10 @@ _AMONG = {
     Order.RENAMES: Order.RENAMES | Order.STACKED,
 }
 _EVERYTHING = 2 * Order.WALL - 1
+# As numbers, which are faster.
+_STORE, _COUNTED, _MACHINE = int(Order.STORE), int(Order.COUNTED), int(Order.SYSTEM)
+_NUMBERED = int(Order.TRACKED | Order.WALL)
+_STATE, _ORDER = int(Order.SYSTEM | Order.ENGINE), int(_ORDERED)
 # No fault, nothing but registers.
 _FREE = frozenset(
     (
@@ -83,36 +89,86 @@ def row(insn: Insn) -> SlotOp:
     return insn.op
 
 
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """What the row alone says of its instructions."""
+
+    order: int
+    is_access: bool
+    size: int
+    is_nop: bool
+    is_fixed: bool
+    banked: bool
+    predicated: bool
+    gathers: str
+    compares: str
+    step: tuple[str, str, str] | None
+
+
+@cache
+def _row(op: SlotOp) -> _Row:
+    effects = TABLE.effects(op)
+    is_access = effects.loads or effects.stores
+    return _Row(
+        order=int(_row_order(op) | Order.PLAIN),
+        is_access=is_access,
+        size=size_of(op.name) if is_access else 0,
+        is_nop=op.name.startswith("nop."),
+        is_fixed=op.name.startswith(_FIXED),
+        banked=op.name.startswith("bsw."),
+        predicated=QP.name in op.format.positions,
+        gathers=_row_gathers(op),
+        compares=_row_compares(op),
+        step=_row_step(op),
+    )
+
+
 @Kept
 def facts(insn: Insn) -> Facts:
     """All that is asked of an instruction."""
     op = row(insn)
-    uses, defs = TABLE.uses(insn) & ~_ALAT, TABLE.defs(insn) & ~_ALAT
-    if op.name.startswith("bsw."):
+    known = _row(op)
+    uses, defs = TABLE.uses(insn), TABLE.defs(insn)
+    order = _order(op, known, uses | defs)
+    touches_ip = uses & _IP
+    uses, defs = uses & ~(_ALAT | _IP), defs & ~_ALAT
+    if known.banked:
         uses |= defs & _REGISTERS  # of the bank that goes, for when it comes back
-    predicate = insn.operand(QP.name) if insn.has(QP.name) else PR
-    order = _order(insn, op) | (
-        Order.STACKED | Order.PLAIN if (uses | defs) & _STACKED else Order.PLAIN
-    )
+    predicate = insn.operand(QP.name) if known.predicated else PR
+    step = None
+    if known.step and predicate == PR:
+        first, second, distance = known.step
+        step = insn.operand(first), insn.operand(second), insn.operand(distance)
     return Facts(
-        uses=uses & ~_IP,
+        uses=uses,
         defs=defs,
-        gathers=_gathers(insn, defs),
-        order=int(order),
+        gathers=_gathers(insn, known, defs),
+        order=order,
         among=_among(order),
         predicate=0 if predicate == PR else predicate,
-        either=_either(insn),
-        access=_access(insn),
-        stores=bool(order & Order.STORE),
-        step=_step(insn) if predicate == PR else None,
-        is_nop=op.name.startswith("nop."),
-        is_fixed=bool(TABLE.uses(insn) & _IP) or op.name.startswith(_FIXED),
-        is_system=bool(order & (Order.SYSTEM | Order.ENGINE)),
-        is_free=not order & _ORDERED,
+        either=_either(insn, known, predicate),
+        access=Access(insn.operand("r3"), known.size) if known.is_access else None,
+        stores=bool(order & _STORE),
+        step=step,
+        is_nop=known.is_nop,
+        is_fixed=bool(touches_ip) or known.is_fixed,
+        is_system=bool(order & _STATE),
+        is_free=not order & _ORDER,
     )
 
 
-def _order(insn: Insn, op: SlotOp) -> Order:
+def _order(op: SlotOp, known: _Row, touched: int) -> int:
+    """The kinds of an instruction that touches these registers."""
+    order = known.order
+    if order & _COUNTED:
+        if touched & _RUNNING:
+            order ^= _COUNTED | _MACHINE
+        elif op.sched in ("TOAR_M", "FRAR_M") and touched & _ENGINE:
+            order ^= _COUNTED | int(Order.ENGINE)
+    return order | int(Order.STACKED) if touched & _STACKED else order
+
+
+def _row_order(op: SlotOp) -> Order:
     if op.name.startswith(_EXITS) or op.flow is not Flow.NEXT:
         return Order.WALL | Order.SYSTEM
     if op.sched in _FREE or op.name.startswith("nop."):
@@ -121,16 +177,12 @@ def _order(insn: Insn, op: SlotOp) -> Order:
     if effects.loads or effects.stores:
         return _access_order(op, effects.stores)
     order = Order.RENAMES if op.name.startswith(_FRAMES) else Order(0)
-    uses, defs = TABLE.uses(insn), TABLE.defs(insn)
     if (
         (effects.events and op.sched != "LFETCH")
         or op.sched in _SYSTEM
         or (op.sched == "SYST_M2" and effects.fixed_writes)
-        or (uses | defs) & _RUNNING
     ):
         return order | Order.SYSTEM
-    if op.sched in ("TOAR_M", "FRAR_M") and (uses | defs) & _ENGINE:
-        return order | Order.ENGINE
     return order | Order.COUNTED
 
 
@@ -143,7 +195,8 @@ def _access_order(op: SlotOp, stores: bool) -> Order:
     return order
 
 
-def _among(order: Order) -> int:
+@cache
+def _among(order: int) -> int:
     if order & Order.WALL:
         return int(_EVERYTHING)
     among = Order.WALL
@@ -153,48 +206,53 @@ def _among(order: Order) -> int:
     return int(among)
 
 
-def _gathers(insn: Insn, defs: int) -> tuple[int, int]:
+def _gathers(insn: Insn, known: _Row, defs: int) -> tuple[int, int]:
     """What it only ever sets and clears: bits of status, or whole predicates."""
-    name = insn.name
-    if name.endswith(".or.andcm"):
-        return 1 << insn.operand("p1"), 1 << insn.operand("p2")
-    if name.endswith((".and", ".or")) and insn.has("p1"):
-        both = 1 << insn.operand("p1") | 1 << insn.operand("p2")
-        return (both, 0) if name.endswith(".or") else (0, both)
-    if insn.op.sched == "FOTHER" or name.startswith("mov"):
+    if not known.gathers:
+        return defs & _GATHERED, 0
+    if known.gathers == "none":
         return 0, 0
-    return defs & _GATHERED, 0
+    one, other = 1 << insn.operand("p1"), 1 << insn.operand("p2")
+    if known.gathers == "or.andcm":
+        return one, other
+    return (one | other, 0) if known.gathers == "or" else (0, one | other)
+
+
+def _row_gathers(op: SlotOp) -> str:
+    """How it gathers predicates; nothing if it gathers bits of status."""
+    name = op.name
+    if name.endswith(".or.andcm"):
+        return "or.andcm"
+    if name.endswith((".and", ".or")) and "p1" in op.format.positions:
+        return name.rpartition(".")[2]
+    return "none" if op.sched == "FOTHER" or name.startswith("mov") else ""
 
 
 _COMPARES = ("cmp", "cmp4", "tbit", "tnat", "tf", "fcmp", "fclass")
 
 
-def _either(insn: Insn) -> frozenset[int]:
+def _either(insn: Insn, known: _Row, predicate: int) -> frozenset[int]:
     """The targets of a compare that writes one and its complement, or clears both."""
-    name, _, completers = insn.name.partition(".")
+    if known.compares and (predicate == PR or known.compares == "unc"):
+        return frozenset({insn.operand("p1"), insn.operand("p2")} - {PR})
+    return frozenset()
+
+
+def _row_compares(op: SlotOp) -> str:
+    """Whether it is such a compare: `unc` if also where it is predicated off, else nothing."""
+    name, _, completers = op.name.partition(".")
     if name not in _COMPARES or {"and", "or", "andcm"} & set(completers.split(".")):
-        return frozenset()
-    if insn.operand(QP.name) != PR and not insn.name.endswith(".unc"):
-        return frozenset()
-    return frozenset({insn.operand("p1"), insn.operand("p2")} - {PR})
+        return ""
+    return "unc" if op.name.endswith(".unc") else "normal"
 
 
-def _access(insn: Insn) -> Access | None:
-    if not (TABLE.effects(insn.op).loads or TABLE.effects(insn.op).stores):
-        return None
-    return Access(insn.operand("r3"), size_of(insn.name))
-
-
-def _step(insn: Insn) -> tuple[int, int, int] | None:
-    op = insn.op
+def _row_step(op: SlotOp) -> tuple[str, str, str] | None:
+    """The operands of a sum: what becomes what plus how much."""
     if op.name in ("adds", "addl"):
-        imm = "imm14" if op.name == "adds" else "imm22"
-        return insn.operand("r1"), insn.operand("r3"), insn.operand(imm)
+        return "r1", "r3", "imm14" if op.name == "adds" else "imm22"
     layout = op.format
     assert isinstance(layout, SlotFormat)
-    if "r3" in layout.updates and insn.has("imm9"):
-        return insn.operand("r3"), insn.operand("r3"), insn.operand("imm9")
-    return None
+    return ("r3", "r3", "imm9") if "r3" in layout.updates and "imm9" in layout.positions else None
 
 
 def shares(earlier: Insn, later: Insn) -> bool:
@@ -245,30 +303,46 @@ SPARE = register_mask((*range(GR + 2, GR + 32), *range(FR + 6, FR + 16)))
 """Registers that are there whatever the frame is, and need no enabling."""
 
 
+@cache
+def _registers(op: SlotOp) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Where its operands are that name registers, and those that it increments."""
+    layout = op.format
+    assert isinstance(layout, SlotFormat)
+    named, updates = layout.read | layout.written, layout.updates
+    return tuple(map(layout.index, named)), tuple(map(layout.index, updates))
+
+
 @Kept
 def renamable(insn: Insn) -> tuple[int, int]:
     """Registers that it can name otherwise, and those that it increments.
 
     The ALAT knows registers by number: advanced loads and their checks keep theirs.
     """
-    layout = insn.op.format
-    assert isinstance(layout, SlotFormat)
-    if facts(insn).order & (Order.TRACKED | Order.WALL) or facts(insn).is_fixed:
+    known = facts(insn)
+    if known.order & _NUMBERED or known.is_fixed:
         return 0, 0
-    named = register_mask(insn.operand(name) for name in layout.read | layout.written)
-    return named, register_mask(insn.operand(name) for name in layout.updates)
+    named, updates = _registers(row(insn))
+    values = insn.operands
+    return register_mask([values[n] for n in named]), register_mask([values[n] for n in updates])
+
+
+@cache
+def _named(op: SlotOp) -> tuple[tuple[Operand, bool], ...]:
+    """The operands that name registers but for the predicate, and whether each is written."""
+    layout = op.format
+    assert isinstance(layout, SlotFormat)
+    written = layout.written
+    kinds = (o for o in layout.operands if o.kind is Kind.REGISTER and o.name != QP.name)
+    return tuple((operand, operand.name in written) for operand in kinds)
 
 
 def renamed(insn: Insn, reads: Mapping[int, int], writes: Mapping[int, int]) -> Insn:
     """The instruction with other registers; ValueError where it cannot name one."""
-    layout = insn.op.format
-    assert isinstance(layout, SlotFormat)
     values = {}
-    for operand in layout.operands:
-        if operand.kind is Kind.REGISTER and operand.name != QP.name:
-            mapped = writes if operand.name in layout.written else reads
-            register = insn.operand(operand.name)
-            if register in mapped:
-                values[operand.name] = Reg(mapped[register])
-                operand.insert(mapped[register])
+    for operand, is_written in _named(row(insn)):
+        mapped = writes if is_written else reads
+        register = insn.operand(operand.name)
+        if register in mapped:
+            values[operand.name] = Reg(mapped[register])
+            operand.insert(mapped[register])
     return insn.replace(**values)

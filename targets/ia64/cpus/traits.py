@@ -149,16 +149,19 @@ def _read(mask: int, row: _Row, operands: tuple[int, ...]) -> Iterator[Role]:
         register = operands[n]
         if mask >> register & 1 and register not in _STATE:
             named.add(register)
-            yield Role(register, name)
+            yield _named(register, name)
     for register in _bits(mask):
         if register not in named:
-            yield Role(register, "state" if register in _STATE else "value")
+            yield _named(register, "state" if register in _STATE else "value")
 
 
 def _written(mask: int, bases: set[int]) -> Iterator[Role]:
     for register in _bits(mask):
         state = "state" if register in _STATE else "result"
-        yield Role(register, "base" if register in bases else state)
+        yield _named(register, "base" if register in bases else state)
+
+
+_named = cache(Role)
 
 
 def _bits(mask: int) -> Iterator[int]:
