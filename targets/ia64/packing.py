@@ -40,6 +40,22 @@ def pack(
 _ANY = 1 << 30  # the weight of no text
 
 
+def best(search: Search, most: int, width: int, below: int) -> Packed | None:
+    """The best text of at most `most` bundles found that weighs less than `below`.
+
+    A narrow search comes first: most texts that it finds nothing can be better than.
+    """
+    least = search.problem.least
+    if below <= least:
+        return None
+    first = lighter(search, most, 1, below)
+    if first is not None:
+        if first.weight <= least:
+            return first
+        below = first.weight
+    return lighter(search, most, width, below) or first
+
+
 def lighter(search: Search, most: int, width: int, below: int) -> Packed | None:
     """The best text of at most `most` bundles found that weighs less than `below`."""
     problem = search.problem
