@@ -15,7 +15,6 @@ from targets.ia64.packing_nodes import (
     STOP,
     Edges,
     Issued,
-    Layout,
     Limit,
     Node,
     Packed,

@@ -8,79 +8,35 @@ order among its like, and among memory accesses where it may change what those d
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from enum import IntFlag
+from dataclasses import replace
 from functools import cache
 
 from rewriter.core.isa import Flow, Insn, Kind, Operand, Reg, register_mask
 from rewriter.core.kept import Kept
 from rewriter.core.regions import Access, Facts
+from targets.ia64 import scheduling_rows as rows
+from targets.ia64.classes import RUNNING
 from targets.ia64.fields import QP, SLOT, Unit
 from targets.ia64.formats import SlotFormat, SlotOp
 from targets.ia64.groups import violations
 from targets.ia64.isa import TABLE
-from targets.ia64.proving_orders import size_of
 from targets.ia64.registers import FR, GR, NUMBERS, PR
+from targets.ia64.scheduling_rows import ORDERED, Order
 
-
-class Order(IntFlag):
-    """Why an instruction keeps its place among some others."""
-
-    LOAD = 1
-    STORE = 2
-    TRACKED = 4  # enters the ALAT or asks it: among stores
-    COUNTED = 8  # may fault, or works with the state: stays on its side of fences
-    FENCE = 16  # acquire, release, semaphore: among all that has an order
-    SYSTEM = 32  # a fence that may need a stop behind it
-    ENGINE = 64  # moves from and to the register stack engine: among their like and fences
-    STACKED = 128  # names registers of the frame, which may be renamed
-    RENAMES = 256  # changes what those names stand for
-    PLAIN = 512  # every instruction is of this kind, too
-    WALL = 1024  # control may leave here: nothing crosses it
-
-
-_FENCES = Order.FENCE | Order.SYSTEM
-_ORDERED = Order.LOAD | Order.STORE | Order.TRACKED | Order.COUNTED | Order.ENGINE | _FENCES
-# What an instruction of each kind may not change places with.  Loads and stores are not here where
-# the addresses decide.
-_AMONG = {
-    Order.LOAD: _FENCES,
-    Order.STORE: _FENCES | Order.TRACKED,
-    Order.TRACKED: _FENCES | Order.TRACKED | Order.STORE,
-    Order.COUNTED: _FENCES,
-    Order.ENGINE: _FENCES | Order.ENGINE,
-    Order.FENCE: _ORDERED,
-    Order.SYSTEM: _ORDERED,
-    Order.STACKED: Order.RENAMES,
-    Order.RENAMES: Order.RENAMES | Order.STACKED,
-}
-_EVERYTHING = 2 * Order.WALL - 1
 # As numbers, which are faster.
 _STORE, _COUNTED, _MACHINE = int(Order.STORE), int(Order.COUNTED), int(Order.SYSTEM)
 _NUMBERED = int(Order.TRACKED | Order.WALL)
-_STATE, _ORDER = int(Order.SYSTEM | Order.ENGINE), int(_ORDERED)
-# No fault, nothing but registers.
-_FREE = frozenset(
-    (
-        *("IALU", "ILOG", "ISHF", "ICMP", "TBIT", "XTD", "PNT", "LONG_I", "FRBR", "FRPR"),
-        *("MMALU_A", "MMALU_I", "MMMUL", "MMSHF"),
-    )
-)
+_STATE, _ORDER = int(Order.SYSTEM | Order.ENGINE), int(ORDERED)
 _REGISTERS = register_mask((*range(GR, GR + 128), *range(FR, FR + 128)))
 _PREDICATES = register_mask(range(PR + 1, PR + 64))
 _ALAT = 1 << NUMBERS["alat"]
 _IP = 1 << NUMBERS["ip"]
 _GATHERED = register_mask((NUMBERS["fpsr.flags"], NUMBERS["psr.mf"]))
-_EXITS = ("chk.", "fchkf", "br", "rfi")
-_FIXED = ("break", "brp")
-_FRAMES = ("alloc", "cover", "clrrrb")
+FRAMED = register_mask(range(GR + 32, GR + 128))
 _STACKED = register_mask(
     (*range(GR + 32, GR + 128), *range(FR + 32, FR + 128), *range(PR + 16, PR + 64))
 )
 _ENGINE = register_mask(NUMBERS[name] for name in ("ar.rsc", "ar.bsp", "ar.bspstore", "ar.rnat"))
-# To touch one of these works on the machine beside the register.
-_RUNNING = register_mask(NUMBERS[name] for name in ("ar.itc", "ar.ruc", "cr.ivr"))
-_SYSTEM = ("SYST_M", "SYST_M0", "RSE_M", "TOCR")
 
 
 def row(insn: Insn) -> SlotOp:
@@ -89,45 +45,11 @@ def row(insn: Insn) -> SlotOp:
     return insn.op
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """What the row alone says of its instructions."""
-
-    order: int
-    is_access: bool
-    size: int
-    is_nop: bool
-    is_fixed: bool
-    banked: bool
-    predicated: bool
-    gathers: str
-    compares: str
-    step: tuple[str, str, str] | None
-
-
-@cache
-def _row(op: SlotOp) -> _Row:
-    effects = TABLE.effects(op)
-    is_access = effects.loads or effects.stores
-    return _Row(
-        order=int(_row_order(op) | Order.PLAIN),
-        is_access=is_access,
-        size=size_of(op.name) if is_access else 0,
-        is_nop=op.name.startswith("nop."),
-        is_fixed=op.name.startswith(_FIXED),
-        banked=op.name.startswith("bsw."),
-        predicated=QP.name in op.format.positions,
-        gathers=_row_gathers(op),
-        compares=_row_compares(op),
-        step=_row_step(op),
-    )
-
-
 @Kept
 def facts(insn: Insn) -> Facts:
     """All that is asked of an instruction."""
     op = row(insn)
-    known = _row(op)
+    known = rows.of(op)
     uses, defs = TABLE.uses(insn), TABLE.defs(insn)
     order = _order(op, known, uses | defs)
     touches_ip = uses & _IP
@@ -144,7 +66,7 @@ def facts(insn: Insn) -> Facts:
         defs=defs,
         gathers=_gathers(insn, known, defs),
         order=order,
-        among=_among(order),
+        among=rows.among(order),
         predicate=0 if predicate == PR else predicate,
         either=_either(insn, known, predicate),
         access=Access(insn.operand("r3"), known.size) if known.is_access else None,
@@ -157,56 +79,25 @@ def facts(insn: Insn) -> Facts:
     )
 
 
-def _order(op: SlotOp, known: _Row, touched: int) -> int:
+@Kept
+def passable(insn: Insn) -> Facts:
+    """What is known of a branch that instructions which are free of any order may pass."""
+    order, among = Order.SYSTEM | Order.STACKED | Order.PLAIN, ORDERED | Order.RENAMES | Order.WALL
+    return replace(facts(insn), order=int(order), among=int(among), is_system=False)
+
+
+def _order(op: SlotOp, known: rows.Row, touched: int) -> int:
     """The kinds of an instruction that touches these registers."""
     order = known.order
     if order & _COUNTED:
-        if touched & _RUNNING:
+        if touched & RUNNING:
             order ^= _COUNTED | _MACHINE
         elif op.sched in ("TOAR_M", "FRAR_M") and touched & _ENGINE:
             order ^= _COUNTED | int(Order.ENGINE)
     return order | int(Order.STACKED) if touched & _STACKED else order
 
 
-def _row_order(op: SlotOp) -> Order:
-    if op.name.startswith(_EXITS) or op.flow is not Flow.NEXT:
-        return Order.WALL | Order.SYSTEM
-    if op.sched in _FREE or op.name.startswith("nop."):
-        return Order(0)
-    effects = TABLE.effects(op)
-    if effects.loads or effects.stores:
-        return _access_order(op, effects.stores)
-    order = Order.RENAMES if op.name.startswith(_FRAMES) else Order(0)
-    if (
-        (effects.events and op.sched != "LFETCH")
-        or op.sched in _SYSTEM
-        or (op.sched == "SYST_M2" and effects.fixed_writes)
-    ):
-        return order | Order.SYSTEM
-    return order | Order.COUNTED
-
-
-def _access_order(op: SlotOp, stores: bool) -> Order:
-    order = Order.STORE if stores else Order.LOAD
-    if op.sched == "SEM" or {"acq", "rel"} & set(op.name.split(".")):
-        order |= Order.FENCE
-    if {"a", "sa", "s", "c"} & set(op.name.split(".")):
-        order |= Order.TRACKED
-    return order
-
-
-@cache
-def _among(order: int) -> int:
-    if order & Order.WALL:
-        return int(_EVERYTHING)
-    among = Order.WALL
-    for kind, others in _AMONG.items():
-        if order & kind:
-            among |= others
-    return int(among)
-
-
-def _gathers(insn: Insn, known: _Row, defs: int) -> tuple[int, int]:
+def _gathers(insn: Insn, known: rows.Row, defs: int) -> tuple[int, int]:
     """What it only ever sets and clears: bits of status, or whole predicates."""
     if not known.gathers:
         return defs & _GATHERED, 0
@@ -218,41 +109,11 @@ def _gathers(insn: Insn, known: _Row, defs: int) -> tuple[int, int]:
     return (one | other, 0) if known.gathers == "or" else (0, one | other)
 
 
-def _row_gathers(op: SlotOp) -> str:
-    """How it gathers predicates; nothing if it gathers bits of status."""
-    name = op.name
-    if name.endswith(".or.andcm"):
-        return "or.andcm"
-    if name.endswith((".and", ".or")) and "p1" in op.format.positions:
-        return name.rpartition(".")[2]
-    return "none" if op.sched == "FOTHER" or name.startswith("mov") else ""
-
-
-_COMPARES = ("cmp", "cmp4", "tbit", "tnat", "tf", "fcmp", "fclass")
-
-
-def _either(insn: Insn, known: _Row, predicate: int) -> frozenset[int]:
+def _either(insn: Insn, known: rows.Row, predicate: int) -> frozenset[int]:
     """The targets of a compare that writes one and its complement, or clears both."""
     if known.compares and (predicate == PR or known.compares == "unc"):
         return frozenset({insn.operand("p1"), insn.operand("p2")} - {PR})
     return frozenset()
-
-
-def _row_compares(op: SlotOp) -> str:
-    """Whether it is such a compare: `unc` if also where it is predicated off, else nothing."""
-    name, _, completers = op.name.partition(".")
-    if name not in _COMPARES or {"and", "or", "andcm"} & set(completers.split(".")):
-        return ""
-    return "unc" if op.name.endswith(".unc") else "normal"
-
-
-def _row_step(op: SlotOp) -> tuple[str, str, str] | None:
-    """The operands of a sum: what becomes what plus how much."""
-    if op.name in ("adds", "addl"):
-        return "r1", "r3", "imm14" if op.name == "adds" else "imm22"
-    layout = op.format
-    assert isinstance(layout, SlotFormat)
-    return ("r3", "r3", "imm9") if "r3" in layout.updates and "imm9" in layout.positions else None
 
 
 def shares(earlier: Insn, later: Insn) -> bool:
@@ -293,13 +154,14 @@ def _other(insn: Insn) -> Insn:
     return insn.replace(**{SLOT.name: 1 - insn.operand(SLOT.name)})
 
 
+_KEPT = register_mask((GR + 12, GR + 13))  # a handler of interrupts has its frame and thread there
 BANKS = tuple(
-    register_mask(range(first, end))
+    register_mask(range(first, end)) & ~_KEPT
     for first, end in ((GR + 2, GR + 32), (GR + 32, FR), (FR + 2, FR + 32), (FR + 32, PR))
 )
 """Registers that can stand for each other; those of the frame are not there before it is."""
 
-SPARE = register_mask((*range(GR + 2, GR + 32), *range(FR + 6, FR + 16)))
+SPARE = register_mask((*range(GR + 2, GR + 32), *range(FR + 6, FR + 16))) & ~_KEPT
 """Registers that are there whatever the frame is, and need no enabling."""
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rewriter.core.isa import Flow, Insn, Kind, Op, Operand, Reg, Table, register_mask
 from targets.ia64.fields import QP, Field, Words
-from targets.ia64.registers import AR, READ_WITH, WRITTEN_WITH
+from targets.ia64.registers import AR, READ_TO_WRITE, READ_WITH, WRITTEN_WITH
 
 _MAJOR = 37  # the unit (3 bits) and the major opcode (4 bits) are the word's bits 37 to 43
 _MAJORS = 1 << 7
@@ -46,9 +46,9 @@ class SlotTable(Table):
                     if not groups or groups[-1][0] != mask:
                         groups.append((mask, {}))
                     groups[-1][1][match] = number
-        rows = (*self.rows, self.data)
-        self._reads_with = {id(row): _moving(row, self._reads[id(row)][0]) for row in rows}
-        self._writes_with = {id(row): _moving(row, self._writes[id(row)][0]) for row in rows}
+        every = (*self.rows, self.data)
+        self._reads_with = {id(row): _moving(row, self._reads[id(row)][0]) for row in every}
+        self._writes_with = {id(row): _moving(row, self._writes[id(row)][0]) for row in every}
         self._checked = [tuple(o for o in _fields(row) if o.reserved) for row in self.rows]
         self._reserving: dict[Field, list[int]] = {}
         for number, operands in enumerate(self._checked):
@@ -106,6 +106,7 @@ class SlotTable(Table):
                 op = self.rows[number]
                 effects = self.effects(op)
                 touched = self._touched(words[at], op, effects.reads, READ_WITH)
+                touched |= self._besides(words[at], op, effects.writes, READ_TO_WRITE)
                 uses[at] = touched | _columns(register_mask(effects.fixed_reads), columns)
                 touched = self._touched(words[at], op, effects.writes, WRITTEN_WITH)
                 defs[at] = touched | _columns(register_mask(effects.fixed_writes), columns)
@@ -122,16 +123,30 @@ class SlotTable(Table):
             operand = op.format.operands[index]
             registers = self.extract(words, operand)
             masks[every, registers >> 6] |= np.uint64(1) << (registers & 63).view(np.uint64)
+        return masks | self._besides(words, op, indices, besides)
+
+    def _besides(
+        self, words: Words, op: Op, indices: tuple[int, ...], besides: Besides
+    ) -> NDArray[np.uint64]:
+        """Masks, in columns, of what goes with the registers that those operands name."""
+        masks = np.zeros((len(words), -(-len(self.register_names) // 64)), dtype=np.uint64)
+        for index in indices:
+            operand = op.format.operands[index]
             if operand.base >= AR:
+                registers = self.extract(words, operand)
                 for register, others in besides.items():
                     masks[registers == register] |= _columns(register_mask(others), masks.shape[1])
         return masks
 
     def uses(self, insn: Insn) -> int:
         """Mask of the registers that `insn` reads."""
-        moving = self._reads_with[id(insn.op)]
+        number = id(insn.op)
         uses = Table.uses(self, insn)
-        return uses | _besides(insn, moving, READ_WITH) if moving else uses
+        if moving := self._reads_with[number]:
+            uses |= _besides(insn, moving, READ_WITH)
+        if moving := self._writes_with[number]:
+            uses |= _besides(insn, moving, READ_TO_WRITE)
+        return uses
 
     def defs(self, insn: Insn) -> int:
         """Mask of the registers that `insn` writes."""
