@@ -106,7 +106,7 @@ class Trials:
         for plan, point in points:
             problem = stepper.problem(contract.case(program.arena, point))
             if problem:
-                return f"{problem} ({plan.name}: {_shown(point)})"
+                return f"{problem} ({plan.name}: {shown(point)})"
         left_out = any(point.get(_FAULT) for _, point in contract.few())
         detail = "steps, no faults" if left_out else "steps"
         return Evidence(Grade.TESTED, cases=len(points), detail=detail)
@@ -160,7 +160,7 @@ class Trials:
     def _points(self, contract: Contract, cases: int) -> Points:
         key = contract.name, cases
         if key not in self._spread:
-            self._spread[key] = _spread(contract, cases)
+            self._spread[key] = spread(contract, cases)
         return self._spread[key]
 
     def _room(self, linkage: str) -> Program:
@@ -199,11 +199,11 @@ def _problem(made: Sequence[Chunk], answer: Answer) -> str:
         at += len(output)
         for number in chunk.wrong(output).tolist():
             plan, point = chunk.points[number]
-            return f"{chunk.explain(number, output)} ({plan.name}: {_shown(point)})"
+            return f"{chunk.explain(number, output)} ({plan.name}: {shown(point)})"
     return ""
 
 
-def _spread(contract: Contract, cases: int) -> Points:
+def spread(contract: Contract, cases: int) -> Points:
     """About so many of the few shapes, spread over all of them, without those that fault.
 
     What resumes after a fault is in a table of the system that these trials do not read.
@@ -216,5 +216,5 @@ def _spread(contract: Contract, cases: int) -> Points:
     return points[::step]
 
 
-def _shown(point: Mapping[str, int]) -> str:
+def shown(point: Mapping[str, int]) -> str:
     return ", ".join(f"{name}={value}" for name, value in point.items())
