@@ -18,12 +18,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "routines"))
 
-from ia64_trials import ARENA, Trials, libc, ours
+from ia64_trials import libc, ours
 
 from rewriter.contracts.contract import Case, Piece
 from rewriter.contracts.place import noise, text
 from rewriter.timing.bundled_trace import trace
 from targets.ia64.cpus import CPUS
+from targets.ia64.machine.trials import ARENA, Trials
 
 CPU = CPUS["itanium2"]
 LENGTHS = (64, 128, 256, 512, 1024)

@@ -7,13 +7,14 @@ with an instruction that must stay is copied, and what is before it stays before
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
 from typing import Protocol
 
-from passes.grouped_graph import Rules, edges
+from passes.grouped_exits import Exits, Rules, edges
 from passes.grouped_rename import Names, Values
 from rewriter.core.groups import Slot, groups
 from rewriter.core.isa import Insn
@@ -22,17 +23,20 @@ from rewriter.core.regions import Arranged, Edge, Facts, Part
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """Straight code: whole bundles, entered at the first slot, left only at the end.
+    """Straight code: whole bundles, entered at the first slot, left at the end and at `exits`.
 
     Registers of the mask `live` may be read afterwards.  Slots of `fixed`, by address, stay in
     their place in their bundle.  `joined` says that a group is open where control comes from the
-    code before.
+    code before.  Nothing passes a branch that is not among the exits, nor the bundles' addresses in
+    `cuts`.
     """
 
     slots: tuple[Slot, ...]
     live: int = -1
     fixed: frozenset[int] = field(default_factory=frozenset)
     joined: bool = False
+    exits: Exits = field(default_factory=dict)
+    cuts: tuple[int, ...] = ()
 
 
 class Target(Rules, Names, Protocol):
@@ -73,7 +77,40 @@ class Outcome:
 
 
 def schedule(region: Region, target: Target) -> Outcome:
-    """The region in fewer cycles, or in fewer bundles and as many cycles; or as it was."""
+    """The region in fewer cycles, or in fewer bundles and as many cycles; or as it was.
+
+    With exits it is tried as a whole and in parts between them: control may leave at any, and
+    comes to none later than before.
+    """
+    whole = _scheduled(region, target)
+    if not region.exits:
+        return whole
+    ends = sorted({(at // target.bundle + 1) * target.bundle for at in region.exits})
+    parts = _scheduled(replace(region, exits={}, cuts=tuple(ends)), target)
+    if whole.reason or _is_later(region, whole, target):
+        return parts
+    sizes = [(target.cycles(each.slots), counted(each.slots, target)) for each in (whole, parts)]
+    return whole if sizes[0] < sizes[1] else parts
+
+
+def _is_later(region: Region, outcome: Outcome, target: Target) -> bool:
+    """Whether control comes to one of the exits in more cycles than before."""
+    old = {slot.address: n for n, slot in enumerate(region.slots)}
+    new = {was: n for n, was in enumerate(outcome.origins) if was is not None}
+    return any(
+        target.cycles(_through(outcome.slots, new[at], target))
+        > target.cycles(_through(region.slots, old[at], target))
+        for at in region.exits
+    )
+
+
+def _through(slots: Sequence[Slot], number: int, target: Target) -> Sequence[Slot]:
+    """The slots up to the end of the bundle that one is in."""
+    bundle = slots[number].address // target.bundle
+    return [slot for slot in slots if slot.address // target.bundle <= bundle]
+
+
+def _scheduled(region: Region, target: Target) -> Outcome:
     slots, origins = _rescheduled(region, target)
     same = tuple(slot.address for slot in region.slots)
     if origins == same:
@@ -93,7 +130,7 @@ def _rescheduled(region: Region, target: Target) -> tuple[tuple[Slot, ...], tupl
     address = region.slots[0].address // target.bundle * target.bundle
     for is_fixed, slots, joined in _parts(region, target):
         live = region.live if slots[-1] is region.slots[-1] else -1
-        found = None if is_fixed else _arranged(slots, joined, live, target)
+        found = None if is_fixed else _arranged(slots, joined, (live, region.exits), target)
         if found is None:
             found = Arranged(slots, tuple(range(len(slots))))
         shift = address - slots[0].address // target.bundle * target.bundle
@@ -112,8 +149,8 @@ def _rescheduled(region: Region, target: Target) -> tuple[tuple[Slot, ...], tupl
 def _parts(region: Region, target: Target) -> Iterator[tuple[bool, tuple[Slot, ...], bool]]:
     """Runs of bundles that may change, and bundles that may not; whether a group is open there."""
     joined = region.joined
-    for is_fixed, run in groupby(
-        _bundles(region.slots, target), partial(_is_fixed, region, target)
+    for (is_fixed, _), run in groupby(
+        _bundles(region.slots, target), partial(_kind, region, target)
     ):
         slots = tuple(slot for bundle in run for slot in bundle)
         yield is_fixed, slots, joined
@@ -125,23 +162,29 @@ def _bundles(slots: Sequence[Slot], target: Target) -> Iterator[tuple[Slot, ...]
         yield tuple(bundle)
 
 
-def _is_fixed(region: Region, target: Target, bundle: Sequence[Slot]) -> bool:
-    return any(slot.address in region.fixed or target.facts(slot.insn).is_fixed for slot in bundle)
+def _kind(region: Region, target: Target, bundle: Sequence[Slot]) -> tuple[bool, int]:
+    """Whether a bundle must stay as it is, and how many cuts are before it."""
+    is_fixed = any(
+        slot.address in region.fixed or target.facts(slot.insn).is_fixed for slot in bundle
+    )
+    return is_fixed, bisect_right(region.cuts, bundle[0].address)
 
 
-def _arranged(slots: tuple[Slot, ...], joined: bool, live: int, target: Target) -> Arranged | None:
+def _arranged(
+    slots: tuple[Slot, ...], joined: bool, read: tuple[int, Exits], target: Target
+) -> Arranged | None:
     """A run of bundles in a new order, with other registers where that helps and can be."""
     facts = [target.facts(slot.insn) for slot in slots]
     numbers = [n for n, each in enumerate(facts) if not each.is_nop]
     if not numbers:
         return None
-    part, values = _with_values(slots, numbers, joined, live, target)
+    part, values = _with_values(slots, numbers, joined, read, target)
     if values.is_crowded:
         found = _settled(part, values, target)
         if found is None:
             kept = values.spread() or part.slots
             plain = [target.facts(slot.insn) for slot in kept]
-            before = tuple(edges(kept, target, plain, {}))
+            before = tuple(edges(kept, target, plain, {}, read[1]))
             found = target.arrange(replace(part, slots=kept, before=before, values=()))
     else:
         found = target.arrange(part)
@@ -157,18 +200,27 @@ def part_of(region: Region, target: Target) -> tuple[Part, Values]:
     if len(parts) > 1 or parts[0][0]:
         raise ValueError(f"{region.slots[0].address:#x}: some of the region must stay as it is")
     numbers = [n for n, s in enumerate(region.slots) if not target.facts(s.insn).is_nop]
-    part, values = _with_values(region.slots, numbers, region.joined, region.live, target)
+    read = region.live, region.exits
+    part, values = _with_values(region.slots, numbers, region.joined, read, target)
     return replace(part, values=values.spans, most=values.pool, pinned=values.pinned), values
 
 
 def _with_values(
-    slots: tuple[Slot, ...], numbers: Sequence[int], joined: bool, live: int, target: Target
+    slots: tuple[Slot, ...],
+    numbers: Sequence[int],
+    joined: bool,
+    read: tuple[int, Exits],
+    target: Target,
 ) -> tuple[Part, Values]:
-    """A run of bundles, without nops, with its values told apart where that may help."""
+    """A run of bundles, without nops, with its values told apart where that may help.
+
+    `read` are the registers that may be read behind it, and those at its exits.
+    """
     kept = _without(slots, set(numbers))
-    values = Values(kept, live, target)
+    values = Values(kept, *read, target)
     facts, stands = values.apart() if values.is_crowded else (values.facts, {})
-    return _part(slots, numbers, joined, edges(kept, target, facts, stands)), values
+    before = edges(kept, target, facts, stands, read[1])
+    return _part(slots, numbers, joined, before), values
 
 
 def _without(slots: Sequence[Slot], numbers: Container[int]) -> tuple[Slot, ...]:

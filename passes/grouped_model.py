@@ -17,34 +17,32 @@ class Model:
 
     def __init__(self, cpu: BundledCpu) -> None:
         self.cpu = cpu
-        self._distances: dict[tuple[Insn, Insn, int], int] = {}
         self._kept_apart: dict[tuple[frozenset[str], str, frozenset[str], str], int] = {}
         self._kinds: dict[str, int] = {}  # by class
         self._ways: dict[object, int] = {}
         self._examples: list[str] = []
+        self._ports: dict[str, frozenset[str]] = {}  # by class
 
     def distance(self, earlier: Insn, later: Insn, registers: int) -> int:
         """Cycles from the issue of one to that of the other, which reads its `registers`."""
-        key = earlier, later, registers
-        found = self._distances.get(key)
+        issue = self.cpu.issue
+        one, other = issue.traits(earlier), issue.traits(later)
+        key = one.kinds, one.unit, other.kinds, other.unit
+        found = self._kept_apart.get(key)
         if found is None:
-            found = self._between(earlier, later)
-            while registers:
-                low = registers & -registers
-                registers ^= low
-                found = max(found, bundled.latency(self.cpu, earlier, later, low.bit_length() - 1))
-            self._distances[key] = found
+            found = self._kept_apart[key] = self._between(earlier, later)
+        while registers:
+            low = registers & -registers
+            registers ^= low
+            cycles = bundled.role_latency(issue, one, other, low.bit_length() - 1)
+            if cycles > found:
+                found = cycles
         return found
 
     def _between(self, earlier: Insn, later: Insn) -> int:
         """Cycles from one to the other whatever registers they have."""
-        one, other = self.cpu.issue.traits(earlier), self.cpu.issue.traits(later)
-        key = one.kinds, one.unit, other.kinds, other.unit
-        found = self._kept_apart.get(key)
-        if found is None:
-            found = bundled.system_latency(self.cpu, earlier, later)
-            found = self._kept_apart[key] = max(found, not self._together(earlier, later))
-        return found
+        apart = bundled.system_latency(self.cpu, earlier, later)
+        return max(apart, not self._together(earlier, later))
 
     def _together(self, earlier: Insn, later: Insn) -> bool:
         """Whether one cycle may take both in this order, if each has but one kind of slot."""
@@ -83,8 +81,12 @@ class Model:
 
     def ports(self, insn: Insn) -> frozenset[str]:
         """The ports that may take an instruction, wherever it stands."""
-        described = self.cpu.issue.class_of(self.cpu.issue.traits(insn).sched)
-        return frozenset(port for ports in described.ports.values() for port in ports)
+        sched = self.cpu.issue.traits(insn).sched
+        found = self._ports.get(sched)
+        if found is None:
+            ways = self.cpu.issue.class_of(sched).ports.values()
+            found = self._ports[sched] = frozenset(port for ports in ways for port in ports)
+        return found
 
     def alone(self, insn: Insn) -> tuple[tuple[int, int], ...]:
         """Cycles in which nothing else issues: from, counted from the instruction, and how many."""

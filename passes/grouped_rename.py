@@ -13,11 +13,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from passes.grouped_exits import Exits, reading
 from rewriter.core.groups import Slot, groups
 from rewriter.core.isa import Insn
 from rewriter.core.regions import Facts
 
-_APART = 1 << 12  # the first number of a value that may move; registers are below
+_APART = 1 << 10  # the first number of a value that may move; registers are below
 
 
 class Names(Protocol):
@@ -63,11 +64,12 @@ class Value:
 
 
 class Values:
-    """The values of straight code, given the mask of registers that are live behind it."""
+    """The values of straight code, given the mask of registers that are live behind it, and
+    those that are at its exits."""
 
-    def __init__(self, slots: Sequence[Slot], live: int, names: Names) -> None:
+    def __init__(self, slots: Sequence[Slot], live: int, exits: Exits, names: Names) -> None:
         self.slots, self.names = slots, names
-        self.facts = [names.facts(slot.insn) for slot in slots]
+        self.facts = reading(slots, [names.facts(slot.insn) for slot in slots], exits)
         self.all = list(_values(slots, self.facts, live, names))
         self.moving = [value for value in self.all if not value.fixed]
         self._free = names.spare & ~live
@@ -212,7 +214,7 @@ def _span(value: Value, places: Mapping[int, tuple[int, int]], length: int) -> t
 def renamed(slots: Sequence[Slot], live: int, names: Names) -> tuple[Slot, ...] | None:
     """The code as it stands with registers chosen anew, so that the same one does not come again
     soon; None if there is nothing to choose."""
-    values = Values(slots, live, names)
+    values = Values(slots, live, {}, names)
     return values.spread() if values.is_crowded else None
 
 

@@ -12,7 +12,7 @@ from rewriter.core.cpu import Cpu
 from rewriter.core.isa import Flow, Insn
 from rewriter.core.program import Function, JumpTable
 from rewriter.core.target import CannotMove
-from rewriter.elf import unwind
+from rewriter.elf import unwind_rows
 from rewriter.elf.emit import Patch
 from rewriter.identify.program import Program
 
@@ -58,7 +58,7 @@ def move(
         return None
     frame = program.frames[function.start]
     try:
-        rows = unwind.retime(frame, places.end_of_before)
+        rows = unwind_rows.retime(frame, places.end_of_before)
     except ValueError as error:
         raise CannotMove("unwind rows do not follow") from error
     if rows is None:

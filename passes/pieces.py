@@ -159,11 +159,11 @@ class Scattering:
                 for here in (address, address + piece.size):
                     self.target.branch(here, other)
                     self.target.branch(other, here)
+            inside = range(piece.offset, piece.offset + piece.size)
+            placed = self.places | {at: address + at - piece.offset for at in inside}
             for at, to in self.resumes.items():
-                inside = piece.offset <= at < piece.offset + piece.size
-                if inside and to in self.places:
-                    there = address + at - piece.offset
-                    self.target.fixup_bytes(Fixup(there, there, self.places[to], ()))
+                if (at in inside or to in inside) and at in placed and to in placed:
+                    self.target.fixup_bytes(Fixup(placed[at], placed[at], placed[to], ()))
         except CannotMove:
             return False
         return True

@@ -20,7 +20,7 @@ from rewriter.core.listing import FLOW_CODE
 from rewriter.core.program import Function
 from rewriter.core.term import Terms
 from rewriter.core.trace import run, written
-from rewriter.elf import unwind
+from rewriter.elf import unwind_rows
 from rewriter.identify.program import Program
 from rewriter.timing.places import NotDescribed
 from rewriter.timing.steady import Steady
@@ -222,7 +222,7 @@ class Scheduler:
     def _rows(self, function: Function) -> list[int]:
         if function.start not in self._row_starts:
             frame = self.program.frames.get(function.start)
-            rows = unwind.rows(frame) if frame is not None else []
+            rows = unwind_rows.rows(frame) if frame is not None else []
             self._row_starts[function.start] = [address for address, _ in rows]
         return self._row_starts[function.start]
 

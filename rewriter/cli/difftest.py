@@ -40,6 +40,9 @@ def difftest() -> None:
 )
 @click.option("--initrd", metavar="FILE", type=PATH, required=True, help="With an /init.")
 @click.option("--cpu", "name", metavar="NAME", help="The CPU to emulate.")
+@click.option(
+    "--firmware", metavar="FILE", type=PATH, help="For CPUs that the packaged is not for."
+)
 @click.option("--machine", metavar="NAME", help="The machine, by the emulator's name.")
 @click.option("--memory", metavar="MIB", type=click.IntRange(16), help="Memory of the machine.")
 @click.option("--append", metavar="TEXT", default="", help="More for the kernel's command line.")
@@ -57,6 +60,7 @@ def boot(
     kernels: tuple[Path, ...],
     initrd: Path,
     name: str | None,
+    firmware: Path | None,
     machine: str | None,
     memory: int | None,
     append: str,
@@ -71,10 +75,14 @@ def boot(
     has failed. Executed instructions are counted by a plugin that is compiled with cc: kernel
     (what only waits apart), user and firmware.
 
+    The firmware that is packaged with the emulator may run only on some CPUs (of the Alphas, on
+    ev67); with --firmware any that the emulator has can be named by --cpu.
+
     \b
     Examples:
       retune difftest boot --kernel vmlinux --kernel vmlinux.ev67 --initrd test.cpio
       retune difftest boot --kernel a.gz --kernel b.gz --initrd test.cpio --append maxcpus=1
+      retune difftest boot --kernel a --kernel b --initrd c --cpu ev6 --firmware palcode-ev6
       retune difftest boot --json --kernel a --kernel b --initrd c | jq .new.executed.kernel
 
     Exit status: 0 both do the same, 1 they differ, 2 bad usage, 3 bad input.
@@ -95,7 +103,8 @@ def boot(
         memory=memory or target.boots.memory,
         parameters=f"{target.boots.parameters} {append}".rstrip(),
         initrd=files.read(initrd),
-        cpu=_emulated(target, name) if name else None,
+        cpu=_emulated(target, name, firmware is None) if name else None,
+        firmware=files.read(firmware) if firmware else None,
     )
     with show.progress() as progress:
         found = compare(old, new, target.boots, setup, limit, progress)
@@ -105,13 +114,17 @@ def boot(
         raise VerificationFailed(f"{new.name}: {report.verdict}")
 
 
-def _emulated(target: Target, name: str) -> str:
-    """A CPU's name for the emulator."""
+def _emulated(target: Target, name: str, packaged: bool) -> str:
+    """A CPU's name for the emulator; `packaged` if its own firmware is used."""
     cpu = choose.cpu_named(target, "--cpu", name)
-    known = target.boots.cpus
-    if cpu.name not in known:
+    boots = target.boots
+    if cpu.name not in boots.cpus:
+        raise BadUsage(
+            f"--cpu {name}: the emulator does not have it", hint=f"it has {', '.join(boots.cpus)}"
+        )
+    if packaged and cpu.name not in boots.packaged:
         raise BadUsage(
             f"--cpu {name}: the emulator's firmware does not run on it",
-            hint=f"it runs on {', '.join(known)}",
+            hint=f"it runs on {', '.join(sorted(boots.packaged))}; name another by --firmware",
         )
-    return known[cpu.name]
+    return boots.cpus[cpu.name]

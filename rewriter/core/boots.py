@@ -33,10 +33,10 @@ class Boots:
     """The machine that the emulator is.
 
     `emulator` is a program of the Debian package `package`; `options` are those that its machine
-    `machine` needs. `parameters` begin the kernel's command line. `cpus` maps the CPUs on which
-    the emulator's firmware runs to the emulator's names. `memory` is in MiB. Instructions below
-    `user_end` are the user's; those from the kernel's first segment on are the kernel's; what is
-    between is firmware.
+    `machine` needs. `parameters` begin the kernel's command line. `cpus` maps CPUs to the
+    emulator's names; on those of `packaged` the firmware runs that comes with the emulator, the
+    others need another. `memory` is in MiB. Instructions below `user_end` are the user's; those
+    from the kernel's first segment on are the kernel's; what is between is firmware.
     """
 
     emulator: str
@@ -45,6 +45,7 @@ class Boots:
     options: tuple[str, ...]
     parameters: str
     cpus: Mapping[str, str]
+    packaged: frozenset[str]
     memory: int
     user_end: int
     volatile: tuple[Volatile, ...]

@@ -15,6 +15,7 @@ from rewriter.core.cpu import Cpu
 from rewriter.core.groups import Slot
 from rewriter.core.isa import Insn, Table
 from rewriter.core.program import Function
+from rewriter.core.substituting import Substituting
 from rewriter.core.target import Sectioned
 
 
@@ -27,6 +28,8 @@ class Symbol(Protocol):
     def st_value(self) -> int: ...
     @property
     def st_size(self) -> int: ...
+    @property
+    def st_type(self) -> int: ...
     @property
     def st_shndx(self) -> int: ...
     @property
@@ -221,6 +224,7 @@ class Grouped(Protocol):
     everything: int
     returned: int
     proving: transfer.Grouped
+    substituting: Substituting
 
     def described(self, image: Linked) -> Iterable[Range]:
         """The ranges of the unwind table."""

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import dataclass
 
 from rewriter.core.boots import Boots
 from rewriter.core.errors import BadInput
 from rewriter.difftest.rules import WAITING
+from rewriter.elf.compressed import is_gzip, open_gzip
 from rewriter.elf.image import PT_LOAD, Image, parse, printable
-
-GZIP = b"\x1f\x8b"
-_LARGEST = 1 << 30  # of an unpacked kernel: a small file could fill the disk
+from rewriter.identify.kallsyms import with_kallsyms
 
 USER, FIRMWARE, KERNEL, WAIT = "user", "firmware", "kernel", "waiting"
 
@@ -44,23 +42,15 @@ class Kernel:
 
 
 def kernel(data: bytes, name: str) -> Kernel:
-    """A kernel from the bytes of a file, `vmlinux` or `vmlinux.gz`; BadInput."""
-    image = parse(_unpacked(data, name) if data.startswith(GZIP) else data, name)
+    """A kernel from the bytes of a file, `vmlinux` or `vmlinux.gz`; BadInput.
+
+    A stripped one has the functions of its kallsyms.
+    """
+    content = open_gzip(data, printable(name)).content if is_gzip(data) else data
+    image = with_kallsyms(parse(content, name))
     waits = {
         (s.st_value, s.st_value + s.st_size)
         for s in image.symbols
         if s.name.partition(".")[0] in WAITING and s.st_size
     }
     return Kernel(image, tuple(sorted(waits)))
-
-
-def _unpacked(data: bytes, name: str) -> bytes:
-    unpacker = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
-    try:
-        unpacked = unpacker.decompress(data, _LARGEST)
-    except zlib.error as error:
-        raise BadInput(f"{printable(name)}: damaged gzip data: {error}") from error
-    if not unpacker.eof:
-        why = "larger than 1 GiB" if unpacker.unconsumed_tail else "truncated"
-        raise BadInput(f"{printable(name)}: gzip data is {why}")
-    return unpacked

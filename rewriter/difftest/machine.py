@@ -45,7 +45,8 @@ class Setup:
     """How to boot.
 
     `cpu` and `machine` are the emulator's names, `memory` is in MiB, `parameters` are the kernel's,
-    and `initrd` is the content of the initial file system.
+    `initrd` is the content of the initial file system, and `firmware` that of a firmware that
+    stands for the emulator's own.
     """
 
     machine: str
@@ -53,6 +54,7 @@ class Setup:
     parameters: str
     initrd: bytes
     cpu: str | None = None
+    firmware: bytes | None = None
 
 
 @dataclass(frozen=True)
@@ -83,9 +85,7 @@ def boot(
 ) -> Boot:
     """Boots a kernel, for at most `limit` seconds; `folder` is for files of this boot."""
     owners = kernel.owners(boots)
-    (folder / "kernel").write_bytes(kernel.image.data)
-    (folder / "initrd").write_bytes(setup.initrd)
-    files = ("-kernel", str(folder / "kernel"), "-initrd", str(folder / "initrd"))
+    files = _files(kernel, setup, folder)
     command = (*_command(boots, setup), *files, *(plugin.options(owners) if plugin else ()))
     started = time.monotonic()
     console, status, ending = _run(command, limit, folder)
@@ -96,6 +96,17 @@ def boot(
         raise EmulatorRefuses(why or f"{boots.emulator} ended with status {status}")
     counted = plugin.executed(owners) if plugin and ending is None else None
     return Boot(kernel.name, text, ending or _ending(text), seconds, counted)
+
+
+def _files(kernel: Kernel, setup: Setup, folder: Path) -> tuple[str, ...]:
+    """What the emulator loads, written to the folder, as its options."""
+    contents = {"kernel": kernel.image.data, "initrd": setup.initrd, "bios": setup.firmware}
+    options: list[str] = []
+    for name, content in contents.items():
+        if content is not None:
+            (folder / name).write_bytes(content)
+            options += (f"-{name}", str(folder / name))
+    return tuple(options)
 
 
 def _command(boots: Boots, setup: Setup) -> tuple[str, ...]:

@@ -17,15 +17,8 @@ from rewriter.core.errors import BadInput
 from rewriter.core.target import FrameRow
 from rewriter.elf.emit import Patch
 from rewriter.elf.image import ByteOrder, Image
-from rewriter.elf.unwind import (
-    Cie,
-    DW_CFA_advance_loc,
-    DW_CFA_nop,
-    DW_CFA_restore,
-    Fde,
-    SearchTable,
-    frames_address,
-)
+from rewriter.elf.unwind import Cie, Fde, SearchTable, frames_address
+from rewriter.elf.unwind_rows import DW_CFA_advance_loc, DW_CFA_nop, DW_CFA_restore
 
 DW_CFA_advance_loc1, DW_CFA_advance_loc2 = 0x02, 0x03
 DW_CFA_register, DW_CFA_def_cfa_offset = 0x09, 0x0E

@@ -10,7 +10,8 @@ from rewriter.core.listing import Listing
 from rewriter.core.program import Function, Pin
 from rewriter.core.target import Target
 from rewriter.elf.image import SHF_ALLOC, SHF_EXECINSTR, Image
-from rewriter.elf.unwind import Fde, lsda_ranges
+from rewriter.elf.lsda import lsda_ranges
+from rewriter.elf.unwind import Fde
 
 
 def relocated(image: Image, target: Target) -> dict[int, int]:

@@ -15,14 +15,18 @@ from rewriter.core.errors import BadUsage, VerificationFailed
 from rewriter.core.grouped import Grouped, Routine
 from rewriter.core.program import Function, Refusal
 from rewriter.core.workers import Apart, each
-from rewriter.elf.image import Image
+from rewriter.elf.image import Image, parse
 from rewriter.identify.functions import find_functions
+from rewriter.identify.grouped_liveness import Effects
 from rewriter.identify.profiles import Heat, Profile
 from rewriter.identify.profiles import heat as heat_of
 from rewriter.options import Options
+from rewriter.steps.grouped_routines import PASS as ROUTINE
+from rewriter.steps.grouped_routines import GroupedRoutines, Replaced
 from rewriter.steps.regions import Placing, Reordered, Reordering
 from rewriter.steps.work import edit_id
 from rewriter.verify.check_regions import Verdict, verify
+from rewriter.verify.grouped_known import KnownGrouped, Tried
 from rewriter.verify.regions import Regions
 
 Progress = Callable[[str, int, int], None]
@@ -47,6 +51,8 @@ class GroupedRoad:
     skips: list[Skip] = field(default_factory=list)
     refusals: list[Refusal] = field(default_factory=list)
     heat: Heat | None = None
+    replaced: tuple[Replaced, ...] = ()
+    settled: set[Function] = field(default_factory=set)
 
     def run(self, progress: Progress) -> bytes:
         """Goes through every function; the new file, as the verifier accepts it."""
@@ -58,12 +64,16 @@ class GroupedRoad:
         if not isinstance(self.cpu, BundledCpu):
             raise BadUsage(f"--cpu {self.cpu.name}: no model of its pipeline is there")
         model = self.target.scheduling(Model(self.cpu))
-        self.reordering = Reordering(self.target, self.code, self.image, model)
+        effects = Effects(self.target.proving, self.target.everything)
+        self.reordering = Reordering(self.target, self.code, self.image, model, effects)
         self.placings: dict[Function, Placing] = {}
         order = self._order()
+        self._substitute(progress)
+        order = [function for function in order if function not in self.settled]
         routines = [self.code.routine(function) for function in order]
         self.refusals += [Refusal(r.function, r.reason) for r in routines if r.reason]
-        routines = [routine for routine in routines if not routine.reason]
+        moves = {ORDER, PLACE} & set(self.options.passes)
+        routines = [routine for routine in routines if moves and not routine.reason]
         made = each(self._scheduled, routines, self.jobs, Apart())
         for done, one in enumerate(made):
             if done % 50 == 0:
@@ -71,8 +81,20 @@ class GroupedRoad:
             self._keep(self._chosen(one))
         progress("schedule", len(routines), len(routines))
         data = self._accepted(progress)
-        self._record()
+        self._record(data)
         return data
+
+    def _substitute(self, progress: Progress) -> None:
+        """Routines that become others; nothing else is done to these, nor to tuned ones."""
+        known = KnownGrouped(self.image, self.target, self.code)
+        self.routines = GroupedRoutines(known, self.cpu, self.options)
+        if ROUTINE not in self.options.passes:
+            return
+        progress("substitute", 0, 1)
+        self.replaced, left = self.routines.run()
+        self.skips += left
+        self.settled = {one.candidate.function for one in self.replaced} | self.routines.tuned()
+        progress("substitute", 1, 1)
 
     def _order(self) -> Sequence[Function]:
         """Functions that may be edited, the hottest first where there is a profile."""
@@ -90,7 +112,7 @@ class GroupedRoad:
     def _chosen(self, placing: Placing) -> Placing:
         """With those edits only that the user wants."""
         routine, options = placing.routine, self.options
-        made = sum(len(one.made) + one.moved for one in self.placings.values())
+        made = len(self.replaced) + sum(len(one.made) + one.moved for one in self.placings.values())
         kept: dict[int, Reordered] = {}
         for start, one in placing.made.items():
             if options.wants_edit(edit_id(ORDER, routine.function, start), made + len(kept)):
@@ -107,6 +129,9 @@ class GroupedRoad:
     def _emitted(self) -> bytes:
         """The new file, without its note."""
         data = bytearray(self.image.data)
+        for address, code in self.routines.written(self.replaced):
+            offset = self.image.offset_of(address)
+            data[offset : offset + len(code)] = code
         for placing in self.placings.values():
             if not placing.made:
                 continue
@@ -158,8 +183,12 @@ class GroupedRoad:
             self._keep(self.reordering.placed(placing.routine, kept, left, placing.moved))
         return set(against)
 
-    def _record(self) -> None:
+    def _record(self, data: bytes) -> None:
         """The edits and what was left alone."""
+        new = Tried(parse(data, self.image.name), self.target, self.code)
+        for one in self.replaced:
+            evidence = self.evidence[one.candidate.function.start]
+            self.edits.append(self.routines.edit(one, evidence, new))
         for function, placing in self.placings.items():
             self.edits += [self._edit(function, one, KIND) for one in placing.made.values()]
             self.edits += [self._edit(function, one, END) for one in placing.closed.values()]

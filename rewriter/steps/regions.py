@@ -13,6 +13,7 @@ from rewriter.core.errors import BadInput
 from rewriter.core.grouped import Code, Grouped, Laid, Region, Routine
 from rewriter.core.groups import Slot, groups
 from rewriter.core.target import CannotMove, Memory
+from rewriter.identify.grouped_liveness import Effects
 from rewriter.verify.function_regions import open_at_end
 
 NO_GAIN = "nothing is saved where it stands"
@@ -72,17 +73,19 @@ class Reordering:
     code: Code
     image: Memory
     scheduling: Scheduling
+    effects: Effects
 
     def function(self, routine: Routine, wanted: Collection[int], moves: bool) -> Placing:
         """A function with those of the wanted regions in a new order that gain by it."""
         made: dict[int, Reordered] = {}
         left: dict[int, str] = {}
         joined = self._joined(routine)
-        for region in routine.regions:
-            slots = self._slots(region)
+        every = {region: self._slots(region) for region in routine.regions}
+        live = self.effects.live(routine, every.__getitem__)
+        for region, slots in every.items():
             found = region.reason or "it was not asked for"
             if not region.reason and region.start in wanted:
-                outcome = self._reordered(region, slots, joined)
+                outcome = self._reordered(region, slots, joined, live)
                 if isinstance(outcome, Reordered):
                     made[region.start], found = outcome, ""
                 else:
@@ -178,11 +181,15 @@ class Reordering:
             return _or_none(self.target, code)
         return list(self.target.straight(code, region.start))
 
-    def _reordered(self, region: Region, slots: Sequence[Slot], joined: bool) -> Reordered | str:
+    def _reordered(
+        self, region: Region, slots: Sequence[Slot], joined: bool, live: Mapping[int, int]
+    ) -> Reordered | str:
         """A region in a new order, or why it stays."""
         if region.end - region.start == self.target.bundle:
             return "it is one bundle"
-        outcome = schedule(Asked(_closed(slots), joined=joined), self.scheduling)
+        exits, behind = self._exits(region, slots, live)
+        asked = Asked(_closed(slots), behind, joined=joined, exits=exits)
+        outcome = schedule(asked, self.scheduling)
         if outcome.reason:
             return outcome.reason
         code = self.target.assembled(outcome.slots)
@@ -193,6 +200,21 @@ class Reordering:
             return NO_GAIN
         found = Reordered(region, code, self._counted(slots), self._counted(outcome.slots))
         return found if found.gains else NO_GAIN
+
+    def _exits(
+        self, region: Region, slots: Sequence[Slot], live: Mapping[int, int]
+    ) -> tuple[dict[int, int], int]:
+        """What may be read at the exits on the way, and behind the last bundle."""
+        exits, behind = {}, live.get(region.end, self.target.everything)
+        for slot in slots:
+            read = self.effects.left_with(slot, live)
+            if read is None:
+                continue
+            if slot.address < region.end - self.target.bundle:
+                exits[slot.address] = read
+            else:
+                behind |= read
+        return exits, behind
 
     def _goes_away(self, code: bytes) -> bool:
         """Whether nothing comes to what stands behind code."""

@@ -24,7 +24,10 @@ from rewriter.core.target import CannotMove
 from rewriter.core.workers import Apart, each
 from rewriter.elf.image import Image
 from rewriter.identify.functions import find_functions
+from rewriter.identify.grouped_liveness import Effects
 from rewriter.verify.function_regions import Compared, Comparison, Files, Finding
+from rewriter.verify.grouped_known import KnownGrouped
+from rewriter.verify.grouped_substituted import GroupedSubstituted
 from rewriter.verify.landmarks import named_by_tables
 from rewriter.verify.placed import bundles_of
 from rewriter.verify.regions import Regions
@@ -107,6 +110,9 @@ class _Check:
         self.old, self.new, self.target, self.code = old, new, target, code
         self.after = target.code(new, code.functions)
         self.prover = prover
+        self.effects = Effects(target.proving, target.everything)
+        self.known = KnownGrouped(old, target, code)
+        self.substituted = GroupedSubstituted(self.known, new, self.after)
         self.elsewhere: list[str] = []
         self.wrong: list[Finding] = []
         self.shown: dict[int, Evidence] = {}
@@ -119,8 +125,11 @@ class _Check:
         )
         self.changed_bytes = len(changed)
         functions = self._owners(changed)
+        functions = [f for f in functions if f not in self.substituted.functions]
         if only is not None:
             functions = [function for function in functions if function in only]
+        else:
+            self._substitutions()
         found = each(self._function, functions, jobs, Apart())
         for done, (wrong, shown) in enumerate(found):
             if done % 20 == 0:
@@ -128,8 +137,19 @@ class _Check:
             self.wrong += wrong
             self.shown |= shown
         progress("compare", len(functions), len(functions))
-        self.functions = len(functions)
+        self.functions = len(functions) + len(self.substituted.functions)
         self.elsewhere += named_by_tables(self.code, self.after)
+
+    def _substitutions(self) -> None:
+        """The routines that others stand for: compared by what they do, not by how."""
+        wrong = [Finding(f, None, reason) for f, reason in self.substituted.problems()]
+        self.wrong += wrong
+        for one in self.substituted.taken if not wrong else ():
+            outcome = self.substituted.trial(one)
+            if isinstance(outcome, Evidence):
+                self.shown[one.function.start] = outcome
+            else:
+                self.wrong.append(Finding(one.function, None, outcome))
 
     def _owners(self, changed: NDArray[np.int64]) -> list[Function]:
         """The functions whose code or description changed; all other bytes are findings."""
@@ -139,8 +159,11 @@ class _Check:
         ranges += [(r.start, r.stop, f) for r, f in described if len(r)]
         size = self.target.jump_word
         ranges += [(p, p + size, f) for f in functions for p, _ in self.code.routine(f).words]
-        ranges.sort(key=lambda item: item[0])
         places = self.old.addresses_of(changed)
+        for taken in self.substituted.accounted():
+            left = (places < taken.start) | (places >= taken.stop)
+            places, changed = places[left], changed[left]
+        ranges.sort(key=lambda item: item[0])
         starts = addresses(start for start, _, _ in ranges)
         ends = addresses(end for _, end, _ in ranges)
         owner = np.searchsorted(starts, places, side="right") - 1
@@ -169,7 +192,9 @@ class _Check:
             )
         except ValueError as error:
             return [Finding(function, None, str(error))], {}
-        files = Files(self.target, self.old, self.new, self.code, self.after, self.prover)
+        files = Files(
+            self.target, self.old, self.new, self.code, self.after, self.prover, self.effects
+        )
         return Comparison(files, routine, old, new).findings()
 
 

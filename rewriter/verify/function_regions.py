@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from rewriter.core.edit import Evidence, Grade
 from rewriter.core.errors import BadInput
@@ -11,6 +12,7 @@ from rewriter.core.grouped import Code, Grouped, Routine
 from rewriter.core.groups import Slot
 from rewriter.core.program import Function
 from rewriter.elf.image import Image
+from rewriter.identify.grouped_liveness import Effects
 from rewriter.verify.landmarks import unwound
 from rewriter.verify.placed import Code as Bundles
 from rewriter.verify.placed import (
@@ -39,6 +41,7 @@ class Files:
     before: Code
     after: Code
     prover: Regions
+    effects: Effects
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,13 @@ class Comparison:
     def __init__(self, files: Files, routine: Routine, old: Bundles, new: Bundles) -> None:
         self.files, self.routine, self.old, self.new = files, routine, old, new
         self.target, self.size = files.target, files.target.bundle
+
+    @cached_property
+    def live(self) -> Mapping[int, int]:
+        """By old address what may be read where a region begins."""
+        return self.files.effects.live(
+            self.routine, lambda region: within(self.old, region.start, region.end, self.size)
+        )
 
     def findings(self) -> Compared:
         """What speaks against it, and the regions that were shown equal."""
@@ -182,6 +192,7 @@ class Comparison:
             Straight(tuple(new), before[1]),
             self.target.everything,
             self._place,
+            self.live,
         )
         if not verdict.is_equal:
             return f"not shown equal: {verdict.reason}"

@@ -116,7 +116,7 @@ class Trials:
         for plan, point in points:
             problem = stepper.problem(contract.case(program.arena, point))
             if problem:
-                return f"{problem} ({plan.name}: {_shown(point)})"
+                return f"{problem} ({plan.name}: {shown(point)})"
         faulting = any(point.get(_FAULT) for _, point in contract.few())
         left_out = faulting and not self.resumes
         detail = "steps, no faults" if left_out else "steps"
@@ -172,7 +172,7 @@ class Trials:
     def _points(self, contract: Contract, cases: int) -> Points:
         key = contract.name, cases
         if key not in self._spread:
-            self._spread[key] = _spread(contract, cases, bool(self.resumes))
+            self._spread[key] = spread(contract, cases, bool(self.resumes))
         return self._spread[key]
 
     def _room(self, linkage: str) -> Program:
@@ -211,12 +211,15 @@ def _problem(made: Sequence[Chunk], answer: Answer) -> str:
         at += len(output)
         for number in chunk.wrong(output).tolist():
             plan, point = chunk.points[number]
-            return f"{chunk.explain(number, output)} ({plan.name}: {_shown(point)})"
+            return f"{chunk.explain(number, output)} ({plan.name}: {shown(point)})"
     return ""
 
 
-def _spread(contract: Contract, cases: int, faults: bool) -> Points:
-    """About so many of the few shapes, spread over all of them, without those that may not be."""
+def spread(contract: Contract, cases: int, faults: bool = False) -> Points:
+    """About so many of the few shapes, spread over all of them; those that fault are optional.
+
+    What resumes after a fault is in a table of the system, which only some trials read.
+    """
     points = [p for p in contract.few() if faults or not p[1].get(_FAULT)]
     step = max(1, len(points) // cases)
     # A step that shares no factor with the axes' lengths, so that all their values come.
@@ -225,5 +228,5 @@ def _spread(contract: Contract, cases: int, faults: bool) -> Points:
     return points[::step]
 
 
-def _shown(point: Mapping[str, int]) -> str:
+def shown(point: Mapping[str, int]) -> str:
     return ", ".join(f"{name}={value}" for name, value in point.items())

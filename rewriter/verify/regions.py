@@ -13,8 +13,9 @@ its first slot only.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from rewriter.core.transfer import Grouped, Order
 from rewriter.verify.regions_code import Code, Reader, Region
@@ -56,16 +57,18 @@ class Regions:
         new: Region,
         live: int,
         place: Callable[[int], int] = _same_place,
+        at: Mapping[int, int] = MappingProxyType({}),
     ) -> Verdict:
         """Whether `new` can stand for `old`.
 
-        `live` is the mask of registers that may be read where control leaves; those that the
-        target says are always observed are added.  `place` gives the address in the old code that
-        a code address of the new one stands for.
+        `live` is the mask of registers that may be read where control leaves, `at` has it by the
+        old code address to which it goes, where that is another; those that the target says are
+        always observed are added.  `place` gives the address in the old code that a code address
+        of the new one stands for.
         """
         if not old.slots or not new.slots:
             return Verdict(old.slots == new.slots, "a region without instructions")
-        comparison = _Comparison(self.target, live, place)
+        comparison = _Comparison(self.target, live, place, at)
         try:
             fault = next(comparison.faults(self._reader.read(old), self._reader.read(new)), None)
         except Unprovable as problem:
@@ -80,10 +83,10 @@ class _Comparison:
     target: Grouped
     live: int
     place: Callable[[int], int]
+    at: Mapping[int, int]
 
     def __post_init__(self) -> None:
         self.terms = Terms()
-        self.live |= self.target.observed
 
     def faults(self, old: Code, new: Code) -> Iterator[Fault]:
         """Why the new region is not shown equal: nothing if it is."""
@@ -138,6 +141,7 @@ class _Comparison:
                 Leaving(
                     code.region.slots[-1].address, "the end", 0, self.terms.true,
                     self.target.following(code.region.slots[-1].address), None, run.state, 0,
+                    run.renames,
                 )
                 for code, run in ((before, old), (after, new))
             )  # fmt: skip
@@ -148,13 +152,20 @@ class _Comparison:
 
     def _state(self, old: Run, new: Run, mine: Leaving, its: Leaving) -> Iterator[Fault]:
         """Registers that differ where control leaves."""
+        live = self._read(mine) | self.target.observed
         for register in sorted(mine.state.keys() | its.state.keys()):
-            if self.live >> register & 1:
+            if live >> register & 1:
                 a = mine.state.get(register, old.initial(register))
                 b = its.state.get(register, new.initial(register))
                 if a != b and self._given(a, mine.guard) != self._given(b, mine.guard):
                     name = self.target.register_names[register]
                     yield Fault(its.at, f"{name} differs at {its.name}")
+
+    def _read(self, leaving: Leaving) -> int:
+        """What may be read where the original's control goes."""
+        if leaving.target is None or leaving.link is not None or leaving.renames:
+            return self.live
+        return self.at.get(leaving.target, self.live)
 
     def _given(self, term: Term, guard: Term) -> Term:
         return self.terms.given(term, guard)

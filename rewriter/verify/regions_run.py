@@ -32,7 +32,7 @@ class Leaving:
     """A place where control may leave, or where all registers may be read.
 
     `state` are the registers written until then, `events` the number of earlier events; `target`
-    and `link` are code addresses.
+    and `link` are code addresses.  `renames`: the registers have other names behind it.
     """
 
     at: int
@@ -43,6 +43,7 @@ class Leaving:
     link: int | None
     state: Mapping[int, Term]
     events: int
+    renames: bool = False
 
 
 @dataclass
@@ -103,6 +104,11 @@ class Run:
         self._writers.clear()
         if group[-1].slot.stop:
             self._system = []
+
+    @property
+    def renames(self) -> bool:
+        """Whether registers got other names."""
+        return self._rotated is not None
 
     def value(self, register: int) -> Term:
         """The value of a register after the groups that have run."""
@@ -187,9 +193,9 @@ class Run:
         link = self.target.following(slot.address) if leaves.links else None
         term = self.terms.term("leave", transfer.function, *values)
         self._share(term)
-        self._note(step, transfer.name, term, guard, target, link)
         if leaves.rotates:
             self._rotated = slot.address
+        self._note(step, transfer.name, term, guard, target, link)
 
     def _note(
         self, step: Step, name: str, term: Term, guard: Term, target: int | None, link: int | None
@@ -197,7 +203,7 @@ class Run:
         state = {**self.state, **self._pending}
         count = len(self.events.all)
         self.leaving.append(
-            Leaving(step.slot.address, name, term, guard, target, link, state, count)
+            Leaving(step.slot.address, name, term, guard, target, link, state, count, self.renames)
         )
 
     # Writing ----------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from rewriter.core.addresses import first_at
 from rewriter.core.isa import Flow
 from rewriter.core.listing import Listing
 from rewriter.core.target import Target
-from rewriter.elf import unwind
+from rewriter.elf import unwind, unwind_rows
 from rewriter.elf.image import Image
 from rewriter.identify.program import Program
 
@@ -71,7 +71,7 @@ class _Frame:
     """Where an address stands among the instructions that rows go by, from a function's start."""
 
     def __init__(self, marked: _Marked, frame: unwind.Fde) -> None:
-        self.rows = unwind.rows(frame)
+        self.rows = unwind_rows.rows(frame)
         span = slice(*marked.listing.span(frame.start, frame.end))
         kept = marked.kept[span]
         self.addresses = marked.listing.addresses[span][kept]

@@ -24,6 +24,7 @@ from rewriter.elf.caves_build import parts_for, room_of
 from rewriter.elf.caves_sections import FRAMES, TEXT, Part, grow, new_parts
 from rewriter.elf.caves_unwind import Body
 from rewriter.elf.image import Image, read_headers
+from rewriter.elf.unwind_rows import rows as rows_of
 from rewriter.identify.program import Program
 from rewriter.verify.known_trial import Trials
 from rewriter.verify.pieces import Standing, standing_at
@@ -219,11 +220,11 @@ class Substituted:
         if new is None or new.lsda != old.lsda or new.cie != old.cie:
             yield "its unwind entry is gone"
         elif not replaced.in_place or replaced.standing is not None:
-            if (new.end, unwind.rows(new)) != (old.end, unwind.rows(old)):
+            if (new.end, rows_of(new)) != (old.end, rows_of(old)):
                 yield "its unwind entry changed"
         elif new.end != max(old.end, replaced.end):
             yield "its unwind entry covers something else"
-        elif unwind.rows(new) != wanted_rules(self.program, new, new.start, replaced.routine.code):
+        elif rows_of(new) != wanted_rules(self.program, new, new.start, replaced.routine.code):
             yield "its unwind rows are not those of the new code"
 
     @cached_property
@@ -327,7 +328,7 @@ class Substituted:
         for frame, one in zip(new, wanted, strict=True):
             like = frames[one.function.start]
             rules = wanted_rules(self.program, frame, one.address, one.routine.code, like)
-            if unwind.rows(frame) != rules or frame.lsda is not None:
+            if rows_of(frame) != rules or frame.lsda is not None:
                 yield f"the unwind entry of {one.address:#x} is not that of the new code"
 
 

@@ -14,6 +14,7 @@ from rewriter.contracts import CONTRACTS, Contract
 from rewriter.core.edit import Evidence
 from rewriter.core.isa import Flow
 from rewriter.core.program import Function
+from rewriter.elf.image import Image
 from rewriter.identify.functions import function_symbols
 from rewriter.identify.program import Program
 from rewriter.identify.search import search, text_of
@@ -45,8 +46,13 @@ Identify = Callable[[Program], tuple[Named, ...]]
 
 def by_symbol(program: Program) -> tuple[Named, ...]:
     """Routines that a symbol names, by address."""
+    return symbols_of(program.image)
+
+
+def symbols_of(image: Image) -> tuple[Named, ...]:
+    """The routines of a file that a symbol names, by address."""
     found: dict[int, set[str]] = {}
-    for symbol in function_symbols(program.image):
+    for symbol in function_symbols(image):
         contract = contract_of(symbol.name, CONTRACTS)
         if contract is not None:
             found.setdefault(symbol.st_value, set()).add(contract)

@@ -6,7 +6,7 @@ from rewriter.contracts import CONTRACTS
 from rewriter.core.program import Function
 from rewriter.core.target import Target, Tuned
 from rewriter.core.trace import written
-from rewriter.elf import unwind
+from rewriter.elf import unwind_rows
 from rewriter.verify.substituted_calls import ASSUMED
 from rewriter.verify.substituted_known import Known, Named
 
@@ -72,8 +72,8 @@ def unwinds_plainly(known: Known, named: Named, function: Function) -> bool:
     frame = known.program.frames.get(function.start)
     if frame is None:
         return True
-    rows = unwind.rows(frame)
-    plain = unwind.initial_rules(frame)
+    rows = unwind_rows.rows(frame)
+    plain = unwind_rows.initial_rules(frame)
     at = (max(row for row in rows if row[0] <= entry) for entry in known.entries(named))
     return all(rules == plain for _, rules in at)
 

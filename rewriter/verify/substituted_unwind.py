@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from rewriter.core.errors import BadInput
-from rewriter.elf import unwind
+from rewriter.elf import unwind, unwind_rows
 from rewriter.elf.caves_sections import Part
 from rewriter.elf.image import Image
-from rewriter.elf.unwind import Fde, Rules
+from rewriter.elf.unwind import Fde
+from rewriter.elf.unwind_rows import Rules
 from rewriter.identify.program import Program
 
 Rows = list[tuple[int, Rules]]
@@ -19,7 +20,7 @@ def wanted_rules(
     program: Program, frame: Fde, address: int, code: bytes, like: Fde | None = None
 ) -> Rows:
     """The rows that code at an address must have, unwound as the CIE of `like` begins."""
-    plain = unwind.initial_rules(like or frame)
+    plain = unwind_rows.initial_rules(like or frame)
     _, stack, base = plain.cfa
     assert isinstance(base, int)
     rows: Rows = [(address, plain)]

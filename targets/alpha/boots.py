@@ -44,8 +44,9 @@ BOOTS = Boots(
     # Debian has no firmware for a display, and none is looked at; no card needs no boot ROM.
     options=("-vga", "none", "-net", "none"),
     parameters="console=ttyS0 panic=-1",
+    cpus={name: f"{name}-alpha-cpu" for name in ("ev4", "ev5", "ev56", "pca56", "ev6", "ev67")},
     # The firmware, palcode-clipper, accesses bytes and uses CTTZ: other CPUs stop in it.
-    cpus={"ev67": "ev67-alpha-cpu"},
+    packaged=frozenset({"ev67"}),
     memory=256,
     user_end=1 << 42,  # TASK_SIZE
     volatile=VOLATILE,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from rewriter.core import substituting as core
 from rewriter.core import transfer
 from rewriter.core.cpu import Cpu
 from rewriter.core.grouped import Linked
@@ -21,6 +22,7 @@ from targets.ia64.isa import TABLE
 from targets.ia64.proving import Proving
 from targets.ia64.registers import NAMES
 from targets.ia64.standard import RETURNED
+from targets.ia64.substituting import Substituting
 
 EM_IA_64 = 50
 
@@ -32,12 +34,13 @@ class Ia64:
     machines = frozenset({EM_IA_64})
     table: Table = TABLE
     cpus: Mapping[str, Cpu] = CPUS
-    passes = frozenset({"align", "schedule"})
+    passes = frozenset({"align", "schedule", "substitute"})
     bundle = BUNDLE
     jump_word = tables.WORD
     everything = (1 << len(NAMES)) - 1
     returned = RETURNED
     proving: transfer.Grouped = Proving()
+    substituting: core.Substituting = Substituting()
     straight = staticmethod(bundles.straight)
     assembled = staticmethod(arranging.code)
     place_free = staticmethod(layout.place_free)

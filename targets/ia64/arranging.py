@@ -68,6 +68,7 @@ class Scheduling:
     places = _WINDOW * SLOTS
     banks = scheduling.BANKS
     spare = scheduling.SPARE
+    framed = scheduling.FRAMED
 
     def __init__(self, model: Model, width: int = 4) -> None:
         self.model, self.width = model, width
@@ -77,6 +78,10 @@ class Scheduling:
     def facts(self, insn: Insn) -> Facts:
         """What is known of an instruction."""
         return scheduling.facts(insn)
+
+    def passable(self, insn: Insn) -> Facts:
+        """What is known of a branch that others may pass."""
+        return scheduling.passable(insn)
 
     def needs_stop(self, earlier: Insn, later: Insn) -> bool:
         """Whether two that clash over a register may never share a group."""

@@ -61,13 +61,19 @@ class Facts:
 
     @cached_property
     def entered(self) -> NDArray[np.bool_]:
-        """Whether control may come to a bundle from elsewhere than the bundle before it."""
+        """Whether a region begins at a bundle: there, or behind a transfer of control."""
+        flags = self.labelled.copy()
+        flags[1:] |= self.text.transfers
+        return flags
+
+    @cached_property
+    def labelled(self) -> NDArray[np.bool_]:
+        """Whether control may come to a bundle by something else than the bundle before it."""
         text = self.text
         flags = np.zeros(text.bundles + 1, dtype=np.bool_)
         flags[text.indices(text.targets[text.targets != NOWHERE])] = True
         flags[self.pointed] = True
         flags[text.indices(self.distances[1])] = True
-        flags[1:] |= text.transfers
         flags[1:-1] |= np.diff(text.starts) != BUNDLE
         return flags
 

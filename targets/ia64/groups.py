@@ -1,9 +1,10 @@
 """Whether instructions may stand in one instruction group (SDM vol. 1, 3.4; vol. 3, chapter 5).
 
 Within a group every read sees the value from before the group, so a register that one instruction
-writes may not be read or written by a later one; the exceptions are `_may_follow`.  Instructions
-whose effect needs a serialisation (writers of PSR, CRs, translations) are told only from readers
-that name the same resource: a scheduler does not move them.
+writes may not be read or written by a later one; the exceptions are `may_read` and `_may_write`.
+Instructions whose effect needs a serialisation (writers of PSR but for the user mask and the
+privilege level, of CRs, of translations) are told only from readers that name the same resource: a
+scheduler does not move them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from enum import Enum
 
 from rewriter.core.isa import Flow, Insn, register_mask
 from targets.ia64.fields import QP
+from targets.ia64.formats import PRIVILEGED, SlotOp
 from targets.ia64.isa import TABLE
 from targets.ia64.registers import AR, BR, FR, NUMBERS, PR
 
@@ -56,6 +58,12 @@ _TRANSLATIONS = _resources("tlb")
 _FLAGS = _resources("fpsr.flags")
 _MODIFIED = _resources("psr.mf")
 _STATUS = _resources("fpsr.controls", "fpsr.flags")
+_LEVEL, _USER = _resources("psr.cpl"), _resources("psr.um")
+_OBEYED = _LEVEL | _USER
+_OF_ACCESSES = 0b1010  # psr.be and psr.ac, of the bits of the user mask
+# Application registers that not every privilege level may write, and read.
+_READ_BY_LEVEL = _resources("ar.itc", "ar.ruc")
+_WRITTEN_BY_LEVEL = _READ_BY_LEVEL | _resources("ar.rsc", *(f"ar.k{n}" for n in range(8)))
 # A branch that is taken ends the group.  These are taken if their predicate is true, and only then
 # do they write anything.
 _TAKEN = ("br.cond", "br.call", "br.ret", "br.ia", "brl.cond", "brl.call", "rfi")
@@ -67,7 +75,8 @@ _INTEGER_TESTS = ("cmp", "cmp4", "tbit", "tnat", "tf")
 def violations(group: Sequence[Insn]) -> Iterator[Violation]:
     """The clashes in a group, whose instructions are given in order."""
     written = [TABLE.defs(insn) for insn in group]
-    touched = [TABLE.uses(insn) | defs for insn, defs in zip(group, written, strict=True)]
+    reads = read if any(defs & _OBEYED for defs in written) else TABLE.uses
+    touched = [reads(insn) | defs for insn, defs in zip(group, written, strict=True)]
     for second, later in enumerate(group):
         taken: set[int] = set()  # predicates under which control does not come from above
         for first in range(second - 1, -1, -1) if touched[second] else ():
@@ -85,13 +94,34 @@ def violations(group: Sequence[Insn]) -> Iterator[Violation]:
                         yield Violation(first, second, hazard, register, certain)
 
 
+def read(insn: Insn) -> int:
+    """Mask of what the instruction reads, with what it obeys: privilege level and user mask.
+
+    It obeys more, but of that a stop alone makes nothing known: a serialization is needed.
+    """
+    return TABLE.uses(insn) | _obeyed(insn)
+
+
+def _obeyed(insn: Insn) -> int:
+    op = insn.op
+    if _accesses(insn):
+        return _OBEYED
+    if op.sched in ("TOAR_M", "FRAR_M"):
+        guarded = _WRITTEN_BY_LEVEL if op.sched == "TOAR_M" else _READ_BY_LEVEL
+        return _LEVEL if guarded >> insn.operand("ar3") & 1 else 0
+    assert isinstance(op, SlotOp)
+    is_probe = op.name.startswith("probe.") or NUMBERS["pmd"] in TABLE.effects(op).fixed_reads
+    return _LEVEL if op.sched == "LFETCH" or is_probe or PRIVILEGED in op.rules else 0
+
+
 def _qualifying(insn: Insn) -> int:
     return insn.operand(QP.name) if insn.has(QP.name) else PR
 
 
 def _clashes(earlier: Insn, later: Insn) -> Iterator[tuple[Hazard, int]]:
     written = TABLE.defs(earlier)
-    if raw := written & TABLE.uses(later) & ~may_read(earlier, later):
+    uses = read(later) if written & _OBEYED else TABLE.uses(later)
+    if raw := written & uses & ~may_read(earlier, later):
         yield Hazard.RAW, raw
     if waw := written & TABLE.defs(later) & ~_may_write(earlier, later):
         yield Hazard.WAW, waw
@@ -113,7 +143,14 @@ def may_read(earlier: Insn, later: Insn) -> int:
         mask |= _FRAME
     if earlier.op.sched in ("CLD", "FCLD", "FLDP") and ".c." in earlier.name:
         mask |= _loaded(earlier)  # a check load that misses starts its readers again
+    if earlier.has("imm24") and not earlier.operand("imm24") & _OF_ACCESSES and _accesses(later):
+        mask |= _USER
     return mask
+
+
+def _accesses(insn: Insn) -> bool:
+    effects = TABLE.effects(insn.op)
+    return effects.loads or effects.stores
 
 
 def _loaded(insn: Insn) -> int:

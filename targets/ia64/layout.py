@@ -23,12 +23,13 @@ from targets.ia64.isa import TABLE
 _IDLE = TEMPLATES[0]
 
 
-def _nop(unit: str) -> int:
+def nop(unit: str) -> int:
+    """The word that does nothing, of a unit by its letter."""
     row = TABLE.find(f"nop.{unit}")
     return TABLE.encode(Insn(row, tuple(o.base for o in row.format.operands)))
 
 
-NOPS = bundles.encode(Bundle(_IDLE, (_nop("m"), _nop("i"), _nop("i"))))
+NOPS = bundles.encode(Bundle(_IDLE, (nop("m"), nop("i"), nop("i"))))
 """A bundle that does nothing and is part of the group around it."""
 
 

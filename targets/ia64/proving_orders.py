@@ -8,25 +8,18 @@ from __future__ import annotations
 
 import re
 
-from rewriter.core.isa import Flow, Op
+from rewriter.core.isa import Flow, Op, register_mask
 from rewriter.core.transfer import Exit, Order
+from targets.ia64.classes import FREE, RUNNING, changes_state
 from targets.ia64.isa import TABLE
-from targets.ia64.registers import AR, CR, NUMBERS
+from targets.ia64.registers import NUMBERS
 
-_PMD = NUMBERS["pmd"]
-
-# Integer operations: no fault, no status; a NaT that they read goes into the result.  A branch and
-# a check are seen by where they go.
-_FREE = (
-    *("IALU", "ILOG", "ISHF", "ICMP", "TBIT", "XTD", "PNT", "LONG_I", "FRBR", "FRPR", "FRIP"),
-    *("MMALU_A", "MMALU_I", "MMMUL", "MMSHF", "CHK_M", "CHK_I", "BR", "BR_B2"),
-)
+# A branch and a check are seen by where they go, the address of the code by its result.
+_FREE = FREE | {"FRIP", "CHK_M", "CHK_I", "BR", "BR_B2"}
 _LOADS = ("LD", "CLD", "FLD", "FCLD", "FLDP")
 _ORDERING = ("mf", "mf.a")
-# Application registers that the register stack engine works with, and those that run by themselves.
-_KEPT = frozenset(NUMBERS["ar." + name] for name in ("rsc", "bsp", "bspstore", "rnat"))
-_RUNNING = frozenset(NUMBERS["ar." + name] for name in ("itc", "ruc"))
-_INTERRUPTS = range(CR + 64, CR + 128)  # a read of cr.ivr takes the interruption
+# What all of these change is in registers that its readers name: no stop is needed for the rest.
+_ENGINE = ("alloc", "flushrs", "loadrs")
 _CERTAIN = ("br.cond", "brl.cond", "br.call", "brl.call", "br.ret", "br.ia", "rfi")
 _CALLS = (Flow.CALL, Flow.INDIRECT_CALL)
 _ROTATES = ("br.ctop", "br.cexit", "br.wtop", "br.wexit")
@@ -49,22 +42,16 @@ def order_of(op: Op) -> Order:
         return _access_order(op)
     if sched == "CHK_ALAT":
         return Order.CHECKED
-    if name in _ORDERING or sched == "SYST_M" or sched.startswith("NOP"):
+    if name in (*_ORDERING, *_ENGINE) or sched == "SYST_M" or sched.startswith("NOP"):
         return Order.FENCE
-    if sched in ("RSE_M", "SYST_M0", "TOCR") or (effects.events and sched != "LFETCH"):
-        return Order.SYSTEM
-    if sched == "SYST_M2" and (effects.fixed_writes or _PMD in effects.fixed_reads):
+    if changes_state(op) or NUMBERS["pmd"] in effects.fixed_reads:
         return Order.SYSTEM
     return Order.FREE if sched in _FREE else Order.COUNTED
 
 
 def moved_order(sched: str, order: Order, touched: tuple[int, ...]) -> Order:
     """The order of an instruction that touches these registers, if its row has `order`."""
-    if sched in ("TOAR_M", "FRAR_M"):
-        moved = [register for register in touched if register >= AR]
-        changing = _RUNNING | _KEPT if sched == "TOAR_M" else _RUNNING
-        return Order.SYSTEM if changing.intersection(moved) else Order.COUNTED
-    if sched == "FRCR" and any(register in _INTERRUPTS for register in touched):
+    if sched in ("TOAR_M", "FRAR_M", "FRCR") and register_mask(touched) & RUNNING:
         return Order.SYSTEM
     return order
 

@@ -13,9 +13,10 @@ from rewriter.core.isa import Flow, Insn, Kind, Op, Operand
 from rewriter.core.transfer import Exit, How, Order, Result, Sum, Transfer
 from targets.ia64.fields import QP
 from targets.ia64.formats import FIRST, LAST, SLOT2, SlotFormat, SlotOp
+from targets.ia64.groups import read as touched
 from targets.ia64.isa import TABLE
 from targets.ia64.proving_orders import exit_of, moved_order, order_of, size_of
-from targets.ia64.registers import AR, FR, GR, NUMBERS, PR, READ_WITH, WRITTEN_WITH
+from targets.ia64.registers import AR, FR, GR, NUMBERS, PR, READ_TO_WRITE, READ_WITH, WRITTEN_WITH
 
 STACKED = tuple(range(GR + 32, GR + 128))
 _BANKED = tuple(range(GR + 16, GR + 32))
@@ -87,7 +88,7 @@ class Making:
         values = insn.operands
         guard = None if self.guard is None or values[self.guard] == PR else values[self.guard]
         sums = tuple(total.of(values) for total in self.totals)
-        uses, defs = TABLE.uses(insn) & ~_ANY_ORDER, TABLE.defs(insn) & ~_ANY_ORDER
+        uses, defs = touched(insn) & ~_ANY_ORDER, TABLE.defs(insn) & ~_ANY_ORDER
         if self.is_silent:
             return Transfer(insn.name, uses, defs, guard=guard, sums=sums, wrong=wrong)
         read = tuple(values[n] for n in self.reads)
@@ -99,7 +100,7 @@ class Making:
             defs,
             self._function(values),
             guard,
-            (*read, *self.fixed_reads, *_besides(read)),
+            (*read, *self.fixed_reads, *_besides(read, written)),
             (*self._selected(insn, written), *_modified(written)),
             sums,
             moved_order(self.op.sched, self.order, (*read, *(each.register for each in written))),
@@ -272,11 +273,13 @@ def _modified(written: tuple[Result, ...]) -> Iterator[Result]:
         yield Result(_MODIFIED, _part(_MODIFIED), How.GATHERS, "mfh" if is_high else "mfl")
 
 
-def _besides(read: tuple[int, ...]) -> Iterator[int]:
-    """What a move from an application register reads besides it."""
+def _besides(read: tuple[int, ...], written: tuple[Result, ...]) -> Iterator[int]:
+    """What a move from or to an application register reads besides."""
     for register in read:
         if register >= AR:
             yield from READ_WITH.get(register, ())
+    for result in written:
+        yield from READ_TO_WRITE.get(result.register, ())
 
 
 def _is_distance(name: str) -> bool:

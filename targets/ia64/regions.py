@@ -24,7 +24,7 @@ from rewriter.core.grouped import (
 )
 from rewriter.core.program import Function
 from rewriter.core.target import CannotMove
-from targets.ia64 import jumps, layout, tables, unwind
+from targets.ia64 import jumps, layout, superblocks, tables, unwind
 from targets.ia64.bundles import SLOTS
 from targets.ia64.facts import Facts
 from targets.ia64.fields import BUNDLE
@@ -69,7 +69,9 @@ class Code(Facts):
         if described is not None:
             regions = tuple(_agreeing(regions, described, function.start))
         words = tuple(_words(found, function))
-        regions = tuple(self._coming(regions, function, frozenset(dict(words).values())))
+        seen = self._coming(regions, function, frozenset(dict(words).values()))
+        parts = () if described is None else described.parts
+        regions = tuple(superblocks.joined(seen, self, parts, function.start))
         stays = self._stays(first, last, frozenset(dict(words)), described, regions)
         return Routine(function, regions, reason or strange, stays, words)
 

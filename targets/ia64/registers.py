@@ -94,12 +94,17 @@ def _together(**named: str) -> dict[int, tuple[Reg, ...]]:
     return {NUMBERS[k.replace("_", ".")]: numbers(*v.split()) for k, v in named.items()}
 
 
-# What a move from or to an application or control register reads or writes besides it.
+# What a move from an application register reads besides it, what a move to one reads (the mode of
+# the register stack engine, in ar.rsc, says whether it may), and what that writes.
 READ_WITH = _together(
     ar_bsp="rse",
-    ar_bspstore="rse",
-    ar_rnat="rse",
+    ar_bspstore="rse ar.rsc",
+    ar_rnat="rse ar.rsc",
     ar_fpsr="fpsr.controls fpsr.flags",
+)
+READ_TO_WRITE = _together(
+    ar_bspstore="rse ar.rsc",
+    ar_rnat="rse ar.rsc",
 )
 WRITTEN_WITH = _together(
     ar_bspstore="rse ar.bsp ar.rnat",

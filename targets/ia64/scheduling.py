@@ -8,11 +8,13 @@ order among its like, and among memory accesses where it may change what those d
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from enum import IntFlag
-from functools import cache
 
 from rewriter.core.isa import Flow, Insn, Kind, Reg, register_mask
+from rewriter.core.kept import Kept
 from rewriter.core.regions import Access, Facts
+from targets.ia64.classes import FREE, RUNNING, changes_state
 from targets.ia64.fields import QP, SLOT, Unit
 from targets.ia64.formats import SlotFormat, SlotOp
 from targets.ia64.groups import violations
@@ -53,13 +55,6 @@ _AMONG = {
     Order.RENAMES: Order.RENAMES | Order.STACKED,
 }
 _EVERYTHING = 2 * Order.WALL - 1
-# No fault, nothing but registers.
-_FREE = frozenset(
-    (
-        *("IALU", "ILOG", "ISHF", "ICMP", "TBIT", "XTD", "PNT", "LONG_I", "FRBR", "FRPR"),
-        *("MMALU_A", "MMALU_I", "MMMUL", "MMSHF"),
-    )
-)
 _REGISTERS = register_mask((*range(GR, GR + 128), *range(FR, FR + 128)))
 _PREDICATES = register_mask(range(PR + 1, PR + 64))
 _ALAT = 1 << NUMBERS["alat"]
@@ -68,13 +63,11 @@ _GATHERED = register_mask((NUMBERS["fpsr.flags"], NUMBERS["psr.mf"]))
 _EXITS = ("chk.", "fchkf", "br", "rfi")
 _FIXED = ("break", "brp")
 _FRAMES = ("alloc", "cover", "clrrrb")
+FRAMED = register_mask(range(GR + 32, GR + 128))
 _STACKED = register_mask(
     (*range(GR + 32, GR + 128), *range(FR + 32, FR + 128), *range(PR + 16, PR + 64))
 )
 _ENGINE = register_mask(NUMBERS[name] for name in ("ar.rsc", "ar.bsp", "ar.bspstore", "ar.rnat"))
-# To touch one of these works on the machine beside the register.
-_RUNNING = register_mask(NUMBERS[name] for name in ("ar.itc", "ar.ruc", "cr.ivr"))
-_SYSTEM = ("SYST_M", "SYST_M0", "RSE_M", "TOCR")
 
 
 def row(insn: Insn) -> SlotOp:
@@ -83,7 +76,7 @@ def row(insn: Insn) -> SlotOp:
     return insn.op
 
 
-@cache
+@Kept
 def facts(insn: Insn) -> Facts:
     """All that is asked of an instruction."""
     op = row(insn)
@@ -112,22 +105,24 @@ def facts(insn: Insn) -> Facts:
     )
 
 
+@Kept
+def passable(insn: Insn) -> Facts:
+    """What is known of a branch that instructions which are free of any order may pass."""
+    order, among = Order.SYSTEM | Order.STACKED | Order.PLAIN, _ORDERED | Order.RENAMES | Order.WALL
+    return replace(facts(insn), order=int(order), among=int(among), is_system=False)
+
+
 def _order(insn: Insn, op: SlotOp) -> Order:
     if op.name.startswith(_EXITS) or op.flow is not Flow.NEXT:
         return Order.WALL | Order.SYSTEM
-    if op.sched in _FREE or op.name.startswith("nop."):
+    if op.sched in FREE or op.name.startswith("nop."):
         return Order(0)
     effects = TABLE.effects(op)
     if effects.loads or effects.stores:
         return _access_order(op, effects.stores)
     order = Order.RENAMES if op.name.startswith(_FRAMES) else Order(0)
     uses, defs = TABLE.uses(insn), TABLE.defs(insn)
-    if (
-        (effects.events and op.sched != "LFETCH")
-        or op.sched in _SYSTEM
-        or (op.sched == "SYST_M2" and effects.fixed_writes)
-        or (uses | defs) & _RUNNING
-    ):
+    if changes_state(op) or (uses | defs) & RUNNING:
         return order | Order.SYSTEM
     if op.sched in ("TOAR_M", "FRAR_M") and (uses | defs) & _ENGINE:
         return order | Order.ENGINE
@@ -222,25 +217,31 @@ def moved(insn: Insn, distance: int) -> Insn:
     return insn.replace(**targets) if targets else insn
 
 
-@cache
 def on(insn: Insn, unit: Unit) -> Insn:
     """The instruction in a slot of `unit`."""
     if row(insn).unit != "A" or insn.operand(SLOT.name) == unit:
         return insn
-    return insn.replace(**{SLOT.name: int(unit)})
+    return _other(insn)
 
 
+@Kept
+def _other(insn: Insn) -> Insn:
+    """An A-type instruction in a slot of the other unit."""
+    return insn.replace(**{SLOT.name: 1 - insn.operand(SLOT.name)})
+
+
+_KEPT = register_mask((GR + 12, GR + 13))  # a handler of interrupts has its frame and thread there
 BANKS = tuple(
-    register_mask(range(first, end))
+    register_mask(range(first, end)) & ~_KEPT
     for first, end in ((GR + 2, GR + 32), (GR + 32, FR), (FR + 2, FR + 32), (FR + 32, PR))
 )
 """Registers that can stand for each other; those of the frame are not there before it is."""
 
-SPARE = register_mask((*range(GR + 2, GR + 32), *range(FR + 6, FR + 16)))
+SPARE = register_mask((*range(GR + 2, GR + 32), *range(FR + 6, FR + 16))) & ~_KEPT
 """Registers that are there whatever the frame is, and need no enabling."""
 
 
-@cache
+@Kept
 def renamable(insn: Insn) -> tuple[int, int]:
     """Registers that it can name otherwise, and those that it increments.
 

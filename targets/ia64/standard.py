@@ -6,8 +6,10 @@ CALL_USED_REGISTERS.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from rewriter.core.isa import register_mask
-from targets.ia64.registers import BR, FR, GR, NAMES, PR
+from targets.ia64.registers import BR, FR, GR, NAMES, NUMBERS, PR, numbers
 
 _SCRATCH = register_mask(
     (
@@ -21,3 +23,18 @@ _SCRATCH = register_mask(
 
 RETURNED = (1 << len(NAMES)) - 1 & ~_SCRATCH
 """Registers that may be read behind a return."""
+
+PRESERVED_FLOATING = (*range(FR + 2, FR + 6), *range(FR + 16, FR + 32))
+PRESERVED_PREDICATES = (*range(PR + 1, PR + 6), *range(PR + 16, PR + 64))
+PRESERVED_OTHERS = (*range(BR + 1, BR + 6), *numbers("ar.lc", "ar.unat"))
+PRESERVED = (
+    *numbers("r1", "r4", "r5", "r6", "r7", "r12", "r13"),
+    *PRESERVED_FLOATING,
+    *PRESERVED_PREDICATES,
+    *PRESERVED_OTHERS,
+    *numbers("ar.pfs", "ar.fpsr", "ar.rsc"),
+)
+"""Registers that hold behind a call what they held before it."""
+
+OPEN: Mapping[int, int] = {NUMBERS["ar.fpsr"]: 0x3F << 26}
+"""Bits of those that a call may change: the flags of status field 1, of divisions and the like."""

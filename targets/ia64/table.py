@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rewriter.core.isa import Flow, Insn, Kind, Op, Operand, Reg, Table, register_mask
 from targets.ia64.fields import QP, Field, Words
-from targets.ia64.registers import AR, READ_WITH, WRITTEN_WITH
+from targets.ia64.registers import AR, READ_TO_WRITE, READ_WITH, WRITTEN_WITH
 
 _MAJOR = 37  # the unit (3 bits) and the major opcode (4 bits) are the word's bits 37 to 43
 _MAJORS = 1 << 7
@@ -103,6 +103,7 @@ class SlotTable(Table):
                 op = self.rows[number]
                 effects = self.effects(op)
                 touched = self._touched(words[at], op, effects.reads, READ_WITH)
+                touched |= self._besides(words[at], op, effects.writes, READ_TO_WRITE)
                 uses[at] = touched | _columns(register_mask(effects.fixed_reads), columns)
                 touched = self._touched(words[at], op, effects.writes, WRITTEN_WITH)
                 defs[at] = touched | _columns(register_mask(effects.fixed_writes), columns)
@@ -119,14 +120,29 @@ class SlotTable(Table):
             operand = op.format.operands[index]
             registers = self.extract(words, operand)
             masks[every, registers >> 6] |= np.uint64(1) << (registers & 63).view(np.uint64)
+        return masks | self._besides(words, op, indices, besides)
+
+    def _besides(
+        self, words: Words, op: Op, indices: tuple[int, ...], besides: Besides
+    ) -> NDArray[np.uint64]:
+        """Masks, in columns, of what goes with the registers that those operands name."""
+        masks = np.zeros((len(words), -(-len(self.register_names) // 64)), dtype=np.uint64)
+        for index in indices:
+            operand = op.format.operands[index]
             if operand.base >= AR:
+                registers = self.extract(words, operand)
                 for register, others in besides.items():
                     masks[registers == register] |= _columns(register_mask(others), masks.shape[1])
         return masks
 
     def uses(self, insn: Insn) -> int:
         """Mask of the registers that `insn` reads."""
-        return Table.uses(self, insn) | _besides(insn, self._reads[id(insn.op)][0], READ_WITH)
+        number = id(insn.op)
+        return (
+            Table.uses(self, insn)
+            | _besides(insn, self._reads[number][0], READ_WITH)
+            | _besides(insn, self._writes[number][0], READ_TO_WRITE)
+        )
 
     def defs(self, insn: Insn) -> int:
         """Mask of the registers that `insn` writes."""

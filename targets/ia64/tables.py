@@ -6,7 +6,7 @@ extable.c, mca.c): words of 32 bits, each a distance from its own place.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -107,6 +107,16 @@ def pointed(image: Linked, text: Text) -> Addresses:
     found += [values for _, values in _data(image)]
     every = np.concatenate(found)
     return np.unique(every[_inside(text, every)])
+
+
+def words_into(
+    image: Linked, relocated: Mapping[int, int], low: int, high: int
+) -> Iterator[tuple[int, int]]:
+    """The words of data that read like an address behind `low` and before `high`: where, what."""
+    yield from ((place, value) for place, value in relocated.items() if low < value < high)
+    for places, values in _data(image):
+        at = (values > low) & (values < high)
+        yield from zip(places[at].tolist(), values[at].tolist(), strict=True)
 
 
 def distances(image: Linked, text: Text) -> tuple[Addresses, Addresses]:

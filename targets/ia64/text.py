@@ -112,23 +112,33 @@ class Text:
         """The instruction at a position."""
         return TABLE.decode(int(self.words[position]) | int(self.longs[position]) << LONG)
 
-    def constants(self, gp: int | None) -> Addresses:
-        """Numbers that single instructions make and that read like addresses of bundles here."""
-        found = [self._immediates("movl", "imm64")]
+    def constants(self, gp: int | None, excluded: range = range(0)) -> Addresses:
+        """Numbers that single instructions make and that read like addresses of bundles here.
+
+        What code in the excluded range makes is left out.
+        """
+        makers, every = self._made(gp)
+        where = self.addresses[makers]
+        every = every[(where < excluded.start) | (where >= excluded.stop)]
+        at = np.minimum(np.searchsorted(self.addresses, every), len(self.addresses) - 1)
+        return np.asarray(every[self.addresses[at] == every])
+
+    def making(self, gp: int | None, number: int) -> NDArray[np.int64]:
+        """The positions of single instructions that make a number."""
+        makers, every = self._made(gp)
+        return np.asarray(makers[every == number])
+
+    def _made(self, gp: int | None) -> tuple[NDArray[np.int64], Addresses]:
+        """Single instructions that make a number, by position, and the numbers."""
+        long = self.named("movl")
+        parts = [(long, shifted(0, TABLE.extract(self.words[long], _IMMEDIATE, self.longs[long])))]
         if gp is not None:
             at = self.named("addl")
             source = TABLE.extract(self.words[at], _ADDL_SOURCE)
             at = at[source == GP]
-            found.append(shifted(gp, TABLE.extract(self.words[at], _ADDL_DISTANCE)))
-        every = np.concatenate(found)
-        at = np.minimum(np.searchsorted(self.addresses, every), len(self.addresses) - 1)
-        return np.asarray(every[self.addresses[at] == every])
-
-    def _immediates(self, name: str, operand: str) -> Addresses:
-        at = self.named(name)
-        field = next(o for o in TABLE.find(name).format.operands if o.name == operand)
-        values = TABLE.extract(self.words[at], field, self.longs[at])
-        return shifted(0, values)
+            parts.append((at, shifted(gp, TABLE.extract(self.words[at], _ADDL_DISTANCE))))
+        makers, every = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return makers, every
 
     @cached_property
     def _order(self) -> NDArray[np.int64]:
@@ -144,6 +154,7 @@ class Text:
 
 
 _JUMPS = [n for n, op in enumerate(TABLE.rows) if op.name in ("br.cond", "brl.cond")]
+_IMMEDIATE = next(o for o in TABLE.find("movl").format.operands if o.name == "imm64")
 _ADDL_SOURCE, _ADDL_DISTANCE = (
     next(o for o in TABLE.find("addl").format.operands if o.name == name)
     for name in ("r3", "imm22")

@@ -17,7 +17,8 @@ import pytest
 from click.testing import Result
 
 import targets
-from fixtures import initramfs, inputs, stub_kernel
+from fixtures import initramfs, inputs, palcode, stub_kernel
+from fixtures.forms import FORMS
 from fixtures.stub_kernel import Ending, waiting, working
 from rewriter.core.boots import Boots
 from rewriter.difftest import compare as difftest
@@ -166,17 +167,32 @@ def test_a_packed_kernel(boot: Boot, tmp_path: Path) -> None:
     damaged.write_bytes(packed.read_bytes()[:-9])
     result = boot(path, damaged)
     assert result.exit_code == 3
-    assert result.stderr == f"retune: {damaged}: gzip data is truncated\n"
+    assert result.stderr == f"retune: {damaged}: its gzip data is truncated\n"
     damaged.write_bytes(packed.read_bytes()[:10] + b"\xff" * 40)
     result = boot(path, damaged)
     assert result.exit_code == 3
-    assert "damaged gzip data" in result.stderr
+    assert "its gzip data is damaged" in result.stderr
+
+
+def test_a_stripped_kernel_has_the_same_functions_that_wait(tmp_path: Path) -> None:
+    path, bare = inputs.require("alpha-vmlinux"), tmp_path / "stripped"
+    inputs.require_tool("alpha-linux-gnu-strip")
+    FORMS["stripped"](path, bare)
+    old, new = (kernel(p.read_bytes(), p.name).waits for p in (path, bare))
+    assert len(old) > 3
+    assert [start for start, _ in old] == [start for start, _ in new]
+    # kallsyms has no sizes: padding up to the next function counts as well.
+    assert all(0 <= b - a < 32 for (_, a), (_, b) in zip(old, new, strict=True))
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--cpu", "ev6"), "--cpu ev6: the emulator's firmware does not run on it"),
+        (
+            ("--cpu", "ev6"),
+            "--cpu ev6: the emulator's firmware does not run on it (it runs on ev67;",
+        ),
+        (("--cpu", "ev45"), "--cpu ev45: the emulator does not have it (it has ev4, ev5, ev56,"),
         (("--cpu", "ev99"), "--cpu ev99: no such CPU"),
         (("--machine", "pc"), "unsupported machine type"),
         (("--kernel", "third"), "--kernel is given 3 times"),
@@ -188,6 +204,43 @@ def test_bad_usage(options: tuple[str, ...], message: str, boot: Boot) -> None:
     result = boot(path, path, *options)
     assert (result.exit_code, result.stdout) == (2, "")
     assert message in result.stderr
+
+
+def test_another_firmware_runs_on_another_cpu(boot: Boot) -> None:
+    path = stub(OFF)
+    for cpu in ("ev56", "ev6"):
+        assert boot(path, path, "--cpu", cpu, "--firmware", palcode.require(cpu)).exit_code == 0
+    options = ("--cpu", "ev5", "--firmware", palcode.require("ev5"), "--timeout", "1")
+    result = boot(path, path, *options)
+    assert result.exit_code == 3
+    assert "is still running after 1." in result.stderr
+    assert OFF.strip() not in result.stderr  # stubs access bytes
+
+
+def test_a_firmware_has_only_what_its_cpu_has() -> None:
+    """As binutils reads it; and the packaged one has what no other CPU has."""
+    newer = {"ev5": "ldbu|ldwu|st[bw]|sext[bw]|cttz|ctlz|ctpop", "ev6": "cttz|ctlz|ctpop"}
+    for cpu, names in newer.items():
+        assert not re.findall(rf"\t(?:{names})\t", disassembled(palcode.require(cpu)))
+    packaged = Path("/usr/share/qemu/palcode-clipper")
+    if packaged.is_file():
+        assert all(f"\t{name}\t" in disassembled(packaged) for name in ("cttz", "ldbu", "stb"))
+
+
+def disassembled(path: Path) -> str:
+    command = (inputs.require_tool("alpha-linux-gnu-objdump"), "-d", path)
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def test_what_is_no_firmware(boot: Boot, tmp_path: Path) -> None:
+    path, damaged = stub(OFF), tmp_path / "damaged"
+    damaged.write_bytes(b"PALcode")
+    result = boot(path, path, "--cpu", "ev6", "--firmware", damaged)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "could not load palcode" in result.stderr
+    result = boot(path, path, "--firmware", tmp_path / "none")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert "cannot be read" in result.stderr
 
 
 def test_bad_input(boot: Boot, tmp_path: Path) -> None:

@@ -119,7 +119,10 @@ def test_passes_of_other_machines_are_refused(original: Path, tmp_path: Path, ru
     out = tmp_path / "out"
     result = run("patch", original, "-o", out, "--cpu", "itanium2", "--passes", "bytes")
     assert result.exit_code == 2
-    assert "--passes bytes: not for ia64 (known for ia64: align, schedule)" in result.stderr
+    assert (
+        "--passes bytes: not for ia64 (known for ia64: align, schedule, substitute)"
+        in result.stderr
+    )
     assert not out.exists()
 
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from fixtures import inputs
 from rewriter.core.errors import BadInput, RetuneError
-from rewriter.elf import note, unwind
+from rewriter.elf import lsda, note, unwind, unwind_rows
 from rewriter.elf.image import R_RELR, Image, Section, load, parse, read_headers
 
 NAME = "some/file"
@@ -55,9 +55,9 @@ def exercise(data: bytes) -> None:
     with contextlib.suppress(BadInput):
         for fde in unwind.frames(image)[:300]:
             with contextlib.suppress(BadInput):
-                unwind.rows(fde)
+                unwind_rows.rows(fde)
             with contextlib.suppress(BadInput):
-                unwind.lsda_ranges(image, fde)
+                lsda.lsda_ranges(image, fde)
     with contextlib.suppress(RetuneError):
         note.detach(note.attach(data, payload=b"p"))
 

@@ -18,7 +18,7 @@ from fixtures import inputs
 from passes.align import LONGEST_LOOP, Align, Code, Layout
 from rewriter.core.isa import Flow, Insn
 from rewriter.core.program import Function
-from rewriter.elf import unwind
+from rewriter.elf import unwind_rows
 from rewriter.elf.image import Image, load
 from rewriter.identify.program import Program, analyse
 from rewriter.options import Options
@@ -191,7 +191,7 @@ def test_unwind_rows_follow(program: Program, new: Image, moved: list[Function])
     """A row stands behind the same instruction, and says the same."""
     for function in moved:
         frame = program.frames[function.start]
-        before, after = unwind.rows(frame), unwind.rows(replace(frame, image=new))
+        before, after = unwind_rows.rows(frame), unwind_rows.rows(replace(frame, image=new))
         places = _places(program, new, function)
         ends = sorted(places)
         assert [rules for _, rules in before] == [rules for _, rules in after]

@@ -17,7 +17,7 @@ from passes.substitute import Substitute, Substitution
 from rewriter.contracts import CONTRACTS
 from rewriter.core.edit import Grade
 from rewriter.core.target import CannotMove
-from rewriter.elf import manifest, unwind
+from rewriter.elf import manifest, unwind, unwind_rows
 from rewriter.elf.caves import Caves
 from rewriter.elf.caves_build import caves_of
 from rewriter.elf.image import Image, load, parse
@@ -140,8 +140,8 @@ def test_in_place_the_unwind_entry_covers_the_new_code(ev67: Path, known: Known)
     strlen = new[_named(known, "strlen").address]
     old = known.program.frames[strlen.start]
     assert (old.end - old.start, strlen.end - strlen.start) == (104, 112)
-    assert len(unwind.rows(strlen)) == 1
-    rows = unwind.rows(new[_named(known, "divq").address])
+    assert len(unwind_rows.rows(strlen)) == 1
+    rows = unwind_rows.rows(new[_named(known, "divq").address])
     assert [rules.cfa[2] for _, rules in rows] == [0, 32, 0]
     assert all(rules.return_column == 23 for _, rules in rows)
 

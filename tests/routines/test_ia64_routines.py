@@ -15,7 +15,7 @@ import pytest
 from elftools.elf.elffile import ELFFile
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ia64_trials import ARENA, Trials, code_of_routine, libc, ours
+from ia64_trials import code_of_routine, libc, ours
 
 from fixtures import inputs
 from rewriter.contracts import CONTRACTS
@@ -28,6 +28,7 @@ from targets.ia64.assembler import assemble
 from targets.ia64.fields import BUNDLE
 from targets.ia64.groups import violations
 from targets.ia64.isa import TABLE
+from targets.ia64.machine.trials import ARENA, Trials
 
 NAMES = routines.names()
 TUNED = ("memchr", "memmove", "strcmp", "strncmp")  # what glibc has not tuned for this CPU
@@ -142,6 +143,12 @@ def test_long_moves(distance: int) -> None:
 def test_gnu_as_makes_the_same_and_warns_of_nothing(name: str, tmp_path: Path) -> None:
     code = routines.routine(name).code
     assert gnu(code, tmp_path) == (code, "")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_routine_stands_anywhere_on_its_boundary(name: str) -> None:
+    text = routines.routine(name).text
+    assert assemble(text, 3 * routines.ALIGNMENT).code == routines.routine(name).code
 
 
 def test_gnu_as_warns_of_a_stop_that_is_missing(tmp_path: Path) -> None:

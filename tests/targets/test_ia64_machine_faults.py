@@ -25,11 +25,6 @@ EFAULT = 14
 
 
 @pytest.fixture(scope="module")
-def kernel() -> Routines:
-    return Routines("ia64-vmlinux")
-
-
-@pytest.fixture(scope="module")
 def fixups(kernel: Routines) -> dict[int, int]:
     """The exception table: slot that may fault -> where to go on, as the kernel encodes it."""
     start, end = (kernel.program.symbols[f"__{s}___ex_table"] for s in ("start", "stop"))

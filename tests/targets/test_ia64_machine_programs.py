@@ -19,16 +19,6 @@ BITS = (1 << 64) - 1
 FRACTION, BIAS = 112, 16383  # of a quadruple-precision number
 
 
-@pytest.fixture(scope="module")
-def libc() -> Routines:
-    return Routines("ia64-libc")
-
-
-@pytest.fixture(scope="module")
-def kernel() -> Routines:
-    return Routines("ia64-vmlinux")
-
-
 @pytest.mark.parametrize("size", [0, 3, 55, 56, 64, 200])
 def test_sha256(kernel: Routines, size: int) -> None:
     data = random.Random(size).randbytes(size)

@@ -31,16 +31,6 @@ BITS = (1 << 64) - 1
 quad = st.integers(0, 64).flatmap(lambda bits: st.integers(0, (1 << bits) - 1))
 
 
-@pytest.fixture(scope="module")
-def libc() -> Routines:
-    return Routines("ia64-libc")
-
-
-@pytest.fixture(scope="module")
-def kernel() -> Routines:
-    return Routines("ia64-vmlinux")
-
-
 @pytest.mark.parametrize("name", LIBC)
 def test_the_libcs_routines_keep_their_contracts(name: str, libc: Routines) -> None:
     slots = 0

@@ -5,11 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from ia64_built import BACKING, CODE, DATA, STACK, built, result
 
 from rewriter.core.interpret import AccessFault, Unspecified
 from targets.ia64.machine.calling import RETURN, prepare
+from targets.ia64.machine.faults import IllegalOperation
 from targets.ia64.registers import GR, NUMBERS, PR
+
+SIZES = st.integers(0, 127)
+
+
+def frame_marker(sof: int, sol: int) -> int:
+    """The bits of a frame without rotating registers."""
+    return sof | sol << 7
+
 
 # Ackermann's function: deep calls, every frame with locals that are wanted after its calls.
 ACKERMANN = """
@@ -298,3 +309,21 @@ twice:  shladd r8=r32,1,r0
     """,
     )
     assert result(processor, 20) == 42
+
+
+@pytest.mark.parametrize("how", ["mov ar.pfs=r32 ;; br.ret.sptk b0", "mov cr.ifs=r32 ;; rfi"])
+@given(marker=st.integers(0, (1 << 38) - 1) | st.builds(frame_marker, SIZES, SIZES))
+@settings(max_examples=30, deadline=None)
+def test_a_frame_to_go_back_to_is_there_or_illegal(
+    how: str, marker: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Whatever a program puts in for it (bit 63 of cr.ifs says that it counts)."""
+    processor = built(tmp_path_factory.mktemp("back"), f"start: mov ar.bspstore=r33 ;; {how} ;;")
+    prepare(processor, (1 << 63 | marker, BACKING + 0x4000), sp=STACK)
+    sof, sol, sor = marker & 0x7F, marker >> 7 & 0x7F, 8 * (marker >> 14 & 0xF)
+    if max(sol, sor) <= sof <= 96:
+        processor.run(CODE, 0 if how.endswith("rfi") else RETURN)
+        assert processor.state.frame.sof == sof
+    else:
+        with pytest.raises(IllegalOperation, match="impossible frame"):
+            processor.run(CODE, RETURN)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from fixtures import inputs
 from rewriter.core.errors import BadInput
-from rewriter.elf import emit, unwind
+from rewriter.elf import emit, lsda, unwind, unwind_rows
 from rewriter.elf.image import Image, load, parse
 from rewriter.elf.unwind import Fde
 
@@ -68,7 +68,7 @@ def test_rows_are_those_of_pyelftools(name: str) -> None:
 
 
 def _ours(fde: Fde) -> Iterator[tuple[int, object, dict[int, object]]]:
-    for address, rules in unwind.rows(fde):
+    for address, rules in unwind_rows.rows(fde):
         registers: dict[int, object] = {
             r: rule for r, rule in rules.registers if rule[0] != "same_value"
         }
@@ -128,7 +128,7 @@ def test_call_sites_lie_in_their_function(name: str) -> None:
     starts = {f.start: f.end for f in frames(name)}
     seen = pads = 0
     for fde in frames(name):
-        for site in unwind.lsda_ranges(image(name), fde):
+        for site in lsda.lsda_ranges(image(name), fde):
             assert fde.start <= site.start <= site.end <= fde.end
             if site.landing_pad is not None:
                 assert site.landing_pad in range(fde.start, fde.end)
@@ -141,11 +141,11 @@ def test_call_sites_lie_in_their_function(name: str) -> None:
 @pytest.mark.parametrize("name", LIBRARIES)
 def test_advances_are_the_row_boundaries(name: str) -> None:
     for fde in frames(name)[::5]:
-        moved = {a.after for a in unwind.advances(fde) if a.after != a.before}
-        assert moved == {address for address, _ in unwind.rows(fde)[1:]}
+        moved = {a.after for a in unwind_rows.advances(fde) if a.after != a.before}
+        assert moved == {address for address, _ in unwind_rows.rows(fde)[1:]}
 
 
-def _swap_advance(data: bytes, advance: unwind.Advance) -> bytes:
+def _swap_advance(data: bytes, advance: unwind_rows.Advance) -> bytes:
     """Return `data` with a six-bit advance one unit longer, or shorter at the limit."""
     opcode = data[advance.offset]
     changed = opcode + (1 if opcode & 0x3F < 0x3F else -1)
@@ -155,7 +155,7 @@ def _swap_advance(data: bytes, advance: unwind.Advance) -> bytes:
 @pytest.mark.parametrize("name", LIBRARIES)
 def test_a_changed_advance_is_seen(name: str) -> None:
     original = image(name)
-    candidates = [(i, a) for i, f in enumerate(frames(name)) for a in unwind.advances(f)[:1]]
+    candidates = [(i, a) for i, f in enumerate(frames(name)) for a in unwind_rows.advances(f)[:1]]
     seen = 0
     for index, advance in candidates[:: len(candidates) // 8]:
         if advance.bits != 6:
@@ -163,10 +163,10 @@ def test_a_changed_advance_is_seen(name: str) -> None:
         mutant = parse(_swap_advance(original.data, advance), "mutant")
         fde = unwind.frames(mutant)[index]
         try:
-            rows = unwind.rows(fde)
+            rows = unwind_rows.rows(fde)
         except BadInput:
             continue
-        assert rows != unwind.rows(frames(name)[index])
+        assert rows != unwind_rows.rows(frames(name)[index])
         seen += 1
     assert seen > 2
 
@@ -183,32 +183,32 @@ def test_retime_moves_rows_as_told(draw: st.DataObject, name: str) -> None:
     fde = draw.draw(st.sampled_from(frames(name)))
     unit = fde.cie.code_alignment_factor
     addresses = range(fde.start, fde.end + 1, unit)
-    rows = unwind.rows(fde)
+    rows = unwind_rows.rows(fde)
     targets = sorted(
         draw.draw(st.lists(st.sampled_from(addresses), min_size=len(rows), max_size=len(rows)))
     )
     mapping = {address: new for (address, _), new in zip(rows, targets, strict=True)}
     mapping[fde.start] = fde.start
-    patches = unwind.retime(fde, mapping.__getitem__)
+    patches = unwind_rows.retime(fde, mapping.__getitem__)
     if patches is None:
-        deltas = [mapping[a.after] - mapping[a.before] for a in unwind.advances(fde)]
-        limits = [unit << a.bits for a in unwind.advances(fde)]
+        deltas = [mapping[a.after] - mapping[a.before] for a in unwind_rows.advances(fde)]
+        limits = [unit << a.bits for a in unwind_rows.advances(fde)]
         assert any(d >= limit for d, limit in zip(deltas, limits, strict=True))
         return
     again = _retimed(name, fde, sorted(patches, key=lambda p: p.offset))
     expected = {mapping[address]: rules for address, rules in rows}
-    assert dict(unwind.rows(again)) == expected
+    assert dict(unwind_rows.rows(again)) == expected
 
 
 @pytest.mark.parametrize("name", LIBRARIES)
 def test_retime_with_the_identity_changes_nothing(name: str) -> None:
-    assert all(unwind.retime(f, lambda address: address) == [] for f in frames(name)[::4])
+    assert all(unwind_rows.retime(f, lambda address: address) == [] for f in frames(name)[::4])
 
 
 def test_retime_refuses_a_mapping_that_falls_or_leaves() -> None:
-    fde = next(f for f in frames("alpha-libc") if len(unwind.rows(f)) > 2)
+    fde = next(f for f in frames("alpha-libc") if len(unwind_rows.rows(f)) > 2)
     with pytest.raises(ValueError, match="goes to"):
-        unwind.retime(fde, lambda address: 2 * fde.start - address)
+        unwind_rows.retime(fde, lambda address: 2 * fde.start - address)
     with pytest.raises(ValueError, match="goes to"):
-        unwind.retime(fde, lambda address: address + fde.end)
-    assert unwind.retime(fde, lambda address: min(address + 1, fde.end)) is None
+        unwind_rows.retime(fde, lambda address: address + fde.end)
+    assert unwind_rows.retime(fde, lambda address: min(address + 1, fde.end)) is None

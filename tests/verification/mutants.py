@@ -17,7 +17,7 @@ from rewriter.core.interpret import PREFETCH
 from rewriter.core.isa import Flow, Insn, Kind, Reg
 from rewriter.core.program import Function, JumpTable
 from rewriter.core.trace import registers_of
-from rewriter.elf import unwind
+from rewriter.elf import unwind_rows
 from rewriter.elf.image import Image
 from rewriter.identify.program import Program
 from rewriter.verify.prove import Prover
@@ -246,13 +246,13 @@ def _seen(end: End) -> list[tuple[object, ...]]:
     return [event for event in end.world.events if event[0] != PREFETCH]
 
 
-Rows = Sequence[tuple[int, unwind.Rules]]
+Rows = Sequence[tuple[int, unwind_rows.Rules]]
 
 
 def _rules(program: Program, function: Function, data: bytes) -> Rows | None:
     frame = program.frames[function.start]
     try:
-        return unwind.rows(replace(frame, image=replace(program.image, data=data)))
+        return unwind_rows.rows(replace(frame, image=replace(program.image, data=data)))
     except BadInput:
         return None
 
@@ -553,7 +553,7 @@ class Maker:
             return None
         moved = [
             advance
-            for advance in unwind.advances(replace(frame, image=self.bench.tuned))
+            for advance in unwind_rows.advances(replace(frame, image=self.bench.tuned))
             if advance.bits <= 8 and old[advance.offset] != self.bench.right[advance.offset]
         ]
         if not moved:

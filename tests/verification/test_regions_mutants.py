@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from region_judge import Judge
 from region_mutants import mutants
 from region_shuffle import FILES, end_of, is_nop, packed, planned, regions, shuffled
 
@@ -17,13 +16,14 @@ from fixtures import inputs
 from rewriter.core.groups import Slot, groups
 from rewriter.core.isa import Insn
 from rewriter.verify.regions import Region, Regions, Verdict
+from targets.ia64.machine.straight import Trial
 from targets.ia64.proving import Proving
 from targets.ia64.registers import NUMBERS
 from tests.targets.ia64_assembled import complaints
 
 ALL = (1 << len(NUMBERS)) - 1  # every register may be read behind
 REGIONS = 30  # of each file
-STATES, MANY = 8, 200  # states from which the judge runs a mutant
+STATES, MANY = 8, 200  # states from which a mutant is tried
 # Changes after which the same instructions stand in the same order: all that can be wrong is that
 # a stop is missing, and that as says.
 SAME_ORDER = ("stop dropped", "stop moved", "template")
@@ -31,7 +31,7 @@ SAME_ORDER = ("stop dropped", "stop moved", "template")
 
 @dataclass(frozen=True)
 class Case:
-    """A mutant, what the prover says of it, and whether the judge tells it from the original."""
+    """A mutant, what the prover says of it, and whether a trial tells it from the original."""
 
     kind: str
     old: tuple[Slot, ...]
@@ -51,12 +51,13 @@ def cases(name: str, source: random.Random) -> Iterator[Case]:
         plan = shuffled(planned(old), source)
         good = packed(plan, end_of(old))
         assert prover.compare(Region(old), Region(good), ALL).is_equal
-        judge = Judge(old, STATES)
-        assert not judge.tells_apart(good)
+        trial = Trial.of(old, STATES)
+        assert not any(trial.differences(good, ALL))
         for kind, new in mutants(plan, end_of(old), source):
             if new != good:
                 verdict = prover.compare(Region(old), Region(new), ALL)
-                yield Case(kind, old, good, new, verdict, judge.tells_apart(new))
+                told_apart = any(trial.differences(new, ALL))
+                yield Case(kind, old, good, new, verdict, told_apart)
 
 
 @pytest.fixture(scope="module", params=FILES)
@@ -101,8 +102,8 @@ def test_what_is_let_through_is_equal(found: list[Case], tmp_path: Path) -> None
         if case.kind in SAME_ORDER:
             assert _insns(case.good) == _insns(case.new), str(case)
         else:
-            judge = Judge(case.old, MANY)
-            assert len(judge.outcomes) == MANY, str(case)
-            assert not judge.tells_apart(case.new), str(case)
+            trial = Trial.of(case.old, MANY)
+            assert len(trial.told) == MANY, str(case)
+            assert not any(trial.differences(case.new, ALL)), str(case)
     others = [case for case in let_through if case.kind not in SAME_ORDER]
     assert len(others) < len(found) / 50

@@ -13,6 +13,7 @@ from functools import cache
 
 from rewriter.core.bundled import ANY, BundledTraits, Role
 from rewriter.core.isa import Insn, Op
+from rewriter.core.kept import Kept
 from targets.ia64.b import BWH
 from targets.ia64.fields import QP, SLOT, Field, Unit
 from targets.ia64.formats import SlotFormat, SlotOp
@@ -62,7 +63,7 @@ def _row(op: Op) -> _Row:
     )
 
 
-@cache
+@Kept
 def traits(insn: Insn) -> BundledTraits:
     """Everything that the model of an Itanium 2 looks at."""
     op, row = insn.op, _row(insn.op)

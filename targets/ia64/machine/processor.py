@@ -19,7 +19,7 @@ from targets.ia64 import bundles
 from targets.ia64.bundles import SLOTS
 from targets.ia64.fields import BUNDLE
 from targets.ia64.formats import FIRST, LAST, SLOT2, SlotOp
-from targets.ia64.groups import Violation, violations
+from targets.ia64.groups import Violation, read, violations
 from targets.ia64.isa import TABLE
 from targets.ia64.machine.alat import Alat, KeepAll, Policy
 from targets.ia64.machine.faults import GroupViolation, IllegalOperation
@@ -143,7 +143,7 @@ class Processor:
 
 
 def _ready(address: int, insn: Insn, stop: bool, following: int) -> _Slot:
-    uses, defs = TABLE.uses(insn), TABLE.defs(insn)
+    uses, defs = read(insn), TABLE.defs(insn)
     qp = qualifier(insn)
     off = bound_off(insn, address)
     return _Slot(

@@ -7,10 +7,12 @@ hold few addresses, so that accesses often meet.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from random import Random
+from types import MappingProxyType
 
 from rewriter.core.concrete import Misaligned
 from rewriter.core.groups import Slot
@@ -20,7 +22,7 @@ from targets.ia64.fields import BUNDLE
 from targets.ia64.machine.faults import MachineFault
 from targets.ia64.machine.frames import Frame
 from targets.ia64.machine.processor import Processor
-from targets.ia64.machine.state import State
+from targets.ia64.machine.state import NATVAL, State
 from targets.ia64.registers import AR, BR, FR, GR, NAMES, NUMBERS, PR
 
 # The addresses that registers hold.  As frame markers, too, they are possible ones: up to 96
@@ -31,12 +33,20 @@ _BACKING = 0x6000_0000_0000_0000
 _LEAVES = (Flow.CALL, Flow.INDIRECT_CALL, Flow.RETURN)
 _SMALL = tuple(NUMBERS[name] for name in ("ar.lc", "ar.ec"))
 _PFS = NUMBERS["ar.pfs"]
+_CLEAN, _WHOLE = 4, 16  # one state in so many has NaTs, in one register of so many
 
 
 def _place(number: int) -> int:
     """One of few addresses, or zero."""
     place = number % _PLACES
     return _BASE + _STEP * place if place else 0
+
+
+def _value(source: Random) -> int:
+    """An address, or now and then any number that can be one."""
+    if source.randrange(_WHOLE) == 0:
+        return source.getrandbits(61) * _WORD
+    return _place(source.getrandbits(16))
 
 
 class Everywhere(Memory):
@@ -72,12 +82,13 @@ class Everywhere(Memory):
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What a run of a piece left behind: where control went (None: behind the piece), registers
-    with their NaT bits, the bytes that changed, the events."""
+    with their NaT bits, the bytes that changed, the events, how often each access was made."""
 
     target: int | None
     registers: tuple[tuple[int, int], ...]
     memory: dict[int, int]
     events: tuple[tuple[object, ...], ...]
+    accesses: Mapping[tuple[int, int, bool], int]
 
 
 def outcome(slots: Sequence[Slot], seed: int) -> Outcome:
@@ -96,14 +107,17 @@ def outcome(slots: Sequence[Slot], seed: int) -> Outcome:
     following = {a.address: b.address for a, b in pairwise(slots)}
     at, target = slots[0].address, None
     registers = _registers(state)
+    accesses: Counter[tuple[int, int, bool]] = Counter()
     for step in processor.steps(at, end):
         target = step.target
+        if step.access is not None and step.size:
+            accesses[step.access, step.size, step.store] += 1
         if at not in leaving or target is None:
             registers = _registers(state)
         if target is not None:
             break
         at = following.get(at, end)
-    return Outcome(target, registers, memory.changed, tuple(state.events))
+    return Outcome(target, registers, memory.changed, tuple(state.events), accesses)
 
 
 def _registers(state: State) -> tuple[tuple[int, int], ...]:
@@ -114,7 +128,7 @@ def _registers(state: State) -> tuple[tuple[int, int], ...]:
 def _fill(state: State, source: Random) -> None:
     state.reframe(Frame(sof=96))
     for register in range(GR + 1, FR):
-        state.put(register, _place(source.getrandbits(16)))
+        state.put(register, _value(source))
     for register in range(FR + 2, PR):
         exponent = 0xFFFF + source.randrange(-8, 8)
         state.put_floating(register, exponent << 64 | 1 << 63 | source.getrandbits(63))
@@ -125,6 +139,86 @@ def _fill(state: State, source: Random) -> None:
     for register in _SMALL:
         state.r[register] = source.randrange(4)
     state.r[_PFS] = Frame(sof=40, sol=20).value
+    if source.randrange(_CLEAN) == 0:
+        _spoil(state, source)
+
+
+def _spoil(state: State, source: Random) -> None:
+    """Some registers get a NaT."""
+    for register in (*range(GR + 1, FR), *range(FR + 2, PR)):
+        if source.randrange(_WHOLE) == 0:
+            if register < FR:
+                state.nat[register] = 1
+            else:
+                state.put_floating(register, NATVAL)
+
+
+def _told(slots: Sequence[Slot], seed: int) -> Outcome | str:
+    """The outcome from the state of a seed, or the fault that there is instead."""
+    try:
+        return outcome(slots, seed)
+    except (MachineFault, Misaligned, Unspecified) as fault:
+        return str(fault)
+
+
+class Trial:
+    """A piece's outcomes from the states of seeds, to hold others against.
+
+    A state on which the piece faults says nothing: `told` has the others.
+    """
+
+    def __init__(self, old: Sequence[Slot], seeds: Iterable[int]) -> None:
+        found = ((seed, _told(old, seed)) for seed in seeds)
+        self.told = {seed: what for seed, what in found if isinstance(what, Outcome)}
+
+    @classmethod
+    def of(cls, old: Sequence[Slot], count: int) -> Trial:
+        """On so many states, or on those of three times as many that say something."""
+        trial = cls(old, ())
+        for seed in range(3 * count):
+            if len(trial.told) < count and isinstance(what := _told(old, seed), Outcome):
+                trial.told[seed] = what
+        return trial
+
+    def differences(
+        self,
+        new: Sequence[Slot],
+        live: int,
+        place: Callable[[int], int] = int,
+        at: Mapping[int, int] = MappingProxyType({}),
+    ) -> Iterator[str]:
+        """What `new` does otherwise, if anything.
+
+        `live` is the mask of the registers that count where control leaves, `at` has it by the
+        address to which it goes, where that is another.  `place` gives the address in the old code
+        that one of the new code stands for.
+        """
+        for seed, expected in self.told.items():
+            found = _told(new, seed)
+            if isinstance(found, str):
+                yield f"seed {seed}: {found}"
+                continue
+            if found.target is not None:
+                found = replace(found, target=place(found.target))
+            counts = live if expected.target is None else at.get(expected.target, live)
+            for what in _otherwise(expected, found, counts):
+                yield f"seed {seed}: {what}"
+
+
+def _otherwise(expected: Outcome, found: Outcome, live: int) -> Iterator[str]:
+    if found.target != expected.target:
+        yield f"goes to {found.target}, not to {expected.target}"
+    pairs = zip(found.registers, expected.registers, strict=True)
+    for register, (mine, its) in enumerate(pairs):
+        if mine != its and live >> register & 1:
+            nats = " with another NaT bit" if mine[1] != its[1] else ""
+            yield f"{NAMES[register]} is {mine[0]:#x}, not {its[0]:#x}{nats}"
+    if found.memory != expected.memory:
+        yield "other bytes in memory"
+    if found.events != expected.events:
+        yield "other events"
+    if found.accesses != expected.accesses:
+        yield "other accesses"
 
 
 def differences(
@@ -132,26 +226,6 @@ def differences(
 ) -> Iterator[str]:
     """What `new` does otherwise than `old`, on the states of `seeds`, if anything.
 
-    `live` is the mask of the registers that count.  A state on which `old` faults says nothing.
+    `live` is the mask of the registers that count.
     """
-    for seed in seeds:
-        try:
-            expected = outcome(old, seed)
-        except (MachineFault, Misaligned, Unspecified):
-            continue
-        try:
-            found = outcome(new, seed)
-        except (MachineFault, Misaligned, Unspecified) as fault:
-            yield f"seed {seed}: {fault}"
-            continue
-        if found.target != expected.target:
-            yield f"seed {seed}: goes to {found.target}, not to {expected.target}"
-        for register, (mine, its) in enumerate(
-            zip(found.registers, expected.registers, strict=True)
-        ):
-            if mine != its and live >> register & 1:
-                yield f"seed {seed}: {NAMES[register]} is {mine[0]:#x}, not {its[0]:#x}"
-        if found.memory != expected.memory:
-            yield f"seed {seed}: other bytes in memory"
-        if found.events != expected.events:
-            yield f"seed {seed}: other events"
+    return Trial(old, seeds).differences(new, live)

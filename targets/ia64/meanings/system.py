@@ -114,10 +114,12 @@ def _enter(m: State) -> None:
 
 def _return(m: State) -> None:
     """rfi: everything as an interruption found it."""
+    frame = Frame.of(m.r[_IFS] & _PFM)
+    if m.r[_IFS] & _VALID and not frame.is_possible:
+        raise IllegalOperation(f"cr.ifs has an impossible frame: {frame}")
     m.events.append(("rfi", m.r[_IIP], m.r[_IPSR]))
     m.target = (m.r[_IIP] & -BUNDLE) + (m.r[_IPSR] >> _SLOT & 3)
     if m.r[_IFS] & _VALID:
-        frame = Frame.of(m.r[_IFS] & _PFM)
         m.move_frame(-frame.sof, frame)
     set_psr(m, m.r[_IPSR], MASK & ~(1 << _DEFER))
     m.deferring = bool(m.r[_IPSR] >> _DEFER & 1)

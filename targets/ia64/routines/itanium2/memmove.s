@@ -118,84 +118,16 @@ edges:
         mov     pr=r9,ALL
         br.ret.sptk.many rp ;;
 
-shifted_down:
-        mov     w[1]=r28
-        adds    r25=-16,last
-        adds    r26=-8,r30 ;;
-        .align  32
-shifted_down_next:
-  (p16) ld8     w[0]=[r25],-8
-  (p22) st8     [r26]=both[1],-8
-  (p18) shr.u   low[0]=w[2],r23
-  (p21) or      both[0]=low[3],high[3]
-  (p18) shl     high[0]=w[3],r24
-        br.ctop.sptk shifted_down_next ;;
-        br.cond.sptk edges ;;
-
-shifted_far:
-  (p6)  mov     w[1]=r28
-        mov     ar.ec=7+DEEP
-  (p6)  adds    r25=-16,last
-  (p6)  adds    r26=-8,r30
-  (p6)  br.cond.spnt shifted_far_down ;;
-        .align  32
-shifted_far_up:
-  (p16) ld8     w[0]=[r25],8
-  (p39) st8     [r26]=both[1],8
-  (p35) shr.u   low[0]=w[3+DEEP],r23
-  (p38) or      both[0]=low[3],high[3]
-  (p35) shl     high[0]=w[2+DEEP],r24
-        br.ctop.sptk shifted_far_up ;;
-        br.cond.sptk edges ;;
-        .align  32
-shifted_far_down:
-  (p16) ld8     w[0]=[r25],-8
-  (p39) st8     [r26]=both[1],-8
-  (p35) shr.u   low[0]=w[2+DEEP],r23
-  (p38) or      both[0]=low[3],high[3]
-  (p35) shl     high[0]=w[3+DEEP],r24
-        br.ctop.sptk shifted_far_down ;;
-        br.cond.sptk edges ;;
-
-        // From r19 to r26, r3 words: a word first where their number is odd.
+        // From r19 to r26, r3 words.
 words:
-  (p12) ld8     r18=[r19],8
-        lfetch  [ahead],128
-        shr.u   r3=r3,1
-        cmp.eq  p14,p0=r0,r22
+        shladd  r27=r3,3,r0
         shr.u   r11=r28,r23
-  (p6)  br.cond.spnt words_beside_down ;;
-  (p12) st8     [r26]=r18,8
-        lfetch  [ahead],128
-        mov     ar.ec=4
-        cmp.eq  p8,p0=r0,r3
-        adds    r3=-1,r3
-        shl     r29=r29,r24 ;;
-        cmp.lt  p7,p0=LONG,r3
-        mov     ar.lc=r3
-        adds    r25=8,r19
-        adds    r2=8,r26
-  (p8)  br.cond.spnt words_copied
-  (p7)  br.cond.spnt words_far_up ;;
-        .align  32
-words_beside:
-  (p16) ld8     even[0]=[r19],16
-  (p16) ld8     odd[0]=[r25],16
-  (p19) st8     [r26]=even[3],16
-  (p19) st8     [r2]=odd[3],16
-        br.ctop.sptk words_beside ;;
-words_copied:
-        dep.z   r22=r22,8,6
-        br.cond.sptk edges ;;
-words_beside_down:
-        sub     r27=r30,r26
-  (p12) adds    r19=-8,r19
-        shl     r29=r29,r24 ;;
-        add     r25=r19,r27
-        br.cond.sptk words_down ;;
+        shl     r29=r29,r24
+        shladd  r25=r3,3,r19
+  (p6)  br.cond.spnt words_down
+        br.cond.sptk words_more ;;
 
-        // r27 bytes, all of them words.
-        .align  32
+        // r27 bytes, all of them words: a word first where their number is odd.
 all_words:
         lfetch  [ahead],128
         mov     r27=in2
@@ -206,6 +138,7 @@ all_words:
 words_more:
   (p12) ld8     r18=[r19],8
         lfetch  [ahead],128
+        cmp.eq  p14,p0=r0,r22           // there are no bytes beside whole words
         shr.u   r3=r27,4 ;;
   (p12) st8     [r26]=r18,8
         lfetch  [ahead],128
@@ -229,7 +162,8 @@ words_up:
 copied:
   (p15) mov     ar.lc=r10
   (p15) br.cond.sptk done
-        br.cond.sptk words_copied ;;
+        dep.z   r22=r22,8,6
+        br.cond.sptk edges ;;
 
 words_down:
         add     r26=r26,r27
@@ -239,6 +173,7 @@ words_down:
         adds    r26=-8,r26
         mov     ar.ec=4
         cmp.eq  p8,p0=r0,r3
+        cmp.eq  p14,p0=r0,r22
         adds    r3=-1,r3 ;;
   (p12) st8     [r26]=r18,-8
         mov     ar.lc=r3
@@ -255,6 +190,20 @@ words_down_next:
   (p19) st8     [r2]=odd[3],-16
         br.ctop.sptk words_down_next ;;
         br.cond.sptk copied ;;
+
+shifted_down:
+        mov     w[1]=r28
+        adds    r25=-16,last
+        adds    r26=-8,r30 ;;
+        .align  32
+shifted_down_next:
+  (p16) ld8     w[0]=[r25],-8
+  (p22) st8     [r26]=both[1],-8
+  (p18) shr.u   low[0]=w[2],r23
+  (p21) or      both[0]=low[3],high[3]
+  (p18) shl     high[0]=w[3],r24
+        br.ctop.sptk shifted_down_next ;;
+        br.cond.sptk edges ;;
 
 words_far_up:
         mov     ar.ec=4+DEEP ;;
@@ -283,24 +232,45 @@ bytes:
         adds    r27=-1,in2
         mov     r19=in1
         mov     r26=in0
+        mov     r18=1
   (p8)  br.ret.spnt.many rp ;;
         mov     ar.lc=r27
   (p6)  add     r19=r19,r27
-  (p6)  add     r26=r26,r27 ;;
+  (p6)  add     r26=r26,r27
+  (p6)  mov     r18=-1 ;;
         mov     ar.ec=2 ;;
-        mov     pr.rot=FIRST
-  (p6)  br.cond.spnt bytes_down ;;
-bytes_up:
-  (p16) ld1     w[0]=[r19],1
-  (p17) st1     [r26]=w[1],1
-        br.ctop.sptk bytes_up ;;
-        br.cond.sptk finish ;;
-bytes_down:
-  (p16) ld1     w[0]=[r19],-1
-  (p17) st1     [r26]=w[1],-1
-        br.ctop.sptk bytes_down ;;
+        mov     pr.rot=FIRST ;;
+bytes_next:
+  (p16) ld1     w[0]=[r19],r18
+  (p17) st1     [r26]=w[1]
+  (p17) add     r26=r26,r18
+        br.ctop.sptk bytes_next ;;
 finish:
         mov     ar.lc=r10 ;;
 done:
         mov     pr=r9,ALL
         br.ret.sptk.many rp ;;
+
+shifted_far:
+  (p6)  mov     w[1]=r28
+        mov     ar.ec=7+DEEP
+  (p6)  adds    r25=-16,last
+  (p6)  adds    r26=-8,r30
+  (p6)  br.cond.spnt shifted_far_down ;;
+        .align  32
+shifted_far_up:
+  (p16) ld8     w[0]=[r25],8
+  (p39) st8     [r26]=both[1],8
+  (p35) shr.u   low[0]=w[3+DEEP],r23
+  (p38) or      both[0]=low[3],high[3]
+  (p35) shl     high[0]=w[2+DEEP],r24
+        br.ctop.sptk shifted_far_up ;;
+        br.cond.sptk edges ;;
+shifted_far_down:
+  (p16) ld8     w[0]=[r25],-8
+  (p39) st8     [r26]=both[1],-8
+  (p35) shr.u   low[0]=w[2+DEEP],r23
+  (p38) or      both[0]=low[3],high[3]
+  (p35) shl     high[0]=w[3+DEEP],r24
+        br.ctop.sptk shifted_far_down ;;
+        br.cond.sptk edges ;;

@@ -1,0 +1,67 @@
+"""Every region that the road reorders in real IA-64 files, proved and run beside the original.
+
+`.venv/bin/python benchmarks/ia64_trials.py [--states N] [--funcs RE] [NAME...]` tunes the inputs
+(the two libraries if none is named), compares the bytes before and after as `verify` does, and
+runs both sides of each region that changed on the group-parallel machine, from N random states
+(registers, NaT bits, memory).  Prints how many regions and states that were, and each difference.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "verification"))
+
+from region_trials import TrialRegions
+
+from fixtures.inputs import Missing, find
+from rewriter.core.grouped import Grouped
+from rewriter.elf.image import load
+from rewriter.options import Options
+from rewriter.steps.grouped import GroupedRoad
+from rewriter.verify.check_regions import verify
+from targets import any_for
+
+
+def measure(name: str, states: int, funcs: tuple[str, ...]) -> bool:
+    """One input; whether nothing was found."""
+    image = load(find(name))
+    target = any_for(image.machine, name)
+    assert isinstance(target, Grouped), f"{name} is of another kind"
+    options = Options(passes=tuple(sorted(target.passes)), funcs=funcs)
+    road = GroupedRoad(image, target, target.cpus["itanium2"], options)
+    new = replace(image, data=road.run(lambda *progress: None))
+    prover, start = TrialRegions(target.proving, states), time.process_time()
+    verdict = verify(image, new, target, road.code, lambda *progress: None, prover=prover)
+    spent, tried = time.process_time() - start, prover.tried
+    print(
+        f"{name}: {tried.regions} regions proved and tried from {tried.states} states, "
+        f"{tried.silent} without a state that says anything; {spent:.0f} s of processor"
+    )
+    for found in (*verdict.findings, *tried.differences):
+        print(f"  {found}")
+    print(f"  differences: {len(tried.differences)}", flush=True)
+    return verdict.ok and not tried.differences
+
+
+def main() -> int:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
+    parser.add_argument("names", nargs="*", default=["ia64-libsigar", "ia64-libjnidispatch"])
+    parser.add_argument("--states", type=int, default=8)
+    parser.add_argument("--funcs", action="append", default=[], metavar="RE")
+    options = parser.parse_args()
+    try:
+        found = [measure(n, options.states, tuple(options.funcs)) for n in options.names]
+    except Missing as problem:
+        print(problem, file=sys.stderr)
+        return 1
+    return 0 if all(found) else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,160 @@
+"""The whole kernel in each form, retuned: the same edits, the same code, and it boots.
+
+`.venv/bin/python benchmarks/kernel_forms.py [--cpu NAME] [--jobs N] [--funcs RE] [--keep FOLDER]`
+patches vmlinux, the same stripped, and the same compressed with gzip.  Of each it prints what
+patching cost, whether its edits (address, pass, instructions before and after) and the bytes that a
+boot loader puts into memory are those of the first, whether `revert` gives the original back, and
+what a boot beside the original's shows.  Last it prints where the retuned kernel stops on CPUs
+that lack its instructions.  The exit status is 1 if anything differs that should not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks.kernel import RETUNE, cost
+from fixtures import initramfs, palcode
+from fixtures.forms import FORMS, loaded
+from fixtures.inputs import Missing, find
+from fixtures.undefined import BOOTS, first_undefined
+from targets.alpha.cpus import CPUS
+
+TRAPPED = frozenset({"BWX", "CIX"})
+"""Features whose instructions passes use, and the emulator refuses on a CPU without them."""
+
+COMPARED = ("vmlinux", "stripped", "vmlinux.gz")
+
+
+@dataclass(frozen=True)
+class Made:
+    """One form of the kernel, as it was and retuned, and its edits."""
+
+    original: Path
+    tuned: Path
+    edits: list[dict[str, Any]]
+
+
+def made(form: str, folder: Path, options: Sequence[str]) -> Made:
+    """Retunes one form of the kernel; its cost and the last lines of the summary are printed."""
+    original, tuned = folder / form, folder / f"{form}.tuned"
+    FORMS[form](find("alpha-vmlinux"), original)
+    print(f"{form}:")
+    said = cost(("patch", original, "-o", tuned, *options))
+    print("".join(f"  {line}\n" for line in said.splitlines()[-5:]), end="")
+    return Made(original, tuned, json.loads(_retune("edits", "--json", tuned))["edits"])
+
+
+def findings(one: Made, first: Made, boot: Sequence[str | Path]) -> Iterator[tuple[bool, str]]:
+    """What must hold of a form, whether it does, with the figures."""
+    same = sum(a == b for a, b in zip(one.edits, first.edits, strict=False))
+    differ = max(len(one.edits), len(first.edits)) - same
+    yield not differ, f"edits: {len(one.edits)}, {differ} differ from those of vmlinux"
+    mine, others = loaded(one.tuned), loaded(first.tuned)
+    yield mine == others, f"loaded: {sum(len(data) for _, data in mine)} bytes"
+    back = one.tuned.with_suffix(".back")
+    _retune("revert", one.tuned, "-o", back)
+    yield back.read_bytes() == one.original.read_bytes(), "reverted: byte for byte"
+    back.unlink()
+    yield _booted(one, boot)
+
+
+def _booted(one: Made, options: Sequence[str | Path]) -> tuple[bool, str]:
+    kernels = ("--kernel", one.original, "--kernel", one.tuned)
+    found = json.loads(_retune("difftest", "boot", "--json", *kernels, *options, allowed=(0, 1)))
+    old, new = found["old"]["executed"], found["new"]["executed"]
+    lines = f"boot: {found['new']['ending']}, {found['lines']} lines of console"
+    if not old or not new:
+        return found["same"], f"{lines}; instructions not counted"
+    counts = ", ".join(
+        f"{owner} {old[owner]} to {new[owner]} ({new[owner] / old[owner]:.4f})"
+        for owner in ("kernel", "waiting", "user")
+    )
+    return found["same"] and new["kernel"] < old["kernel"], f"{lines}; executed, {counts}"
+
+
+def stops(kernel: Made, cpu: str) -> Iterator[tuple[bool, str]]:
+    """Where the retuned kernel stops on CPUs with less, and the original with their firmware."""
+    features = CPUS[cpu].features & TRAPPED
+    for other in palcode.CPUS:
+        if features <= CPUS[other].features:
+            continue
+        old, new = (
+            first_undefined(path, other, palcode.firmware(other))
+            for path in (kernel.original, kernel.tuned)
+        )
+        mine = f"the original's at {old:#x}" if old is not None else "the original has none"
+        yield new not in (None, old), f"on {other}: {_place(kernel, new)}; {mine}"
+
+
+def _place(kernel: Made, address: int | None) -> str:
+    if address is None:
+        return "no undefined instruction"
+    before = [edit for edit in kernel.edits if edit["address"] <= address]
+    near = max(before, key=lambda one: one["address"], default={"id": "none", "address": 0})
+    where = f"{address - near['address']:#x} behind the address of {near['id']}"
+    return f"first undefined instruction at {address:#x}, {where}"
+
+
+def _retune(*arguments: str | Path, allowed: Sequence[int] = (0,)) -> str:
+    done = subprocess.run((RETUNE, *arguments), capture_output=True, text=True, check=False)
+    if done.returncode not in allowed:
+        raise RuntimeError(f"retune {arguments[0]}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def run(folder: Path, cpu: str, options: Sequence[str]) -> bool:
+    """Everything; whether all is as it should be."""
+    boot: list[str | Path] = ["--initrd", initramfs.build(), "--cpu", cpu]
+    if cpu not in BOOTS.packaged:
+        boot += ["--firmware", palcode.firmware(cpu)]
+    first = None
+    good = True
+    for form in COMPARED:
+        one = made(form, folder, ("--cpu", cpu, *options))
+        first = first or one
+        good &= _said(findings(one, first, boot))
+    print("older CPUs:")
+    assert first is not None
+    return good & _said(stops(first, cpu))
+
+
+def _said(found: Iterator[tuple[bool, str]]) -> bool:
+    good = True
+    for holds, text in found:
+        print(f"  {text}: {'yes' if holds else 'NO'}", flush=True)
+        good &= holds
+    return good
+
+
+def main() -> int:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cpu", default="ev67", choices=sorted({*BOOTS.packaged, *palcode.CPUS}))
+    parser.add_argument("--jobs", help="processes; as many as there are processors without it")
+    parser.add_argument("--funcs", help="only functions of these names")
+    parser.add_argument("--keep", type=Path, help="where the kernels stay")
+    given = parser.parse_args()
+    options = [("-j", given.jobs), ("--funcs", given.funcs)]
+    chosen = [part for pair in options if pair[1] for part in pair]
+    try:
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = given.keep or Path(scratch)
+            folder.mkdir(parents=True, exist_ok=True)
+            return 0 if run(folder, given.cpu, chosen) else 1
+    except (Missing, RuntimeError) as problem:
+        print(problem, file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,71 @@
+"""Exits in the middle of straight code: what may pass a branch that may leave it.
+
+Upwards as downwards: an instruction with no effect but on registers, whose results nothing reads
+where the branch leads to.  All others keep their place among exits, and exits among each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from passes import grouped_graph
+from rewriter.core.groups import Slot
+from rewriter.core.isa import Insn
+from rewriter.core.regions import Edge, Facts
+
+Exits = Mapping[int, int]
+"""By address of a slot the mask of the registers that may be read where control leaves there."""
+
+
+class Rules(grouped_graph.Rules, Protocol):
+    """What the target answers about exits, too."""
+
+    @property
+    def framed(self) -> int:
+        """Registers of which, in the order of their numbers, as many are there as a frame has."""
+        ...
+
+    def passable(self, insn: Insn) -> Facts:
+        """What is known of a branch that others may pass."""
+        ...
+
+
+def reading(slots: Sequence[Slot], facts: Sequence[Facts], exits: Exits) -> list[Facts]:
+    """The facts of slots, where exits read what may be read behind them."""
+    return [
+        replace(one, uses=one.uses | exits[slot.address]) if slot.address in exits else one
+        for slot, one in zip(slots, facts, strict=True)
+    ]
+
+
+def edges(
+    slots: Sequence[Slot],
+    rules: Rules,
+    facts: Sequence[Facts],
+    stands: Mapping[int, int],
+    exits: Exits,
+) -> list[tuple[Edge, ...]]:
+    """As `grouped_graph.edges`, with exits that some instructions may pass."""
+    if not exits:
+        return grouped_graph.edges(slots, rules, facts, stands)
+    facts = [
+        rules.passable(slot.insn) if slot.address in exits else one
+        for slot, one in zip(slots, facts, strict=True)
+    ]
+    before = grouped_graph.edges(slots, rules, facts, stands)
+    found = [{edge.before: edge for edge in each} for each in before]
+    named = [rules.facts(slot.insn) for slot in slots]
+    tops = [((one.uses | one.defs) & rules.framed).bit_length() for one in named]
+    for number, slot in enumerate(slots):
+        live = exits.get(slot.address)
+        if live is None:
+            continue
+        top = max(tops[:number], default=0)  # what shows how large the frame is
+        for other, one in enumerate(facts):
+            hidden = other > number and tops[other] > top
+            if other != number and (one.defs & live or hidden):
+                first, last = sorted((number, other))
+                found[last].setdefault(first, Edge(first, False, 0))
+    return [tuple(each.values()) for each in found]

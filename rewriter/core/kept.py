@@ -1,0 +1,41 @@
+"""Answers about instructions that are asked again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from rewriter.core.isa import Insn
+
+_Answer = TypeVar("_Answer")
+_KEPT = 1 << 16  # answers
+
+
+class Kept(Generic[_Answer]):
+    """A function of an instruction alone, whose answers are kept.
+
+    It looks at the object first and at its value only when the object is new: decoded words are
+    kept, so that most instructions come again as the same object, and comparing costs more than
+    most answers.
+    """
+
+    def __init__(self, answer: Callable[[Insn], _Answer]) -> None:
+        self._answer = answer
+        # An object is held as long as its number is.
+        self._objects: dict[int, tuple[Insn, _Answer]] = {}
+        self._values: dict[Insn, _Answer] = {}
+
+    def __call__(self, insn: Insn) -> _Answer:
+        """The answer."""
+        found = self._objects.get(id(insn))
+        return self._new(insn) if found is None else found[1]
+
+    def _new(self, insn: Insn) -> _Answer:
+        if len(self._objects) >= _KEPT:
+            self._objects.clear()
+            self._values.clear()
+        answer = self._values.get(insn)
+        if answer is None:
+            answer = self._values[insn] = self._answer(insn)
+        self._objects[id(insn)] = insn, answer
+        return answer

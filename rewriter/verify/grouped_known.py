@@ -1,0 +1,159 @@
+"""Routines of a file of grouped code that may be replaced: named, and behaving like their names.
+
+All of it comes from the original alone, so that a rewriter and a verifier may share it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from rewriter.contracts import CONTRACTS
+from rewriter.core.edit import Evidence, Grade
+from rewriter.core.errors import BadInput
+from rewriter.core.grouped import Code, Grouped
+from rewriter.core.program import Function
+from rewriter.core.substituting import Room, Standing, Trials
+from rewriter.core.target import CannotMove, Tuned
+from rewriter.elf.image import PT_LOAD, Image
+from rewriter.verify.known_trial import shown, spread
+from rewriter.verify.placed import leads_to
+from rewriter.verify.substituted_known import CASES, Named, symbols_of
+
+CONVENTIONS = "callers keep nothing in scratch registers over a call"
+
+
+@dataclass(frozen=True)
+class Tried:
+    """Trials of one file's routines where they stand."""
+
+    image: Image
+    target: Grouped
+    code: Code
+
+    @cached_property
+    def trials(self) -> Trials:
+        """Runs them."""
+        parts = [
+            (s.p_vaddr, self.image.read(s.p_vaddr, s.p_memsz))
+            for s in self.image.segments
+            if s.p_type == PT_LOAD and s.p_memsz
+        ]
+        return self.target.substituting.trials(self.code, parts)
+
+    def behaviour(self, entry: int, name: str) -> Evidence | str:
+        """A trial on cases of a contract: evidence, or what is wrong with the first that is."""
+        contract, arena = CONTRACTS[name], self.target.substituting.arena
+        points = spread(contract, CASES)
+        for plan, point in points:
+            problem = self.trials.problem(entry, contract, contract.case(arena, point))
+            if problem:
+                return f"{problem} ({plan.name}: {shown(point)})"
+        return Evidence(Grade.TESTED, cases=len(points), detail="steps, by group")
+
+
+@dataclass(frozen=True)
+class KnownGrouped:
+    """What is known of an original file."""
+
+    image: Image
+    target: Grouped
+    code: Code
+    _outcomes: dict[int, Evidence | str] = field(default_factory=dict)
+
+    @cached_property
+    def named(self) -> dict[int, Named]:
+        """Named routines, by address: a symbol says so."""
+        return {named.address: named for named in symbols_of(self.image)}
+
+    @cached_property
+    def functions(self) -> dict[int, Function]:
+        """Functions by their start."""
+        return {function.start: function for function in self.code.functions}
+
+    @cached_property
+    def tried(self) -> Tried:
+        """Runs its routines."""
+        return Tried(self.image, self.target, self.code)
+
+    def within(self) -> Iterator[tuple[Named, Function]]:
+        """The routines that have a function for themselves."""
+        for address, named in self.named.items():
+            if address in self.functions:
+                yield named, self.functions[address]
+
+    def tuned(self, named: Named) -> Iterator[Tuned]:
+        """The tuned routines for its first name, the best first."""
+        yield from self.target.substituting.routines(named.contracts[0])
+
+    def outcome(self, named: Named) -> Evidence | str:
+        """How the original behaves: evidence, or what speaks against its names."""
+        if named.address not in self._outcomes:
+            self._outcomes[named.address] = together(self.tried, named)
+        return self._outcomes[named.address]
+
+    def room(self, function: Function) -> Room:
+        """The place of a function; CannotMove says why nothing else may stand there."""
+        return self.target.substituting.room(self.code, function)
+
+
+def stands_for(known: KnownGrouped, image: Image, named: Named) -> Standing | None:
+    """The tuned routine that does a routine's work in a file with the same functions.
+
+    It is entered where the old one was, or the first bundle there does nothing but go to it.
+    """
+    for entry in filter(None, (named.address, _goal(known.target, image, named.address))):
+        for routine in known.tuned(named):
+            start = entry - routine.entry
+            if read(image, start, len(routine.code)) == routine.code:
+                return Standing(start, routine)
+    return None
+
+
+def read(image: Image, address: int, size: int) -> bytes:
+    """The bytes there; none where nothing is."""
+    try:
+        return image.read(address, size)
+    except BadInput:
+        return b""
+
+
+def _goal(target: Grouped, image: Image, address: int) -> int | None:
+    """Where the bundle at an address goes, if it goes away for ever."""
+    try:
+        slots = list(target.straight(read(image, address, target.bundle), address))
+    except ValueError:
+        return None
+    return next((leads_to(s, target.bundle) for s in slots if target.ends(s.insn)), None)
+
+
+def together(tried: Tried, named: Named) -> Evidence | str:
+    """A trial of all contracts of a routine where it is entered."""
+    cases, details = 0, set[str]()
+    for name in named.contracts:
+        outcome = tried.behaviour(named.address, name)
+        if isinstance(outcome, str):
+            return f"does not behave like {name}: {outcome}"
+        cases, details = cases + outcome.cases, details | {outcome.detail}
+    return Evidence(Grade.TESTED, (CONVENTIONS,), cases=cases, detail=", ".join(sorted(details)))
+
+
+def filled(target: Grouped, room: Room, standing: Sequence[Standing], entry: int) -> bytes:
+    """The bytes of a room: the way to where its own function's work is done, and routines.
+
+    `entry` is where that is; CannotMove where a branch does not reach it, or they do not fit.
+    """
+    offered = target.substituting
+    parts = [(one.address, one.routine.code) for one in standing]
+    if entry != room.start:
+        parts.append((room.start, offered.branch(room.start, entry)))
+    out = bytearray()
+    for address, code in sorted(parts):
+        between = address - room.start - len(out)
+        if between < 0:
+            raise CannotMove("routines overlap")
+        out += offered.idle(between) + code
+    if len(out) > room.size:
+        raise CannotMove("no room")
+    return bytes(out) + offered.idle(room.size - len(out))

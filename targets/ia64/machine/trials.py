@@ -1,0 +1,186 @@
+"""A routine on cases of its contract: results, memory, registers, faults, deferred loads.
+
+It is called by the software conventions of IA-64 Linux, with noise in every register of which
+these say nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+from typing import Protocol
+
+from rewriter.contracts.contract import Arena, Case, Contract, Result, View, widen
+from rewriter.core.interpret import AccessFault, Memory
+from targets.ia64 import bundles
+from targets.ia64.fields import BUNDLE
+from targets.ia64.machine.calling import RETURN, prepare
+from targets.ia64.machine.processor import Processor
+from targets.ia64.machine.trace import Executed
+from targets.ia64.registers import NAMES, NUMBERS, PR, numbers
+from targets.ia64.standard import OPEN, PRESERVED, PRESERVED_FLOATING, PRESERVED_OTHERS
+
+BACKING, STACK = 0x6000_0000_0000_0000, 0x7000_0000_0000_0000
+ARENA = Arena(0x2000_0000_0000_0000, page=0x4000, room=0x10000)
+_SIZE = 0x10000
+LIMIT = 300_000  # slots of a call
+_RESULT = NUMBERS["r8"]
+_EFAULT = -14 % (1 << 64)
+_PREDICATES = range(PR + 1, PR + 64)
+_NOISY = (*numbers(*(f"r{n}" for n in (*range(2, 12), *range(14, 32)))), *PRESERVED_OTHERS)
+
+
+class Runnable(Protocol):
+    """A routine as bytes in memory."""
+
+    @property
+    def parts(self) -> tuple[tuple[int, bytes], ...]:
+        """Addresses, and what is loaded there."""
+        ...
+
+    @property
+    def entry(self) -> int:
+        """Where it is called."""
+        ...
+
+    @property
+    def shared(self) -> int:
+        """What gp holds."""
+        ...
+
+    @property
+    def resumes(self) -> tuple[tuple[int, int], ...]:
+        """Where control goes on after a fault of a slot."""
+        ...
+
+
+class Reluctant(Memory):
+    """A memory that defers a speculative load of what nothing has loaded plainly yet.
+
+    `grain` is the size of a page in bytes; 0 gives a memory like any other.
+    """
+
+    def __init__(self, grain: int) -> None:
+        super().__init__()
+        self.grain = grain
+        self.present: set[int] = set()
+        self.speculative = False
+
+    def read(self, address: int, size: int) -> bytes:
+        """The bytes there; raises AccessFault, also to defer."""
+        if self.grain:
+            page = address // self.grain
+            if self.speculative and page not in self.present:
+                raise AccessFault(address, size, write=False)
+            self.present.add(page)
+        return super().read(address, size)
+
+
+class Trials:
+    """Runs a routine on cases; `entry` is where it is called, and may be changed."""
+
+    def __init__(self, code: Runnable, grain: int = 0) -> None:
+        self.entry, self.shared = code.entry, code.shared
+        self.memory = Reluctant(grain)
+        for address, data in code.parts:
+            self.memory.map(address, data)
+        for address in (BACKING, STACK, *map(ARENA.start, range(ARENA.rooms))):
+            self.memory.map(address, _SIZE, execute=False)
+        self.processor = Processor(self.memory, BACKING)
+        self.noise = Random(64)
+        self.resumes = dict(code.resumes)
+        (address, data), *_ = code.parts
+        slots = bundles.straight(data, address) if grain else ()
+        self.deferring = {s.address for s in slots if s.insn.name.endswith(".s")}
+
+    def problem(self, contract: Contract, case: Case) -> str:
+        """What is wrong with one call; empty when nothing is.  A fault is raised."""
+        view = View(case.pieces)
+        expected = contract.model(view, *case.arguments)
+        steps, before = self.run(case)
+        state = self.processor.state
+        if changed := [NAMES[r] for r in PRESERVED if _differs(r, state.r[r], before[r])]:
+            return f"changes {', '.join(changed)}"
+        if contract.result is not Result.NOTHING:
+            assert expected is not None
+            found = state.plain(_RESULT)
+            if _as(contract.result, found) != _as(contract.result, expected):
+                return f"gives {found:#x} for {expected:#x}"
+        after = tuple(self.memory.read(piece.address, len(piece.data)) for piece in case.pieces)
+        if after != view.after():
+            return "leaves other memory"
+        return _strays(steps, view)
+
+    def run(self, case: Case) -> tuple[list[Executed], list[int]]:
+        """What a call did, and the registers at its entry."""
+        for piece in case.pieces:
+            self.memory.write(piece.address, piece.data)
+        before = self._start(case.arguments)
+        self.memory.present.clear()
+        steps: list[Executed] = []
+        following = self.entry
+        running = self.processor.steps(following, RETURN, LIMIT)
+        while True:
+            self.memory.speculative = following in self.deferring
+            try:
+                step = next(running, None)
+            except AccessFault:
+                if self.processor.state.pc not in self.resumes:
+                    raise
+                following = self._answered()
+                running = self.processor.steps(following, RETURN, LIMIT)
+                continue
+            if step is None:
+                return steps, before
+            steps.append(step)
+            following = _following(step)
+
+    def _answered(self) -> int:
+        """Where control goes on after a fault, as the kernel's handler does it."""
+        state = self.processor.state
+        state.put(_RESULT, _EFAULT)
+        return self.resumes[state.pc]
+
+    def _start(self, arguments: Sequence[int]) -> list[int]:
+        """The registers at the entry, with noise where the conventions say nothing of them."""
+        prepare(self.processor, arguments, sp=STACK + _SIZE - 0x100, gp=self.shared)
+        registers, noise = self.processor.state.r, self.noise
+        for register in _NOISY:
+            registers[register] = noise.getrandbits(64)
+        for register in PRESERVED_FLOATING:
+            registers[register] = 0x1003E << 64 | noise.getrandbits(63) | 1 << 63
+        for register in _PREDICATES:
+            registers[register] = noise.getrandbits(1)
+        registers[NUMBERS["ar.ec"]] = noise.getrandbits(6)
+        return list(registers)
+
+
+def _differs(register: int, value: int, before: int) -> bool:
+    return (value ^ before) & ~OPEN.get(register, 0) != 0
+
+
+def _following(step: Executed) -> int:
+    """Where the slot behind one begins; behind an MLX bundle's it is none of ours."""
+    if step.target is not None:
+        return step.target
+    slot = step.address % BUNDLE
+    return step.address + 1 if slot < bundles.SLOTS - 1 else step.address - slot + BUNDLE
+
+
+def _strays(steps: Sequence[Executed], view: View) -> str:
+    """A store outside what the model writes."""
+    for step in steps:
+        if step.access is not None and step.store:
+            low, high = step.access, step.access + step.size
+            if not any(start <= low and high <= end for start, end in view.written):
+                return f"stores {step.size} bytes at {low:#x}"
+    return ""
+
+
+def _as(result: Result, value: int) -> int:
+    if result in (Result.QUAD, Result.UNDONE):  # ours say exactly what is left
+        return value % (1 << 64)
+    number = widen(value)
+    if result is Result.INT or number == 0:
+        return number
+    return -1 if number >> 63 else 1

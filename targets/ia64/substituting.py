@@ -1,0 +1,98 @@
+"""What replaces known routines of a file, and how it is tried: asked by the floors above."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rewriter.contracts.contract import Arena, Case, Contract
+from rewriter.core.concrete import Misaligned
+from rewriter.core.interpret import AccessFault, BadInstruction, LimitReached, Unspecified
+from rewriter.core.isa import Insn
+from rewriter.core.target import CannotMove, Tuned
+from targets.ia64 import bundles, layout, rooms, routines
+from targets.ia64.bundles import TEMPLATES, Bundle
+from targets.ia64.facts import Facts
+from targets.ia64.fields import BUNDLE
+from targets.ia64.isa import TABLE
+from targets.ia64.machine.faults import MachineFault
+from targets.ia64.machine.trace import Executed
+from targets.ia64.machine.trials import ARENA
+from targets.ia64.machine.trials import Trials as Runs
+
+Part = tuple[int, bytes]
+_FAULTS = (AccessFault, BadInstruction, LimitReached, Unspecified, Misaligned, MachineFault)
+_GO = next(template for template in TEMPLATES.values() if template.name == "MIB" and template.stops)
+
+
+class Substituting:
+    """The target's answers."""
+
+    alignment = routines.ALIGNMENT
+    signatures = Path(__file__).parent / "signatures.json"
+    arena: Arena = ARENA
+    room = staticmethod(rooms.room)
+    described = staticmethod(rooms.described)
+
+    def routines(self, name: str) -> Sequence[Tuned]:
+        """The tuned routines that keep a contract."""
+        return (routines.routine(name),) if name in routines.names() else ()
+
+    def branch(self, at: int, to: int) -> bytes:
+        """A bundle at `at` that does nothing but go to `to`."""
+        row = TABLE.find("br.cond")
+        plain = Insn(row, tuple(operand.base for operand in row.format.operands))
+        try:
+            go = TABLE.encode(plain.replace(target25=to - at))
+        except ValueError as error:
+            raise CannotMove("a branch would not reach its target") from error
+        return bundles.encode(Bundle(_GO, (layout.nop("m"), layout.nop("i"), go)))
+
+    def idle(self, size: int) -> bytes:
+        """Bundles of nops."""
+        return layout.NOPS * (size // BUNDLE)
+
+    def trials(self, code: Facts, parts: Sequence[Part]) -> Trials:
+        """Runs routines of a file that is loaded as these parts."""
+        return Trials(tuple(_relocated(code, parts)), code.gp or 0)
+
+
+class Trials:
+    """Calls of routines of one file."""
+
+    def __init__(self, parts: tuple[Part, ...], shared: int) -> None:
+        self.runs = Runs(_File(parts, 0, shared))
+
+    def problem(self, entry: int, contract: Contract, case: Case) -> str:
+        """What is wrong with one call of the routine at `entry`; empty when nothing is."""
+        self.runs.entry = entry
+        try:
+            return self.runs.problem(contract, case)
+        except _FAULTS as fault:
+            return f"{type(fault).__name__}: {fault}"
+
+    def steps(self, entry: int, case: Case) -> Sequence[Executed]:
+        """What a call that goes well does."""
+        self.runs.entry = entry
+        return self.runs.run(case)[0]
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A file as it is loaded."""
+
+    parts: tuple[Part, ...]
+    entry: int
+    shared: int
+    resumes: tuple[tuple[int, int], ...] = ()
+
+
+def _relocated(code: Facts, parts: Sequence[Part]) -> Iterable[Part]:
+    """Parts with what the loader writes into them."""
+    for start, data in parts:
+        out = bytearray(data)
+        for place, value in code.slots.items():
+            if start <= place <= start + len(data) - 8:
+                out[place - start : place - start + 8] = value.to_bytes(8, "little")
+        yield start, bytes(out)

@@ -1,0 +1,16 @@
+"""IA-64 files whose routines several tests run on the machine."""
+
+from __future__ import annotations
+
+import pytest
+from ia64_programs import Routines
+
+
+@pytest.fixture(scope="module")
+def libc() -> Routines:
+    return Routines("ia64-libc")
+
+
+@pytest.fixture(scope="module")
+def kernel() -> Routines:
+    return Routines("ia64-vmlinux")

@@ -1,0 +1,100 @@
+"""Regions as the product reorders them, proved, and run beside the originals on the machine."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from region_mutants import mutants
+from region_shuffle import end_of, planned, regions
+from region_trials import TrialRegions
+
+from fixtures.inputs import require
+from passes.grouped import Region as Asked
+from passes.grouped import schedule
+from passes.grouped_model import Model
+from rewriter.core.groups import Slot
+from rewriter.elf.image import load
+from rewriter.options import Options
+from rewriter.steps.grouped import GroupedRoad
+from rewriter.verify.check_regions import verify
+from rewriter.verify.regions import Region, Regions, Verdict
+from targets import any_for
+from targets.ia64.arranging import Scheduling
+from targets.ia64.cpus import CPUS
+from targets.ia64.proving import Proving
+from targets.ia64.registers import NUMBERS
+
+ALL = (1 << len(NUMBERS)) - 1
+STATES = 3
+# Functions of the libraries with some hundred regions.
+PARTS = {
+    "ia64-libjnidispatch": r"ffi_\w+|sub_[6-7]\w+|get\w+",
+    "ia64-libsigar": r"sigar_(net|cpu)\w+",
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_what_the_road_makes_does_the_same(name: str) -> None:
+    image = load(require(name))
+    target = any_for(image.machine, name)
+    options = Options(passes=tuple(sorted(target.passes)), funcs=(PARTS[name],))
+    road = GroupedRoad(image, target, target.cpus["itanium2"], options)
+    new = replace(image, data=road.run(lambda *progress: None))
+    prover = TrialRegions(target.proving, STATES)
+    verdict = verify(image, new, target, road.code, lambda *progress: None, prover=prover)
+    assert verdict.ok
+    assert prover.tried.differences == []
+    assert prover.tried.regions > 100
+    assert prover.tried.silent < prover.tried.regions / 50
+
+
+REGIONS = 150
+
+
+def compared(prover: TrialRegions, old: tuple[Slot, ...], new: tuple[Slot, ...]) -> Verdict:
+    """With every register live behind both, which end at the same place."""
+    return prover.compare(Region(old), Region(new), ALL, behind(old, new))
+
+
+def behind(old: tuple[Slot, ...], new: tuple[Slot, ...]) -> Callable[[int], int]:
+    """What stands for what: the end of the new code for that of the old."""
+    return lambda at: end_of(old) if at == end_of(new) else at
+
+
+@pytest.fixture(scope="module")
+def kernel() -> TrialRegions:
+    """Regions of the kernel that the scheduler changed, proved and tried."""
+    scheduling, prover = Scheduling(Model(CPUS["itanium2"])), TrialRegions(Proving(), STATES)
+    for old in regions("ia64-vmlinux", REGIONS, random.Random(2)):
+        outcome = schedule(Asked(old), scheduling)
+        if not outcome.reason:
+            verdict = compared(prover, old, outcome.slots)
+            assert verdict.is_equal, (hex(old[0].address), verdict)
+    return prover
+
+
+def test_scheduled_regions_of_the_kernel_do_the_same(kernel: TrialRegions) -> None:
+    assert kernel.tried.differences == []
+    assert kernel.tried.regions > REGIONS / 3
+    # Where the nops before a function are in the group of its alloc, the machine refuses that.
+    assert kernel.tried.silent < kernel.tried.regions / 5
+
+
+def test_wrong_orders_are_told_apart(kernel: TrialRegions) -> None:
+    """Most of them from three states; and the proof refuses each of these."""
+    source, prover = random.Random(4), Regions(Proving())
+    made, told = Counter[str](), Counter[str]()
+    for old, good, trial in kernel.pairs[::2]:
+        for kind, new in mutants(planned(good), end_of(good), source):
+            made[kind] += 1
+            if any(trial.differences(new, ALL, behind(old, new))):
+                told[kind] += 1
+                verdict = prover.compare(Region(old), Region(new), ALL, behind(old, new))
+                assert not verdict.is_equal, (kind, hex(old[0].address))
+    for kind in ("swapped", "stop dropped", "stop moved", "register changed"):
+        assert told[kind] > 0.7 * made[kind] > 0, (kind, told, made)
+    assert told.total() > made.total() / 2
