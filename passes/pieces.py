@@ -62,7 +62,8 @@ class Scattered:
     """A routine in its places.
 
     `words` is what stands where the old one stood, `code` the pieces, `fixups` exception entries;
-    all of it by address.  `hosts` are functions whose room it uses, `free` what is left of its own.
+    all of it by address.  `hosts` are functions whose room it uses, `given_up` is how many bytes of
+    its own place it had.
     """
 
     places: dict[int, int]
@@ -70,7 +71,7 @@ class Scattered:
     code: dict[int, bytes]
     fixups: dict[int, bytes]
     hosts: frozenset[Function]
-    free: tuple[Space, ...]
+    given_up: int
 
 
 @dataclass
@@ -112,10 +113,8 @@ class Scattering:
         code = self._code()
         words = self._ways(own)
         fixups = self._fixups(own)
-        free = tuple(s for s in self.spaces.free if s.host == self.function)
-        return Scattered(
-            self.places, words, code, fixups, frozenset(self.hosts - {self.function}), free
-        )
+        hosts = frozenset(self.hosts - {self.function})
+        return Scattered(self.places, words, code, fixups, hosts, own)
 
     def _order(self, piece: Piece) -> tuple[bool, bool, int]:
         """Where faults resume comes first, because that is near; then what may fault."""

@@ -47,7 +47,8 @@ class Tuned:
     """What the road gives: the new bytes (without a manifest) and what was done and left alone.
 
     `patches` are the bytes of the original that changed, by file offset (what stands behind its end
-    is new); `proofs` counts (asked, solved, by grade).
+    is new); `proofs` counts (asked, solved, by grade); `room` has
+    the bytes that routines in pieces found and took, by kind.
     """
 
     data: bytes
@@ -61,6 +62,7 @@ class Tuned:
     instructions: int
     proofs: Mapping[str, int] = field(default_factory=dict)
     heat: Heat | None = None
+    room: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
 
 def tune(
@@ -100,6 +102,7 @@ def tune(
         instructions=len(program.listing),
         proofs=work.proofs(),
         heat=heat,
+        room=work.room,
     )
 
 
