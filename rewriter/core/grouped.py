@@ -99,8 +99,8 @@ class Range(Protocol):
 class Region:
     """Whole bundles [start, end) that are entered at the first slot only.
 
-    Control leaves in the last bundle only, and comes back behind it.  `reason` says why they stay
-    as they are, or is empty.
+    Control leaves on the way by branches ahead only, and comes back behind the last bundle.
+    `reason` says why they stay as they are, or is empty.
     """
 
     start: int

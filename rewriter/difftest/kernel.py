@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import dataclass
 
 from rewriter.core.boots import Boots
 from rewriter.core.errors import BadInput
 from rewriter.difftest.rules import WAITING
+from rewriter.elf.compressed import is_gzip, open_gzip
 from rewriter.elf.image import PT_LOAD, Image, parse, printable
 from rewriter.identify.kallsyms import with_kallsyms
-
-GZIP = b"\x1f\x8b"
-_LARGEST = 1 << 30  # of an unpacked kernel: a small file could fill the disk
 
 USER, FIRMWARE, KERNEL, WAIT = "user", "firmware", "kernel", "waiting"
 
@@ -49,22 +46,11 @@ def kernel(data: bytes, name: str) -> Kernel:
 
     A stripped one has the functions of its kallsyms.
     """
-    image = with_kallsyms(parse(_unpacked(data, name) if data.startswith(GZIP) else data, name))
+    content = open_gzip(data, printable(name)).content if is_gzip(data) else data
+    image = with_kallsyms(parse(content, name))
     waits = {
         (s.st_value, s.st_value + s.st_size)
         for s in image.symbols
         if s.name.partition(".")[0] in WAITING and s.st_size
     }
     return Kernel(image, tuple(sorted(waits)))
-
-
-def _unpacked(data: bytes, name: str) -> bytes:
-    unpacker = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
-    try:
-        unpacked = unpacker.decompress(data, _LARGEST)
-    except zlib.error as error:
-        raise BadInput(f"{printable(name)}: damaged gzip data: {error}") from error
-    if not unpacker.eof:
-        why = "larger than 1 GiB" if unpacker.unconsumed_tail else "truncated"
-        raise BadInput(f"{printable(name)}: gzip data is {why}")
-    return unpacked

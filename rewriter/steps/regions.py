@@ -156,7 +156,7 @@ class Reordering:
                 slots = self._slots(one)
                 if open_at_end(self.target, slots):
                     code = self.target.assembled(_closed(slots))
-                    figures = self._counted(slots)
+                    figures = self._counted(slots, self.scheduling.cycles(slots))
                     closed[one.start] = Reordered(one, code, figures, figures)
         return closed
 
@@ -212,7 +212,9 @@ class Reordering:
             and len(code) == region.end - region.start
         ):
             return NO_GAIN
-        found = Reordered(region, code, self._counted(slots), self._counted(outcome.slots))
+        before, after = outcome.cycles
+        figures = self._counted(slots, before), self._counted(outcome.slots, after)
+        found = Reordered(region, code, *figures)
         return found if found.gains else NO_GAIN
 
     def _exits(
@@ -237,12 +239,12 @@ class Reordering:
 
     def figures(self, code: bytes, start: int) -> Figures:
         """Code at `start` in numbers."""
-        return self._counted(list(self.target.straight(code, start)))
+        slots = list(self.target.straight(code, start))
+        return self._counted(slots, self.scheduling.cycles(slots))
 
-    def _counted(self, slots: Sequence[Slot]) -> Figures:
+    def _counted(self, slots: Sequence[Slot], cycles: int) -> Figures:
         bundles = {slot.address // self.target.bundle for slot in slots}
         nops = sum(self.target.is_nop(slot.insn) for slot in slots)
-        cycles = self.scheduling.cycles(slots)
         return Figures(len(bundles), sum(1 for _ in groups(slots)), nops, cycles)
 
 

@@ -55,11 +55,12 @@ def moved(code: bytes, old: int, new: int, place: Callable[[int], int]) -> bytes
     """
     out = bytearray()
     for at in range(0, len(code), BUNDLE):
-        bundle = bundles.decode(code[at : at + BUNDLE])
+        raw = code[at : at + BUNDLE]
+        bundle = bundles.decode(raw)
         if bundle is None:
             raise CannotMove("a bundle of a reserved template")
-        words = tuple(_word(word, old + at, new + at, place) for word in bundle.words)
-        out += bundles.encode(Bundle(bundle.template, words))
+        words = tuple([_word(word, old + at, new + at, place) for word in bundle.words])
+        out += raw if words == bundle.words else bundles.encode(Bundle(bundle.template, words))
     return bytes(out)
 
 

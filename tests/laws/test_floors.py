@@ -50,6 +50,7 @@ SIDEWAYS = {
     # The verifier looks at the original with the same eyes, and at nothing that the rewriter made.
     ("rewriter.verify", "rewriter.identify"),
     ("rewriter.difftest", "rewriter.elf"),
+    ("rewriter.difftest", "rewriter.identify"),
     ("rewriter.difftest", "rewriter.verify"),
     ("rewriter", "rewriter.core"),
 }
