@@ -100,12 +100,14 @@ class Format:
     syntax: str
     size: int
     positions: dict[str, int] = field(init=False, repr=False, compare=False)
+    kinds: tuple[Kind, ...] = field(init=False, repr=False, compare=False)
     target: int | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         positions = {operand.name: number for number, operand in enumerate(self.operands)}
         targets = (n for n, operand in enumerate(self.operands) if operand.kind is Kind.TARGET)
         object.__setattr__(self, "positions", positions)
+        object.__setattr__(self, "kinds", tuple(operand.kind for operand in self.operands))
         object.__setattr__(self, "target", next(targets, None))
 
     def index(self, name: str) -> int:
