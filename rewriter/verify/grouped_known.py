@@ -17,6 +17,7 @@ from rewriter.core.program import Function
 from rewriter.core.substituting import Room, Standing, Trials
 from rewriter.core.target import CannotMove, Tuned
 from rewriter.elf.image import PT_LOAD, Image
+from rewriter.identify.grouped_signatures import known
 from rewriter.verify.known_trial import shown, spread
 from rewriter.verify.placed import leads_to
 from rewriter.verify.substituted_known import CASES, Named, symbols_of
@@ -64,8 +65,12 @@ class KnownGrouped:
 
     @cached_property
     def named(self) -> dict[int, Named]:
-        """Named routines, by address: a symbol says so."""
-        return {named.address: named for named in symbols_of(self.image)}
+        """Named routines, by address: a symbol says so, or a signature where none does."""
+        found = {named.address: named for named in symbols_of(self.image)}
+        for match in known(self.image, self.target, CONTRACTS):
+            named = Named(match.address, (match.signature.routine,), "signature")
+            found.setdefault(match.address, named)
+        return found
 
     @cached_property
     def functions(self) -> dict[int, Function]:
