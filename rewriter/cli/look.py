@@ -88,13 +88,23 @@ def _surveyed(image: Image) -> Survey | RegionSurvey:
 
 def _known(image: Image, like: bool, database: tuple[Path, ...], view: View) -> int:
     from rewriter.contracts import CONTRACTS
+    from rewriter.core.grouped import Grouped
     from rewriter.elf.image import printable
     from rewriter.identify.signatures import Database, shipped
     from rewriter.identify.signatures import parse as parse_database
     from rewriter.report.known import Known
+    from rewriter.verify.grouped_known import KnownGrouped, findings
     from rewriter.verify.known import known_routines, like_routines, unknown_functions
 
-    target = choose.target_of(image)
+    chosen = choose.any_target_of(image)
+    if isinstance(chosen, Grouped):
+        if like or database:
+            raise BadUsage(f"--like and --database are not done for {chosen.name}")
+        code = choose.code_of(image, chosen)
+        report = Known(chosen.name, tuple(findings(KnownGrouped(image, chosen, code))))
+        show.result(report, view)
+        return report.return_code
+    target = chosen
     given = [parse_database(files.read(path), printable(str(path))) for path in database]
     used = Database.merged(target.name, given) if given else shipped(target)
     with show.progress() as progress:
