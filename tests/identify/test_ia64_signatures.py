@@ -13,7 +13,8 @@ from rewriter.elf.image import Image, load
 from rewriter.identify.functions import find_functions
 from rewriter.identify.grouped_signatures import compiled, known
 from rewriter.identify.signatures import File, parse
-from rewriter.verify.grouped_known import KnownGrouped
+from rewriter.verify.grouped_known import KnownGrouped, findings
+from rewriter.verify.known import Status
 from targets.ia64 import Ia64, layout
 from targets.ia64.fields import BUNDLE
 
@@ -45,7 +46,11 @@ def test_names_are_found_without_symbols(libc: Image) -> None:
     hidden = replace(libc, symbols=())
     functions = find_functions(hidden, TARGET.described(hidden))
     code = TARGET.code(hidden, functions)
-    found = {n.contracts: n for n, _ in KnownGrouped(hidden, TARGET, code).within()}
+    known_of = KnownGrouped(hidden, TARGET, code)
+    listed = list(findings(known_of))
+    assert len(listed) > 15
+    assert {finding.status for finding in listed} == {Status.KNOWN}
+    found = {n.contracts: n for n, _ in known_of.within()}
     assert {n.provenance for n in found.values()} == {"signature"}
     starts = {s.st_value: s.name.partition("@")[0] for s in libc.symbols if s.dynamic}
     wanted = {"memchr", "memcmp", "memcpy", "memmove", "memset", "strlen"}
