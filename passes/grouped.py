@@ -68,12 +68,14 @@ class Target(Rules, Names, Protocol):
 class Outcome:
     """A region as it is now: `origins` has the old address of each slot, None for a new nop.
 
-    `reason` says why it is unchanged and is empty where it is not.
+    `reason` says why it is unchanged and is empty where it is not.  `cycles` are those modelled
+    before and now, where it changed.
     """
 
     slots: tuple[Slot, ...]
     origins: tuple[int | None, ...]
     reason: str = ""
+    cycles: tuple[int, int] = (0, 0)
 
 
 def schedule(region: Region, target: Target) -> Outcome:
@@ -116,7 +118,7 @@ def _scheduled(region: Region, target: Target) -> Outcome:
     if new > old or after > before:
         reason = f"takes {new} bundles and {after} cycles, {old} and {before} as it is"
         return Outcome(region.slots, same, reason)
-    return Outcome(slots, origins)
+    return Outcome(slots, origins, cycles=(before, after))
 
 
 def _rescheduled(region: Region, target: Target) -> tuple[tuple[Slot, ...], tuple[int | None, ...]]:

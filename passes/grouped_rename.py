@@ -163,7 +163,11 @@ class Values:
 def _values(
     slots: Sequence[Slot], facts_of: Sequence[Facts], live: int, names: Names
 ) -> Iterator[Value]:
-    every = sum(names.banks)
+    written = 0
+    for one in facts_of:
+        written |= one.defs
+    # What is never written and read behind the code stays where it is, whatever else happens.
+    every = sum(names.banks) & ~(live & ~written)
     current: dict[int, Value] = {}
     for number, (slot, facts) in enumerate(zip(slots, facts_of, strict=True)):
         free, joined = names.renamable(slot.insn)
