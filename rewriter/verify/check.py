@@ -170,14 +170,16 @@ class _Check:
         """Goes through all that changed."""
         target = self.program.target
         self.listing = target.listing(self.new)
-        self.entries = FixupTables(self.program, self.new)
-        self.findings += self.entries.problems(self.listing)
         self.locked = self.program.locked_addresses
         functions, elsewhere = self._owners(changed)
-        functions += [*self._frames(elsewhere), *self.entries.functions()]
-        functions = list(dict.fromkeys(functions))
-        found = ((function, self.substituted.of(function)) for function in functions)
+        functions += self._frames(elsewhere)
+        found = ((function, self.substituted.of(function)) for function in dict.fromkeys(functions))
         self.replaced = {function: one for function, one in found if one is not None}
+        self.owned = self.substituted.owned(self.replaced.values())
+        accesses = self.substituted.accesses(self.replaced.values())
+        self.entries = FixupTables(self.program, self.new, accesses)
+        self.findings += self.entries.problems(self.listing)
+        functions = list(dict.fromkeys([*functions, *self.entries.functions()]))
         if self.only is not None:
             functions = [function for function in functions if function in self.only]
         exchange = Exchange(self.prover)
@@ -279,6 +281,7 @@ class _Check:
             self.prover,
             self.locked,
             fixups=self.entries.new,
+            others=self.owned,
         )
         walk.run()
         shown, wrong = self.entries.compare(function, walk.resumed)
@@ -291,6 +294,12 @@ class _Check:
     def _substitution(self, one: Replaced, checked: _Checked) -> None:
         """A routine that another stands for: compared by what it does, not by how."""
         problems = list(self.substituted.problems(one))
+        if one.standing is not None:
+            pieces = self.substituted.scattered
+            problems += pieces.odd_words(one.named, one.function, self.owned)
+        checked.tables, wrong = self.entries.given_up(one.function)
+        checked.findings += wrong
+        checked.failed = bool(wrong)
         outcome = self.substituted.trial(one) if not problems else ""
         if isinstance(outcome, Evidence):
             checked.tried = outcome

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeAlias
@@ -62,6 +62,7 @@ class Walk:
     visited: set[int] = field(default_factory=set)
     tables: set[int] = field(default_factory=set)
     fixups: Mapping[int, Fixup] = field(default_factory=dict)
+    others: Collection[int] = frozenset()
     resumed: set[tuple[Fixup, Fixup]] = field(default_factory=set)
 
     def run(self) -> None:
@@ -410,7 +411,7 @@ class Walk:
             elif self.target.is_filler(insn):
                 if self.target.encode(insn) not in fillers:
                     self.findings.append(f"{self.function.name}: an odd filler at {address:#x}")
-            elif address not in self.visited:
+            elif address not in self.visited and address not in self.others:
                 self.findings.append(f"{self.function.name}: unreachable change at {address:#x}")
 
 
