@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from targets.ia64.bundles import SLOTS, TEMPLATES
 from targets.ia64.fields import Unit
@@ -18,8 +19,7 @@ CYCLE, BUNDLE = 2, 1
 """What a cycle and a bundle weigh: a bundle takes half a cycle to fetch."""
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(NamedTuple):
     """An instruction as packing sees it.
 
     `units` are those that it may stand on, `kind` says which ports take it and `choices` how many;
@@ -188,21 +188,27 @@ class Problem:
         return all(self.fits[unit] for unit in shape.special)
 
     @property
+    def fewest(self) -> tuple[int, int]:
+        """Cycles and bundles that any text takes at least."""
+        bundles = self.bundles(self.every)
+        return max(*self.height, (bundles + 1) // 2), bundles
+
+    @property
     def least(self) -> int:
         """What any text weighs at least."""
-        bundles = self.bundles(self.every)
-        return CYCLE * max(*self.height, (bundles + 1) // 2) + BUNDLE * bundles
+        cycles, bundles = self.fewest
+        return CYCLE * cycles + BUNDLE * bundles
 
     def bundles(self, left: int) -> int:
         """Bundles that the nodes of `left` take at least."""
         memory, integer, floating, wide = self.only
-        longs = (left & wide).bit_count()
+        longs, floats = (left & wide).bit_count(), (left & floating).bit_count()
+        # A long one leaves its bundle one M slot and no other; an F slot leaves one I slot.
+        integers = max((left & integer).bit_count() - floats, 0)
         return max(
             (left.bit_count() + longs + 2) // 3,
-            ((left & memory).bit_count() + 1) // 2,
-            ((left & integer).bit_count() + 1) // 2,
-            (left & floating).bit_count(),
-            longs,
+            ((left & memory).bit_count() + longs + 1) // 2,
+            longs + floats + (integers + 1) // 2,
         )
 
 
