@@ -22,10 +22,12 @@ from targets.ia64.groups import violations
 from targets.ia64.isa import TABLE
 from targets.ia64.registers import FR, GR, NUMBERS, PR
 from targets.ia64.scheduling_rows import ORDERED, Order
+from targets.ia64.standard import STACK, THREAD
 
 # As numbers, which are faster.
 _STORE, _COUNTED, _MACHINE = int(Order.STORE), int(Order.COUNTED), int(Order.SYSTEM)
 _NUMBERED = int(Order.TRACKED | Order.WALL)
+_FENCE, _WALL = int(Order.FENCE | Order.PLAIN), int(Order.WALL)
 _STATE, _ORDER = int(Order.SYSTEM | Order.ENGINE), int(ORDERED)
 _REGISTERS = register_mask((*range(GR, GR + 128), *range(FR, FR + 128)))
 _PREDICATES = register_mask(range(PR + 1, PR + 64))
@@ -51,11 +53,11 @@ def facts(insn: Insn) -> Facts:
     op = row(insn)
     known = rows.of(op)
     uses, defs = TABLE.uses(insn), TABLE.defs(insn)
-    order = _order(op, known, uses | defs)
+    order = _order(op, known, uses | defs, defs)
     touches_ip = uses & _IP
     uses, defs = uses & ~(_ALAT | _IP), defs & ~_ALAT
-    if known.banked:
-        uses |= defs & _REGISTERS  # of the bank that goes, for when it comes back
+    if known.keeps:
+        uses |= defs & _REGISTERS
     predicate = insn.operand(QP.name) if known.predicated else PR
     step = None
     if known.step and predicate == PR:
@@ -86,10 +88,12 @@ def passable(insn: Insn) -> Facts:
     return replace(facts(insn), order=int(order), among=int(among), is_system=False)
 
 
-def _order(op: SlotOp, known: rows.Row, touched: int) -> int:
-    """The kinds of an instruction that touches these registers."""
+def _order(op: SlotOp, known: rows.Row, touched: int, defs: int) -> int:
+    """The kinds of an instruction that touches these registers and writes some of them."""
     order = known.order
-    if order & _COUNTED:
+    if defs >> STACK & 1 and not order & _WALL:
+        order = _FENCE
+    elif order & _COUNTED:
         if touched & RUNNING:
             order ^= _COUNTED | _MACHINE
         elif op.sched in ("TOAR_M", "FRAR_M") and touched & _ENGINE:
@@ -154,7 +158,7 @@ def _other(insn: Insn) -> Insn:
     return insn.replace(**{SLOT.name: 1 - insn.operand(SLOT.name)})
 
 
-_KEPT = register_mask((GR + 12, GR + 13))  # a handler of interrupts has its frame and thread there
+_KEPT = register_mask((STACK, THREAD))
 BANKS = tuple(
     register_mask(range(first, end)) & ~_KEPT
     for first, end in ((GR + 2, GR + 32), (GR + 32, FR), (FR + 2, FR + 32), (FR + 32, PR))

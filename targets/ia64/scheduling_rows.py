@@ -55,6 +55,7 @@ _FRAMES = ("alloc", "cover", "clrrrb")
 class Row:
     """What the row alone says of its instructions.
 
+    `keeps`: its targets may be read later as they were (another bank, a check load that finds).
     `gathers` is how it gathers predicates, `none` if it gathers nothing and empty if bits of
     status; `compares` says that it is a compare which writes predicates of which at most one is
     true, and is `unc` if also where it is predicated off.  `step` are the operands of a sum: what
@@ -66,7 +67,7 @@ class Row:
     size: int
     is_nop: bool
     is_fixed: bool
-    banked: bool
+    keeps: bool
     predicated: bool
     gathers: str
     compares: str
@@ -84,7 +85,7 @@ def of(op: SlotOp) -> Row:
         size=size_of(op.name) if is_access else 0,
         is_nop=op.name.startswith("nop."),
         is_fixed=op.name.startswith(_FIXED),
-        banked=op.name.startswith("bsw."),
+        keeps=op.name.startswith(("bsw.", "rfi")) or ".c." in op.name,
         predicated=QP.name in op.format.positions,
         gathers=_gathers(op),
         compares=_compares(op),
