@@ -114,19 +114,32 @@ Issued = tuple[tuple[int, Unit], ...]
 
 
 class Ports:
-    """Whether ports are left in a cycle; `fits` says so, and is asked once."""
+    """Whether ports are left in a cycle; `fits` says so, and is asked once.
+
+    What issues in a cycle has a number: 0 is nothing.
+    """
 
     def __init__(self, fits: Callable[[Issued], bool], nops: Mapping[Unit, int]) -> None:
         self._fits, self.nops = fits, nops
-        self._next: dict[tuple[Issued, int, Unit], Issued | None] = {}
+        self._issued: list[Issued] = [()]
+        self._numbers: dict[Issued, int] = {(): 0}
+        self._next: list[dict[int, int]] = [{}]
 
-    def take(self, issued: Issued, kind: int, unit: Unit) -> Issued | None:
-        """What issues together with one more; None if there is no port left."""
-        key = issued, kind, unit
-        if key not in self._next:
-            more = (*issued, (kind, unit))
-            self._next[key] = more if not issued or self._fits(more) else None
-        return self._next[key]
+    def take(self, issued: int, kind: int, unit: Unit) -> int:
+        """What issues together with one more; -1 if there is no port left."""
+        found = self._next[issued].get(kind << 3 | unit)
+        return self._asked(issued, kind, unit) if found is None else found
+
+    def _asked(self, issued: int, kind: int, unit: Unit) -> int:
+        more = (*self._issued[issued], (kind, unit))
+        number = -1
+        if not issued or self._fits(more):
+            number = self._numbers.setdefault(more, len(self._issued))
+            if number == len(self._issued):
+                self._issued.append(more)
+                self._next.append({})
+        self._next[issued][kind << 3 | unit] = number
+        return number
 
 
 _UNITS = tuple(Unit)
