@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from passes.pieces import Scattered, Scattering, Spaces
 from rewriter.contracts import CONTRACTS
 from rewriter.core.cpu import Cpu
 from rewriter.core.edit import Edit, Evidence
@@ -14,8 +15,10 @@ from rewriter.core.target import CannotMove, FrameRow, Target, Tuned, suited
 from rewriter.elf.caves import Caves
 from rewriter.elf.caves_unwind import Body, replaced
 from rewriter.elf.emit import Patch
+from rewriter.verify.pieces import standing_at
 from rewriter.verify.substituted_known import Known, Named
 from rewriter.verify.substituted_rules import (
+    in_pieces,
     objection,
     preconditions,
     room_in_place,
@@ -28,11 +31,21 @@ _ANYWHERE = 0x10000  # where a routine is tried that has no place yet
 
 
 @dataclass(frozen=True)
+class Chosen:
+    """A tuned routine that may stand for an old one; `assumed` is what that rests on."""
+
+    function: Function
+    named: Named
+    routine: Tuned
+    assumed: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Substitution:
     """A tuned routine in its place.
 
     `words` are new bytes by address, `unwind` patches of the old unwind entry; `body` is code
-    outside all functions, None where the routine stands in place of the old one.
+    outside all functions, None where the routine stands in place of the old one or `scattered`.
     """
 
     function: Function
@@ -43,16 +56,24 @@ class Substitution:
     unwind: tuple[Patch, ...]
     body: Body | None
     assumed: tuple[str, ...]
+    scattered: Scattered | None = None
+
+    @property
+    def kind(self) -> str:
+        """Where it stands."""
+        if self.scattered is not None:
+            return "in pieces"
+        return "in place" if self.body is None else "in a cave"
 
     def edit(self, name: str, known: Known) -> Edit:
         """What is recorded of it, with what is known before the new code was tried."""
         old = known.outcome(self.named, CONTRACTS[self.named.contracts[0]])
         assert isinstance(old, Evidence)
-        place = f"at {self.address:#x}, from" if self.body is not None else "at"
+        place = "at" if self.address == self.named.address else f"at {self.address:#x}, from"
         return Edit(
             id=name,
             technique=Substitute.name,
-            kind="in place" if self.body is None else "in a cave",
+            kind=self.kind,
             routine=self.function.name,
             address=self.named.address,
             old=f"{'/'.join(self.named.contracts)} (named by a {self.named.provenance})",
@@ -83,6 +104,28 @@ class Substitute:
 
     def place(self, known: Known, named: Named, cpu: Cpu, caves: Caves) -> Substitution:
         """The routine in the best place that there is; CannotMove says why there is none."""
+        chosen = self.chosen(known, named, cpu)
+        function, routine, assumed = chosen.function, chosen.routine, chosen.assumed
+        rows = known.program.target.frame_rows(routine.code)
+        found = _in_place(known, named, function, routine, rows)
+        if found is None:
+            found = _in_cave(known, named, function, routine, rows, caves)
+        words, unwind, body = found
+        address = body.address if body is not None else named.address
+        return Substitution(function, named, routine, address, words, unwind, body, assumed)
+
+    def scatter(self, known: Known, chosen: Chosen, cpu: Cpu, spaces: Spaces) -> Substitution:
+        """The routine in pieces, in its own place and in spaces; CannotMove if they do not do."""
+        function, named, routine = chosen.function, chosen.named, chosen.routine
+        done = Scattering(known, named, function, routine, cpu, spaces).run()
+        address = done.places[routine.entry]
+        words = {**done.words, **done.fixups}
+        return Substitution(
+            function, named, routine, address, words, (), None, chosen.assumed, done
+        )
+
+    def chosen(self, known: Known, named: Named, cpu: Cpu) -> Chosen:
+        """The routine for an old one, without a place; CannotMove if that one stays."""
         target, function = known.program.target, known.program.function_at(named.address)
         if function is None:
             raise CannotMove("in no function")
@@ -95,13 +138,7 @@ class Substitute:
         assumed = preconditions(known, named, function, routine)
         if isinstance(assumed, str):
             raise CannotMove(assumed)
-        rows = target.frame_rows(routine.code)
-        found = _in_place(known, named, function, routine, rows)
-        if found is None:
-            found = _in_cave(known, named, function, routine, rows, caves)
-        words, unwind, body = found
-        address = body.address if body is not None else named.address
-        return Substitution(function, named, routine, address, words, unwind, body, assumed)
+        return Chosen(function, named, routine, assumed)
 
 
 _Placed = tuple[dict[int, bytes], tuple[Patch, ...], Body | None]
@@ -110,6 +147,9 @@ _Placed = tuple[dict[int, bytes], tuple[Patch, ...], Body | None]
 def _is_tuned(known: Known, named: Named) -> bool:
     """Whether a tuned routine stands there, or where control goes at once."""
     image, target = known.program.image, known.program.target
+    if in_pieces(known):
+        routines = (r for name in named.contracts for r in target.routines(name))
+        return any(standing_at(image, target, r, named.address) is not None for r in routines)
     insn = known.program.listing.insn(known.program.listing.index(named.address))
     goal = insn.target(named.address) if insn and insn.op.flow is Flow.JUMP else None
     for routine in (r for name in named.contracts for r in target.routines(name)):

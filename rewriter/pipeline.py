@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from passes import ORDER, Pass
@@ -32,9 +32,11 @@ from rewriter.steps.insertions import Insertions
 from rewriter.steps.layout import Layout
 from rewriter.steps.loops import Loops
 from rewriter.steps.routines import Routines
+from rewriter.steps.scatter import Scatter
 from rewriter.steps.windows import Windows, clues
 from rewriter.steps.work import Work
 from rewriter.verify.exchange import Exchange
+from rewriter.verify.substituted_rules import in_pieces
 
 Progress = Callable[[str, int, int], None]
 """Called with a stage's name, how much of it is done, and how much there is."""
@@ -45,7 +47,8 @@ class Tuned:
     """What the road gives: the new bytes (without a manifest) and what was done and left alone.
 
     `patches` are the bytes of the original that changed, by file offset (what stands behind its end
-    is new); `proofs` counts (asked, solved, by grade).
+    is new); `proofs` counts (asked, solved, by grade); `room` has
+    the bytes that routines in pieces found and took, by kind.
     """
 
     data: bytes
@@ -59,6 +62,7 @@ class Tuned:
     instructions: int
     proofs: Mapping[str, int] = field(default_factory=dict)
     heat: Heat | None = None
+    room: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
 
 def tune(
@@ -98,6 +102,7 @@ def tune(
         instructions=len(program.listing),
         proofs=work.proofs(),
         heat=heat,
+        room=work.room,
     )
 
 
@@ -158,10 +163,12 @@ class _Road:
         spelled = tuple(p for p in inserters if p.name in target.spelling.CLUES)
         self.insertions = Insertions(work, spelled, setting, align is not None)
         self.layout = Layout(work, align) if align is not None else None
-        self.routines = self.loops = None
+        self.routines = self.loops = self.scatter = None
         if substitute is not None:
             caves = caves_of(program.image, target, len(work.known.named))
             self.routines = Routines(work, substitute, caves)
+            if in_pieces(work.known):
+                self.scatter = Scatter(self.routines)
         if any(isinstance(p, Schedule) for p in passes):
             self.loops = Loops(work, Scheduler(program, work.cpu, work.prover))
 
@@ -171,14 +178,31 @@ class _Road:
         wanted = [n for n in order if work.options.wants_function(functions[n].name)]
         # What is the first N edits is known only when functions are done one by one.
         jobs = 1 if work.options.max_edits is not None else jobs
-        left = (number for number in wanted if not self._settled(functions[number]))
-        for count, done in enumerate(each(self._function, left, jobs, Exchange(work.prover))):
-            if count % 50 == 0:
-                progress("prove", count, len(wanted))
-            work.add(done)
+        later = [n for n in wanted if self._waits(functions[n])]
+        now = [n for n in wanted if n not in set(later)]
+        left = (number for number in now if not self._settled(functions[number]))
+        self._functions(left, len(wanted), progress, jobs)
+        if self.scatter is not None:
+            for done in self.scatter.run([functions[n] for n in later]):
+                work.add(done)
+            stay = [n for n in later if work.done[functions[n]].substitution is None]
+            self._functions(stay, len(wanted), progress, jobs)
         progress("prove", len(wanted), len(wanted))
         found = (work.done.get(functions[number]) for number in wanted)
         work.done = {one.function: one for one in found if one is not None}
+
+    def _functions(self, numbers: Iterable[int], count: int, progress: Progress, jobs: int) -> None:
+        exchange = Exchange(self.work.prover)
+        for at, done in enumerate(each(self._function, numbers, jobs, exchange)):
+            if at % 50 == 0:
+                progress("prove", at, count)
+            self.work.add(done)
+
+    def _waits(self, function: Function) -> bool:
+        """Whether a routine waits for the room that others leave."""
+        work = self.work
+        named = self.scatter is not None and work.known.within(function)
+        return bool(named) and not work.program.not_understood(function)
 
     def _settled(self, function: Function) -> bool:
         """Whether nothing is left to do: it is not understood, or has a tuned routine now.

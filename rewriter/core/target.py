@@ -213,6 +213,10 @@ class Target(Protocol):
         """Whether code of this file may access registers of devices: a kernel."""
         ...
 
+    def reserved(self, image: Memory) -> int:
+        """The mask of registers that new code in this file must not write."""
+        ...
+
     def fixups(self, image: Sectioned) -> tuple[Fixup, ...]:
         """The exception table of a kernel, entry by entry; dead entries are left out."""
         ...

@@ -9,6 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
+from rewriter.core.garbage import seldom_collected
 from rewriter.core.isa import Flow, Insn
 from rewriter.core.listing import FLOW_CODE, UNKNOWN, Listing
 from rewriter.core.program import Fixup, Function, JumpTable, Pin, Window
@@ -136,7 +137,7 @@ class Program:
                 exits[-1] = (exits[-1][0], self.live_into(branched))
             elif insns:
                 exits.pop()
-            insns += [i for i in map(listing.insn, range(first, last)) if i is not None]
+            insns += [insn for insn in listing.insns_at(first, last) if insn is not None]
             if graph.faulting[last - 1]:
                 self._fault_exit(exits, len(insns) - 2, int(listing.addresses[last - 1]))
             exits.append((len(insns) - 1, self.live.out_of(block)))
@@ -188,6 +189,7 @@ class Program:
         return ""
 
 
+@seldom_collected()
 def analyse(image: Image, target: Target) -> Program:
     """Reads a whole file's text."""
     listing = target.listing(image)

@@ -42,6 +42,8 @@ class Outcome(Protocol):
     def proofs(self) -> Mapping[str, int]: ...
     @property
     def heat(self) -> Heat | None: ...
+    @property
+    def room(self) -> Mapping[str, tuple[int, int]]: ...
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,7 @@ class Report:
     skips: tuple[Skip, ...] = ()
     changed_bytes: int = 0
     hot: Hot | None = None
+    room: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, outcome: Outcome) -> Report:
@@ -96,6 +99,7 @@ class Report:
             skips=tuple(outcome.skips),
             changed_bytes=sum(old != new for pairs in changed for old, new in pairs),
             hot=Hot.of(heat, outcome.edits, outcome.refusals) if heat is not None else None,
+            room=dict(outcome.room),
         )
 
     @property
@@ -148,6 +152,7 @@ class Report:
             "grades": self.grades,
             "preconditions": self.preconditions,
             "proofs": dict(self.proofs),
+            "room": {kind: {"found": f, "used": u} for kind, (f, u) in self.room.items()},
             "edits": [edit_json(edit) for edit in self.edits],
             "skips": [_skip_json(skip) for skip in self.skips],
             "profile": self.hot.as_json() if self.hot is not None else None,
@@ -213,6 +218,11 @@ class Report:
             yield f"read: {counted(self.functions, 'function')}, {instructions}"
         for reason, number in self.refusals.items():
             yield f"left alone: {counted(number, 'function')}: {printable(reason)}"
+        if self.room:
+            kinds = (
+                f"{size} bytes {kind}, {used} used" for kind, (size, used) in self.room.items()
+            )
+            yield f"room for routines: {'; '.join(kinds)}"
         if any(self.proofs.values()):
             yield f"proofs: {', '.join(f'{n} {name}' for name, n in self.proofs.items())}"
         if not self.edits:

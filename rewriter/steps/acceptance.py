@@ -44,7 +44,8 @@ def accepted(work: Work, progress: Callable[[str, int, int], None], jobs: int) -
             if done is None or not (done.stages or done.substitution):
                 raise VerificationFailed(_own(function, verdict.findings))
             _back(done, verdict.findings)
-        doubtful, followed = frozenset(verdict.failed), verdict.followed
+        lodgers = _without_hosts(work, set(verdict.failed))
+        doubtful, followed = frozenset(lodgers), verdict.followed
 
 
 def _back(done: Done, findings: Sequence[str]) -> None:
@@ -54,6 +55,20 @@ def _back(done: Done, findings: Sequence[str]) -> None:
         [e for e in done.edits if (e.technique == last if last else e.technique not in _LAST)],
         reason,
     )
+
+
+def _without_hosts(work: Work, back: set[Function]) -> set[Function]:
+    """Routines whose room went back go back as well; all functions that are not what they were."""
+    for done in work.done.values():
+        one = done.substitution
+        hosts = one.scattered.hosts if one is not None and one.scattered is not None else ()
+        if not back.isdisjoint(hosts):
+            done.take_back(
+                [e for e in done.edits if e.technique == Substitute.name], "its room went back"
+            )
+            done.substitution = None
+            return _without_hosts(work, {*back, done.function, *hosts})
+    return back
 
 
 def _own(function: Function, findings: Sequence[str]) -> str:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from passes.align import Align
 from passes.move import rewritten_fixups
 from passes.schedule import Reordered, Schedule
 from rewriter.core.program import Function
 from rewriter.elf.caves_build import with_bodies
+from rewriter.elf.gap import covering, text_gap
+from rewriter.elf.image import Image
 from rewriter.steps.done import Stage, changed
 from rewriter.steps.work import Work
 
@@ -17,14 +19,30 @@ def emitted(work: Work) -> bytes:
     """The new file, without its note."""
     image, target = work.program.image, work.program.target
     data, bodies = bytearray(image.data), []
+    code: dict[int, bytes] = {}
     for done in work.done.values():
         runs = done.stages[-1].changed if done.stages else ()
         if done.substitution is not None:
             runs = changed(image, done.substitution.words, done.substitution.unwind)
+            if done.substitution.scattered is not None:
+                code |= done.substitution.scattered.code
             bodies += [done.substitution.body] if done.substitution.body is not None else []
         for offset, new in runs:
             data[offset : offset + len(new)] = new
+    _put(image, data, code)
     return with_bodies(image, target, bytes(data), bodies)
+
+
+def _put(image: Image, data: bytearray, code: Mapping[int, bytes]) -> None:
+    """Pieces of routines by address, in room that functions gave up; the gap's get a section."""
+    for address, word in code.items():
+        offset = image.offset_of(address)
+        data[offset : offset + len(word)] = word
+    gap = text_gap(image)
+    ends = [at + len(w) for at, w in code.items() if gap and gap.start <= at < gap.end]
+    if gap is not None and ends:
+        offset, record = covering(image, gap, max(ends))
+        data[offset : offset + len(record)] = record
 
 
 def stages(work: Work, function: Function) -> Iterator[Stage]:

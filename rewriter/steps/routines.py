@@ -12,6 +12,7 @@ from rewriter.core.target import CannotMove
 from rewriter.elf.caves import Caves
 from rewriter.steps.called import saved
 from rewriter.steps.work import Work, edit_id
+from rewriter.verify.substituted_known import Named
 
 
 @dataclass(frozen=True)
@@ -32,12 +33,21 @@ class Routines:
             try:
                 found = self.substitute.place(work.known, named, work.cpu, self.caves)
             except CannotMove as reason:
-                work.leave(self.substitute.name, "routine", function, named.address, str(reason))
+                self.left(function, named, reason)
                 continue
-            edited = found.edit(edit, work.known)
-            work.edits.append(replace(edited, cycles=saved(work, found)))
+            self.edited(edit, found)
             return found
         return None
+
+    def left(self, function: Function, named: Named, reason: CannotMove) -> None:
+        """A routine stays."""
+        name = self.substitute.name
+        self.work.leave(name, "routine", function, named.address, str(reason))
+
+    def edited(self, edit: str, found: Substitution) -> None:
+        """What a routine became is recorded."""
+        made = found.edit(edit, self.work.known)
+        self.work.edits.append(replace(made, cycles=saved(self.work, found)))
 
 
 def tried(work: Work, evidence: Mapping[int, Evidence]) -> None:

@@ -29,7 +29,8 @@ class Work:
     """What is done to a file: `done` function by function, the rest is about the one in hand.
 
     `slots` are instructions that changed in place, by address; `carried` exception entries that
-    went to another access; the others are what each pass left behind.  `savings` times edits.
+    went to another access; the others are what each pass left behind.  `savings` times edits;
+    `room` is what routines in pieces found and took, in bytes, by kind.
     """
 
     program: Program
@@ -46,6 +47,7 @@ class Work:
     carried: dict[Function, dict[int, int | None]] = field(default_factory=dict)
     moved: dict[Function, Moved] = field(default_factory=dict)
     reordered: dict[Function, list[Reordered]] = field(default_factory=dict)
+    room: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     _made: int = 0
 
     def __post_init__(self) -> None:

@@ -26,7 +26,7 @@ from rewriter.elf.image import Image
 from rewriter.identify.program import Program, analyse
 from rewriter.verify.exchange import Exchange
 from rewriter.verify.prove import Prover
-from rewriter.verify.rows import compare_rows, frame_owners
+from rewriter.verify.rows import Rows, frame_owners
 from rewriter.verify.substituted import Replaced, Substituted
 from rewriter.verify.substituted_known import Known
 from rewriter.verify.tables import FixupTables
@@ -170,16 +170,20 @@ class _Check:
         """Goes through all that changed."""
         target = self.program.target
         self.listing = target.listing(self.new)
-        self.entries = FixupTables(self.program, self.new)
-        self.findings += self.entries.problems(self.listing)
         self.locked = self.program.locked_addresses
         functions, elsewhere = self._owners(changed)
-        functions += [*self._frames(elsewhere), *self.entries.functions()]
-        functions = list(dict.fromkeys(functions))
-        found = ((function, self.substituted.of(function)) for function in functions)
+        functions += self._frames(elsewhere)
+        found = ((function, self.substituted.of(function)) for function in dict.fromkeys(functions))
         self.replaced = {function: one for function, one in found if one is not None}
+        self.owned = self.substituted.owned(self.replaced.values())
+        accesses = self.substituted.accesses(self.replaced.values())
+        self.entries = FixupTables(self.program, self.new, accesses)
+        self.findings += self.entries.problems(self.listing)
+        functions = list(dict.fromkeys([*functions, *self.entries.functions()]))
         if self.only is not None:
             functions = [function for function in functions if function in self.only]
+        left = (function for function in functions if function not in self.replaced)
+        self.rows = Rows(self.program, self.new, self.listing, left)
         exchange = Exchange(self.prover)
         for done, checked in enumerate(each(self._function, functions, jobs, exchange)):
             if done % 20 == 0:
@@ -189,15 +193,6 @@ class _Check:
         self.functions = len(functions)
         self._elsewhere(elsewhere)
         self.findings += self.substituted.whole(self.replaced.values())
-        self._rows({f.start: f for f in functions if f not in self.replaced})
-
-    def _rows(self, functions: Mapping[int, Function]) -> None:
-        """Unwind rows, of functions by their start."""
-        for start, finding in compare_rows(self.program, self.new, self.listing, functions):
-            function = functions[start]
-            self.findings.append(f"{function.name}: {finding}")
-            if function not in self.failed:
-                self.failed.append(function)
 
     def _frames(self, offsets: list[int]) -> list[Function]:
         """The functions whose unwind rows changed."""
@@ -268,6 +263,9 @@ class _Check:
             checked.failed = True
             return checked
         self._walk(function, checked)
+        if reason := self.rows.problem(function):
+            checked.findings.append(f"{function.name}: {reason}")
+            checked.failed = True
         return checked
 
     def _walk(self, function: Function, checked: _Checked) -> None:
@@ -279,6 +277,7 @@ class _Check:
             self.prover,
             self.locked,
             fixups=self.entries.new,
+            others=self.owned,
         )
         walk.run()
         shown, wrong = self.entries.compare(function, walk.resumed)
@@ -291,6 +290,12 @@ class _Check:
     def _substitution(self, one: Replaced, checked: _Checked) -> None:
         """A routine that another stands for: compared by what it does, not by how."""
         problems = list(self.substituted.problems(one))
+        if one.standing is not None:
+            pieces = self.substituted.scattered
+            problems += pieces.odd_words(one.named, one.function, self.owned)
+        checked.tables, wrong = self.entries.given_up(one.function)
+        checked.findings += wrong
+        checked.failed = bool(wrong)
         outcome = self.substituted.trial(one) if not problems else ""
         if isinstance(outcome, Evidence):
             checked.tried = outcome

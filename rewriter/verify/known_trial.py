@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import cast
 
 import numpy as np
@@ -63,10 +64,19 @@ class _Careful(Interpreter):
 
 
 class Trials:
-    """Runs routines of one image; `steps` limits the instructions of a case."""
+    """Runs routines of one image; `steps` limits the instructions of a case.
 
-    def __init__(self, image: Image, target: Target, steps: int = _STEPS) -> None:
-        self.image, self.target, self.steps = image, target, steps
+    `resumes` says where control goes on after an access that faults; without it nothing faults.
+    """
+
+    def __init__(
+        self,
+        image: Image,
+        target: Target,
+        steps: int = _STEPS,
+        resumes: Mapping[int, int] = MappingProxyType({}),
+    ) -> None:
+        self.image, self.target, self.steps, self.resumes = image, target, steps, resumes
         self.word = target.table.word_bits // 8
         self._spread: dict[tuple[str, int], Points] = {}
 
@@ -107,7 +117,8 @@ class Trials:
             problem = stepper.problem(contract.case(program.arena, point))
             if problem:
                 return f"{problem} ({plan.name}: {shown(point)})"
-        left_out = any(point.get(_FAULT) for _, point in contract.few())
+        faulting = any(point.get(_FAULT) for _, point in contract.few())
+        left_out = faulting and not self.resumes
         detail = "steps, no faults" if left_out else "steps"
         return Evidence(Grade.TESTED, cases=len(points), detail=detail)
 
@@ -143,7 +154,8 @@ class Trials:
         words = np.frombuffer(self.image.read(address, size), dtype=f"{order}u{self.word}")
         shared = self.target.shared_pointer(words.astype(f"u{self.word}"), address)
         moved = (shared + self._base) % (1 << self.image.bits) if shared else 0
-        return replace(code, name=name, entry=address + self._base, shared=moved)
+        resumes = tuple(self.resumes.items())
+        return replace(code, name=name, entry=address + self._base, shared=moved, resumes=resumes)
 
     @property
     def _base(self) -> int:
@@ -160,7 +172,7 @@ class Trials:
     def _points(self, contract: Contract, cases: int) -> Points:
         key = contract.name, cases
         if key not in self._spread:
-            self._spread[key] = spread(contract, cases)
+            self._spread[key] = spread(contract, cases, bool(self.resumes))
         return self._spread[key]
 
     def _room(self, linkage: str) -> Program:
@@ -203,12 +215,12 @@ def _problem(made: Sequence[Chunk], answer: Answer) -> str:
     return ""
 
 
-def spread(contract: Contract, cases: int) -> Points:
-    """About so many of the few shapes, spread over all of them, without those that fault.
+def spread(contract: Contract, cases: int, faults: bool = False) -> Points:
+    """About so many of the few shapes, spread over all of them; those that fault are optional.
 
-    What resumes after a fault is in a table of the system that these trials do not read.
+    What resumes after a fault is in a table of the system, which only some trials read.
     """
-    points = [(plan, point) for plan, point in contract.few() if not point.get(_FAULT)]
+    points = [p for p in contract.few() if faults or not p[1].get(_FAULT)]
     step = max(1, len(points) // cases)
     # A step that shares no factor with the axes' lengths, so that all their values come.
     while step > 1 and any(step % n == 0 for n in (2, 3)):

@@ -26,7 +26,7 @@ The hardest claims about the Debian libc (glibc 2.36) and the sample that are pr
 2.2 million.
 """
 
-_LANES = (64, 1024)
+_LANES = (64, 1024, 4096)
 """Assignments that are tried, few and then many: most claims that do not hold fail the few.
 
 95 % of those about the Debian libc fail one of the many.

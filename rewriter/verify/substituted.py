@@ -9,7 +9,7 @@ unwind tables are built again and compared.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -27,8 +27,11 @@ from rewriter.elf.image import Image, read_headers
 from rewriter.elf.unwind_rows import rows as rows_of
 from rewriter.identify.program import Program
 from rewriter.verify.known_trial import Trials
-from rewriter.verify.substituted_known import Known, Named, behaviour
+from rewriter.verify.pieces import Standing, standing_at
+from rewriter.verify.substituted_known import CASES, FAULTING, Known, Named, behaviour
+from rewriter.verify.substituted_pieces import Pieces
 from rewriter.verify.substituted_rules import (
+    in_pieces,
     objection,
     preconditions,
     room_in_place,
@@ -39,12 +42,16 @@ from rewriter.verify.substituted_unwind import plain_records, table_problems, wa
 
 @dataclass(frozen=True)
 class Replaced:
-    """A routine of the original whose new code was recognised; `address` is where that stands."""
+    """A routine of the original whose new code was recognised; `address` is where that stands.
+
+    `standing` are the places of its pieces, in a kernel.
+    """
 
     function: Function
     named: Named
     routine: Tuned
     address: int
+    standing: Standing | None = None
 
     @property
     def in_place(self) -> bool:
@@ -114,12 +121,22 @@ class Substituted:
         return away and self.of(function) is None
 
     def _at(self, function: Function, named: Named) -> Replaced | None:
+        if in_pieces(self.known):
+            return self._in_pieces(function, named)
         goal = self._goal(named)
         entry = named.address if goal is None else goal
         for routine in self._routines(named):
             start = entry - routine.entry
             if self._holds(start, routine.code) and (goal is not None or not routine.entry):
                 return Replaced(function, named, routine, start)
+        return None
+
+    def _in_pieces(self, function: Function, named: Named) -> Replaced | None:
+        for routine in self._routines(named):
+            found = standing_at(self.image, self.program.target, routine, named.address)
+            if found is not None:
+                entry = found.places[routine.entry]
+                return Replaced(function, named, routine, entry, found)
         return None
 
     def _goal(self, named: Named) -> int | None:
@@ -154,6 +171,10 @@ class Substituted:
         assumed = preconditions(known, named, function, replaced.routine)
         if isinstance(assumed, str):
             yield assumed
+        if replaced.standing is not None:
+            yield from self.scattered.odd_ways(replaced.named, replaced.standing, replaced.routine)
+            yield from self._odd_rows(replaced)
+            return
         if replaced.in_place:
             if len(replaced.routine.code) > room_in_place(known, named, function):
                 yield "the new code has no room in the old one's place"
@@ -198,7 +219,7 @@ class Substituted:
             return
         if new is None or new.lsda != old.lsda or new.cie != old.cie:
             yield "its unwind entry is gone"
-        elif not replaced.in_place:
+        elif not replaced.in_place or replaced.standing is not None:
             if (new.end, rows_of(new)) != (old.end, rows_of(old)):
                 yield "its unwind entry changed"
         elif new.end != max(old.end, replaced.end):
@@ -211,11 +232,26 @@ class Substituted:
         old = replace(self.program.image, data=self.data)
         return {frame.start: frame for frame in unwind.frames(old)}
 
-    def accounted(self, replaced: Iterable[Replaced]) -> set[int]:
-        """File offsets outside functions that were compared for substitutions."""
-        image, found = self.program.image, set[int]()
+    def owned(self, replaced: Iterable[Replaced]) -> frozenset[int]:
+        """The addresses of the words of all routines in pieces."""
+        standing = (one.standing for one in replaced)
+        return frozenset(at for one in standing if one is not None for at in one.addresses)
+
+    def accesses(self, replaced: Iterable[Replaced]) -> dict[int, Function | None]:
+        """Where routines in pieces may fault; with the function that is given up for each."""
+        found: dict[int, Function | None] = {}
         for one in replaced:
-            if one.in_place:
+            if one.standing is not None:
+                stays = not room_in_place(self.known, one.named, one.function)
+                for at, _ in one.routine.resumes:
+                    found[one.standing.places[at]] = None if stays else one.function
+        return found
+
+    def accounted(self, replaced: Collection[Replaced]) -> set[int]:
+        """File offsets outside functions that were compared for substitutions."""
+        image, found = self.program.image, self.scattered.gap(self.owned(replaced))
+        for one in replaced:
+            if one.standing is not None or one.in_place:
                 first = image.offset_of(one.named.address)
                 room = room_in_place(self.known, one.named, one.function)
                 found.update(range(first, first + room))
@@ -231,7 +267,8 @@ class Substituted:
         for entry in self.known.entries(replaced.named):
             for name in replaced.named.contracts:
                 size = self.program.target.table.word_bits // 8
-                outcome = behaviour(self._trials, entry, size, CONTRACTS[name])
+                many = FAULTING if replaced.routine.resumes else CASES
+                outcome = behaviour(self._trials, entry, size, CONTRACTS[name], many)
                 if isinstance(outcome, str):
                     return f"the new code is no {name}: {outcome}"
                 cases, ways = cases + outcome.cases, ways | {outcome.detail}
@@ -240,7 +277,14 @@ class Substituted:
 
     @cached_property
     def _trials(self) -> Trials:
-        return Trials(self.image, self.program.target)
+        target = self.program.target
+        resumes = {f.access: f.resume for f in target.fixups(self.image) if not f.sets}
+        return Trials(self.image, target, resumes=resumes)
+
+    @cached_property
+    def scattered(self) -> Pieces:
+        """What is asked of a routine in pieces."""
+        return Pieces(self.program, self.known, self.image)
 
     # All of them --------------------------------------------------------------------------
 

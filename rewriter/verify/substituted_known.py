@@ -24,6 +24,7 @@ from rewriter.verify.known_trial import Trials, Untried
 from rewriter.verify.substituted_calls import Calls
 
 CASES = 60  # of each contract, spread over its shapes
+FAULTING = 1200  # where faults are among them
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,9 +151,11 @@ class Known:
         return False
 
 
-def behaviour(trials: Trials, address: int, size: int, contract: Contract) -> Evidence | str:
+def behaviour(
+    trials: Trials, address: int, size: int, contract: Contract, cases: int = CASES
+) -> Evidence | str:
     """A trial of code where it stands: evidence, or what is wrong with it."""
     try:
-        return trials.run(address, size, contract, CASES)
+        return trials.run(address, size, contract, cases)
     except Untried as reason:
         return str(reason)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rewriter.contracts import CONTRACTS
 from rewriter.core.program import Function
-from rewriter.core.target import Tuned
+from rewriter.core.target import Target, Tuned
 from rewriter.core.trace import written
 from rewriter.elf import unwind_rows
 from rewriter.verify.substituted_calls import ASSUMED
@@ -50,6 +50,23 @@ def room_in_place(known: Known, named: Named, function: Function) -> int:
     return end - function.start
 
 
+def in_pieces(known: Known) -> bool:
+    """Whether new code may stand in pieces: no kernel for Alpha unwinds by tables while it runs."""
+    return known.program.devices
+
+
+def without_entries(known: Known, named: Named, function: Function, routine: Tuned) -> str:
+    """Why a routine that resumes after faults cannot stand there; nothing if it can.
+
+    The exception table does not grow: the entries of the old code are all that there are, and
+    they are free only where none of it stays.
+    """
+    needed, there = len(routine.resumes), 0
+    if in_pieces(known) and room_in_place(known, named, function):
+        there = len(known.program.fixups_of(function))
+    return f"needs {needed} entries of the exception table, has {there}" if needed > there else ""
+
+
 def unwinds_plainly(known: Known, named: Named, function: Function) -> bool:
     """Whether unwinding from where the routine is entered goes by the CIE alone."""
     frame = known.program.frames.get(function.start)
@@ -61,6 +78,12 @@ def unwinds_plainly(known: Known, named: Named, function: Function) -> bool:
     return all(rules == plain for _, rules in at)
 
 
+def _first(target: Target, mask: int) -> str:
+    """The name of the first register of a mask."""
+    names = target.table.register_names
+    return next(name for n, name in enumerate(names) if mask >> n & 1)
+
+
 def preconditions(
     known: Known, named: Named, function: Function, routine: Tuned
 ) -> tuple[str, ...] | str:
@@ -68,8 +91,9 @@ def preconditions(
 
     A caller may keep a value in a register because nothing in the function writes it.
     """
-    if routine.resumes:
-        return "the table of what resumes after a fault has no room"
+    lacking = without_entries(known, named, function, routine)
+    if lacking:
+        return lacking
     target = known.program.target
     linkage = target.trials.program(CONTRACTS[named.contracts[0]].linkage).linkage
     size = target.table.word_bits // 8
@@ -77,12 +101,14 @@ def preconditions(
     order = known.program.image.byteorder
     insns = [target.table.decode(int.from_bytes(word, order)) for word in words]
     free = sum(1 << register for register in (*linkage.preserved, linkage.result, linkage.link))
-    new = written(target.table, insns) & ~free & ~known.calls.writes(function)
+    new = written(target.table, insns) & ~free
+    taken = new & target.reserved(known.program.image)
+    if taken:
+        return f"the new one writes {_first(target, taken)}, which this kernel reserves"
+    new &= ~known.calls.writes(function)
     if not new:
         return ()
     kept = new & known.calls.kept(function)
     if kept:
-        names = target.table.register_names
-        first = next(name for n, name in enumerate(names) if kept >> n & 1)
-        return f"a caller may keep a value in {first}"
+        return f"a caller may keep a value in {_first(target, kept)}"
     return (ASSUMED,)

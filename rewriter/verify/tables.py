@@ -8,20 +8,29 @@ goes with code that was walked and does the same (`Walk.resumed`).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
+from types import MappingProxyType
 
 from rewriter.core.listing import Listing
 from rewriter.core.program import Fixup, Function
 from rewriter.elf.image import Image
 from rewriter.identify.program import Program
 
+_NOTHING: Mapping[int, Function | None] = MappingProxyType({})
+
 
 class FixupTables:
     """The entries of two files; `new` are those of the new one, by the access that may fault."""
 
-    def __init__(self, program: Program, image: Image) -> None:
+    def __init__(
+        self, program: Program, image: Image, replaced: Mapping[int, Function | None] = _NOTHING
+    ) -> None:
+        """`replaced` are accesses of routines that stand for others, with the function given up.
+
+        Their entries are met by `given_up` and by the trial.
+        """
         target = program.target
-        self.program = program
+        self.program, self.replaced = program, replaced
         self.size = len(target.dead_fixup(0))
         self.before = {fixup.entry: fixup for fixup in target.fixups(program.image)}
         self.after = {fixup.entry: fixup for fixup in target.fixups(image)}
@@ -42,6 +51,10 @@ class FixupTables:
             where = f"the exception entry at {entry:#x}"
             if times[fixup.access] > 1:
                 yield f"{where} is not the only one for {fixup.access:#x}"
+            if fixup.access in self.replaced:
+                if fixup.sets:
+                    yield f"{where} sets a register"
+                continue
             if not self._is_access(listing, fixup.access):
                 yield f"{where} names no access, but {fixup.access:#x}"
             if not listing.has(fixup.resume) or listing.insn(listing.index(fixup.resume)) is None:
@@ -69,10 +82,29 @@ class FixupTables:
         new = {fixup.entry for _, fixup in resumed}
         for entry in self.changed:
             before, after = self.before.get(entry), self.after.get(entry)
+            if after is not None and after.access in self.replaced:
+                after = None
             named = before or after
             if named is None or self._owner(named) != function:
                 continue
             if (before is None or entry in old) and (after is None or entry in new):
+                shown.update(range(entry, entry + self.size))
+            else:
+                findings.append(f"{function.name}: the exception entry at {entry:#x} is not met")
+        return shown, findings
+
+    def given_up(self, function: Function) -> tuple[set[int], list[str]]:
+        """The bytes of the entries of a routine that another stands for; findings where it stays.
+
+        They are dead now, or those of routines that stand for others.
+        """
+        shown, findings = set[int](), list[str]()
+        for entry in self.changed:
+            before, after = self.before.get(entry), self.after.get(entry)
+            if before is None or self._owner(before) != function:
+                continue
+            free = function in self.replaced.values()
+            if free and (after is None or after.access in self.replaced):
                 shown.update(range(entry, entry + self.size))
             else:
                 findings.append(f"{function.name}: the exception entry at {entry:#x} is not met")

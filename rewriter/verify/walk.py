@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeAlias
@@ -62,6 +62,7 @@ class Walk:
     visited: set[int] = field(default_factory=set)
     tables: set[int] = field(default_factory=set)
     fixups: Mapping[int, Fixup] = field(default_factory=dict)
+    others: Collection[int] = frozenset()
     resumed: set[tuple[Fixup, Fixup]] = field(default_factory=set)
 
     def run(self) -> None:
@@ -109,7 +110,8 @@ class Walk:
         old = self.old_code.by_blocks(self.program.graph, pair.old)
         new = self.new_code.by_transfers(pair.new, len(old.exits))
         self.visited.update(new.addresses)
-        new = self._without_hints(old, new)
+        if not old.same_words(new):
+            new = self._without_hints(old, new)
         if self.locked_here:
             self._unlocked(old, new)
         if old.falls_out != new.falls_out:
@@ -145,15 +147,14 @@ class Walk:
         if old.addresses == new.addresses and old.insns == new.insns:
             return True
         table = self.target.table
-        if any(i.op.flow is Flow.JUMP and table.defs(i) for i in old.insns):
+        leaving = (old.insns[slot] for slot in old.exits)
+        if any(insn.op.flow is Flow.JUMP and table.defs(insn) for insn in leaving):
             return False  # it reads its own address
         if pair.linked and pair.old != pair.new:
             places = pair.old, pair.new
             live = partial(self._live_after, old)
             return same_but_for_place(self.target, old, new, places, live)
-        return (bool(old.placeless) and old.placeless == new.placeless) or (
-            self._bare(old) == self._bare(new)
-        )
+        return old.same_words(new) or self._bare(old) == self._bare(new)
 
     def _faults(self, segment: Segment) -> Iterator[object]:
         return faults.numbered(segment.insns, segment.fixups, self.target)
@@ -410,7 +411,7 @@ class Walk:
             elif self.target.is_filler(insn):
                 if self.target.encode(insn) not in fillers:
                     self.findings.append(f"{self.function.name}: an odd filler at {address:#x}")
-            elif address not in self.visited:
+            elif address not in self.visited and address not in self.others:
                 self.findings.append(f"{self.function.name}: unreachable change at {address:#x}")
 
 

@@ -52,6 +52,7 @@ class Alpha:
     boots = boots.BOOTS
     linear = staticmethod(accesses.linear)
     devices = staticmethod(kernel.devices)
+    reserved = staticmethod(kernel.reserved)
     fixups = staticmethod(kernel.fixups)
     fixup_table = staticmethod(kernel.fixup_table)
     fixup_bytes = staticmethod(kernel.fixup_bytes)

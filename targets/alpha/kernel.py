@@ -15,7 +15,7 @@ from rewriter.core.program import Fixup
 from rewriter.core.target import CannotMove, Memory, Sectioned
 from targets.alpha.formats import DISP, RA, RB
 from targets.alpha.isa import TABLE
-from targets.alpha.registers import ZERO
+from targets.alpha.registers import T7, ZERO
 
 BUGCHK = TABLE.find("bugchk")
 BUG_WORDS = 3
@@ -53,6 +53,14 @@ _KERNEL = 1 << 63
 def devices(image: Memory) -> bool:
     """Whether the text stands where only a kernel's may."""
     return any(start >= _KERNEL for start, _ in image.executable_ranges())
+
+
+def reserved(image: Memory) -> int:
+    """The mask of registers that nothing in the file may write: a kernel's thread is in `t7`.
+
+    Source: Linux 6.1 arch/alpha/Makefile (-ffixed-8) and include/asm/thread_info.h.
+    """
+    return 1 << T7 if devices(image) else 0
 
 
 EX_TABLE = "__ex_table"

@@ -8,6 +8,7 @@ t8-t11 $22-$25, ra $26, pv/t12 $27, at $28, gp $29, sp $30, zero $31.
 from __future__ import annotations
 
 FP = 32  # number of $f0
+T7 = 8
 ZERO, FZERO = 31, FP + 31
 V0, RA, PV, AT, GP, SP = 0, 26, 27, 28, 29, 30
 A0 = 16

@@ -11,16 +11,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fixtures import inputs
 from rewriter import pipeline
 from rewriter.core.listing import INLINE, UNKNOWN, Listing
 from rewriter.core.program import Function
-from rewriter.elf import image
-from rewriter.identify.program import Program, analyse
+from rewriter.identify.program import Program
 from rewriter.options import Options
 from rewriter.pipeline import Tuned, tune
 from rewriter.verify.check import Verdict, verify
-from targets import for_machine
 from targets.alpha.registers import SP
 
 EDITED = (  # they read and write user memory by bytes, words and more; the last has BUG
@@ -35,9 +32,8 @@ def _quiet(stage: str, done: int, total: int) -> None:
 
 
 @pytest.fixture(scope="module")
-def program() -> Program:
-    loaded = image.load(str(inputs.require("alpha-vmlinux")))
-    return analyse(loaded, for_machine(loaded.machine, loaded.name))
+def program(kernel: Program) -> Program:
+    return kernel
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ __clear_user:
         and     a0,7,t2
         bne     t0,few              # U
 
-        addq    a0,a1,t7            # the end
+        addq    a0,a1,at            # the end
         srl     a1,3,t1             # U quadwords
         subq    zero,a0,t5
         beq     t2,quads            # U
@@ -42,11 +42,11 @@ EX1$bytes:
         s8addq  t1,a0,t5            # behind the quadwords
 
         and     a1,7,t3             # bytes behind them
-        lda     t6,-4(t7)
+        lda     t6,-4(at)
         srl     t1,1,t4             # U
         beq     t0,many             # U
 
-        lda     t2,-2(t7)
+        lda     t2,-2(at)
         s8addq  t4,a0,t4
         andnot  t6,3,t6
         andnot  t2,1,t2
@@ -64,11 +64,11 @@ EX4$bytes:
 EX5$bytes:
         stw     zero,0(t2)          # L
 EX6$bytes:
-        stb     zero,-1(t7)         # L
+        stb     zero,-1(at)         # L
         ret                         # L
 
-ends:   lda     t6,-4(t7)           # less than a quadword behind the head
-        lda     t2,-2(t7)
+ends:   lda     t6,-4(at)           # less than a quadword behind the head
+        lda     t2,-2(at)
         andnot  t6,3,t6
         andnot  t2,1,t2
 
@@ -82,7 +82,7 @@ few:    and     a1,4,t0
         bne     a1,some             # U
         ret                         # L
 
-some:   addq    a0,a1,t7
+some:   addq    a0,a1,at
         srl     a1,1,t1             # U
 EX10$bytes:
         stb     zero,0(a0)          # L
@@ -92,7 +92,7 @@ EX10$bytes:
 EX11$bytes:
         stb     zero,0(t1)          # L
 EX12$bytes:
-        stb     zero,-1(t7)         # L
+        stb     zero,-1(at)         # L
         ret                         # L
 
 four:                               # 4 to 7
@@ -105,15 +105,15 @@ EX15$bytes:
         unop
 
 EX16$bytes:
-        stb     zero,-3(t7)         # L
+        stb     zero,-3(at)         # L
 EX17$bytes:
-        stb     zero,-2(t7)         # L
+        stb     zero,-2(at)         # L
 EX18$bytes:
-        stb     zero,-1(t7)         # L
+        stb     zero,-1(at)         # L
         ret                         # L
 
 many:   lda     t4,-24(t1)
-        lda     t2,-2(t7)
+        lda     t2,-2(at)
         andnot  t6,3,t6
         bge     t4,long             # U
 
@@ -215,7 +215,7 @@ EX34$bytes:
         unop
         unop
 
-bytes:  subq    t7,a0,v0
+bytes:  subq    at,a0,v0
         unop
         unop
         unop

@@ -46,7 +46,7 @@ ahead:  wh64    (t10)               # L
         unop
 
         ldq     t6,48(a1)           # L
-        ldq     t7,56(a1)           # L
+        ldq     at,56(a1)           # L
         lda     a1,64(a1)
         unop
 
@@ -66,7 +66,7 @@ ahead:  wh64    (t10)               # L
         unop
 
         stq     t6,-16(a0)          # L
-        stq     t7,-8(a0)           # L
+        stq     at,-8(a0)           # L
         unop
         bne     t9,ahead            # U
 
@@ -96,7 +96,7 @@ last:   ldq     t0,0(a1)            # L
         unop
 
         ldq     t6,48(a1)           # L
-        ldq     t7,56(a1)           # L
+        ldq     at,56(a1)           # L
         lda     a1,64(a1)
         unop
 
@@ -116,7 +116,7 @@ last:   ldq     t0,0(a1)            # L
         unop
 
         stq     t6,-16(a0)          # L
-        stq     t7,-8(a0)           # L
+        stq     at,-8(a0)           # L
         unop
         bne     t9,last             # U
 

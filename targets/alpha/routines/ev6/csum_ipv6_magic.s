@@ -21,7 +21,7 @@ csum_ipv6_magic:
         extqh   t1,a0,t1            # U
 
         ldq_u   t6,8(a1)            # L
-        ldq_u   t7,15(a1)           # L
+        ldq_u   at,15(a1)           # L
         extql   t2,a0,t2            # U
         extqh   t3,a0,t3            # U
 
@@ -33,9 +33,9 @@ csum_ipv6_magic:
         addq    a2,a4,a4
         or      t4,t5,t4
         extql   t6,a1,t6            # U
-        extqh   t7,a1,t7            # U
+        extqh   at,a1,at            # U
 
-        or      t6,t7,t6
+        or      t6,at,t6
         sll     a3,8,a3             # U
         addq    t0,t2,t0
         unop

@@ -30,7 +30,7 @@ csum_partial:
         unop
         blt     t6,few              # U
 
-four:   ldq     t7,8(t5)            # L
+four:   ldq     at,8(t5)            # L
         ldq     t8,16(t5)           # L
         subq    t6,4,t6
         unop
@@ -40,13 +40,13 @@ four:   ldq     t7,8(t5)            # L
         lda     t5,32(t5)
         unop
 
-        addq    t1,t7,t1
+        addq    t1,at,t1
         addq    t8,t9,t8
-        cmpult  t1,t7,t7
+        cmpult  t1,at,at
         cmpult  t8,t9,t9
 
         addq    t1,t10,t1
-        addq    t4,t7,t4
+        addq    t4,at,t4
         cmpult  t1,t10,t10
         addq    t4,t9,t4
 
@@ -61,13 +61,13 @@ four:   ldq     t7,8(t5)            # L
         unop
 
 few:    beq     t3,rest             # U
-        ldq     t7,8(t5)            # L
+        ldq     at,8(t5)            # L
         lda     t5,8(t5)
         subq    t3,1,t3
 
-        addq    t1,t7,t1
-        cmpult  t1,t7,t7
-        addq    t4,t7,t4
+        addq    t1,at,t1
+        cmpult  t1,at,at
+        addq    t4,at,t4
         br      few                 # L
 
 single: mskql   t1,t2,t1            # U first and last in one
@@ -76,13 +76,13 @@ single: mskql   t1,t2,t1            # U first and last in one
         unop
 
 rest:   beq     t2,folded           # U
-        ldq     t7,8(t5)            # L
-        mskql   t7,t2,t7            # U
+        ldq     at,8(t5)            # L
+        mskql   at,t2,at            # U
         unop
 
-        addq    t1,t7,t1
-        cmpult  t1,t7,t7
-        addq    t4,t7,t4
+        addq    t1,at,t1
+        cmpult  t1,at,at
+        addq    t4,at,t4
         unop
 
 folded: zapnot  t1,15,t2            # U

@@ -123,12 +123,12 @@ shift:  ldq_u   t0,0(a1)            # L the first of the two that make a quadwor
 
         ldq     t2,0(a0)            # L
         ldq_u   t5,8(a1)            # L
-        extql   t0,a1,t7            # U
+        extql   t0,a1,at            # U
         lda     a0,8(a0)
 
         extqh   t5,a1,t8            # U
         mov     t5,t0
-        or      t7,t8,t4
+        or      at,t8,t4
         lda     a1,8(a1)
 
         xor     t2,t4,t5
@@ -145,7 +145,7 @@ shift_even:
 shift_loop:
         ldq     t2,0(a0)            # L
         ldq_u   t5,8(a1)            # L
-        extql   t0,a1,t7            # U
+        extql   t0,a1,at            # U
         subq    t11,1,t11
 
         ldq     t6,8(a0)            # L
@@ -153,7 +153,7 @@ shift_loop:
         extqh   t5,a1,t8            # U
         extql   t5,a1,t9            # U
 
-        or      t7,t8,t4
+        or      at,t8,t4
         lda     a0,16(a0)
         extqh   t0,a1,t10           # U
         lda     a1,16(a1)
@@ -179,7 +179,7 @@ shift_loop:
         unop
 
 small:  addq    a0,a2,t6
-        addq    a1,a2,t7
+        addq    a1,a2,at
         clr     v0
         beq     a2,same             # U
 
@@ -189,7 +189,7 @@ small:  addq    a0,a2,t6
         extqh   t3,a0,t3            # U
 
         ldq_u   t4,0(a1)            # L
-        ldq_u   t5,-1(t7)           # L
+        ldq_u   t5,-1(at)           # L
         extql   t4,a1,t4            # U
         extqh   t5,a1,t5            # U
 
@@ -204,12 +204,12 @@ small:  addq    a0,a2,t6
         unop
 
 differ: cmpbge  zero,t5,t6          # bytes that are equal
-        addq    t6,1,t7
-        andnot  t7,t6,t7            # the first that is not
+        addq    t6,1,at
+        andnot  at,t6,at            # the first that is not
         unop
 
-        zapnot  t2,t7,t2            # U
-        zapnot  t4,t7,t4            # U
+        zapnot  t2,at,t2            # U
+        zapnot  t4,at,t4            # U
         cmpult  t4,t2,t0
         cmpult  t2,t4,t1
 

@@ -24,8 +24,8 @@ strcmp: ldq_u   t2,0(a0)            # L
 
         cmpbge  zero,t2,t5
         xor     t2,t4,t6
-        or      t5,t6,t7
-        bne     t7,stop             # U
+        or      t5,t6,at
+        bne     at,stop             # U
 
 loop:   ldq_u   t2,8(a0)            # L
         ldq_u   t4,8(a1)            # L
@@ -34,8 +34,8 @@ loop:   ldq_u   t2,8(a0)            # L
 
         cmpbge  zero,t2,t5          # ends
         xor     t2,t4,t6
-        or      t5,t6,t7
-        bne     t7,stop             # U
+        or      t5,t6,at
+        bne     at,stop             # U
 
         ldq_u   t2,8(a0)            # L
         ldq_u   t4,8(a1)            # L
@@ -44,8 +44,8 @@ loop:   ldq_u   t2,8(a0)            # L
 
         cmpbge  zero,t2,t5          # ends
         xor     t2,t4,t6
-        or      t5,t6,t7
-        bne     t7,stop             # U
+        or      t5,t6,at
+        bne     at,stop             # U
 
         ldq_u   t2,8(a0)            # L
         ldq_u   t4,8(a1)            # L
@@ -54,8 +54,8 @@ loop:   ldq_u   t2,8(a0)            # L
 
         cmpbge  zero,t2,t5          # ends
         xor     t2,t4,t6
-        or      t5,t6,t7
-        bne     t7,stop             # U
+        or      t5,t6,at
+        bne     at,stop             # U
 
         ldq_u   t2,8(a0)            # L
         ldq_u   t4,8(a1)            # L
@@ -64,16 +64,16 @@ loop:   ldq_u   t2,8(a0)            # L
 
         cmpbge  zero,t2,t5          # ends
         xor     t2,t4,t6
-        or      t5,t6,t7
-        beq     t7,loop             # U
+        or      t5,t6,at
+        beq     at,loop             # U
 
 stop:   cmpbge  zero,t6,t6          # bytes that are equal
         ornot   t5,t6,t6
-        negq    t6,t7
-        and     t6,t7,t7            # the first that ends or differs
+        negq    t6,at
+        and     t6,at,at            # the first that ends or differs
 
-        zapnot  t2,t7,t2            # U
-        zapnot  t4,t7,t4            # U
+        zapnot  t2,at,t2            # U
+        zapnot  t4,at,t4            # U
         cmpult  t4,t2,t0
         cmpult  t2,t4,t1
 
@@ -88,29 +88,29 @@ shift:  and     a0,7,t0
         extql   t4,a1,t4            # U
 
         cmpult  t0,t1,t10           # the second has fewer bytes in its quadword
-        subq    t1,t0,t7
+        subq    t1,t0,at
         subq    zero,t10,t10
         lda     t6,8(zero)
 
-        and     t7,t10,t7
+        and     at,t10,at
         subq    t6,t0,t6
         lda     t8,-1(zero)
-        subq    t6,t7,t6            # what both have, 1 to 7
+        subq    t6,at,t6            # what both have, 1 to 7
 
-        mskql   t8,t6,t7            # U
+        mskql   t8,t6,at            # U
         addq    a0,t6,a0
         addq    a1,t6,a1
         unop
 
-        ornot   t2,t7,t2
-        ornot   t4,t7,t4
+        ornot   t2,at,t2
+        ornot   t4,at,t4
         cmpbge  zero,t2,t5
         xor     t2,t4,t6
 
         xor     a0,a1,t0
-        or      t5,t6,t7
+        or      t5,t6,at
         and     t0,t10,t0
-        bne     t7,stop             # U
+        bne     at,stop             # U
 
         xor     a0,t0,a0            # exchanged where the second is the aligned one
         xor     a1,t0,a1
@@ -139,8 +139,8 @@ shift_loop:
         lda     a1,8(a1)
 
         xor     t2,t4,t6
-        or      t5,t6,t7
-        beq     t7,shift_loop       # U
+        or      t5,t6,at
+        beq     at,shift_loop       # U
         unop
 
         br      stop                # L

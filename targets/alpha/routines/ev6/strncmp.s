@@ -31,8 +31,8 @@ limited:
 
         cmpbge  zero,t2,t5
         xor     t2,t4,t6
-        or      t5,t6,t7
-        bne     t7,stop             # U
+        or      t5,t6,at
+        bne     at,stop             # U
 
 loop:   subq    t10,1,t10
         lda     a0,8(a0)
@@ -46,16 +46,16 @@ loop:   subq    t10,1,t10
 
         cmpbge  zero,t2,t5          # ends
         xor     t2,t4,t6
-        or      t5,t6,t7
-        beq     t7,loop             # U
+        or      t5,t6,at
+        beq     at,loop             # U
 
 stop:   cmpbge  zero,t6,t6          # bytes that are equal
         ornot   t5,t6,t6
-        negq    t6,t7
-        and     t6,t7,t7            # the first that ends or differs
+        negq    t6,at
+        and     t6,at,at            # the first that ends or differs
 
-        zapnot  t2,t7,t2            # U
-        zapnot  t4,t7,t4            # U
+        zapnot  t2,at,t2            # U
+        zapnot  t4,at,t4            # U
         cmpult  t4,t2,t0
         cmpult  t2,t4,t1
 
@@ -95,16 +95,16 @@ shift:  and     a0,7,t0
         extql   t4,a1,t4            # U
 
         cmpult  t0,t1,t10           # the second has fewer bytes in its quadword
-        subq    t1,t0,t7
+        subq    t1,t0,at
         subq    zero,t10,t10
         lda     t6,8(zero)
 
-        and     t7,t10,t7
+        and     at,t10,at
         subq    t6,t0,t6
-        subq    t6,t7,t6            # what both have, 1 to 7
+        subq    t6,at,t6            # what both have, 1 to 7
         unop
 
-        mskql   t8,t6,t7            # U
+        mskql   t8,t6,at            # U
         cmpule  a2,t6,t3
         bne     t3,last             # U
         unop
@@ -114,15 +114,15 @@ shift:  and     a0,7,t0
         subq    a2,t6,a2
         unop
 
-        ornot   t2,t7,t2
-        ornot   t4,t7,t4
+        ornot   t2,at,t2
+        ornot   t4,at,t4
         cmpbge  zero,t2,t5
         xor     t2,t4,t6
 
         xor     a0,a1,t0
-        or      t5,t6,t7
+        or      t5,t6,at
         and     t0,t10,t0
-        bne     t7,stop             # U
+        bne     at,stop             # U
 
         xor     a0,t0,a0            # exchanged where the second is the aligned one
         xor     a1,t0,a1
@@ -151,9 +151,9 @@ shift_loop:
         lda     a1,8(a1)
 
         xor     t2,t4,t6
-        or      t5,t6,t7
+        or      t5,t6,at
         subq    t10,1,t10
-        bne     t7,stop             # U
+        bne     at,stop             # U
 
         bne     t10,shift_loop      # U
         unop
@@ -167,13 +167,13 @@ shift_rest:
         or      t8,t11,t0
 
         and     a1,7,t1
-        lda     t7,8(zero)
+        lda     at,8(zero)
         cmpbge  zero,t0,t0
         bne     t0,last             # U the string ends in the first quadword
 
-        subq    t7,t1,t7
-        cmpule  a2,t7,t7
-        bne     t7,last             # U the limit is in the first quadword
+        subq    at,t1,at
+        cmpule  a2,at,at
+        bne     at,last             # U the limit is in the first quadword
         unop
 
         ldq_u   t3,8(a1)            # L

@@ -18,7 +18,7 @@ strncpy:
 
 str_ends:
         cmpbge  zero,t2,t5
-        and     a2,4,t7
+        and     a2,4,at
         and     a2,2,t8
         cmpult  a2,8,t9
 
@@ -27,7 +27,7 @@ str_ends:
         zapnot  t2,t4,t2            # U
         beq     t9,wide             # U
 
-        beq     t7,few_2            # U
+        beq     at,few_2            # U
         stb     t2,0(a0)            # L
         srl     t2,8,t1             # U
         srl     t2,16,t3            # U
@@ -55,14 +55,14 @@ few_1:  blbc    a2,nothing          # U
         ret                         # L
         unop
 
-wide:   negq    a0,t7               # 8 bytes and more: as in shared/strncopy, then zero
+wide:   negq    a0,at               # 8 bytes and more: as in shared/strncopy, then zero
         lda     t4,1(a0)
         lda     t6,3(a0)
         stb     t2,0(a0)            # L
 
-        and     t7,1,t8
-        and     t7,3,t9
-        and     t7,7,t10
+        and     at,1,t8
+        and     at,3,t9
+        and     at,7,t10
         andnot  t4,1,t4
 
         extwl   t2,t8,t8            # U
@@ -73,7 +73,7 @@ wide:   negq    a0,t7               # 8 bytes and more: as in shared/strncopy, t
         stw     t8,0(t4)            # L
         stl     t9,0(t6)            # L
         subq    a2,t10,a2
-        extql   t2,t7,t2            # U
+        extql   t2,at,t2            # U
 
         lda     t6,-8(a2)
         unop
@@ -81,7 +81,7 @@ wide:   negq    a0,t7               # 8 bytes and more: as in shared/strncopy, t
         unop
 str_end:
         cmpbge  zero,t2,t5
-        and     t6,4,t7
+        and     t6,4,at
         and     t6,6,t8
         and     t6,2,t9
 
@@ -110,9 +110,9 @@ more:   stq     zero,0(a0)          # L
         bge     t5,more             # U
 
 part:                               # t6 and 7 bytes of t2
-        extwl   t2,t7,t10           # U
-        addq    a0,t7,t11
-        beq     t7,part_2           # U
+        extwl   t2,at,t10           # U
+        addq    a0,at,t11
+        beq     at,part_2           # U
         stl     t2,0(a0)            # L
 part_2: extbl   t2,t8,t3            # U
         addq    a0,t8,t4

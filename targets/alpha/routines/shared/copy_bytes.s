@@ -17,12 +17,12 @@ bytes_some:
 
         addq    a1,a2,t3
         ldbu    t6,1(a1)            # L
-        ldbu    t7,-1(t3)           # L
+        ldbu    at,-1(t3)           # L
         addq    a0,a2,t4
 
         stb     t5,0(a0)            # L
         stb     t6,1(a0)            # L
-        stb     t7,-1(t4)           # L
+        stb     at,-1(t4)           # L
         ret                         # L
 
 bytes_1:
@@ -33,7 +33,7 @@ bytes_1:
 
 bytes_4:
         ldbu    t6,1(a1)            # L
-        ldbu    t7,2(a1)            # L
+        ldbu    at,2(a1)            # L
         ldbu    t8,3(a1)            # L
         addq    a1,a2,t3
 
@@ -44,7 +44,7 @@ bytes_4:
 
         stb     t5,0(a0)            # L
         stb     t6,1(a0)            # L
-        stb     t7,2(a0)            # L
+        stb     at,2(a0)            # L
         stb     t8,3(a0)            # L
 
         stb     t0,-3(t4)           # L

@@ -27,7 +27,7 @@ copy_31:
 
 copy_shifted:
         ldq_u   t6,-8(a3)           # L
-        ldq_u   t7,-1(a3)           # L
+        ldq_u   at,-1(a3)           # L
         extql   t0,a1,t0            # U
         extqh   t3,a1,t10           # U
 
@@ -37,11 +37,11 @@ copy_shifted:
         stq     t0,0(a0)            # L
 
         extql   t6,a1,t6            # U
-        extqh   t7,a1,t7            # U
+        extqh   at,a1,at            # U
         or      t3,t4,t3
         stq     t3,8(a0)            # L
 
-        or      t6,t7,t6
+        or      t6,at,t6
         stq     t6,-8(a4)           # L
         bne     t2,copy_last        # U
         ret                         # L
@@ -49,7 +49,7 @@ copy_shifted:
 copy_last:                          # less than 8 bytes in front of t9; a5 as below
         ldq_u   t5,-1(t8)           # L
         lda     t6,-2(t9)
-        lda     t7,-4(t9)
+        lda     at,-4(t9)
         br      copy_last_8         # L
 
 copy_16:
@@ -59,7 +59,7 @@ copy_16:
         beq     t2,copy_8           # U
 
         lda     t6,-2(t9)
-        lda     t7,-4(t9)
+        lda     at,-4(t9)
         or      t0,t3,t0
         stq     t0,0(a0)            # L
 
@@ -67,11 +67,11 @@ copy_last_8:                        # a5 and t5 hold the last 8 bytes
         extql   a5,t8,a5            # U
         extqh   t5,t8,t5            # U
         andnot  t6,1,t6
-        andnot  t7,3,t7
+        andnot  at,3,at
 
         or      a5,t5,a5
         subq    t6,t9,t11
-        subq    t7,t9,pv
+        subq    at,t9,pv
         srl     t5,56,t10           # U
 
         extwl   a5,t11,t11          # U
@@ -80,7 +80,7 @@ copy_last_8:                        # a5 and t5 hold the last 8 bytes
         unop
 
         stw     t11,0(t6)           # L
-        stl     pv,0(t7)            # L
+        stl     pv,0(at)            # L
         ret                         # L
         unop
 
@@ -96,7 +96,7 @@ copy_inner:                         # 1 to 3 quadwords, a2 bytes, from anywhere
         addq    a0,a2,a4
 
         ldq_u   t6,-8(a3)           # L
-        ldq_u   t7,-1(a3)           # L
+        ldq_u   at,-1(a3)           # L
         cmpule  a2,16,t5
         bne     t5,copy_inner_2     # U
 
@@ -117,8 +117,8 @@ copy_inner_2:
         stq     t0,0(a0)            # L
 
         extql   t6,a1,t6            # U
-        extqh   t7,a1,t7            # U
-        or      t6,t7,t6
+        extqh   at,a1,at            # U
+        or      t6,at,t6
         stq     t6,-8(a4)           # L
 
         ret                         # L
@@ -134,7 +134,7 @@ copy_singly:                        # 8 to 15: the first 8 or 12 and the last 3;
 
         ldbu    t4,4(a1)            # L
         ldbu    t5,5(a1)            # L
-        ldbu    t7,6(a1)            # L
+        ldbu    at,6(a1)            # L
         ldbu    t10,7(a1)           # L
 
         ldbu    t11,-3(t8)          # L
@@ -160,7 +160,7 @@ copy_11:
 
         stb     t4,4(a0)            # L
         stb     t5,5(a0)            # L
-        stb     t7,6(a0)            # L
+        stb     at,6(a0)            # L
         stb     t10,7(a0)           # L
 
         stb     t11,-3(t9)          # L
@@ -187,7 +187,7 @@ copy_ends:                          # 8 or more to where no quadword begins
         extql   t2,a1,t2            # U
         extqh   t5,a1,t5            # U
         addq    a0,t10,t6
-        addq    a0,t11,t7
+        addq    a0,t11,at
 
         extql   pv,t8,pv            # U
         extqh   a3,t8,a3            # U
@@ -200,26 +200,26 @@ copy_ends:                          # 8 or more to where no quadword begins
         subq    t9,a4,a2
 
         stw     t10,0(t6)           # L
-        stl     t11,0(t7)           # L
+        stl     t11,0(at)           # L
         andnot  a2,7,a2
         srl     a3,56,t5            # U
 
         lda     t6,-2(t9)
-        lda     t7,-4(t9)
+        lda     at,-4(t9)
         or      pv,a3,pv            # the last 8 bytes
         stb     t5,-1(t9)           # L
 
         andnot  t6,1,t6
-        andnot  t7,3,t7
+        andnot  at,3,at
         addq    a1,t0,a1
         mov     a4,a0
 
         subq    t6,t9,t10
-        subq    t7,t9,t11
+        subq    at,t9,t11
         extwl   pv,t10,t10          # U
         extll   pv,t11,t11          # U
 
         stw     t10,0(t6)           # L
-        stl     t11,0(t7)           # L
+        stl     t11,0(at)           # L
         lda     a5,24(zero)
         bne     t3,copy_inner       # U

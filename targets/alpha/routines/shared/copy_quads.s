@@ -21,7 +21,7 @@ copy_whole:
         beq     t0,copy_many        # U
 
         beq     t3,copy_rest        # U
-        s8addq  t6,a1,t7
+        s8addq  t6,a1,at
         s8addq  t6,a0,t6
         s8addq  t3,a0,a4
 
@@ -30,7 +30,7 @@ copy_whole:
         unop
         unop
 
-        ldq     t1,0(t7)            # L
+        ldq     t1,0(at)            # L
         mov     a3,a1
         stq     t0,0(a0)            # L
         unop
@@ -68,7 +68,7 @@ copy_many:
         unop
 
         ldq     t6,-16(a3)          # L
-        ldq     t7,-8(a3)           # L
+        ldq     at,-8(a3)           # L
         unop
         unop
 
@@ -88,7 +88,7 @@ copy_many:
         unop
 
         stq     t6,-16(a4)          # L
-        stq     t7,-8(a4)           # L
+        stq     at,-8(a4)           # L
         bne     t2,copy_part        # U
         ret                         # L
 
@@ -147,17 +147,17 @@ copy_lines:
 copy_64:
         wh64    (t6)                # L
         ldl     zero,256(a1)        # L prefetch
-        cmpult  t6,t5,t7
+        cmpult  t6,t5,at
         subq    t4,1,t4
 
         ldq     t0,0(a1)            # L
         ldq     t1,8(a1)            # L
-        sll     t7,6,t7             # U
+        sll     at,6,at             # U
         unop
 
         ldq     t8,16(a1)           # L
         ldq     t9,24(a1)           # L
-        addq    t6,t7,t6
+        addq    t6,at,t6
         unop
 
         ldq     t10,32(a1)          # L

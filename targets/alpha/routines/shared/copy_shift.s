@@ -17,7 +17,7 @@ shift:  ldq_u   t0,0(a1)            # L the first of the two that make a quadwor
 shift_32:
         ldq_u   t1,8(a1)            # L
         ldq_u   t8,16(a1)           # L
-        extql   t0,a1,t7            # U
+        extql   t0,a1,at            # U
         subq    t4,4,t4
 
         ldq_u   t9,24(a1)           # L
@@ -25,12 +25,12 @@ shift_32:
         extqh   t1,a1,t11           # U
         extql   t1,a1,t1            # U
 
-        or      t7,t11,t7
+        or      at,t11,at
         lda     a0,32(a0)
         extqh   t8,a1,a3            # U
         extql   t8,a1,t8            # U
 
-        stq     t7,-32(a0)          # L
+        stq     at,-32(a0)          # L
         or      t1,a3,t1
         extqh   t9,a1,a4            # U
         extql   t9,a1,t9            # U
@@ -57,7 +57,7 @@ shift_few:                          # three, which are the same where there are 
         beq     t3,shift_rest       # U
 
         ldq_u   t1,8(a1)            # L
-        s8addq  t6,a1,t7
+        s8addq  t6,a1,at
         extql   t0,a1,t4            # U
         s8addq  t6,a0,t6
 
@@ -66,8 +66,8 @@ shift_few:                          # three, which are the same where there are 
         extqh   t1,a1,t1            # U
         unop
 
-        ldq_u   t8,0(t7)            # L
-        ldq_u   t9,8(t7)            # L
+        ldq_u   t8,0(at)            # L
+        ldq_u   t9,8(at)            # L
         extql   t10,a1,t10          # U
         extqh   t0,a1,t11           # U
 
@@ -106,7 +106,7 @@ shift_long:
 
 shift_line:
         ldq_u   t1,8(a1)            # L
-        extql   t0,a1,t7            # U
+        extql   t0,a1,at            # U
         lda     a0,8(a0)
         subq    t3,1,t3
 
@@ -115,12 +115,12 @@ shift_line:
         lda     a1,8(a1)
         unop
 
-        or      t7,t8,t7
+        or      at,t8,at
         and     a0,56,t1
         unop
         unop
 
-        stq     t7,-8(a0)           # L
+        stq     at,-8(a0)           # L
         bne     t1,shift_line       # U
         unop
         unop
@@ -140,7 +140,7 @@ shift_64:
         wh64    (t6)                # L
         ldl     zero,256(a1)        # L prefetch
         cmpult  t6,t5,pv
-        extql   t0,a1,t7            # U
+        extql   t0,a1,at            # U
 
         ldq_u   t1,8(a1)            # L
         ldq_u   t8,16(a1)           # L
@@ -152,12 +152,12 @@ shift_64:
         extqh   t1,a1,t11           # U
         extql   t1,a1,t1            # U
 
-        or      t7,t11,t7
+        or      at,t11,at
         addq    t6,pv,t6
         extqh   t8,a1,a3            # U
         extql   t8,a1,t8            # U
 
-        stq     t7,0(a0)            # L
+        stq     at,0(a0)            # L
         or      t1,a3,t1
         extqh   t9,a1,a4            # U
         extql   t9,a1,t9            # U
@@ -165,7 +165,7 @@ shift_64:
         stq     t1,8(a0)            # L
         or      t8,a4,t8
         extqh   t0,a1,t10           # U
-        extql   t0,a1,t7            # U
+        extql   t0,a1,at            # U
 
         stq     t8,16(a0)           # L
         or      t9,t10,t9
@@ -182,12 +182,12 @@ shift_64:
         extqh   t1,a1,t11           # U
         extql   t1,a1,t1            # U
 
-        or      t7,t11,t7
+        or      at,t11,at
         lda     a0,64(a0)
         extqh   t8,a1,a3            # U
         extql   t8,a1,t8            # U
 
-        stq     t7,-32(a0)          # L
+        stq     at,-32(a0)          # L
         or      t1,a3,t1
         extqh   t9,a1,a4            # U
         extql   t9,a1,t9            # U

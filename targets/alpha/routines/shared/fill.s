@@ -1,5 +1,5 @@
 # Fills a2 bytes (8 or more; `fill_bytes` is the entry for fewer) at a0 with the quadword a1.
-# t2 is zero where both are multiples of 8.  Changes a0, t0-t7.
+# t2 is zero where both are multiples of 8.  Changes a0, t0-at.
 #
 # No byte outside is touched.  Up to the first quadword a byte, a word and a longword are stored,
 # each at the first place of its size; behind the last quadword likewise downwards.  They overlap
@@ -9,7 +9,7 @@
 # does, so that no line is given up after a store to it: the first one's comes before any quadword,
 # so that it is not read either.
 
-        addq    a0,a2,t7            # the end
+        addq    a0,a2,at            # the end
         lda     t0,1(a0)
         lda     t1,3(a0)
         beq     t2,fill_aligned     # U
@@ -22,12 +22,12 @@
         stw     a1,0(t0)            # L
         stl     a1,0(t1)            # L
         andnot  a0,7,a0             # the first quadword
-        lda     t4,-2(t7)
+        lda     t4,-2(at)
 
-        stb     a1,-1(t7)           # L
-        lda     t5,-4(t7)
+        stb     a1,-1(at)           # L
+        lda     t5,-4(at)
         andnot  t4,1,t4
-        subq    t7,a0,t3
+        subq    at,a0,t3
 
         stw     a1,0(t4)            # L
         andnot  t5,3,t5

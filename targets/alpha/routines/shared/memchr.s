@@ -9,14 +9,14 @@
 
 counted:
         or      a1,t1,a1
-        and     a0,7,t7
+        and     a0,7,at
         lda     t4,-1(a2)
         blt     a2,huge             # U
 
         inswl   a1,2,t3             # U
-        addq    t4,t7,t4
+        addq    t4,at,t4
         lda     t8,-1(zero)
-        sll     t8,t7,t7            # U marks in front of the bytes do not count
+        sll     t8,at,at            # U marks in front of the bytes do not count
 
         or      a1,t3,a1
         insll   a1,4,t3             # U
@@ -26,7 +26,7 @@ counted:
         or      a1,t3,a1
         xor     t0,a1,t5
         cmpbge  zero,t5,t2
-        and     t2,t7,t2
+        and     t2,at,t2
 
         bne     t2,first            # U
         ldq_u   t0,8(a0)            # L
@@ -96,7 +96,7 @@ only:   or      a1,t3,a1
         cmpbge  zero,t5,t2
         and     t4,7,t4
 
-        and     t2,t7,t2
+        and     t2,at,t2
         lda     t8,-2(zero)
         lda     a0,-8(a0)
         br      last                # L

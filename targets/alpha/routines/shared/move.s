@@ -42,25 +42,25 @@ back:   addq    a0,a2,a0            # behind the last byte
         ldq_u   t0,0(a1)            # L
         extqh   t1,a1,t1            # U
         and     t2,2,t6
-        mov     a0,t7
+        mov     a0,at
 
         extql   t0,a1,t0            # U
         or      t0,t1,t0
         beq     t5,back_end_2       # U
         unop
 
-        stl     t0,0(t7)            # L
+        stl     t0,0(at)            # L
         srl     t0,32,t0            # U
-        lda     t7,4(t7)
+        lda     at,4(at)
         unop
 back_end_2:
         beq     t6,back_end_1       # U
-        stw     t0,0(t7)            # L
+        stw     t0,0(at)            # L
         srl     t0,16,t0            # U
-        lda     t7,2(t7)
+        lda     at,2(at)
 back_end_1:
         blbc    t2,back_aligned     # U
-        stb     t0,0(t7)            # L
+        stb     t0,0(at)            # L
         unop
         unop
 
@@ -162,7 +162,7 @@ back_shift:
 back_shift_32:
         ldq_u   t1,-8(a1)           # L
         ldq_u   t8,-16(a1)          # L
-        extqh   t0,a1,t7            # U
+        extqh   t0,a1,at            # U
         subq    t4,4,t4
 
         ldq_u   t9,-24(a1)          # L
@@ -170,12 +170,12 @@ back_shift_32:
         extql   t1,a1,t11           # U
         extqh   t1,a1,t1            # U
 
-        or      t7,t11,t7
+        or      at,t11,at
         lda     a0,-32(a0)
         extql   t8,a1,a3            # U
         extqh   t8,a1,t8            # U
 
-        stq     t7,24(a0)           # L
+        stq     at,24(a0)           # L
         or      t1,a3,t1
         extql   t9,a1,a4            # U
         extqh   t9,a1,t9            # U
@@ -198,7 +198,7 @@ back_shift_32:
 back_shift_few:
         beq     t3,back_rest        # U
         ldq_u   t1,-8(a1)           # L
-        extqh   t0,a1,t7            # U
+        extqh   t0,a1,at            # U
         subq    t3,1,t3
 
         extql   t1,a1,t8            # U
@@ -206,7 +206,7 @@ back_shift_few:
         lda     a1,-8(a1)
         lda     a0,-8(a0)
 
-        or      t7,t8,t7
-        stq     t7,0(a0)            # L
+        or      at,t8,at
+        stq     at,0(a0)            # L
         br      back_shift_few      # L
         unop

@@ -8,7 +8,7 @@
         insqh   t11,a1,t1            # U
         subq    t3,a1,t0
         mov     t3,t8
-        addq    t7,t3,a0
+        addq    at,t3,a0
 
         or      t1,t2,t1
         and     t0,7,t0

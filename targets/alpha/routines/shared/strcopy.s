@@ -12,27 +12,27 @@
 
         cmpbge  zero,t1,t5
         extql   t2,a1,t4            # U
-        negq    t8,t7
+        negq    t8,at
         bne     t5,str_first        # U
 
         beq     t0,str_same         # U
         ldq_u   t3,7(a1)            # L the same one where a1 is aligned
-        and     t7,7,t10            # bytes up to a quadword
+        and     at,7,t10            # bytes up to a quadword
         lda     t0,3(a0)
 
         extqh   t3,a1,t9            # U
         beq     t8,str_shift        # U
         or      t4,t9,t2
-        and     t7,1,t6
+        and     at,1,t6
 
         cmpbge  zero,t2,t5
         addq    a1,t10,a1
-        and     t7,3,t7
+        and     at,3,at
         bne     t5,str_short        # U
 
         stb     t2,0(a0)            # L 8 bytes of the string, to an odd place
         extwl   t2,t6,t9            # U
-        extll   t2,t7,t7            # U
+        extll   t2,at,at            # U
         lda     t8,1(a0)
 
         ldq_u   t3,0(a1)            # L
@@ -45,7 +45,7 @@
         or      t1,t3,t1
         extql   t3,a1,t4            # U
 
-        stl     t7,0(t0)            # L
+        stl     at,0(t0)            # L
         cmpbge  zero,t1,t5
         bne     t5,str_last         # U
         ldq_u   t3,8(a1)            # L
@@ -111,20 +111,20 @@ str_same:
         beq     t8,str_loop         # U
         andnot  a0,7,t9
         addq    t8,1,t4
-        cmpule  t8,4,t7
+        cmpule  t8,4,at
 
         extbl   t2,a1,t3            # U
         andnot  a1,7,a1
         and     t4,6,t6
-        beq     t7,str_high         # U
+        beq     at,str_high         # U
 
         stb     t3,0(a0)            # L
         extwl   t2,t6,t5            # U
-        srl     t2,32,t7            # U
+        srl     t2,32,at            # U
         addq    t9,t6,t6
 
         stw     t5,0(t6)            # L
-        stl     t7,4(t9)            # L
+        stl     at,4(t9)            # L
         lda     a0,8(t9)
         unop
 str_aligned:
@@ -172,12 +172,12 @@ str_loop:
 str_high:                           # t2 has 1 to 3 bytes for the last places of a quadword
         srl     t4,3,t5             # U
         subq    t4,t5,t5            # the byte behind, or the last one
-        extbl   t2,t5,t7            # U
+        extbl   t2,t5,at            # U
         addq    t9,t5,t5
 
         stb     t3,0(a0)            # L
         srl     t2,56,t2            # U
-        stb     t7,0(t5)            # L
+        stb     at,0(t5)            # L
         lda     a0,8(t9)
 
         stb     t2,7(t9)            # L
@@ -222,8 +222,8 @@ str_short_2:
         lda     a0,2(a0)
         unop
 str_short_1:
-        and     t5,0x55,t7
-        beq     t7,done             # U
+        and     t5,0x55,at
+        beq     at,done             # U
         stb     t2,0(a0)            # L
         lda     a0,1(a0)
 
@@ -272,7 +272,7 @@ str_tail:                           # t5 marks the end in t2, which goes to an a
 
         and     t5,0x78,t1
         and     t5,0x66,t6
-        and     t5,0x55,t7
+        and     t5,0x55,at
         beq     t1,str_tail_2       # U
 
         stl     t2,0(a0)            # L
@@ -285,7 +285,7 @@ str_tail_2:
         srl     t2,16,t2            # U
         lda     a0,2(a0)
 str_tail_1:
-        beq     t7,done             # U
+        beq     at,done             # U
         stb     t2,0(a0)            # L
         lda     a0,1(a0)
         br      done                # L

@@ -16,7 +16,7 @@ limited:
         ldq_u   t2,0(a1)            # L
         lda     t11,-1(zero)
         .align 4
-        addq    t7,t3,a0
+        addq    at,t3,a0
         insqh   t11,a1,t1            # U
         negq    a1,t0
         mov     t3,t8
@@ -25,17 +25,17 @@ limited:
         .align 4
         .include strncopy
 str_ends:
-        cmpule  a2,8,t7
+        cmpule  a2,8,at
         cmpbge  zero,t2,t5
-        sll     t7,a2,t7            # U
-        or      t5,t7,t5
+        sll     at,a2,at            # U
+        or      t5,at,t5
 
         negq    t5,t4
         and     t5,t4,t5
-        and     t5,0xf0,t7
+        and     t5,0xf0,at
         and     t5,0xcc,t8
 
-        beq     t7,ends_2           # U
+        beq     at,ends_2           # U
         unop
         unop
         unop
@@ -88,20 +88,20 @@ ends_8: stb     t2,0(a0)            # L
 str_end:
         cmpbge  zero,t2,t5
         lda     t8,8(t6)
-        lda     t7,1(zero)
+        lda     at,1(zero)
         bgt     t6,marked           # U
 
-        sll     t7,t8,t7            # U
-        or      t5,t7,t5
+        sll     at,t8,at            # U
+        or      t5,at,t5
         unop
         unop
 marked: negq    t5,t4
         and     t5,t4,t5
-        and     t5,0xf0,t7
+        and     t5,0xf0,at
         and     t5,0xcc,t8
 
         and     t5,0xaa,t9
-        beq     t7,end_2            # U
+        beq     at,end_2            # U
         stl     t2,0(a0)            # L
         lda     a0,4(a0)
 

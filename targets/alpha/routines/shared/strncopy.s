@@ -25,9 +25,9 @@
         ble     t6,str_first        # U
         ldq_u   t3,7(a1)            # L the same one where a1 is aligned
         cmpult  a2,8,t1
-        negq    t8,t7
+        negq    t8,at
 
-        and     t7,7,t10            # bytes up to a quadword
+        and     at,7,t10            # bytes up to a quadword
         extqh   t3,a1,t9            # U
         beq     t8,str_shift        # U
         lda     t6,3(a0)
@@ -35,16 +35,16 @@
         or      t4,t9,t2
         cmpbge  zero,t2,t5
         addq    a1,t10,a1
-        and     t7,1,t4
+        and     at,1,t4
 
         or      t5,t1,t1
-        and     t7,3,t7
+        and     at,3,at
         bne     t1,str_ends         # U
         ldq_u   t3,0(a1)            # L
 
         stb     t2,0(a0)            # L 8 bytes of the string, to an odd place
         extwl   t2,t4,t9            # U
-        extll   t2,t7,t7            # U
+        extll   t2,at,at            # U
         lda     t8,1(a0)
 
         andnot  t8,1,t8
@@ -57,7 +57,7 @@
         or      t1,t3,t1
         and     t0,7,t0
 
-        stl     t7,0(t6)            # L
+        stl     at,0(t6)            # L
         cmpbge  zero,t1,t5
         subq    a2,t0,t6
         bne     t5,str_last         # U
@@ -159,7 +159,7 @@ str_same:
         beq     t8,str_loop         # U
         andnot  a0,7,t9
         addq    t8,1,t4
-        cmpule  t8,4,t7
+        cmpule  t8,4,at
 
         ble     t6,str_first        # U
         extbl   t2,a1,t3            # U
@@ -169,15 +169,15 @@ str_same:
         stb     t3,0(a0)            # L
         subq    t4,t5,t5            # the byte behind, or the last one
         and     t4,6,t4
-        beq     t7,str_high         # U
+        beq     at,str_high         # U
 
         extwl   t2,t4,t5            # U
-        srl     t2,32,t7            # U
+        srl     t2,32,at            # U
         addq    t9,t4,t4
         lda     a0,8(t9)
 
         stw     t5,0(t4)            # L
-        stl     t7,4(t9)            # L
+        stl     at,4(t9)            # L
         unop
         unop
 str_aligned:
@@ -238,12 +238,12 @@ str_loop:
         unop
 
 str_high:                           # t2 has 1 to 3 bytes for the last places of a quadword
-        extbl   t2,t5,t7            # U
+        extbl   t2,t5,at            # U
         addq    t9,t5,t5
         srl     t2,56,t2            # U
         stb     t2,7(t9)            # L
 
-        stb     t7,0(t5)            # L
+        stb     at,0(t5)            # L
         lda     a0,8(t9)
         br      str_aligned         # L
         unop

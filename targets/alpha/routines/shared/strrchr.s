@@ -1,5 +1,5 @@
 # The loop is that of strchr, left at an end or at the byte.  A quadword with the byte and no end
-# is remembered (t7 its address, t8 its marks); at the end the last mark counts, here or there.
+# is remembered (at its address, t8 its marks); at the end the last mark counts, here or there.
 
         .include spread
         or      t0,t2,t4
@@ -63,7 +63,7 @@ found:  beq     t4,remember         # U
         bne     t2,last             # U
 
         mov     t8,t2
-        mov     t7,v0
+        mov     at,v0
         beq     t2,none             # U
         unop
 last:
@@ -76,6 +76,6 @@ none:   clr     v0
         unop
         unop
 remember:
-        mov     v0,t7
+        mov     v0,at
         mov     t5,t8
         br      loop                # L

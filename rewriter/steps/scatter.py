@@ -1,0 +1,106 @@
+"""Known routines of a kernel become tuned ones, in pieces."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from passes.pieces import Space, Spaces
+from passes.substitute import Chosen
+from rewriter.core.program import Function
+from rewriter.core.target import CannotMove
+from rewriter.steps.done import Done
+from rewriter.steps.rooms import spaces
+from rewriter.steps.routines import Routines
+from rewriter.steps.work import edit_id
+
+_FIRST = ("__copy_user", "__clear_user", "copy_page", "clear_page")
+"""What a kernel runs most: these get room before others."""
+
+_TEXT, _ENDS, _OLD = "behind the text", "at the ends of functions", "in place of routines"
+
+
+@dataclass(frozen=True)
+class Scatter:
+    """Substitutes in a kernel, in pieces, when all else is done: in the room that this left."""
+
+    routines: Routines
+
+    def run(self, functions: Sequence[Function]) -> list[Done]:
+        """What became of functions with routines, in their order.
+
+        What fits makes room for others with what it leaves of its own, so after each the first
+        that did not fit are tried again.
+        """
+        work, before = self.routines.work, tuple(spaces(self.routines.work))
+        room = Spaces(list(before))
+        found = {function: Done(function) for function in functions}
+        waiting = sorted(self._chosen(found), key=_order)
+        reasons: dict[Function, CannotMove] = {}
+        at = 0
+        while at < len(waiting):
+            chosen = waiting[at]
+            try:
+                one = self.routines.substitute.scatter(work.known, chosen, work.cpu, room)
+            except CannotMove as reason:
+                reasons[chosen.function], at = reason, at + 1
+                continue
+            self.routines.edited(self._edit(chosen), one)
+            found[chosen.function].substitution, at = one, 0
+            found[chosen.function].edits, found[chosen.function].skips = work.taken()
+            waiting.remove(chosen)
+        for chosen in waiting:
+            self.routines.left(chosen.function, chosen.named, reasons[chosen.function])
+            found[chosen.function].skips += work.taken()[1]
+        work.room = _account(before, found.values())
+        return list(found.values())
+
+    def _chosen(self, found: dict[Function, Done]) -> Iterator[Chosen]:
+        """A tuned routine for each function that may have one and that the user wants."""
+        work, count = self.routines.work, 0
+        for function, done in found.items():
+            for named in work.known.within(function):
+                edit = edit_id(self.routines.substitute.name, function, named.address)
+                if not work.wants(edit, count):
+                    continue
+                try:
+                    yield self.routines.substitute.chosen(work.known, named, work.cpu)
+                except CannotMove as reason:
+                    self.routines.left(function, named, reason)
+                    done.skips += work.taken()[1]
+                    continue
+                count += 1
+                break
+
+    def _edit(self, chosen: Chosen) -> str:
+        name = self.routines.substitute.name
+        return edit_id(name, chosen.function, chosen.named.address)
+
+
+def _account(before: Sequence[Space], done: Iterable[Done]) -> dict[str, tuple[int, int]]:
+    """Bytes of room that were found and that pieces took, by whose they were."""
+    scattered = [
+        (one.function, one.scattered)
+        for one in (each.substitution for each in done)
+        if one is not None and one.scattered is not None
+    ]
+    places = [range(function.start, function.start + one.given_up) for function, one in scattered]
+    found = Counter({_TEXT: 0, _ENDS: 0, _OLD: 0})
+    found.update({_OLD: sum(one.given_up for _, one in scattered)})
+    for space in before:
+        found[_TEXT if space.host is None else _ENDS] += space.size
+    used = Counter[str]()
+    gap = [space for space in before if space.host is None]
+    for _, one in scattered:
+        for at, word in one.code.items():
+            old = any(at in place for place in places)
+            text = any(space.start <= at < space.end for space in gap)
+            used[_OLD if old else _TEXT if text else _ENDS] += len(word)
+    return {kind: (size, used[kind]) for kind, size in found.items()}
+
+
+def _order(chosen: Chosen) -> tuple[bool, int]:
+    """What a kernel runs most, then what needs least more than it has."""
+    more = len(chosen.routine.code) - (chosen.function.end - chosen.named.address)
+    return chosen.named.contracts[0] not in _FIRST, more

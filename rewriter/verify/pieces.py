@@ -1,0 +1,135 @@
+"""A routine in pieces: each stretch of it that control does not fall out of may stand anywhere.
+
+A stretch ends at a return or a branch that is always taken, so pieces need no instruction more.
+Only how far branches go depends on where pieces stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from rewriter.core.isa import Flow, Insn
+from rewriter.core.target import Target, Tuned
+from rewriter.elf.image import ByteOrder, Image
+
+_ENDS = (Flow.JUMP, Flow.RETURN, Flow.INDIRECT, Flow.STOP)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Instructions of a routine that stand together: from `offset` bytes in, `size` bytes."""
+
+    offset: int
+    size: int
+
+
+def insns_of(target: Target, code: bytes, order: ByteOrder) -> dict[int, Insn]:
+    """A routine's instructions by offset."""
+    size = target.table.word_bits // 8
+    words = {at: int.from_bytes(code[at : at + size], order) for at in range(0, len(code), size)}
+    decoded = ((at, target.table.decode(word)) for at, word in words.items())
+    return {at: insn for at, insn in decoded if insn is not None}
+
+
+def reached(routine: Tuned, insns: Mapping[int, Insn]) -> set[int]:
+    """The offsets that control comes to, after faults too."""
+    resumes = dict(routine.resumes)
+    seen, queue = set[int](), [routine.entry]
+    while queue:
+        at = queue.pop()
+        if at in seen:
+            continue
+        seen.add(at)
+        queue += _after(at, insns[at])
+        queue += [resumes[at]] if at in resumes else []
+    return seen
+
+
+def _after(at: int, insn: Insn) -> Iterator[int]:
+    goal = insn.target(at)
+    if goal is not None:
+        yield goal
+    if insn.op.flow not in _ENDS:
+        yield at + insn.size
+
+
+def pieces(routine: Tuned, target: Target, order: ByteOrder) -> tuple[Piece, ...]:
+    """The pieces of a routine in its order, without what control does not come to."""
+    insns = insns_of(target, routine.code, order)
+    offsets = sorted(reached(routine, insns))
+    found, first = [], offsets[0]
+    for at, following in zip(offsets, [*offsets[1:], -1], strict=True):
+        end = at + insns[at].size
+        if following != end or insns[at].op.flow in _ENDS:
+            found.append(Piece(first, end - first))
+            first = following
+    return tuple(found)
+
+
+Read = Callable[[int], Insn | None]
+"""The instruction at an address of a file; None where there is none."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A routine as it stands in a file: `places` by offset; `ways` are branches that lead to it."""
+
+    places: Mapping[int, int]
+    ways: frozenset[int]
+
+    @property
+    def addresses(self) -> set[int]:
+        """The address of each of its instructions, and of each branch that leads to it."""
+        return {*self.places.values(), *self.ways}
+
+
+def standing_at(image: Image, target: Target, routine: Tuned, entry: int) -> Standing | None:
+    """The routine as it stands in an image, with the image's exception table; None if another."""
+    size = target.table.word_bits // 8
+
+    def read(at: int) -> Insn | None:
+        if not image.is_mapped(at):
+            return None
+        return target.table.decode(int.from_bytes(image.read(at, size), image.byteorder))
+
+    resumes = {f.access: f.resume for f in target.fixups(image)} if routine.resumes else {}
+    return standing(target, routine, image.byteorder, entry, read, resumes)
+
+
+def standing(
+    target: Target,
+    routine: Tuned,
+    order: ByteOrder,
+    entry: int,
+    read: Read,
+    resumes: Mapping[int, int],
+) -> Standing | None:
+    """Follows a routine through a file from where it is entered; None if it is another one.
+
+    `resumes` says where control goes on when the access at an address faults.
+    """
+    insns, faults = insns_of(target, routine.code, order), dict(routine.resumes)
+    first, ways = read(entry), frozenset[int]()
+    if first is not None and first.op.flow is Flow.JUMP:
+        goal = first.target(entry)
+        assert goal is not None
+        ways, entry = frozenset({entry}), goal
+    places, queue = dict[int, int](), [(routine.entry, entry)]
+    while queue:
+        offset, at = queue.pop()
+        if offset in places:
+            if places[offset] != at:
+                return None
+            continue
+        old, new = insns[offset], read(at)
+        if new is None or old.op is not new.op or old.placeless != new.placeless:
+            return None
+        places[offset] = at
+        queue += zip(_after(offset, old), _after(at, new), strict=True)
+        if offset in faults:
+            if at not in resumes:
+                return None
+            queue.append((faults[offset], resumes[at]))
+    apart = len(set(places.values())) == len(places) and ways.isdisjoint(places.values())
+    return Standing(places, ways) if apart else None

@@ -1,0 +1,58 @@
+"""What is asked of routines in pieces, beside their code and behaviour, of the two files alone."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from rewriter.core.program import Function
+from rewriter.core.target import Tuned
+from rewriter.elf.gap import covering, text_gap
+from rewriter.elf.image import Image
+from rewriter.identify.program import Program
+from rewriter.verify.pieces import Standing, standing_at
+from rewriter.verify.substituted_known import Known, Named
+from rewriter.verify.substituted_rules import room_in_place
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """Looks at the new file `image` for a program."""
+
+    program: Program
+    known: Known
+    image: Image
+
+    def odd_ways(self, named: Named, standing: Standing, routine: Tuned) -> Iterator[str]:
+        """Every entry must lead to the same pieces."""
+        for entry in self.known.entries(named):
+            other = standing_at(self.image, self.program.target, routine, entry)
+            if other is None or other.places != standing.places:
+                yield f"entered at {entry:#x} it is something else"
+
+    def odd_words(self, named: Named, function: Function, owned: Collection[int]) -> Iterator[str]:
+        """Changed words of the old place are pieces, ways to them, or fillers where it is given up.
+
+        Where something else enters the old code, that stays but for the ways.
+        """
+        target, step = self.program.target, self.program.target.table.word_bits // 8
+        room, ways = room_in_place(self.known, named, function), self.known.entries(named)
+        fillers = {target.encode(insn) for insn in target.fillers(step)}
+        for at in range(function.start, max(function.end, named.address + room), step):
+            new, old = self.image.read(at, step), self.program.image.read(at, step)
+            given_up = bool(room) and (at in owned or new in fillers)
+            if new != old and not given_up and not (at in ways and at in owned):
+                yield f"a word is neither the old one nor the new routine's at {at:#x}"
+
+    def gap(self, owned: Collection[int]) -> set[int]:
+        """File offsets of pieces behind the text, and of the section header that covers them."""
+        gap = text_gap(self.program.image)
+        step = self.program.target.table.word_bits // 8
+        inside = [at for at in owned if gap is not None and gap.start <= at < gap.end]
+        if gap is None or not inside:
+            return set()
+        found = {self.program.image.offset_of(at) + n for at in inside for n in range(step)}
+        offset, record = covering(self.program.image, gap, max(inside) + step)
+        if self.image.data[offset : offset + len(record)] == record:
+            found.update(range(offset, offset + len(record)))
+        return found
