@@ -82,10 +82,14 @@ def _time(what: str, spent: Spent, objdump: Spent) -> Row:
     """Wall time; the processor time of all processes is said with it."""
     return Row(
         what,
-        f"{spent.seconds:.2f} s ({spent.processor:.2f} s of processor)",
-        f"{objdump.seconds:.2f} s",
+        _seconds(spent),
+        _seconds(objdump),
         spent.seconds / objdump.seconds,
     )
+
+
+def _seconds(spent: Spent) -> str:
+    return f"{spent.seconds:.2f} s ({spent.processor:.2f} s of processor)"
 
 
 def _memory(what: str, spent: Spent, original: Path) -> Row:

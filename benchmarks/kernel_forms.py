@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.kernel import RETUNE, cost
 from fixtures import initramfs, palcode
 from fixtures.forms import FORMS, loaded
-from fixtures.inputs import Missing, find
+from fixtures.inputs import Missing, find, tool
 from fixtures.undefined import BOOTS, first_undefined
 from targets.alpha.cpus import CPUS
 
@@ -92,17 +92,20 @@ def stops(kernel: Made, cpu: str) -> Iterator[tuple[bool, str]]:
             first_undefined(path, other, palcode.firmware(other))
             for path in (kernel.original, kernel.tuned)
         )
-        mine = f"the original's at {old:#x}" if old is not None else "the original has none"
-        yield new not in (None, old), f"on {other}: {_place(kernel, new)}; {mine}"
+        text = f"on {other}: the first undefined instruction is {_shown(kernel, new)}"
+        yield new not in (None, old), f"{text}, the original's {_shown(kernel, old)}"
 
 
-def _place(kernel: Made, address: int | None) -> str:
+def _shown(kernel: Made, address: int | None) -> str:
+    """Where an instruction of a kernel with symbols is; functions stay where they are."""
     if address is None:
-        return "no undefined instruction"
-    before = [edit for edit in kernel.edits if edit["address"] <= address]
-    near = max(before, key=lambda one: one["address"], default={"id": "none", "address": 0})
-    where = f"{address - near['address']:#x} behind the address of {near['id']}"
-    return f"first undefined instruction at {address:#x}, {where}"
+        return "nowhere"
+    command = (tool("alpha-linux-gnu-nm"), "-n", kernel.original)
+    listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    symbols = [line.split() for line in listed.splitlines()]
+    before = [(int(at, 16), name) for at, _, name in symbols if int(at, 16) <= address]
+    start, name = max(before, default=(0, "no function"))
+    return f"{address:#x}, {name}+{address - start:#x}"
 
 
 def _retune(*arguments: str | Path, allowed: Sequence[int] = (0,)) -> str:

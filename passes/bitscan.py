@@ -6,6 +6,7 @@ import heapq
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain, islice, pairwise
 from typing import Any
 
@@ -291,9 +292,18 @@ class _Block:
 
     def _feeders(self, slot: int, found: _Found) -> set[int]:
         """The slots between x and the search's result."""
-        ends = (found.x, found.base)
-        made = frozenset(s for s, v in enumerate(self.trace.value) if v is not None and v in ends)
+        ends = (found.x,) if found.base is None else (found.x, found.base)
+        made = frozenset(chain.from_iterable(self._made.get(end.number, ()) for end in ends))
         return self.trace.slice(slot, made)
+
+    @cached_property
+    def _made(self) -> dict[int, list[int]]:
+        """The slots that give a value, by its number."""
+        found: dict[int, list[int]] = {}
+        for slot, value in enumerate(self.trace.value):
+            if value is not None:
+                found.setdefault(value.number, []).append(slot)
+        return found
 
     # Proposals ----------------------------------------------------------------------------
 

@@ -68,29 +68,27 @@ class Target(Rules, Names, Protocol):
 class Outcome:
     """A region as it is now: `origins` has the old address of each slot, None for a new nop.
 
-    `reason` says why it is unchanged and is empty where it is not.
+    `reason` says why it is unchanged and is empty where it is not.  `cycles` are those modelled
+    before and now, where it changed.
     """
 
     slots: tuple[Slot, ...]
     origins: tuple[int | None, ...]
     reason: str = ""
+    cycles: tuple[int, int] = (0, 0)
 
 
 def schedule(region: Region, target: Target) -> Outcome:
     """The region in fewer cycles, or in fewer bundles and as many cycles; or as it was.
 
-    With exits it is tried as a whole and in parts between them: control may leave at any, and
-    comes to none later than before.
+    With exits it is tried as a whole, where control comes to no exit later than before, and else
+    in parts between them.
     """
     whole = _scheduled(region, target)
-    if not region.exits:
+    if not region.exits or not (whole.reason or _is_later(region, whole, target)):
         return whole
     ends = sorted({(at // target.bundle + 1) * target.bundle for at in region.exits})
-    parts = _scheduled(replace(region, exits={}, cuts=tuple(ends)), target)
-    if whole.reason or _is_later(region, whole, target):
-        return parts
-    sizes = [(target.cycles(each.slots), counted(each.slots, target)) for each in (whole, parts)]
-    return whole if sizes[0] < sizes[1] else parts
+    return _scheduled(replace(region, exits={}, cuts=tuple(ends)), target)
 
 
 def _is_later(region: Region, outcome: Outcome, target: Target) -> bool:
@@ -120,7 +118,7 @@ def _scheduled(region: Region, target: Target) -> Outcome:
     if new > old or after > before:
         reason = f"takes {new} bundles and {after} cycles, {old} and {before} as it is"
         return Outcome(region.slots, same, reason)
-    return Outcome(slots, origins)
+    return Outcome(slots, origins, cycles=(before, after))
 
 
 def _rescheduled(region: Region, target: Target) -> tuple[tuple[Slot, ...], tuple[int | None, ...]]:
@@ -217,9 +215,10 @@ def _with_values(
     `read` are the registers that may be read behind it, and those at its exits.
     """
     kept = _without(slots, set(numbers))
-    values = Values(kept, *read, target)
+    live, exits = read
+    values = Values(kept, live, target, exits)
     facts, stands = values.apart() if values.is_crowded else (values.facts, {})
-    before = edges(kept, target, facts, stands, read[1])
+    before = edges(kept, target, facts, stands, exits)
     return _part(slots, numbers, joined, before), values
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Protocol
 
 from passes import grouped_graph
@@ -17,6 +18,8 @@ from rewriter.core.regions import Edge, Facts
 
 Exits = Mapping[int, int]
 """By address of a slot the mask of the registers that may be read where control leaves there."""
+
+NO_EXITS: Exits = MappingProxyType({})
 
 
 class Rules(grouped_graph.Rules, Protocol):

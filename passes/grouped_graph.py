@@ -10,6 +10,7 @@ among themselves.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from itertools import count
 from typing import Protocol
 
@@ -43,46 +44,81 @@ def edges(
     register of each.
     """
     named = [rules.facts(slot.insn) for slot in slots] if stands else facts
-    places = list(addresses(named))
     group = [n for n, members in enumerate(groups(slots)) for _ in members]
-    exclusive = Exclusive(group, facts)
+    pairs = _Pairs(slots, rules, facts, stands, group)
+    earlier: list[tuple[int, int, int, bool, Place]] = []
     found: list[tuple[Edge, ...]] = []
-    for later, mine in enumerate(facts):
-        uses, defs, among = mine.uses, mine.defs, mine.among
-        touched, sets, clears = uses | defs, *mine.gathers
+    for later, (mine, place) in enumerate(zip(facts, addresses(named), strict=True)):
+        uses, defs, among, stores = mine.uses, mine.defs, mine.among, mine.stores
+        touched = uses | defs
         before = []
-        for earlier in range(later):
-            other = facts[earlier]
-            read = other.defs & uses
-            clash = other.defs & touched
-            if clash and not read:
-                clash &= ~(sets & other.gathers[0] | clears & other.gathers[1])
-            if clash:
-                one, two = slots[earlier].insn, slots[later].insn
-                apart = rules.needs_stop(one, two) and not exclusive(earlier, later)
-                cycles = rules.distance(one, two, _named(read, stands))
-                before.append(Edge(earlier, apart, max(cycles, apart)))
+        for number, (reads, writes, order, other_stores, other) in enumerate(earlier):
+            if writes & touched and pairs.clash(number, later):
+                before.append(pairs.over_register(number, later))
             elif (
-                other.uses & defs
-                or other.order & among
-                or ((mine.stores or other.stores) and _overlap(places[earlier], places[later]))
+                reads & defs
+                or order & among
+                or (place is not None and (stores or other_stores) and _overlap(other, place))
             ):
-                apart, cycles = False, 0
-                if other.is_system and not mine.is_free:
-                    apart = group[earlier] != group[later]
-                if other.is_system or mine.is_system:
-                    cycles = rules.distance(slots[earlier].insn, slots[later].insn, 0)
-                before.append(Edge(earlier, apart, max(cycles, apart)))
+                before.append(pairs.in_order(number, later))
         found.append(tuple(before))
+        earlier.append((uses, defs, mine.order, stores, place))
     return found
+
+
+class _Pairs:
+    """The edges between two instructions, by their numbers."""
+
+    def __init__(
+        self,
+        slots: Sequence[Slot],
+        rules: Rules,
+        facts: Sequence[Facts],
+        stands: Mapping[int, int],
+        group: Sequence[int],
+    ) -> None:
+        self.insns = [slot.insn for slot in slots]
+        self.rules, self.facts, self.stands, self.group = rules, facts, stands, group
+        self.exclusive = Exclusive(group, facts)
+
+    def clash(self, earlier: int, later: int) -> int:
+        """Registers that the earlier one writes and the later one touches, but for what both only
+        ever set or clear."""
+        other, mine = self.facts[earlier], self.facts[later]
+        if other.defs & mine.uses:
+            return other.defs & (mine.uses | mine.defs)
+        (sets, clears), (others_set, others_clear) = mine.gathers, other.gathers
+        return other.defs & mine.defs & ~(sets & others_set | clears & others_clear)
+
+    def over_register(self, earlier: int, later: int) -> Edge:
+        """The edge of two that clash over a register."""
+        one, two = self.insns[earlier], self.insns[later]
+        apart = self.rules.needs_stop(one, two) and not self.exclusive(earlier, later)
+        read = self.facts[earlier].defs & self.facts[later].uses
+        if self.stands:
+            read = _named(read, self.stands)
+        return _edge(earlier, apart, max(self.rules.distance(one, two, read), apart))
+
+    def in_order(self, earlier: int, later: int) -> Edge:
+        """The edge of two that keep their order."""
+        other, mine = self.facts[earlier], self.facts[later]
+        apart, cycles = False, 0
+        if other.is_system and not mine.is_free:
+            apart = self.group[earlier] != self.group[later]
+        if other.is_system or mine.is_system:
+            cycles = self.rules.distance(self.insns[earlier], self.insns[later], 0)
+        return _edge(earlier, apart, max(cycles, apart))
+
+
+_edge = cache(Edge)  # there are few
 
 
 def _named(mask: int, stands: Mapping[int, int]) -> int:
     """The registers of a mask of registers and values."""
-    for value, register in stands.items() if stands else ():
-        if mask >> value & 1:
-            mask ^= 1 << value | 1 << register
-    return mask
+    registers = 0
+    for number in _bits(mask):
+        registers |= 1 << stands.get(number, number)
+    return registers
 
 
 Place = tuple[int, int, int] | None

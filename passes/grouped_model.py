@@ -9,7 +9,7 @@ from rewriter.core.groups import Slot
 from rewriter.core.isa import Insn
 from rewriter.timing import bundled
 from rewriter.timing.bundled_dispersal import assign, splits
-from rewriter.timing.bundled_run import run
+from rewriter.timing.bundled_run import cycles
 
 
 class Model:
@@ -77,7 +77,7 @@ class Model:
 
     def cycles(self, slots: Sequence[Slot]) -> int:
         """Modelled cycles of straight code."""
-        return run(self.cpu, slots).cycles
+        return cycles(self.cpu, slots)
 
     def ports(self, insn: Insn) -> frozenset[str]:
         """The ports that may take an instruction, wherever it stands."""

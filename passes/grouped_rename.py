@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from passes.grouped_exits import Exits, reading
+from passes.grouped_exits import NO_EXITS, Exits, reading
 from rewriter.core.groups import Slot, groups
 from rewriter.core.isa import Insn
 from rewriter.core.regions import Facts
@@ -67,7 +67,9 @@ class Values:
     """The values of straight code, given the mask of registers that are live behind it, and
     those that are at its exits."""
 
-    def __init__(self, slots: Sequence[Slot], live: int, exits: Exits, names: Names) -> None:
+    def __init__(
+        self, slots: Sequence[Slot], live: int, names: Names, exits: Exits = NO_EXITS
+    ) -> None:
         self.slots, self.names = slots, names
         self.facts = reading(slots, [names.facts(slot.insn) for slot in slots], exits)
         self.all = list(_values(slots, self.facts, live, names))
@@ -161,7 +163,11 @@ class Values:
 def _values(
     slots: Sequence[Slot], facts_of: Sequence[Facts], live: int, names: Names
 ) -> Iterator[Value]:
-    every = sum(names.banks)
+    written = 0
+    for one in facts_of:
+        written |= one.defs
+    # What is never written and read behind the code stays where it is, whatever else happens.
+    every = sum(names.banks) & ~(live & ~written)
     current: dict[int, Value] = {}
     for number, (slot, facts) in enumerate(zip(slots, facts_of, strict=True)):
         free, joined = names.renamable(slot.insn)
@@ -214,7 +220,7 @@ def _span(value: Value, places: Mapping[int, tuple[int, int]], length: int) -> t
 def renamed(slots: Sequence[Slot], live: int, names: Names) -> tuple[Slot, ...] | None:
     """The code as it stands with registers chosen anew, so that the same one does not come again
     soon; None if there is nothing to choose."""
-    values = Values(slots, live, {}, names)
+    values = Values(slots, live, names)
     return values.spread() if values.is_crowded else None
 
 

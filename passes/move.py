@@ -124,11 +124,10 @@ def standing(
 ) -> list[tuple[int, Insn]]:
     """The instructions in [start, end) that do something, as earlier passes left them."""
     first, last = program.listing.span(start, end)
-    items = []
-    for at in range(first, last):
-        address = int(program.listing.addresses[at])
-        insn = slots[address] if address in slots else program.listing.insn(at)
-        insn = insn or program.listing.data(at)
+    listing, items = program.listing, []
+    addresses, insns = listing.addresses[first:last].tolist(), listing.insns_at(first, last)
+    for at, address, now in zip(range(first, last), addresses, insns, strict=True):
+        insn = slots.get(address, now) or listing.data(at)
         if insn is not None and not program.target.is_filler(insn):
             items.append((address, insn))
         items += enumerate((added or {}).get(address, ()), address + 1)
@@ -211,6 +210,6 @@ def _executed_fillers(program: Program, function: Function) -> int:
     count = 0
     for block in graph.blocks_of(function):
         first, last = int(graph.first[block]), int(graph.last[block])
-        insns = [listing.insn(at) for at in range(first, last)] if graph.reached[block] else []
+        insns = listing.insns_at(first, last) if graph.reached[block] else []
         count += sum(insn is not None and program.target.is_filler(insn) for insn in insns)
     return count

@@ -223,7 +223,7 @@ class _Road:
 
     def _function(self, number: int) -> Done:
         work, function = self.work, self.work.program.functions[number]
-        self.windows.run(number, function)
+        self.windows.run(function)
         self.insertions.run(function)
         if self.layout is not None:
             self.layout.run(function)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Protocol, runtime_checkable
 
 from rewriter.core import transfer
@@ -98,8 +99,8 @@ class Range(Protocol):
 class Region:
     """Whole bundles [start, end) that are entered at the first slot only.
 
-    Control leaves in the last bundle only, and comes back behind it.  `reason` says why they stay
-    as they are, or is empty.
+    Control leaves on the way by branches ahead only, and comes back behind the last bundle.
+    `reason` says why they stay as they are, or is empty.
     """
 
     start: int
@@ -170,6 +171,9 @@ class Landmark:
     what: Hashable
 
 
+NO_BOUNDARIES: Mapping[int, int] = MappingProxyType({})
+
+
 class Code(Protocol):
     """The code of one file."""
 
@@ -201,11 +205,18 @@ class Code(Protocol):
         """Every slot that a table of the system names."""
         ...
 
-    def laid_out(self, routine: Routine, codes: Mapping[int, bytes], moves: bool) -> Laid:
+    def laid_out(
+        self,
+        routine: Routine,
+        codes: Mapping[int, bytes],
+        moves: bool,
+        boundaries: Mapping[int, int] = NO_BOUNDARIES,
+    ) -> Laid:
         """A function when regions, by their start, have new code; raises CannotMove.
 
-        `moves` says whether regions may leave their places.  The code is as it must be at the
-        region's start, and no longer than the region.
+        `moves` says whether regions may leave their places; those with `boundaries`, by their
+        start, then stand on multiples of so many bytes where there is room.  The code is as it
+        must be at the region's start, and no longer than the region.
         """
         ...
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,12 @@ from numpy.typing import NDArray
 
 class Reg(int):
     """A register number in the target's one numbering of all its registers."""
+
+
+@cache
+def _register(number: int) -> Reg:
+    """One object for each: a text names millions."""
+    return Reg(number)
 
 
 class Kind(Enum):
@@ -68,7 +75,7 @@ class Operand:
         value = (word >> self.low) & ((1 << self.width) - 1)
         if self.signed and value >> (self.width - 1):
             value -= 1 << self.width
-        return Reg(value + self.base) if self.kind is Kind.REGISTER else value * self.scale
+        return _register(value + self.base) if self.kind is Kind.REGISTER else value * self.scale
 
     def insert(self, value: int) -> int:
         """The bits that hold `value`; ValueError when they cannot."""
@@ -84,7 +91,8 @@ class Operand:
 class Format:
     """A layout of operands, in the order of the assembler's text.
 
-    `syntax` is a `str.format` template over operand names; `size` is in bytes of text.
+    `syntax` is a `str.format` template over operand names; `size` is in bytes of text, `target`
+    the position of the operand that is a code address.
     """
 
     name: str
@@ -92,10 +100,15 @@ class Format:
     syntax: str
     size: int
     positions: dict[str, int] = field(init=False, repr=False, compare=False)
+    kinds: tuple[Kind, ...] = field(init=False, repr=False, compare=False)
+    target: int | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         positions = {operand.name: number for number, operand in enumerate(self.operands)}
+        targets = (n for n, operand in enumerate(self.operands) if operand.kind is Kind.TARGET)
         object.__setattr__(self, "positions", positions)
+        object.__setattr__(self, "kinds", tuple(operand.kind for operand in self.operands))
+        object.__setattr__(self, "target", next(targets, None))
 
     def index(self, name: str) -> int:
         """The position of operand `name`."""
@@ -159,7 +172,10 @@ class Insn:
     @property
     def placeless(self) -> tuple[int, ...]:
         """The operands' values without how far a target is, which changes when code moves."""
-        values = zip(self.op.format.operands, self.operands, strict=True)
+        form = self.op.format
+        if form.target is None:
+            return self.operands
+        values = zip(form.operands, self.operands, strict=True)
         return tuple(value for operand, value in values if operand.kind is not Kind.TARGET)
 
     def replace(self, **values: int) -> Insn:
@@ -172,10 +188,8 @@ class Insn:
 
     def target(self, address: int) -> int | None:
         """The encoded target of the instruction when it stands at `address`, if it has one."""
-        for operand, value in zip(self.op.format.operands, self.operands, strict=True):
-            if operand.kind is Kind.TARGET:
-                return address + self.size + value
-        return None
+        form = self.op.format
+        return None if form.target is None else address + form.size + self.operands[form.target]
 
 
 @dataclass(frozen=True)

@@ -94,7 +94,15 @@ class Listing:
 
     def insns(self, start: int, end: int) -> list[Insn | None]:
         """The instructions in [start, end)."""
-        return [self.insn(at) for at in range(*self.span(start, end))]
+        return self.insns_at(*self.span(start, end))
+
+    def insns_at(self, first: int, last: int) -> list[Insn | None]:
+        """The instructions at positions [first, last)."""
+        decode, words = self.table.decode, self.words[first:last].tolist()
+        found = [decode(word) for word in words]
+        for at in np.flatnonzero(self.rows[first:last] < 0).tolist():
+            found[at] = None
+        return found
 
 
 def decode_words(table: Table, parts: Iterable[tuple[int, NDArray[Any]]]) -> Listing:

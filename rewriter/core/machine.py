@@ -157,13 +157,17 @@ class Machine(ABC):
 
     def execute(self, insn: Insn, address: int) -> None:
         """Runs one instruction that stands at `address`."""
-        self.following = address + insn.size
+        form = insn.op.format
+        self.following = address + form.size
         operands: list[Reg | Value] = []
-        for operand, value in zip(insn.op.format.operands, insn.operands, strict=True):
-            if operand.kind is Kind.REGISTER:
+        for kind, value in zip(form.kinds, insn.operands, strict=True):
+            if kind is _REGISTER:
                 operands.append(value if isinstance(value, Reg) else Reg(value))
-            elif operand.kind is Kind.IMMEDIATE:
+            elif kind is _IMMEDIATE:
                 operands.append(self.const(value))
             else:
                 operands.append(self.code(self.following + value))
         insn.op.does(self, *operands)
+
+
+_REGISTER, _IMMEDIATE = Kind.REGISTER, Kind.IMMEDIATE

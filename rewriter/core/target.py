@@ -120,6 +120,18 @@ def whole(insn: Insn, target: Target) -> bool:
     return insn.name in target.spelling.GRANULE_ACCESSES
 
 
+@dataclass(frozen=True, slots=True)
+class Clue:
+    """What a block with a site of a pass may have: at least so many of some instructions.
+
+    Where there are `literals`, only those count that have one of them.
+    """
+
+    names: frozenset[str]
+    least: int = 1
+    literals: frozenset[int] = frozenset()
+
+
 @dataclass(frozen=True)
 class References:
     """What in text points into text.

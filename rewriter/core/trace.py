@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from rewriter.core.isa import Insn, Reg, Table
 from rewriter.core.symbolic import Symbolic
@@ -13,14 +13,15 @@ from rewriter.core.term import Term, Terms
 INPUT = -1  # the "slot" that defines what the block gets
 
 
-def registers_of(mask: int) -> list[int]:
+@lru_cache(maxsize=1 << 14)  # few masks come again and again
+def registers_of(mask: int) -> tuple[Reg, ...]:
     """The registers of a mask, ascending."""
     found = []
     while mask:
         low = mask & -mask
-        found.append(low.bit_length() - 1)
+        found.append(Reg(low.bit_length() - 1))
         mask ^= low
-    return found
+    return tuple(found)
 
 
 Facts = Mapping[int, tuple[int, int]]
@@ -71,7 +72,7 @@ def run(
         if insn is not None:
             known, stores = len(state.narrow), len(state.stored)
             reads = registers_of(table.uses(insn))
-            found.operand[slot] = tuple(state.get(Reg(register)) for register in reads)
+            found.operand[slot] = tuple(map(state.get, reads))
             before = set(state.narrow) if insn.op.needs else None
             state.execute(insn, address)
             if len(state.stored) > stores:
@@ -145,7 +146,7 @@ class Trace:
             self.addresses.append(address)
             reads = registers_of(self.table.uses(insn))
             self.definition.append({r: last.get(r, INPUT) for r in reads})
-            self.operand.append({r: self.state.get(Reg(r)) for r in reads})
+            self.operand.append({r: self.state.get(r) for r in reads})
             for source in set(self.definition[-1].values()):
                 self.users.setdefault(source, []).append(slot)
             stores = len(self.state.stored)

@@ -18,6 +18,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, Protocol, TypeVar, cast
 
 from rewriter.core.errors import RetuneError
+from rewriter.core.garbage import seldom_collected
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
@@ -67,7 +68,10 @@ def each(
     # What there is now stays: a collection would look at all of it, and in a copy double it.
     gc.freeze()
     try:
-        yield from map(task, items) if jobs == 1 else _in_order(task, tuple(items), jobs, learning)
+        with seldom_collected():
+            yield from (
+                map(task, items) if jobs == 1 else _in_order(task, tuple(items), jobs, learning)
+            )
     finally:
         gc.unfreeze()
 

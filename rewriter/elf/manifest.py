@@ -29,7 +29,9 @@ from rewriter.elf.emit import Patch
 
 FORMAT = 1
 MAGIC, DIGEST_SIZE = b"RTM1", 32
-COMPRESSION = 4
+FILTERS = ({"id": lzma.FILTER_LZMA2, "preset": 1, "dict_size": 1 << 23},)
+"""Little effort, and a dictionary that reaches from new bytes back to the old ones."""
+
 LARGEST = 1 << 28
 """Bytes that a document may have: a damaged or hostile one shall not fill the memory."""
 
@@ -111,7 +113,7 @@ def cause(reason: str) -> str:
 
 def dump(manifest: Manifest) -> bytes:
     """Return the manifest as bytes; the same manifest, the same bytes."""
-    packed = lzma.compress(_canonical(_document(manifest)), preset=COMPRESSION)
+    packed = lzma.compress(_canonical(_document(manifest)), filters=FILTERS)
     return MAGIC + hashlib.sha256(packed).digest() + packed
 
 

@@ -19,10 +19,12 @@ from numpy.typing import NDArray
 
 from rewriter.core.addresses import NOWHERE, Addresses, addresses, first_at, span
 from rewriter.core.isa import Flow, Insn
-from rewriter.core.listing import FLOW_CODE, INLINE, UNKNOWN, Listing
+from rewriter.core.listing import FLOW_CODE, FLOWS, INLINE, UNKNOWN, Listing
 from rewriter.core.program import Fixup, Function, JumpTable
 
 Edges = NDArray[np.int64]
+
+_NEXT, _BRANCH, _JUMP = (FLOW_CODE[flow] for flow in (Flow.NEXT, Flow.BRANCH, Flow.JUMP))
 
 
 @dataclass(frozen=True)
@@ -274,28 +276,57 @@ class _Edges:
         self.outside, self.returned = [0] * self.nodes, [0] * self.nodes  # masks
 
     def add_all(self, tables: dict[int, JumpTable], callees: dict[int, int]) -> None:
-        flows = self.listing.flows[self.final].tolist()
-        targets = self.listing.targets[self.final].tolist()
-        codes = {code: flow for flow, code in FLOW_CODE.items()}
-        for block, (code, target) in enumerate(zip(flows, targets, strict=True)):
-            if code == UNKNOWN:
-                self._escape(block)
-                continue
-            flow = codes[code]
-            if flow in (Flow.NEXT, Flow.BRANCH) or (
-                flow is Flow.TRAP and not self._data_follows(block)
-            ):
-                self._fall_through(block)
-            if flow in (Flow.BRANCH, Flow.JUMP):
-                self._go(block, target)
-            elif flow is Flow.CALL:
-                self._call(block, target)
-            elif flow is Flow.INDIRECT_CALL:
-                self._computed_call(block, callees.get(self._end_address(block)))
-            elif flow is Flow.RETURN:
-                self._return(block)
-            elif flow is Flow.INDIRECT:
-                self._computed(block, tables.get(self._end_address(block)))
+        """The edges of every block: those of plain code all at once, the others one by one."""
+        codes = self.listing.flows[self.final]
+        self._straight(np.flatnonzero(np.isin(codes, (_NEXT, _BRANCH))))
+        self._going(np.flatnonzero(np.isin(codes, (_BRANCH, _JUMP))))
+        for block in np.flatnonzero(~np.isin(codes, (_NEXT, _BRANCH, _JUMP))).tolist():
+            self._other(block, int(codes[block]), tables, callees)
+
+    def _straight(self, blocks: Edges) -> None:
+        """Control goes on from each of the blocks to the next one."""
+        inside = blocks + 1 < self.blocks
+        self._edges(blocks[inside], blocks[inside] + 1)
+        for block in blocks[~inside].tolist():
+            self._escape(block)
+
+    def _going(self, blocks: Edges) -> None:
+        """Each of the blocks ends with a branch or jump."""
+        starts = np.array(self.addresses, dtype=np.uint64)
+        targets = self.listing.targets[np.array(self.final)[blocks]]
+        to = np.minimum(starts.searchsorted(targets), self.blocks - 1)
+        known = starts[to] == targets
+        for block in blocks[~known].tolist():
+            self._escape(block)
+        blocks, to = blocks[known], to[known]
+        self._edges(blocks, to)
+        owner = np.array(self.function_of)
+        away = owner[blocks] != owner[to]
+        for block, other in zip(blocks[away].tolist(), to[away].tolist(), strict=True):
+            self._tail_call(block, other)
+
+    def _edges(self, source: Edges, target: Edges) -> None:
+        self.source.frombytes(source.astype(np.int64).tobytes())
+        self.target.frombytes(target.astype(np.int64).tobytes())
+        self.kind.frombytes(np.full(len(source), WITHIN, dtype=np.int8).tobytes())
+        self.passed.frombytes(np.tile(np.array(self._all, dtype=np.uint64), len(source)).tobytes())
+
+    def _other(
+        self, block: int, code: int, tables: dict[int, JumpTable], callees: dict[int, int]
+    ) -> None:
+        flow = None if code == UNKNOWN else FLOWS[code]
+        if flow is None:
+            self._escape(block)
+        elif flow is Flow.TRAP and not self._data_follows(block):
+            self._fall_through(block)
+        elif flow is Flow.CALL:
+            self._call(block, int(self.listing.targets[self.final[block]]))
+        elif flow is Flow.INDIRECT_CALL:
+            self._computed_call(block, callees.get(self._end_address(block)))
+        elif flow is Flow.RETURN:
+            self._return(block)
+        elif flow is Flow.INDIRECT:
+            self._computed(block, tables.get(self._end_address(block)))
 
     def add_fixups(self, fixups: Iterable[Fixup]) -> None:
         """An access that may fault ends its block, and control may go on where it resumes.
@@ -365,9 +396,12 @@ class _Edges:
             self._escape(block)
             return
         self._edge(block, to)
+        self._tail_call(block, to)
+
+    def _tail_call(self, block: int, to: int) -> None:
+        """If it is one, the other function returns to where this one was called from."""
         here, there = self._return_node(block), self._return_node(to)
         if here != there:
-            # A tail call: the other function returns to where this one was called from.
             if here is None or there is None:
                 self._escape(block)
             else:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from rewriter.core.grouped import Region, Routine
 from rewriter.core.groups import Slot
 from rewriter.core.isa import Insn, register_mask
+from rewriter.core.kept import Kept
 from rewriter.core.transfer import Exit, Grouped, How, Order, Transfer
 
 Slots = Callable[[Region], Sequence[Slot]]
@@ -45,14 +46,11 @@ class Effects:
 
     def __init__(self, target: Grouped, everything: int) -> None:
         self.target, self.everything = target, everything
-        self._known: dict[Insn, _Effect] = {}
+        self.of = Kept(self._of)
 
-    def of(self, insn: Insn) -> _Effect:
+    def _of(self, insn: Insn) -> _Effect:
         """One instruction's effect."""
-        found = self._known.get(insn)
-        if found is None:
-            found = self._known[insn] = _effect(self.target.transfer(insn))
-        return found
+        return _effect(self.target.transfer(insn))
 
     def live(self, routine: Routine, slots: Slots) -> dict[int, int]:
         """For each region's start the mask of the registers that may be read from there on."""

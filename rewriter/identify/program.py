@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
+from rewriter.core.garbage import seldom_collected
 from rewriter.core.isa import Flow, Insn
 from rewriter.core.listing import FLOW_CODE, UNKNOWN, Listing
 from rewriter.core.program import Fixup, Function, JumpTable, Pin, Window
@@ -99,35 +100,49 @@ class Program:
         except KeyError:
             return self.target.everything
 
-    def windows(self, function: Function) -> list[Window]:
-        """The function's blocks, joined where control can only come from the one before."""
+    def windows(
+        self, function: Function, wanted: Callable[[int, int], bool] = lambda first, last: True
+    ) -> Iterator[Window]:
+        """The function's blocks, joined where control can only come from the one before.
+
+        Those only that are `wanted`, which is asked about positions [first, last).
+        """
+        for blocks in self._joined(function):
+            if wanted(int(self.graph.first[blocks.start]), int(self.graph.last[blocks.stop - 1])):
+                yield self._window(blocks)
+
+    def _joined(self, function: Function) -> Iterator[range]:
+        """Runs of blocks that control enters at the first one only; none where data is."""
         blocks = self.graph.blocks_of(function)
-        found: list[Window] = []
+        here = slice(blocks.start, blocks.stop)
+        data = self.listing.rows[self.graph.first[here]] < 0
+        continues = self.graph.continues[here] & ~data
+        begin = blocks.start
+        for block, follows, apart in zip(blocks, continues.tolist(), data.tolist(), strict=True):
+            if not follows:
+                if begin < block:
+                    yield range(begin, block)
+                begin = block + apart
+        if begin < blocks.stop:
+            yield range(begin, blocks.stop)
+
+    def _window(self, blocks: range) -> Window:
+        graph, listing = self.graph, self.listing
         insns: list[Insn] = []
         exits: list[tuple[int, int]] = []
-        start = previous = -1
         for block in blocks:
-            if insns and not (block == previous + 1 and self.graph.continues[block]):
-                found.append(Window(start, tuple(insns), tuple(exits)))
-                insns, exits = [], []
-            first, last = int(self.graph.first[block]), int(self.graph.last[block])
-            if self.listing.rows[first] < 0:
-                continue
-            if not insns:
-                start = int(self.listing.addresses[first])
-            elif self.listing.flows[first - 1] == FLOW_CODE[Flow.BRANCH]:
-                branched = int(self.listing.targets[first - 1])
+            first, last = int(graph.first[block]), int(graph.last[block])
+            if insns and listing.flows[first - 1] == FLOW_CODE[Flow.BRANCH]:
+                branched = int(listing.targets[first - 1])
                 exits[-1] = (exits[-1][0], self.live_into(branched))
-            else:
+            elif insns:
                 exits.pop()
-            insns += [i for i in map(self.listing.insn, range(first, last)) if i is not None]
-            if self.graph.faulting[last - 1]:
-                self._fault_exit(exits, len(insns) - 2, int(self.listing.addresses[last - 1]))
+            insns += [insn for insn in listing.insns_at(first, last) if insn is not None]
+            if graph.faulting[last - 1]:
+                self._fault_exit(exits, len(insns) - 2, int(listing.addresses[last - 1]))
             exits.append((len(insns) - 1, self.live.out_of(block)))
-            previous = block
-        if insns:
-            found.append(Window(start, tuple(insns), tuple(exits)))
-        return found
+        start = int(listing.addresses[graph.first[blocks.start]])
+        return Window(start, tuple(insns), tuple(exits))
 
     @cached_property
     def devices(self) -> bool:
@@ -174,6 +189,7 @@ class Program:
         return ""
 
 
+@seldom_collected()
 def analyse(image: Image, target: Target) -> Program:
     """Reads a whole file's text."""
     listing = target.listing(image)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import pairwise
@@ -65,7 +65,8 @@ class GroupedRoad:
             raise BadUsage(f"--cpu {self.cpu.name}: no model of its pipeline is there")
         model = self.target.scheduling(Model(self.cpu))
         effects = Effects(self.target.proving, self.target.everything)
-        self.reordering = Reordering(self.target, self.code, self.image, model, effects)
+        block = self.cpu.issue.front.fetch_bytes.value
+        self.reordering = Reordering(self.target, self.code, self.image, model, effects, block)
         self.placings: dict[Function, Placing] = {}
         order = self._order()
         self._substitute(progress)
@@ -225,7 +226,7 @@ class GroupedRoad:
             routine=function.name,
             address=function.start,
             old="",
-            new=f"{free} bundles free behind it",
+            new="; ".join(_laid_out(free, placing.dense)),
             evidence=Evidence(Grade.PROVED, detail="regions one behind another"),
             gain=0,
         )
@@ -233,6 +234,13 @@ class GroupedRoad:
     def proofs(self) -> Mapping[str, int]:
         """How many regions were compared."""
         return {"regions": len(self.evidence)}
+
+
+def _laid_out(free: int, dense: int) -> Iterator[str]:
+    """What a layout gave."""
+    yield f"{free} bundle{'s' * (free != 1)} free behind it"
+    if dense:
+        yield f"heads of dense loops on fetch boundaries: {dense}"
 
 
 def _behind(placing: Placing, found: Mapping[int | None, str]) -> dict[int, str]:

@@ -41,9 +41,8 @@ class Layout:
             work.leave(self.align.name, "layout", function, function.start, str(reason))
             return
         if moved is not None:
-            cycles = work.saved(self._standing(function), self._laid_out(moved))
             work.moved[function] = moved
-            work.edits.append(self._edit(edit, moved, cycles))
+            work.edits.append(self._edit(edit, moved, self._saved(function, moved)))
 
     def _moved(self, function: Function, added: dict[int, tuple[Insn, ...]]) -> Moved | None:
         work = self.work
@@ -64,6 +63,11 @@ class Layout:
             return moved
         self.work.without_room(function, "a branch target would lose its boundary", hint)
         return without
+
+    def _saved(self, function: Function, moved: Moved) -> Fraction | None:
+        if self.work.savings is None:
+            return None
+        return self.work.saved(self._standing(function), self._laid_out(moved))
 
     def _edit(self, edit: str, moved: Moved, cycles: Fraction | None) -> Edit:
         layout, function = moved.layout, moved.function

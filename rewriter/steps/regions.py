@@ -14,6 +14,7 @@ from rewriter.core.grouped import Code, Grouped, Laid, Region, Routine
 from rewriter.core.groups import Slot, groups
 from rewriter.core.target import CannotMove, Memory
 from rewriter.identify.grouped_liveness import Effects
+from rewriter.steps.boundaries import Boundaries
 from rewriter.verify.function_regions import open_at_end
 
 NO_GAIN = "nothing is saved where it stands"
@@ -54,7 +55,7 @@ class Placing:
     """A function with regions in a new order, by their start; `left` has the reasons for others.
 
     `closed` got nothing but the end of a group, for the sake of the region behind them; `moved`
-    says that regions left their places.
+    says that regions left their places, `dense` how many loops that need one got a boundary.
     """
 
     routine: Routine
@@ -63,6 +64,7 @@ class Placing:
     left: Mapping[int, str]
     laid: Laid
     moved: bool
+    dense: int = 0
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,7 @@ class Reordering:
     image: Memory
     scheduling: Scheduling
     effects: Effects
+    block: int  # bytes that the CPU fetches in a cycle
 
     def function(self, routine: Routine, wanted: Collection[int], moves: bool) -> Placing:
         """A function with those of the wanted regions in a new order that gain by it."""
@@ -106,9 +109,11 @@ class Reordering:
         """The function laid out with these regions, with fewer where they cannot stand."""
         if moves and made:
             closed = self._closings(routine, made)
+            codes = _codes({**made, **closed})
             try:
-                laid = self.code.laid_out(routine, _codes({**made, **closed}), True)
-                return Placing(routine, made, closed, left, laid, True)
+                heads = self._heads(routine, codes)
+                laid = self.code.laid_out(routine, codes, True, heads)
+                return Placing(routine, made, closed, left, laid, True, _standing(laid, heads))
             except CannotMove:
                 lost = self._lost(routine, made)
                 if lost:
@@ -123,6 +128,15 @@ class Reordering:
             except CannotMove as reason:  # each can stand there alone, so most often all can
                 start, _ = made.popitem()
                 left[start] = str(reason)
+
+    def _heads(self, routine: Routine, codes: Mapping[int, bytes]) -> dict[int, int]:
+        """The heads of loops that should stand on a boundary when regions have new code."""
+
+        def code_of(region: Region) -> bytes:
+            found = codes.get(region.start)
+            return found or self.image.read(region.start, region.end - region.start)
+
+        return Boundaries(self.target, self.block, self.scheduling.cycles).heads(routine, code_of)
 
     def _lost(self, routine: Routine, made: Mapping[int, Reordered]) -> dict[int, str]:
         """The regions that what names their code cannot follow, wherever they stand."""
@@ -142,7 +156,7 @@ class Reordering:
                 slots = self._slots(one)
                 if open_at_end(self.target, slots):
                     code = self.target.assembled(_closed(slots))
-                    figures = self._counted(slots)
+                    figures = self._counted(slots, self.scheduling.cycles(slots))
                     closed[one.start] = Reordered(one, code, figures, figures)
         return closed
 
@@ -198,7 +212,9 @@ class Reordering:
             and len(code) == region.end - region.start
         ):
             return NO_GAIN
-        found = Reordered(region, code, self._counted(slots), self._counted(outcome.slots))
+        before, after = outcome.cycles
+        figures = self._counted(slots, before), self._counted(outcome.slots, after)
+        found = Reordered(region, code, *figures)
         return found if found.gains else NO_GAIN
 
     def _exits(
@@ -223,12 +239,12 @@ class Reordering:
 
     def figures(self, code: bytes, start: int) -> Figures:
         """Code at `start` in numbers."""
-        return self._counted(list(self.target.straight(code, start)))
+        slots = list(self.target.straight(code, start))
+        return self._counted(slots, self.scheduling.cycles(slots))
 
-    def _counted(self, slots: Sequence[Slot]) -> Figures:
+    def _counted(self, slots: Sequence[Slot], cycles: int) -> Figures:
         bundles = {slot.address // self.target.bundle for slot in slots}
         nops = sum(self.target.is_nop(slot.insn) for slot in slots)
-        cycles = self.scheduling.cycles(slots)
         return Figures(len(bundles), sum(1 for _ in groups(slots)), nops, cycles)
 
 
@@ -236,6 +252,12 @@ def _closed(slots: Sequence[Slot]) -> tuple[Slot, ...]:
     """Slots with a stop behind the last."""
     last = slots[-1]
     return (*slots[:-1], Slot(last.address, last.insn, True))
+
+
+def _standing(laid: Laid, boundaries: Mapping[int, int]) -> int:
+    """How many regions stand on their boundaries."""
+    places = (place for place in laid.places if place.old in boundaries)
+    return sum(place.new % boundaries[place.old] == 0 for place in places)
 
 
 def _codes(made: Mapping[int, Reordered]) -> dict[int, bytes]:

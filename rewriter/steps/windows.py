@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from passes.conflicts import Key, untrapped
 from passes.insert import Setting
 from passes.technique import UNRELATED, Technique
 from passes.tune import Accepted, Refused, TunedWindow, tune_window
 from rewriter.core.edit import Edit
-from rewriter.core.isa import Insn
+from rewriter.core.isa import Insn, Kind
+from rewriter.core.listing import Listing
 from rewriter.core.program import Function, Window
 from rewriter.core.trace import Facts
 from rewriter.identify.program import Program
@@ -25,21 +28,23 @@ from rewriter.timing.saved import packed
 class Windows:
     """Applies techniques to the windows of functions.
 
-    `clues` are the positions that some technique asks to see, for each function's number.
+    `clues` say which code the techniques ask to see.
     """
 
     work: Work
     techniques: tuple[Technique, ...]
     setting: Setting
-    clues: dict[int, list[int]]
+    clues: Sequence[Clued]
 
-    def run(self, number: int, function: Function) -> None:
+    def run(self, function: Function) -> None:
         """Goes through every window that has a clue."""
-        clues, listing = self.clues.get(number, ()), self.work.program.listing
-        for window in self.work.program.windows(function) if clues else ():
-            first, last = listing.span(window.address, window.end)
-            if bisect_left(clues, first) < bisect_left(clues, last):
+        program = self.work.program
+        if self._clued(*program.listing.span(function.start, function.end)):
+            for window in program.windows(function, self._clued):
                 self._window(function, window)
+
+    def _clued(self, first: int, last: int) -> bool:
+        return any(clue.within(first, last) for clue in self.clues)
 
     def _window(self, function: Function, window: Window) -> None:
         work, avoided = self.work, set[Key]()
@@ -113,19 +118,37 @@ class Windows:
         )
 
 
-def clues(program: Program, techniques: Iterable[Technique]) -> dict[int, list[int]]:
-    """Functions by number, each with the positions that some technique asks to see."""
-    graph, target = program.graph, program.target
-    listing = graph.listing
-    names = {n for t in techniques for n in target.spelling.CLUES.get(t.name, ())}
-    rows = [n for n, op in enumerate(listing.table.rows) if op.name in names]
-    stores = [n for n in rows if listing.table.effects(listing.table.rows[n]).stores]
-    acts = listing.defs.any(axis=1) | np.isin(listing.rows, stores)  # the rest are fillers
-    hits = np.flatnonzero(np.isin(listing.rows, rows) & acts)
-    blocks = np.searchsorted(graph.first, hits, side="right") - 1
-    owners = graph.function_of[blocks]
-    found: dict[int, list[int]] = {}
-    for owner, hit in zip(owners.tolist(), hits.tolist(), strict=True):
-        if owner >= 0:
-            found.setdefault(owner, []).append(hit)
+@dataclass(frozen=True)
+class Clued:
+    """Where a clue is, by position, ascending; a window needs at least so many."""
+
+    positions: Sequence[int]
+    least: int
+
+    def within(self, first: int, last: int) -> bool:
+        """Whether [first, last) has enough of them."""
+        return bisect_left(self.positions, last) - bisect_left(self.positions, first) >= self.least
+
+
+def clues(program: Program, techniques: Iterable[Technique]) -> list[Clued]:
+    """Where code has what some technique asks to see."""
+    rows, given = program.listing.table.rows, program.target.spelling.CLUES
+    found = []
+    for clue in (clue for technique in techniques for clue in given.get(technique.name, ())):
+        numbers = (number for number, op in enumerate(rows) if op.name in clue.names)
+        places = [_places(program.listing, number, clue.literals) for number in numbers]
+        found.append(Clued(array("q", np.sort(np.concatenate(places)).tolist()), clue.least))
     return found
+
+
+def _places(listing: Listing, number: int, literals: frozenset[int]) -> NDArray[np.int64]:
+    """Where the instruction of a row stands, with such a literal if it has one; no fillers."""
+    table, op = listing.table, listing.table.rows[number]
+    at = np.flatnonzero(listing.rows == number)
+    if not table.effects(op).stores:
+        at = at[listing.defs[at].any(axis=1)]
+    literal = next((o for o in op.format.operands if o.kind is Kind.IMMEDIATE), None)
+    if literals:
+        found = table.extract(listing.words[at], literal) if literal else np.zeros_like(at) - 1
+        at = at[np.isin(found, sorted(literals))]
+    return at

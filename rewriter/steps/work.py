@@ -104,7 +104,7 @@ class Work:
 
     def proofs(self) -> Mapping[str, int]:
         """How many equalities were asked for, how many patterns decided, and how."""
-        grades = Counter(grade.value for grade in self.prover.decided.values())
+        grades = Counter(one.grade.value for one in self.prover.decided.values())
         return {
             "asked": self.prover.asked,
             "patterns": self.prover.solved,

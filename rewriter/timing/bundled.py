@@ -25,12 +25,18 @@ def role_latency(
     issue: Bundled, producer: BundledTraits, consumer: BundledTraits, register: int
 ) -> int:
     """The same for instructions that are already described."""
-    wrote = next((role.name for role in producer.writes if role.register == register), "state")
-    if wrote == "state":
+    for wrote in producer.writes:
+        if wrote.register == register:
+            break
+    else:
         return 0
-    roles = [role.name for role in consumer.reads if role.register == register]
-    waits = (between(issue, producer.sched, consumer.sched, wrote, role) for role in roles)
-    return max(waits, default=0)
+    cycles = 0
+    if wrote.name != "state":
+        for read in consumer.reads:
+            if read.register == register:
+                found = between(issue, producer.sched, consumer.sched, wrote.name, read.name)
+                cycles = max(cycles, found)
+    return cycles
 
 
 @lru_cache(maxsize=_KEPT)

@@ -55,6 +55,21 @@ class Scoreboard:
         if on:
             yield from self._for_pairs(traits.kinds)
 
+    def ready(self, traits: BundledTraits) -> int:
+        """The cycle up to which something holds the instruction, if that is late enough to."""
+        until = 0
+        for role in traits.reads:
+            if role.name != "state":
+                for result in self._results.get(self.renamed(role.register), ()):
+                    cycles = between(self.issue, result.sched, traits.sched, result.role, role.name)
+                    until = max(until, result.cycle + cycles + result.late)
+        if self._last:
+            later = _pairs(self.issue, traits.kinds)[1]
+            for number, (cycle, _) in self._last.items():
+                if number in later:
+                    until = max(until, cycle + self.issue.pairs[number].cycles.value)
+        return until
+
     def _for_register(self, register: int, result: _Result, cycles: int) -> Wait:
         waits = _waits(self.issue, register)
         within = "" if result.sched.partition(" ")[0] in waits.except_for else waits.within

@@ -26,7 +26,7 @@ from rewriter.elf.image import Image
 from rewriter.identify.program import Program, analyse
 from rewriter.verify.exchange import Exchange
 from rewriter.verify.prove import Prover
-from rewriter.verify.rows import compare_rows, frame_owners
+from rewriter.verify.rows import Rows, frame_owners
 from rewriter.verify.substituted import Replaced, Substituted
 from rewriter.verify.substituted_known import Known
 from rewriter.verify.tables import FixupTables
@@ -182,6 +182,8 @@ class _Check:
         functions = list(dict.fromkeys([*functions, *self.entries.functions()]))
         if self.only is not None:
             functions = [function for function in functions if function in self.only]
+        left = (function for function in functions if function not in self.replaced)
+        self.rows = Rows(self.program, self.new, self.listing, left)
         exchange = Exchange(self.prover)
         for done, checked in enumerate(each(self._function, functions, jobs, exchange)):
             if done % 20 == 0:
@@ -191,15 +193,6 @@ class _Check:
         self.functions = len(functions)
         self._elsewhere(elsewhere)
         self.findings += self.substituted.whole(self.replaced.values())
-        self._rows({f.start: f for f in functions if f not in self.replaced})
-
-    def _rows(self, functions: Mapping[int, Function]) -> None:
-        """Unwind rows, of functions by their start."""
-        for start, finding in compare_rows(self.program, self.new, self.listing, functions):
-            function = functions[start]
-            self.findings.append(f"{function.name}: {finding}")
-            if function not in self.failed:
-                self.failed.append(function)
 
     def _frames(self, offsets: list[int]) -> list[Function]:
         """The functions whose unwind rows changed."""
@@ -270,6 +263,9 @@ class _Check:
             checked.failed = True
             return checked
         self._walk(function, checked)
+        if reason := self.rows.problem(function):
+            checked.findings.append(f"{function.name}: {reason}")
+            checked.failed = True
         return checked
 
     def _walk(self, function: Function, checked: _Checked) -> None:

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import islice
 
-from rewriter.core.edit import Grade
-from rewriter.verify.prove import Pattern, Prover
+from rewriter.verify.prove import Decided, Prover
 
-News = tuple[int, Mapping[Pattern, Grade]]
+News = tuple[int, Mapping[bytes, Decided]]
 """How many equalities were asked for, and patterns decided, since the last time."""
 
 
@@ -35,8 +34,8 @@ class Exchange:
         asked, decided = news
         self.prover.asked += asked
         self.asked = self.prover.asked
-        for pattern, grade in decided.items():
-            if pattern not in self.prover.decided:
+        for digest, found in decided.items():
+            if digest not in self.prover.decided:
                 self.prover.solved += 1
-                self.prover.decided[pattern] = grade
+                self.prover.decided[digest] = found
         self.known = len(self.prover.decided)

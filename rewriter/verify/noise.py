@@ -200,7 +200,10 @@ class Signatures:
             if top.number not in self.known:
                 self.known[top.number] = self._value(top)
         value = self.known[term.number]
-        return b"" if isinstance(value, Memory) else np.broadcast_to(value, _FEW).tobytes()
+        if isinstance(value, Memory):
+            return b""
+        found: bytes = (value if len(value) == _FEW else np.repeat(value, _FEW)).tobytes()
+        return found
 
     def _value(self, term: Term) -> Any:
         if term.kind == "var":

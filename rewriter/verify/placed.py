@@ -83,10 +83,19 @@ def one_behind_another(target: Grouped, routine: Routine, old: Code, new: Code) 
         end = ends.get(region.end - size) or (heads.get(following.start) if following else None)
         if end is None:
             end = _rest(target, new, start, function.end)
+        elif following is not None:
+            end = _idle_up_to(target, new, end, heads.get(following.start, end))
         if not start < end <= function.end or heads.get(region.start, start) != start:
             raise Lost(f"the code from {region.start:#x} on is not found")
         placed.append(Placed(region, start, end))
     return placed
+
+
+def _idle_up_to(target: Grouped, new: Code, end: int, head: int) -> int:
+    """Where a region ends behind which nops stand up to the head of the next one."""
+    between = range(end, head, target.bundle)
+    nops = all(target.is_nop(slot.insn) for at in between for slot in new[at])
+    return max(end, head) if nops else end
 
 
 def _transfers(slots: Sequence[Slot]) -> list[Slot]:

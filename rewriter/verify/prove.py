@@ -9,6 +9,7 @@ not hold, the terms are compared as they are.
 from __future__ import annotations
 
 import hashlib
+import marshal
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,11 +26,13 @@ The hardest claims about the Debian libc (glibc 2.36) and the sample that are pr
 2.2 million.
 """
 
-_LANES = (64, 1024)
+_LANES = (64, 1024, 4096)
 """Assignments that are tried, few and then many: most claims that do not hold fail the few.
 
 95 % of those about the Debian libc fail one of the many.
 """
+
+_BY_VALUE = 2  # the last format of `marshal` in which equal values are equal bytes
 
 _CONDITIONS = frozenset({"eq", "ult", "slt", "band", "bnot", "true", "false"})
 _MEMORIES = frozenset({"mem", "store", "world"})
@@ -52,19 +55,33 @@ class Pattern:
         """A stable short name."""
         return hashlib.sha256(repr(self).encode()).hexdigest()[:12]
 
+    @property
+    def digest(self) -> bytes:
+        """What stands for it where many are remembered: a pattern takes some kilobytes."""
+        written = marshal.dumps((self.nodes, self.roots, self.given), _BY_VALUE)
+        return hashlib.blake2b(written, digest_size=16).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What is known of a pattern; one that is proved has its name."""
+
+    grade: Grade
+    key: str = ""
+
 
 @dataclass
 class Prover:
-    """Proves equalities and remembers the patterns that it has decided."""
+    """Proves equalities and remembers the patterns that it has decided, by their digests."""
 
     width: int = 64
     granule: int = 8
-    decided: dict[Pattern, Grade] = field(default_factory=dict)
+    decided: dict[bytes, Decided] = field(default_factory=dict)
     asked: int = 0
     solved: int = 0
 
     def equal(self, a: Term, b: Term, given: Sequence[Term] = ()) -> tuple[Grade, str]:
-        """Whether a == b for every value of what they are made of; and the pattern's key."""
+        """Whether a == b for every value of what they are made of; and the proved pattern's key."""
         if a is b:
             return Grade.PROVED, ""
         self.asked += 1
@@ -72,18 +89,19 @@ class Prover:
         claim, cut = _generalised((a, b, *given))
         one, other, *conditions = claim
         general = _pattern(one, other, conditions, cut)
-        grade = self._decide(general)
-        if grade is Grade.PROVED:
-            return grade, general.key
-        exact = _pattern(a, b, given, _leaves((a, b, *given)))
-        return self._decide(exact), exact.key
+        decided = self._decide(general)
+        if decided.grade is not Grade.PROVED:
+            decided = self._decide(_pattern(a, b, given, _leaves((a, b, *given))))
+        return decided.grade, decided.key
 
-    def _decide(self, pattern: Pattern) -> Grade:
-        if pattern not in self.decided:
+    def _decide(self, pattern: Pattern) -> Decided:
+        digest = pattern.digest
+        if digest not in self.decided:
             self.solved += 1
             refuted = any(_differs(pattern, self.width, lanes) for lanes in _LANES)
-            self.decided[pattern] = Grade.REFUTED if refuted else self._solve(pattern)
-        return self.decided[pattern]
+            grade = Grade.REFUTED if refuted else self._solve(pattern)
+            self.decided[digest] = Decided(grade, pattern.key if grade is Grade.PROVED else "")
+        return self.decided[digest]
 
     def _solve(self, pattern: Pattern) -> Grade:
         import z3

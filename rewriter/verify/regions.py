@@ -1,4 +1,4 @@
-"""Is a reordered straight region equal to the original?
+"""Is a reordered region, straight code with exits, equal to the original?
 
 Both are run on terms (`regions_run`): each instruction is an unknown function of what it reads, so
 the proof holds for any meaning, and a register's name does not matter.  Equal are: where control

@@ -119,21 +119,40 @@ def _misplaced(target: Grouped, code: Code) -> Iterator[tuple[Step, str]]:
 def outside(target: Grouped, old: Code, new: Code) -> Iterator[Fault]:
     """Registers that the original does not show to be in the frame.
 
-    Those below one that the original names there are; where a frame begins is compared as well.
+    Those below one that the original names there, before control may leave again, are; where a
+    frame begins is compared as well.
     """
-    shown = [top for top, _ in _tops(target, old)]
-    for number, (top, at) in enumerate(_tops(target, new)):
-        if number < len(shown) and top > shown[number]:
-            yield Fault(at, f"{target.register_names[top]} may be outside the frame")
+    shown: dict[int, int] = {}
+    every: dict[tuple[int, int], int] = {}
+    for top in _tops(target, old):
+        shown[top.frame] = max(shown.get(top.frame, 0), top.register)
+        every[top.frame, top.exits] = shown[top.frame]
+    for top in _tops(target, new):
+        if top.register > every.get((top.frame, top.exits), 0):
+            yield Fault(top.at, f"{target.register_names[top.register]} may be outside the frame")
 
 
-def _tops(target: Grouped, code: Code) -> list[tuple[int, int]]:
-    """For each frame the highest register named in it, 0 for none, and an address where."""
-    tops = [(0, code.region.slots[0].address)]
-    for group in code.groups:
-        for slot, transfer in group:
-            if transfer.is_early:
-                tops.append((0, slot.address))
-            named = (transfer.uses | transfer.defs) & target.framed
-            tops[-1] = max(tops[-1], (named.bit_length() - 1, slot.address))
-    return tops
+@dataclass(frozen=True, slots=True)
+class _Top:
+    """The highest register named in a frame, 0 for none, between two places where control may
+    leave, and an address where."""
+
+    frame: int
+    exits: int
+    register: int
+    at: int
+
+
+def _tops(target: Grouped, code: Code) -> Iterator[_Top]:
+    frame = exits = 0
+    highest, at = 0, code.region.slots[0].address
+    for slot, transfer in (step for group in code.groups for step in group):
+        if transfer.is_early:
+            yield _Top(frame, exits, highest, at)
+            frame, highest, at = frame + 1, 0, slot.address
+        named = (transfer.uses | transfer.defs) & target.framed
+        highest, at = max((highest, at), (named.bit_length() - 1, slot.address))
+        if transfer.exit is not None:
+            yield _Top(frame, exits, highest, at)
+            exits, highest, at = exits + 1, 0, slot.address
+    yield _Top(frame, exits, highest, at)

@@ -8,13 +8,14 @@ control as before, and directly so if it did.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import numpy as np
 
 from rewriter.core.addresses import first_at
 from rewriter.core.isa import Flow
 from rewriter.core.listing import Listing
+from rewriter.core.program import Function
 from rewriter.core.target import Target
 from rewriter.elf import unwind, unwind_rows
 from rewriter.elf.image import Image
@@ -33,20 +34,28 @@ def frame_owners(frames: Iterable[unwind.Fde], offsets: Iterable[int]) -> dict[i
     return owners
 
 
-def compare_rows(
-    program: Program, new: Image, listing: Listing, starts: Iterable[int]
-) -> Iterator[tuple[int, str]]:
-    """What is wrong with the unwind entries of the functions that start there, by their start."""
-    after = {frame.start: frame for frame in unwind.frames(new)}
-    compared = {start: program.frames[start] for start in starts if start in program.frames}
-    marked = _Marked(program.listing, program.target, compared.values())
-    marked_new = _Marked(listing, program.target, compared.values())
-    for start, old in sorted(compared.items()):
-        other = after.get(start)
-        if other is None or (other.end, other.lsda) != (old.end, old.lsda):
-            yield start, "its unwind entry covers something else"
-        elif not _agree(_Frame(marked, old), _Frame(marked_new, other)):
-            yield start, "its unwind rows do not follow its instructions"
+class Rows:
+    """The unwind entries of some functions in two files."""
+
+    def __init__(
+        self, program: Program, new: Image, listing: Listing, functions: Iterable[Function]
+    ) -> None:
+        starts = (function.start for function in functions)
+        self.old = {start: program.frames[start] for start in starts if start in program.frames}
+        frames = unwind.frames(new)
+        self.new = {frame.start: frame for frame in frames if frame.start in self.old}
+        self.marked = _Marked(program.listing, program.target, self.old.values())
+        self.marked_new = _Marked(listing, program.target, self.old.values())
+
+    def problem(self, function: Function) -> str:
+        """What is wrong with the unwind entry of a function, or nothing."""
+        old, new = self.old.get(function.start), self.new.get(function.start)
+        if old is None:
+            return ""
+        if new is None or (new.end, new.lsda) != (old.end, old.lsda):
+            return "its unwind entry covers something else"
+        same = _agree(_Frame(self.marked, old), _Frame(self.marked_new, new))
+        return "" if same else "its unwind rows do not follow its instructions"
 
 
 class _Marked:

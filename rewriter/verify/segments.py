@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import cast, overload
 
 import numpy as np
 
@@ -20,6 +21,35 @@ class Lost(Exception):
     """Code that cannot be followed."""
 
 
+class Decoded(Sequence[Insn]):
+    """The instructions of some words, each decoded when it is looked at: most never are."""
+
+    def __init__(self, words: Sequence[int], decode: Callable[[int], Insn | None]) -> None:
+        self.words, self.decode = words, decode
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    @overload
+    def __getitem__(self, slot: int) -> Insn: ...
+    @overload
+    def __getitem__(self, slot: slice) -> Decoded: ...
+    def __getitem__(self, slot: int | slice) -> Insn | Decoded:
+        if isinstance(slot, slice):
+            return Decoded(self.words[slot], self.decode)
+        insn = self.decode(self.words[slot])
+        assert insn is not None
+        return insn
+
+    def __iter__(self) -> Iterator[Insn]:
+        return cast(Iterator[Insn], map(self.decode, self.words))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Decoded) and self.words == other.words
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 @dataclass(frozen=True)
 class Segment:
     """Straight code from an address to a transfer of control or the function's end.
@@ -29,7 +59,7 @@ class Segment:
     file, without how far branches go, and empty where something was taken out.
     """
 
-    insns: tuple[Insn, ...]
+    insns: Sequence[Insn]
     addresses: tuple[int, ...]
     exits: tuple[int, ...]
     fixups: Mapping[int, Fixup] = field(default_factory=dict)
@@ -39,6 +69,10 @@ class Segment:
     def falls_out(self) -> bool:
         """Whether it ends at the end of the function, without a transfer of control."""
         return self.insns[-1].op.flow is Flow.NEXT
+
+    def same_words(self, other: Segment) -> bool:
+        """Whether another has the same words but for how far branches go."""
+        return bool(self.placeless) and self.placeless == other.placeless
 
     def without(self, gone: set[int]) -> Segment:
         """The segment with some slots taken out."""
@@ -103,11 +137,9 @@ class Cutter:
         unknown = np.flatnonzero(listing.rows[span] < 0)
         if unknown.size:
             raise Lost(f"no instruction at {addresses[unknown[0]]:#x}")
-        decode = listing.table.decode
-        insns = tuple(insn for word in listing.words[span].tolist() if (insn := decode(word)))
         fixups = {n: self.fixups[at] for n, at in enumerate(addresses) if at in self.fixups}
         return Segment(
-            insns,
+            Decoded(listing.words[span].tolist(), listing.table.decode),
             tuple(addresses),
             tuple(at - first for at in exits),
             fixups,

@@ -110,7 +110,8 @@ class Walk:
         old = self.old_code.by_blocks(self.program.graph, pair.old)
         new = self.new_code.by_transfers(pair.new, len(old.exits))
         self.visited.update(new.addresses)
-        new = self._without_hints(old, new)
+        if not old.same_words(new):
+            new = self._without_hints(old, new)
         if self.locked_here:
             self._unlocked(old, new)
         if old.falls_out != new.falls_out:
@@ -146,15 +147,14 @@ class Walk:
         if old.addresses == new.addresses and old.insns == new.insns:
             return True
         table = self.target.table
-        if any(i.op.flow is Flow.JUMP and table.defs(i) for i in old.insns):
+        leaving = (old.insns[slot] for slot in old.exits)
+        if any(insn.op.flow is Flow.JUMP and table.defs(insn) for insn in leaving):
             return False  # it reads its own address
         if pair.linked and pair.old != pair.new:
             places = pair.old, pair.new
             live = partial(self._live_after, old)
             return same_but_for_place(self.target, old, new, places, live)
-        return (bool(old.placeless) and old.placeless == new.placeless) or (
-            self._bare(old) == self._bare(new)
-        )
+        return old.same_words(new) or self._bare(old) == self._bare(new)
 
     def _faults(self, segment: Segment) -> Iterator[object]:
         return faults.numbered(segment.insns, segment.fixups, self.target)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rewriter.core.isa import Insn, register_mask
+from rewriter.core.target import Clue
 from targets.alpha.isa import TABLE
 from targets.alpha.registers import FZERO, SP, ZERO
 
@@ -21,13 +22,20 @@ _TOP_WORD = 48  # bits below a word that `extqh` has put at the top
 
 GRANULE_ACCESSES = frozenset({"ldq_u", "stq_u"})
 
+_TESTS = frozenset({"cmpeq", "cmpult", "cmpule", "cmoveq", "cmovne", "cmovlbs", "cmovlbc"})
+"""What chooses a value by whether another, or some bits of it, are zero."""
+
 CLUES = {
-    "bytes": frozenset({"ldq_u", "stq_u", "sra"}),
-    "bitscan": frozenset({"cmpult", "cmovne", "cmoveq", "s4addq", "s8addq", "addq"}),
-    "replay": frozenset({"stl"}),
-    "prefetch": frozenset(),
+    "bytes": (
+        Clue(frozenset({"ldq_u", "stq_u", "sra"})),
+        Clue(frozenset({"zapnot"}), literals=frozenset({0x01, 0x03})),  # the low byte, or word
+        Clue(frozenset({"and"}), literals=frozenset({0xFF})),
+    ),
+    "bitscan": (Clue(_TESTS, least=3),),
+    "replay": (Clue(frozenset({"stl"})),),
+    "prefetch": (),
 }
-"""Per pass, instructions of which a block with a site has at least one; none where all may have."""
+"""Per pass, clues of which a block with a site has at least one; none where all may have."""
 
 FENCES = frozenset({"mb"})
 """Events that nothing passes in either direction (21264 Hardware Reference Manual, 2.12.1.1)."""

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Protocol
 
 from rewriter.core.groups import Slot
 from rewriter.core.isa import Insn
+from rewriter.core.kept import Kept
 from rewriter.core.regions import Arranged, Edge, Facts, Part
 from targets.ia64 import formats, packing, packing_nodes, scheduling
 from targets.ia64.bundles import SLOTS, TEMPLATES, Bundle, Template, encode, for_slots
 from targets.ia64.fields import BUNDLE, SLOT, Unit
+from targets.ia64.formats import SlotOp
 from targets.ia64.isa import TABLE
-from targets.ia64.packing_nodes import Edges, Layout, Limit, Node, Packed, Ports
+from targets.ia64.packing_nodes import Edges, Layout, Limit, Node, Packed, Ports, Problem
+from targets.ia64.packing_search import Search
 
 
 class Model(Protocol):
@@ -73,7 +78,10 @@ class Scheduling:
     def __init__(self, model: Model, width: int = 4) -> None:
         self.model, self.width = model, width
         self.taking = Ports(self._fits, {unit: model.kind(nop) for unit, nop in _NOPS.items()})
-        self._packed: dict[tuple[object, ...], Packed | None] = {}
+        self._packed: dict[tuple[bytes, int, int, Layout], Packed | None] = {}
+        self._cycles: dict[tuple[Node, ...], Packed | None] = {}
+        self._sort = Kept(self._sorted)
+        self._sorts: dict[tuple[tuple[Unit, ...], int, int], int] = {}
 
     def facts(self, insn: Insn) -> Facts:
         """What is known of an instruction."""
@@ -105,7 +113,7 @@ class Scheduling:
 
     def takes(self, insn: Insn) -> int:
         """Slots that an instruction takes."""
-        return 2 if _units(insn) == (Unit.X,) else 1
+        return 2 if scheduling.row(insn).unit == Unit.X.name else 1
 
     def ports(self, insn: Insn) -> frozenset[str]:
         """The ports that may take an instruction, wherever it stands."""
@@ -121,22 +129,29 @@ class Scheduling:
 
     def arrange(self, part: Part) -> Arranged | None:
         """A better arrangement, in no more bundles than stand there; None if none is found."""
-        nodes = tuple(
-            self._node(slot.insn, before)
-            for slot, before in zip(part.slots, part.before, strict=True)
-        )
-        edges = Edges(_mask(part.joins), _mask(part.leaves))
         standing = tuple(_layout(part.standing))
-        limit = Limit(part.values, part.most) if part.values else None
-        key = nodes, edges, standing, limit
+        key = self._key(part), _mask(part.joins), _mask(part.leaves), standing
         if key not in self._packed:
-            self._packed[key] = self._better(nodes, edges, standing, limit)
+            self._packed[key] = self._better(part, standing)
         packed = self._packed[key]
         if packed is None:
             return None
         start = part.standing.slots[0].address // BUNDLE * BUNDLE
         slots = list(_slots(part, packed, start))
         return Arranged(tuple(slot for slot, _ in slots), tuple(number for _, number in slots))
+
+    def _key(self, part: Part) -> bytes:
+        """What an arrangement depends on beside how the part begins, ends and stands."""
+        numbers = array("q")
+        for slot, before in zip(part.slots, part.before, strict=True):
+            numbers.append(self._sort(slot.insn).number)
+            for edge in before:
+                numbers.append(-1 - (edge.before << 16 | edge.cycles << 1 | edge.apart))
+        for pair in part.values:
+            numbers.extend(pair[:1])
+            numbers.frombytes(pair[1].to_bytes(-(-len(part.slots) // 64) * 8, "little"))
+        numbers.append(part.most)
+        return numbers.tobytes()
 
     def in_cycles(self, part: Part, cycles: Sequence[int]) -> Arranged | list[tuple[int, ...]]:
         """The arrangement in which each instruction issues in its cycle, a group for each; or
@@ -166,44 +181,55 @@ class Scheduling:
             edges = [Edge(place[e.before], e.apart, e.cycles) for e in inside]
             nodes.append(self._node(part.slots[number].insn, edges))
         key = tuple(nodes)
-        if key not in self._packed:
+        if key not in self._cycles:
             every = Edges((1 << len(nodes)) - 1, 0)
-            self._packed[key] = packing.pack(nodes, every, self.taking, _WINDOW, _WIDE)
-        found = self._packed[key]
+            self._cycles[key] = packing.pack(nodes, every, self.taking, _WINDOW, _WIDE)
+        found = self._cycles[key]
         return found.bundles if found is not None and found.cycles == 1 else None
 
-    def _better(
-        self,
-        nodes: tuple[Node, ...],
-        edges: Edges,
-        standing: Layout,
-        limit: Limit | None,
-    ) -> Packed | None:
+    def _better(self, part: Part, standing: Layout) -> Packed | None:
         """A text that is better than the one that stands there."""
-        known = packing.replayed(nodes, standing, self.taking)
-        found = packing.pack(nodes, edges, self.taking, len(standing), self.width, limit)
-        return found if found is not None and found.weight < known.weight else None
+        nodes = [
+            self._node(slot.insn, before)
+            for slot, before in zip(part.slots, part.before, strict=True)
+        ]
+        edges = Edges(_mask(part.joins), _mask(part.leaves))
+        limit = Limit(part.values, part.most) if part.values else None
+        search = Search(Problem(nodes, edges, limit), self.taking)
+        known = Packed(standing, search.replay(standing)).weight
+        return packing.best(search, len(standing), self.width, known)
 
     def _fits(self, issued: packing_nodes.Issued) -> bool:
         return self.model.fits([(kind, unit.name) for kind, unit in issued])
 
     def _node(self, insn: Insn, before: Sequence[Edge]) -> Node:
-        return Node(
-            _units(insn),
-            self.model.kind(insn),
-            tuple((edge.before, edge.apart, edge.cycles) for edge in before),
-            _rules(insn),
-            len(self.model.ports(insn)),
-        )
+        sort = self._sort(insn)
+        edges = tuple([(edge.before, edge.apart, edge.cycles) for edge in before])
+        return Node(sort.units, sort.kind, edges, sort.rules, sort.choices)
+
+    def _sorted(self, insn: Insn) -> _Sort:
+        kind, choices = self.model.kind(insn), len(self.model.ports(insn))
+        units, rules = _row(scheduling.row(insn))
+        number = self._sorts.setdefault((units, kind, rules), len(self._sorts))
+        return _Sort(number, units, kind, rules, choices)
 
 
-def _units(insn: Insn) -> tuple[Unit, ...]:
-    unit = scheduling.row(insn).unit
-    return (Unit.M, Unit.I) if unit == "A" else (Unit[unit],)
+@dataclass(frozen=True, slots=True)
+class _Sort:
+    """What packing asks of an instruction; the `number` is the same where the rest is."""
+
+    number: int
+    units: tuple[Unit, ...]
+    kind: int
+    rules: int
+    choices: int
 
 
-def _rules(insn: Insn) -> int:
-    return sum(bit for rule, bit in _RULES.items() if rule in scheduling.row(insn).rules)
+@cache
+def _row(op: SlotOp) -> tuple[tuple[Unit, ...], int]:
+    """The units that a row's instructions may stand on, and their rules as bits."""
+    units = (Unit.M, Unit.I) if op.unit == "A" else (Unit[op.unit],)
+    return units, sum(bit for rule, bit in _RULES.items() if rule in op.rules)
 
 
 def _mask(numbers: frozenset[int]) -> int:

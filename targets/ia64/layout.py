@@ -55,11 +55,12 @@ def moved(code: bytes, old: int, new: int, place: Callable[[int], int]) -> bytes
     """
     out = bytearray()
     for at in range(0, len(code), BUNDLE):
-        bundle = bundles.decode(code[at : at + BUNDLE])
+        raw = code[at : at + BUNDLE]
+        bundle = bundles.decode(raw)
         if bundle is None:
             raise CannotMove("a bundle of a reserved template")
-        words = tuple(_word(word, old + at, new + at, place) for word in bundle.words)
-        out += bundles.encode(Bundle(bundle.template, words))
+        words = tuple([_word(word, old + at, new + at, place) for word in bundle.words])
+        out += raw if words == bundle.words else bundles.encode(Bundle(bundle.template, words))
     return bytes(out)
 
 
@@ -184,17 +185,31 @@ def in_place(routine: Routine, codes: Mapping[int, bytes]) -> tuple[list[Place],
 
 
 def compact(
-    routine: Routine, read: Callable[[int, int], bytes], codes: Mapping[int, bytes]
+    routine: Routine,
+    read: Callable[[int, int], bytes],
+    codes: Mapping[int, bytes],
+    boundaries: Mapping[int, int],
 ) -> tuple[list[Place], dict[int, int]]:
-    """Every region right behind the one before it; raises CannotMove."""
-    starts, at = {}, routine.function.start
-    kept = {}
-    for region in routine.regions:
-        starts[region.start] = at
-        kept[region.start] = codes.get(region.start) or read(
-            region.start, region.end - region.start
-        )
-        at += len(kept[region.start])
+    """Every region right behind the one before it; raises CannotMove.
+
+    Regions with a boundary get bundles of nops in front of them up to a multiple of it, if the
+    function has room for these and more of them stand on one then.
+    """
+    kept = {
+        region.start: codes.get(region.start) or read(region.start, region.end - region.start)
+        for region in routine.regions
+    }
+    plain = _one_behind_another(routine, kept)
+    wide = _one_behind_another(routine, _widened(routine, kept, boundaries))
+
+    def on_boundary(starts: Mapping[int, int]) -> int:
+        return sum(starts[old] % boundary == 0 for old, boundary in boundaries.items())
+
+    if on_boundary(wide) > on_boundary(plain):
+        kept, starts = _widened(routine, kept, boundaries), wide
+    else:
+        starts = plain
+    at = starts[routine.function.end]
 
     def place(target: int) -> int:
         if target not in routine.function:
@@ -206,8 +221,36 @@ def compact(
     places = [
         Place(old, starts[old], moved(code, old, starts[old], place)) for old, code in kept.items()
     ]
-    starts[routine.function.end] = at
     rest = routine.function.end - at
     if rest:
         places.append(Place(routine.function.end, at, padded(b"", rest)))
     return places, starts
+
+
+def _one_behind_another(routine: Routine, kept: Mapping[int, bytes]) -> dict[int, int]:
+    """Where each region and, by the function's end, what is left stands."""
+    starts, at = {}, routine.function.start
+    for old, code in kept.items():
+        starts[old] = at
+        at += len(code)
+    starts[routine.function.end] = at
+    return starts
+
+
+def _widened(
+    routine: Routine, kept: Mapping[int, bytes], boundaries: Mapping[int, int]
+) -> dict[int, bytes]:
+    """Regions with nops behind those in front of which is no boundary, while there is room."""
+    wide: dict[int, bytes] = {}
+    at = routine.function.start
+    room = len(range(at, routine.function.end)) - sum(map(len, kept.values()))
+    free = {region.start for region in routine.regions if not region.reason}
+    before = -1
+    for old, code in kept.items():
+        missing = -at % boundaries.get(old, BUNDLE)
+        if before in free and 0 < missing <= room:
+            wide[before] = padded(wide[before], len(wide[before]) + missing)
+            room, at = room - missing, at + missing
+        wide[old] = code
+        before, at = old, at + len(code)
+    return wide

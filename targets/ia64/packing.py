@@ -15,7 +15,6 @@ from targets.ia64.packing_nodes import (
     STOP,
     Edges,
     Issued,
-    Layout,
     Limit,
     Node,
     Packed,
@@ -34,37 +33,63 @@ def pack(
     limit: Limit | None = None,
 ) -> Packed | None:
     """The best text of at most `most` bundles that a search of this width finds."""
-    problem = Problem(nodes, edges, limit)
-    search = Search(problem, ports)
+    return lighter(Search(Problem(nodes, edges, limit), ports), most, width, _ANY)
+
+
+_ANY = 1 << 30  # the weight of no text
+
+
+def best(search: Search, most: int, width: int, below: int) -> Packed | None:
+    """The best text of at most `most` bundles found that weighs less than `below`.
+
+    A narrow search comes first: most texts that it finds nothing can be better than.
+    """
+    least = search.problem.least
+    if below <= least:
+        return None
+    first = lighter(search, most, 1, below)
+    if first is not None:
+        if first.weight <= least:
+            return first
+        below = first.weight
+    return lighter(search, most, width, below) or first
+
+
+def lighter(search: Search, most: int, width: int, below: int) -> Packed | None:
+    """The best text of at most `most` bundles found that weighs less than `below`."""
+    problem = search.problem
     texts = [search.start()]
-    best: tuple[int, int, Text] | None = None
+    best: Text | None = None
     for count in range(1, most + 1):
         found: dict[tuple[int, int, int, Issued], tuple[int, int, Text]] = {}
         for text in texts:
             for made in search.after(text):
-                cycles = search.cycles(made)
-                rest = problem.every & ~made.placed
-                bundles = count + problem.bundles(rest)
+                bundles = count + problem.bundles(problem.every & ~made.placed)
                 if bundles > most:
                     continue
-                least = max(cycles, made.cycle + (bundles - count + 1) // 2)
+                least = max(search.cycles(made), made.cycle + (bundles - count + 1) // 2)
                 value = CYCLE * least + BUNDLE * bundles
+                if value >= below:
+                    continue
                 key = made.placed, made.group, made.cycle, made.issued
                 if key not in found or value < found[key][0]:
                     found[key] = (value, -made.placed.bit_count(), made)
-        ranked = sorted(found.values(), key=lambda item: item[:2])
         texts = []
-        for value, size, text in ranked:
-            if best is not None and value >= best[0]:
+        for value, _, text in sorted(found.values(), key=_value):
+            if value >= below:
                 break
             if text.placed == problem.every:
-                best = value, size, text
+                best, below = text, value
                 break
             if len(texts) < width:
                 texts.append(text)
         if not texts:
             break
-    return None if best is None else _packed(problem, best[2])
+    return None if best is None else _packed(problem, best)
+
+
+def _value(item: tuple[int, int, Text]) -> tuple[int, int]:
+    return item[:2]
 
 
 def fewest(nodes: Sequence[Node]) -> int:
@@ -105,12 +130,6 @@ def _choices(problem: Problem, allowed: int, placed: int, group: int) -> Iterato
             yield bit
     if not is_any:
         yield 0
-
-
-def replayed(nodes: Sequence[Node], bundles: Layout, ports: Ports) -> Packed:
-    """The text in which the nodes stand already."""
-    search = Search(Problem(nodes, Edges((1 << len(nodes)) - 1, 0)), ports)
-    return Packed(bundles, search.replay(bundles))
 
 
 def _packed(problem: Problem, text: Text) -> Packed:

@@ -129,6 +129,9 @@ class Ports:
         return self._next[key]
 
 
+_UNITS = tuple(Unit)
+
+
 class Problem:
     """Nodes by urgency: of several that may stand in a slot, the lowest number comes first."""
 
@@ -142,10 +145,11 @@ class Problem:
         self.order = rank
         self.height = [height[n] for n in rank]
         self.every = (1 << len(nodes)) - 1
-        self.fits = dict.fromkeys(Unit, 0)
+        self.fits = dict.fromkeys(_UNITS, 0)
         self.kind = [nodes[n].kind for n in rank]
         self.before = [0] * len(nodes)
         self.apart = [0] * len(nodes)
+        self.splits = [0] * len(nodes)  # those that no cycle has together with it
         self.after: list[list[tuple[int, int, int]]] = [[] for _ in nodes]
         for at, number in enumerate(rank):
             for unit in nodes[number].units:
@@ -153,21 +157,23 @@ class Problem:
             for before, apart, cycles in nodes[number].before:
                 self.before[at] |= 1 << place[before]
                 self.apart[at] |= apart << place[before]
+                self.splits[at] |= (cycles > 0) << place[before]
                 self.after[place[before]].append((at, 1 << at, cycles))
-        rules = [nodes[n].rules for n in rank]
-        self.last = sum(1 << at for at, rule in enumerate(rules) if rule & LAST)
-        self.first = sum(1 << at for at, rule in enumerate(rules) if rule & FIRST)
-        self.allowed = [  # by the rules that a slot takes
-            sum(1 << at for at, rule in enumerate(rules) if not rule & ~allowed)
-            for allowed in range(2 * SLOT2)
-        ]
+        self.last = self.first = 0
+        self.allowed = [self.every] * (2 * SLOT2)  # by the rules that a slot takes
+        for at, number in enumerate(rank):
+            if rule := nodes[number].rules:
+                self.last |= bool(rule & LAST) << at
+                self.first |= bool(rule & FIRST) << at
+                for allowed in range(2 * SLOT2):
+                    self.allowed[allowed] ^= bool(rule & ~allowed) << at
         self.joins = sum(1 << place[n] for n in place if edges.joins >> n & 1)
         self.leaves = sum(1 << place[n] for n in place if edges.leaves >> n & 1)
         self.branches = self.fits[Unit.B]
-        self.only = [
-            sum(1 << at for at, n in enumerate(rank) if nodes[n].units == (unit,))
-            for unit in (Unit.M, Unit.I, Unit.F)
-        ]
+        fits = self.fits
+        self.only = (
+            fits[Unit.M] & ~fits[Unit.I], fits[Unit.I] & ~fits[Unit.M], fits[Unit.F], fits[WIDE]
+        )  # fmt: skip
         self.opens = [0] * len(nodes)
         self.closes: list[list[int]] = [[] for _ in nodes]
         for first, members in limit.values if limit else ():
@@ -181,12 +187,23 @@ class Problem:
     def _useful(self, shape: Shape) -> bool:
         return all(self.fits[unit] for unit in shape.special)
 
+    @property
+    def least(self) -> int:
+        """What any text weighs at least."""
+        bundles = self.bundles(self.every)
+        return CYCLE * max(*self.height, (bundles + 1) // 2) + BUNDLE * bundles
+
     def bundles(self, left: int) -> int:
         """Bundles that the nodes of `left` take at least."""
-        wide = (left & self.fits[WIDE]).bit_count()
-        memory, integer, floating = ((left & mask).bit_count() for mask in self.only)
-        slots = left.bit_count() + wide
-        return max(-(-slots // 3), -(-memory // 2), -(-integer // 2), floating, wide)
+        memory, integer, floating, wide = self.only
+        longs = (left & wide).bit_count()
+        return max(
+            (left.bit_count() + longs + 2) // 3,
+            ((left & memory).bit_count() + 1) // 2,
+            ((left & integer).bit_count() + 1) // 2,
+            (left & floating).bit_count(),
+            longs,
+        )
 
 
 def bits(mask: int) -> Iterator[int]:

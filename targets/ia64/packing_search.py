@@ -135,7 +135,7 @@ class Search:
         """Issues a node, or a nop, as soon as a port is free."""
         kind = self.problem.kind[number] if number >= 0 else self.ports.nops[unit]
         issued = self.ports.take(text.issued, kind, unit)
-        if issued is None:
+        if issued is None or (number >= 0 and self.problem.splits[number] & text.window):
             self._next_cycle(text, 1)
             issued = ((kind, unit),)
         text.issued = issued
@@ -233,10 +233,10 @@ class Search:
         return False
 
     def replay(self, bundles: Layout) -> int:
-        """Cycles of a text as it stands."""
+        """Cycles of a text in which the nodes stand already."""
         rank = {number: at for at, number in enumerate(self.problem.order)}
         text = self.start()
-        text.avail = self.problem.every
+        text.avail, text.later, text.group = self.problem.every, 0, 0
         stop = False
         for code, numbers in bundles:
             self._begin(text, stop)

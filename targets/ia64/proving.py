@@ -18,9 +18,9 @@ from targets.ia64.groups import Violation, may_read, violations
 from targets.ia64.isa import TABLE
 from targets.ia64.proving_rows import STACKED, Making, making
 from targets.ia64.registers import AR, CONSTANTS, FR, GR, NAMES
+from targets.ia64.standard import STACK, THREAD
 
 _SYSTEM = register_mask(range(AR, len(NAMES)))
-_INTERRUPTED = register_mask((GR + 12, GR + 13))  # a handler has its frame and its thread there
 _FRAME = register_mask(STACKED)
 _UNWRITTEN = (GR, FR, FR + 1)  # an instruction that names one of these as its target is illegal
 _SPELLED = {
@@ -34,7 +34,7 @@ class Proving:
 
     register_names: Sequence[str] = NAMES
     constants = CONSTANTS
-    observed = _SYSTEM | _INTERRUPTED
+    observed = _SYSTEM | register_mask((STACK, THREAD))
     framed = _FRAME
 
     def __init__(self) -> None:

@@ -13,6 +13,7 @@ from rewriter.core.transfer import Exit, Order
 from targets.ia64.classes import FREE, RUNNING, changes_state
 from targets.ia64.isa import TABLE
 from targets.ia64.registers import NUMBERS
+from targets.ia64.standard import STACK
 
 # A branch and a check are seen by where they go, the address of the code by its result.
 _FREE = FREE | {"FRIP", "CHK_M", "CHK_I", "BR", "BR_B2"}
@@ -49,11 +50,14 @@ def order_of(op: Op) -> Order:
     return Order.FREE if sched in _FREE else Order.COUNTED
 
 
-def moved_order(sched: str, order: Order, touched: tuple[int, ...]) -> Order:
-    """The order of an instruction that touches these registers, if its row has `order`."""
+def moved_order(sched: str, order: Order, touched: tuple[int, ...], defs: int) -> Order:
+    """The order of an instruction that touches these registers, if its row has `order`.
+
+    All accesses stay on their side of a move of the stack's pointer, of the mask `defs`.
+    """
     if sched in ("TOAR_M", "FRAR_M", "FRCR") and register_mask(touched) & RUNNING:
         return Order.SYSTEM
-    return order
+    return Order.FENCE if defs >> STACK & 1 and not order.is_fence else order
 
 
 def _access_order(op: Op) -> Order:

@@ -17,6 +17,7 @@ from targets.ia64.groups import read as touched
 from targets.ia64.isa import TABLE
 from targets.ia64.proving_orders import exit_of, moved_order, order_of, size_of
 from targets.ia64.registers import AR, FR, GR, NUMBERS, PR, READ_TO_WRITE, READ_WITH, WRITTEN_WITH
+from targets.ia64.standard import STACK
 
 STACKED = tuple(range(GR + 32, GR + 128))
 _BANKED = tuple(range(GR + 16, GR + 32))
@@ -89,10 +90,11 @@ class Making:
         guard = None if self.guard is None or values[self.guard] == PR else values[self.guard]
         sums = tuple(total.of(values) for total in self.totals)
         uses, defs = touched(insn) & ~_ANY_ORDER, TABLE.defs(insn) & ~_ANY_ORDER
-        if self.is_silent:
+        if self.is_silent and not defs >> STACK & 1:
             return Transfer(insn.name, uses, defs, guard=guard, sums=sums, wrong=wrong)
         read = tuple(values[n] for n in self.reads)
         written = tuple(Result(values[n], part, how) for n, part, how in self.writes)
+        named = (*read, *(each.register for each in written))
         is_alloc = insn.name == "alloc"
         return Transfer(
             insn.name,
@@ -103,7 +105,7 @@ class Making:
             (*read, *self.fixed_reads, *_besides(read, written)),
             (*self._selected(insn, written), *_modified(written)),
             sums,
-            moved_order(self.op.sched, self.order, (*read, *(each.register for each in written))),
+            moved_order(self.op.sched, self.order, named, defs),
             self.size,
             self._exit(values),
             self.is_test,

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewriter.core.grouped import (
+    NO_BOUNDARIES,
     Laid,
     Landmark,
     Region,
@@ -93,10 +94,16 @@ class Code(Facts):
         """How many bundles there are."""
         return self.text.bundles
 
-    def laid_out(self, routine: Routine, codes: Mapping[int, bytes], moves: bool) -> Laid:
+    def laid_out(
+        self,
+        routine: Routine,
+        codes: Mapping[int, bytes],
+        moves: bool,
+        boundaries: Mapping[int, int] = NO_BOUNDARIES,
+    ) -> Laid:
         """The function when regions have new code; raises CannotMove."""
         if moves and not routine.stays:
-            places, starts = layout.compact(routine, self.image.read, codes)
+            places, starts = layout.compact(routine, self.image.read, codes, boundaries)
         else:
             places, starts = layout.in_place(routine, codes)
         words = (

@@ -38,3 +38,6 @@ PRESERVED = (
 
 OPEN: Mapping[int, int] = {NUMBERS["ar.fpsr"]: 0x3F << 26}
 """Bits of those that a call may change: the flags of status field 1, of divisions and the like."""
+
+STACK, THREAD = GR + 12, GR + 13
+"""Whatever interrupts code may use them at any time, and overwrite what is below the stack."""

@@ -7,18 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from rewriter.core.addresses import NOWHERE
 from rewriter.core.grouped import Region
-from rewriter.core.isa import Flow
 from targets.ia64.bundles import SLOTS
 from targets.ia64.facts import Facts
-from targets.ia64.fields import BUNDLE, QP
+from targets.ia64.fields import BUNDLE
 from targets.ia64.unwind import Part
 
 MOST = 100
 """Bundles of a superblock at most: three hundred instructions."""
-
-_SIDE = ("br.cond", "brl.cond")
 
 
 def joined(
@@ -45,7 +41,7 @@ def _follows(
     at = facts.text.index(region.start)
     if whole.reason or region.reason or at is None or facts.labelled[at]:
         return False
-    if region.end - whole.start > MOST * BUNDLE or not _goes_on(facts, at - 1):
+    if region.end - whole.start > MOST * BUNDLE or not facts.text.goes_on[at - 1]:
         return False
     return not any(_meets(part, whole.start - start, region.end - start) for part in parts)
 
@@ -54,18 +50,3 @@ def _meets(part: Part, low: int, high: int) -> bool:
     """Whether unwind information names an instruction or ends within an offset's range."""
     first, last = low // BUNDLE * SLOTS, high // BUNDLE * SLOTS
     return first < part.end < last or any(first <= m.slot < last for m in part.moments)
-
-
-def _goes_on(facts: Facts, bundle: int) -> bool:
-    """Whether control leaves a bundle by nothing but branches ahead under a predicate."""
-    text = facts.text
-    for position in range(bundle * SLOTS, (bundle + 1) * SLOTS):
-        insn = text.insn(position)
-        if insn is None or insn.op.flow is Flow.NEXT:
-            continue
-        if insn.op.name not in _SIDE or insn.operand(QP.name) == QP.base:
-            return False
-        target = text.targets[position]
-        if target == NOWHERE or target <= text.addresses[position]:
-            return False
-    return True

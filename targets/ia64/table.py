@@ -46,6 +46,9 @@ class SlotTable(Table):
                     if not groups or groups[-1][0] != mask:
                         groups.append((mask, {}))
                     groups[-1][1][match] = number
+        every = (*self.rows, self.data)
+        self._reads_with = {id(row): _moving(row, self._reads[id(row)][0]) for row in every}
+        self._writes_with = {id(row): _moving(row, self._writes[id(row)][0]) for row in every}
         self._checked = [tuple(o for o in _fields(row) if o.reserved) for row in self.rows]
         self._reserving: dict[Field, list[int]] = {}
         for number, operands in enumerate(self._checked):
@@ -138,15 +141,18 @@ class SlotTable(Table):
     def uses(self, insn: Insn) -> int:
         """Mask of the registers that `insn` reads."""
         number = id(insn.op)
-        return (
-            Table.uses(self, insn)
-            | _besides(insn, self._reads[number][0], READ_WITH)
-            | _besides(insn, self._writes[number][0], READ_TO_WRITE)
-        )
+        uses = Table.uses(self, insn)
+        if moving := self._reads_with[number]:
+            uses |= _besides(insn, moving, READ_WITH)
+        if moving := self._writes_with[number]:
+            uses |= _besides(insn, moving, READ_TO_WRITE)
+        return uses
 
     def defs(self, insn: Insn) -> int:
         """Mask of the registers that `insn` writes."""
-        return Table.defs(self, insn) | _besides(insn, self._writes[id(insn.op)][0], WRITTEN_WITH)
+        moving = self._writes_with[id(insn.op)]
+        defs = Table.defs(self, insn)
+        return defs | _besides(insn, moving, WRITTEN_WITH) if moving else defs
 
     def flow(self, insn: Insn) -> Flow:
         """Where control goes: a conditional branch under p0 is always taken."""
@@ -172,6 +178,11 @@ class SlotTable(Table):
         if operand.kind is Kind.TARGET and address is not None:
             return f"{(address + value) % (1 << 64):#x}"
         return f"{value % (1 << 64):#x}" if operand.hexadecimal else str(value)
+
+
+def _moving(row: Op, indices: tuple[int, ...]) -> tuple[int, ...]:
+    """Of the operands at `indices` those that may name a register which others go with."""
+    return tuple(index for index in indices if row.format.operands[index].base >= AR)
 
 
 def _besides(insn: Insn, indices: tuple[int, ...], besides: Besides) -> int:

@@ -87,6 +87,13 @@ class Text:
         every = self.words & np.uint64(0x3F) == 0
         return self._any((_FOR_EVER[self.rows] | np.isin(self.rows, _JUMPS)) & every)
 
+    @cached_property
+    def goes_on(self) -> NDArray[np.bool_]:
+        """Bundles that control leaves by nothing but branches ahead under a predicate."""
+        under = self.words & np.uint64(0x3F) != 0
+        ahead = (self.targets != NOWHERE) & (self.targets > self.addresses)
+        return ~self._any(_TRANSFERS[self.rows] & ~(np.isin(self.rows, _JUMPS) & under & ahead))
+
     def of_row(self, number: int) -> NDArray[np.int64]:
         """The positions of a row's instructions."""
         return self._order[self._first[number + 1] : self._first[number + 2]]

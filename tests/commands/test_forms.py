@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +18,13 @@ from click.testing import Result
 from fixtures import initramfs, inputs, palcode
 from fixtures.forms import FORMS, loaded
 from fixtures.undefined import BOOTS, first_undefined
+from rewriter import pipeline
+from rewriter.core.target import Target
 from rewriter.difftest.compare import compare
 from rewriter.difftest.kernel import Kernel, kernel
 from rewriter.difftest.machine import Ending, Setup, boot
+from rewriter.elf.image import Image
+from rewriter.identify.program import Program, analyse
 
 Run = Callable[..., Result]
 Edits = list[dict[str, Any]]
@@ -32,6 +36,20 @@ FUNCS = (
     "|_find_.*_bit"
 )
 BYTES, COUNTS = {"ldbu", "ldwu", "stb", "stw", "sextb", "sextw"}, {"cttz", "ctlz", "ctpop"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def analysed_once() -> Iterator[None]:
+    """What is known of a kernel does not depend on the CPU; finding it out takes longest."""
+    known: dict[tuple[str, int], Program] = {}
+
+    def remembered(image: Image, target: Target) -> Program:
+        key = (image.name, hash(image.data))
+        return known.get(key) or known.setdefault(key, analyse(image, target))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pipeline, "analyse", remembered)
+        yield
 
 
 def test_symbols_and_packing_change_no_edit(run: Run, tmp_path: Path) -> None:

@@ -108,7 +108,7 @@ def test_a_base_that_is_written_is_another_value() -> None:
 
 def test_a_value_that_is_read_behind_keeps_its_register() -> None:
     slots, names = code(does(0, 1), does(1, 2), does(0, 1), does(1, 2))
-    values = Values(slots, 0b11, {}, names)
+    values = Values(slots, 0b11, names)
     assert [value.fixed for value in values.all] == [False, False, True, True]
     facts, stands = values.apart()
     assert facts[2].defs == 1
@@ -120,7 +120,7 @@ def test_a_value_that_is_read_behind_keeps_its_register() -> None:
 def test_code_in_its_own_order_has_registers_enough(pairs: list[Pair]) -> None:
     """Each instruction reads a register and writes one; every read sees the same writer."""
     slots, names = code(*(does(1 << r, 1 << w) for r, w in pairs))
-    values = Values(slots, 0b1111, {}, names)
+    values = Values(slots, 0b1111, names)
     assert values.settled(slots, range(len(slots))) is not None
     made = values.spread() or slots
     assert _writers(made) == _writers(slots)
@@ -204,7 +204,7 @@ def test_a_base_is_a_register_though_values_are_told_apart() -> None:
         does(0, 2),
     )
     slots, rules = code(*facts)
-    values = Values(slots, 0, {}, rules)
+    values = Values(slots, 0, rules)
     assert values.is_crowded
     found = edges(slots, rules, *values.apart())
     assert {edge.before for edge in found[3]} >= {1, 2}

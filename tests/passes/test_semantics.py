@@ -155,7 +155,7 @@ def _tuned(program: Program) -> Iterator[list[Sample]]:
     """Function by function with sites; only every twelfth one is tuned, the others are empty."""
     target, prover = program.target, Prover()
     techniques, locked = (Bytes(), BitScan()), locked_addresses(program.graph)
-    clues = {name for t in techniques for name in target.spelling.CLUES[t.name]} - {"addq"}
+    clues = {name for t in techniques for c in target.spelling.CLUES[t.name] for name in c.names}
     number = 0
     for function in program.functions:
         windows = (

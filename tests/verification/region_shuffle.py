@@ -60,7 +60,8 @@ class Placed:
 
     @property
     def is_ordered(self) -> bool:
-        """Whether it is an event, or works on the system: kept behind and before all else."""
+        """Whether it is an event, or works on the system or the stack: kept behind and before all
+        else."""
         effects = TABLE.effects(self.insn.op)
         sched = self.insn.op.sched
         return bool(
@@ -68,6 +69,7 @@ class Placed:
             or self.rules
             or sched in ("SEM", "CLD", "FCLD", "CHK_ALAT", "SYST_M2", "TOAR_M", "TOCR", "FRCR")
             or sched in ("FRAR_M", "FOTHER")
+            or self.defs >> NUMBERS["r12"] & 1
             or self.insn.name.endswith((".acq", ".rel", ".a", ".sa", ".spill", ".fill"))
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from rewriter.core.groups import Slot
 from rewriter.core.transfer import Grouped
@@ -36,13 +37,15 @@ class TrialRegions(Regions):
         new: Region,
         live: int,
         place: Callable[[int], int] = int,
-        *at: Mapping[int, int],
+        at: Mapping[int, int] = MappingProxyType({}),
     ) -> Verdict:
         """The proof's verdict."""
-        verdict = super().compare(old, new, live, place, *at)
+        verdict = super().compare(old, new, live, place, at)
         if verdict.is_equal:
             trial = Trial.of(old.slots, self.count)
-            found = trial.differences(new.slots, live | self.target.observed, place, *at)
+            seen = self.target.observed
+            places = {where: mask | seen for where, mask in at.items()}
+            found = trial.differences(new.slots, live | seen, place, places)
             self.tried.differences += [f"{old.slots[0].address:#x}: {what}" for what in found]
             self.tried.regions += 1
             self.tried.silent += not trial.told

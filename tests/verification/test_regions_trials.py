@@ -6,13 +6,16 @@ import random
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from region_cases import in_lines
 from region_mutants import mutants
 from region_shuffle import end_of, planned, regions
+from region_text import assembled
 from region_trials import TrialRegions
 
-from fixtures.inputs import require
+from fixtures.inputs import require, require_tool
 from passes.grouped import Region as Asked
 from passes.grouped import schedule
 from passes.grouped_model import Model
@@ -98,3 +101,27 @@ def test_wrong_orders_are_told_apart(kernel: TrialRegions) -> None:
     for kind in ("swapped", "stop dropped", "stop moved", "register changed"):
         assert told[kind] > 0.7 * made[kind] > 0, (kind, told, made)
     assert told.total() > made.total() / 2
+
+
+# Registers that an instruction needs although its row does not say that it reads them.
+NEEDED = {
+    "the target of a check load": (
+        "getf.sig r20=f8 | sub r8=r20,r33 | add r11=r8,r20 | ld8.a r8=[r34] | st8 [r35]=r11 |"
+        "ld8.c.clr r8=[r34] | add r14=r8,r36 | ld8 r15=[r14] | mov r11=0 | mov r20=0 |"
+    ),
+    "the bank that goes": (
+        "mov r18=ar.rnat | mov ar.bspstore=r19 | mov ar.rnat=r18 | mov r18=b0 |"
+        "mov cr.iip=r18 | mov r18=r0 | rfi |"
+    ),
+}
+
+
+@pytest.mark.parametrize("text", NEEDED.values(), ids=NEEDED)
+def test_what_is_needed_unseen_is_kept(text: str, tmp_path: Path) -> None:
+    old = assembled(require_tool("ia64-linux-gnu-as"), in_lines(text), tmp_path)
+    outcome = schedule(Asked(old), Scheduling(Model(CPUS["itanium2"])))
+    prover = TrialRegions(Proving(), STATES)
+    verdict = compared(prover, old, outcome.slots)
+    assert not outcome.reason
+    assert verdict.is_equal, verdict
+    assert prover.tried.differences == []

@@ -38,7 +38,8 @@ class _Row:
     """What does not depend on the operands: roles by index, the bases that are incremented.
 
     `sched` and `kinds` are for all instructions of the row unless one of its `moved` operands
-    names a register that they depend on.
+    names a register that they depend on.  The operand at `hint` expects it taken with a value of
+    `taken`.
     """
 
     reads: tuple[tuple[int, str], ...]
@@ -46,6 +47,8 @@ class _Row:
     sched: str
     kinds: frozenset[str]
     moved: bool
+    hint: int
+    taken: frozenset[int]
 
 
 @cache
@@ -54,12 +57,15 @@ def _row(op: Op) -> _Row:
     assert isinstance(layout, SlotFormat)
     names = [operand.name for operand in layout.operands]
     read = layout.read
+    hint, taken = _hint(op)
     return _Row(
         reads=tuple((n, _role(op.sched, name)) for n, name in enumerate(names) if name in read),
         bases=tuple(map(names.index, layout.updates)),
         sched=_class_of(op),
         kinds=frozenset(_kinds(op)),
         moved=not {"ar3", "cr3"}.isdisjoint(names),
+        hint=hint,
+        taken=taken,
     )
 
 
@@ -82,17 +88,20 @@ def traits(insn: Insn) -> BundledTraits:
         is_predicated=insn.has(QP.name) and insn.operand(QP.name) != PR,
         rotates=op.name in _ROTATING,
         frame=insn.operand("sor") if op.name == "alloc" else None,
-        hinted=_hinted(insn),
+        hinted=insn.operands[row.hint] in row.taken,
     )
 
 
-def _hinted(insn: Insn) -> bool:
-    """Whether its completer says taken; a check is never expected to be."""
-    for operand, value in zip(insn.op.format.operands, insn.operands, strict=True):
+def _hint(op: Op) -> tuple[int, frozenset[int]]:
+    """Where the completer that says taken or not is, and the values that say taken.
+
+    Without one nothing is expected to be: a check.
+    """
+    for number, operand in enumerate(op.format.operands):
         if operand.name == BWH.name:
             assert isinstance(operand, Field)
-            return operand.names[value] in _TAKEN
-    return False
+            return number, frozenset(n for n, name in enumerate(operand.names) if name in _TAKEN)
+    return 0, frozenset()
 
 
 def spelled(op: Op, operands: tuple[int, ...] = ()) -> str:
@@ -149,16 +158,19 @@ def _read(mask: int, row: _Row, operands: tuple[int, ...]) -> Iterator[Role]:
         register = operands[n]
         if mask >> register & 1 and register not in _STATE:
             named.add(register)
-            yield Role(register, name)
+            yield _named(register, name)
     for register in _bits(mask):
         if register not in named:
-            yield Role(register, "state" if register in _STATE else "value")
+            yield _named(register, "state" if register in _STATE else "value")
 
 
 def _written(mask: int, bases: set[int]) -> Iterator[Role]:
     for register in _bits(mask):
         state = "state" if register in _STATE else "result"
-        yield Role(register, "base" if register in bases else state)
+        yield _named(register, "base" if register in bases else state)
+
+
+_named = cache(Role)
 
 
 def _bits(mask: int) -> Iterator[int]:

@@ -82,9 +82,13 @@ class Everywhere(Memory):
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What a run of a piece left behind: where control went (None: behind the piece), registers
-    with their NaT bits, the bytes that changed, the events, how often each access was made."""
+    with their NaT bits, the bytes that changed, the events, how often each access was made.
+
+    `reached` is the address at which control goes on, None for that of a caller or a callee.
+    """
 
     target: int | None
+    reached: int | None
     registers: tuple[tuple[int, int], ...]
     memory: dict[int, int]
     events: tuple[tuple[object, ...], ...]
@@ -117,7 +121,10 @@ def outcome(slots: Sequence[Slot], seed: int) -> Outcome:
         if target is not None:
             break
         at = following.get(at, end)
-    return Outcome(target, registers, memory.changed, tuple(state.events), accesses)
+    reached: int | None = end if target is None else target
+    if target is not None and at in leaving:
+        reached = None
+    return Outcome(target, reached, registers, memory.changed, tuple(state.events), accesses)
 
 
 def _registers(state: State) -> tuple[tuple[int, int], ...]:
@@ -200,7 +207,7 @@ class Trial:
                 continue
             if found.target is not None:
                 found = replace(found, target=place(found.target))
-            counts = live if expected.target is None else at.get(expected.target, live)
+            counts = live if expected.reached is None else at.get(expected.reached, live)
             for what in _otherwise(expected, found, counts):
                 yield f"seed {seed}: {what}"
 

@@ -113,9 +113,7 @@ class Trials:
 
     def run(self, case: Case) -> tuple[list[Executed], list[int]]:
         """What a call did, and the registers at its entry."""
-        for piece in case.pieces:
-            self.memory.write(piece.address, piece.data)
-        before = self._start(case.arguments)
+        before = self.started(case)
         self.memory.present.clear()
         steps: list[Executed] = []
         following = self.entry
@@ -133,7 +131,7 @@ class Trials:
             if step is None:
                 return steps, before
             steps.append(step)
-            following = _following(step)
+            following = following_slot(step)
 
     def _answered(self) -> int:
         """Where control goes on after a fault, as the kernel's handler does it."""
@@ -141,9 +139,14 @@ class Trials:
         state.put(_RESULT, _EFAULT)
         return self.resumes[state.pc]
 
-    def _start(self, arguments: Sequence[int]) -> list[int]:
-        """The registers at the entry, with noise where the conventions say nothing of them."""
-        prepare(self.processor, arguments, sp=STACK + _SIZE - 0x100, gp=self.shared)
+    def started(self, case: Case) -> list[int]:
+        """Sets up a call: its memory, and the registers at the entry, which it returns.
+
+        There is noise where the conventions say nothing of them.
+        """
+        for piece in case.pieces:
+            self.memory.write(piece.address, piece.data)
+        prepare(self.processor, case.arguments, sp=STACK + _SIZE - 0x100, gp=self.shared)
         registers, noise = self.processor.state.r, self.noise
         for register in _NOISY:
             registers[register] = noise.getrandbits(64)
@@ -159,7 +162,7 @@ def _differs(register: int, value: int, before: int) -> bool:
     return (value ^ before) & ~OPEN.get(register, 0) != 0
 
 
-def _following(step: Executed) -> int:
+def following_slot(step: Executed) -> int:
     """Where the slot behind one begins; behind an MLX bundle's it is none of ours."""
     if step.target is not None:
         return step.target

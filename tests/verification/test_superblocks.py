@@ -1,0 +1,76 @@
+"""Regions of a real file with exits on the way: what passes them, and a rewriter that is wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from fixtures.inputs import require
+from rewriter.core.grouped import Grouped, Region
+from rewriter.core.groups import Slot
+from rewriter.core.isa import Flow
+from rewriter.elf.image import Image, load
+from rewriter.identify.grouped_liveness import Effects
+from rewriter.options import Options
+from rewriter.steps import grouped
+from rewriter.steps.grouped import GroupedRoad
+from targets import any_for
+
+NAME, FUNCS = "ia64-libjnidispatch", r"ffi_[cp]\w+"
+
+
+@pytest.fixture(scope="module")
+def image() -> Image:
+    return load(require(NAME))
+
+
+def travelled(image: Image) -> GroupedRoad:
+    """The road over a part of the file."""
+    target = any_for(image.machine, NAME)
+    assert isinstance(target, Grouped)
+    options = Options(passes=tuple(sorted(target.passes)), funcs=(FUNCS,))
+    road = GroupedRoad(image, target, target.cpus["itanium2"], options)
+    road.run(lambda *progress: None)
+    return road
+
+
+def _between_exits(road: GroupedRoad, code: bytes, region: Region) -> list[list[str]]:
+    """The names of the instructions before each branch and behind the last, each in order."""
+    found: list[list[str]] = [[]]
+    slots: list[Slot] = list(road.target.straight(code, region.start))
+    for slot in slots:
+        if slot.insn.op.flow is not Flow.NEXT:
+            found.append([])
+        elif not road.target.is_nop(slot.insn):
+            found[-1].append(slot.insn.name)
+    return [sorted(names) for names in found]
+
+
+def test_instructions_pass_exits(image: Image) -> None:
+    road = travelled(image)
+    passing = []
+    for placing in road.placings.values():
+        for one in placing.made.values():
+            region = one.region
+            old = image.read(region.start, region.end - region.start)
+            parts = [_between_exits(road, code, region) for code in (old, one.code)]
+            if parts[0] != parts[1]:
+                assert len(parts[0]) == len(parts[1]) > 1
+                passing.append(region)
+    assert len(passing) > 10
+
+
+def test_what_a_wrong_rewriter_takes_for_dead_is_refused(
+    image: Image, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A rewriter for which nothing is read behind calls, returns and what it does not know."""
+
+    class Careless(Effects):
+        def __init__(self, target: object, everything: int) -> None:
+            super().__init__(target, 0)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(grouped, "Effects", Careless)
+    road = travelled(image)
+    refused = [skip.reason for skip in road.skips if skip.reason.startswith("not verified")]
+    assert len(refused) > 10
+    assert all(" differs at " in reason for reason in refused)
+    assert any("differs at br.cond" in reason for reason in refused)
