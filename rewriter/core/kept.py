@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
 from rewriter.core.isa import Insn
@@ -11,19 +11,26 @@ _Answer = TypeVar("_Answer")
 _KEPT = 1 << 16  # answers
 
 
+def itself(insn: Insn) -> Hashable:
+    """The instruction as its own key."""
+    return insn
+
+
 class Kept(Generic[_Answer]):
     """A function of an instruction alone, whose answers are kept.
 
     It looks at the object first and at its value only when the object is new: decoded words are
     kept, so that most instructions come again as the same object, and comparing costs more than
-    most answers.
+    most answers.  Instructions with one `key` have one answer.
     """
 
-    def __init__(self, answer: Callable[[Insn], _Answer]) -> None:
-        self._answer = answer
+    def __init__(
+        self, answer: Callable[[Insn], _Answer], key: Callable[[Insn], Hashable] = itself
+    ) -> None:
+        self._answer, self._key = answer, key
         # An object is held as long as its number is.
         self._objects: dict[int, tuple[Insn, _Answer]] = {}
-        self._values: dict[Insn, _Answer] = {}
+        self._values: dict[Hashable, _Answer] = {}
 
     def __call__(self, insn: Insn) -> _Answer:
         """The answer."""
@@ -34,8 +41,9 @@ class Kept(Generic[_Answer]):
         if len(self._objects) >= _KEPT:
             self._objects.clear()
             self._values.clear()
-        answer = self._values.get(insn)
+        key = self._key(insn)
+        answer = self._values.get(key)
         if answer is None:
-            answer = self._values[insn] = self._answer(insn)
+            answer = self._values[key] = self._answer(insn)
         self._objects[id(insn)] = insn, answer
         return answer

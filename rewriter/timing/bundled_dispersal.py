@@ -7,8 +7,8 @@ instruction that ends it, or a slot for which no port is left.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from rewriter.core.bundled import ANY, Bundled, BundledCpu, BundledTraits, IssueClass
 from rewriter.core.groups import Slot
@@ -27,8 +27,7 @@ Asked = tuple[tuple[str, str, str, int], ...]
 """Per slot: class, unit, shape of its bundle ("" if not known) and its number."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cycle:
+class Cycle(NamedTuple):
     """The slots that issue together with their traits and ports, and what ended the cycle.
 
     `ended` is `STOP` where the code says so, `END` at the end of the code; anything else is an
@@ -41,8 +40,7 @@ class Cycle:
     ended: str
 
 
-@dataclass(frozen=True, slots=True)
-class Located:
+class Located(NamedTuple):
     """A slot with what dispersal asks of it."""
 
     slot: Slot

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import NamedTuple
 
 from rewriter.core.bundled import Bundled, BundledTraits, Pair, Waits
 from rewriter.timing.bundled import between
@@ -14,8 +15,7 @@ _KEPT = 1 << 14  # answers
 _LONG_AGO = -1000  # cycles
 
 
-@dataclass(frozen=True, slots=True)
-class _Result:
+class _Result(NamedTuple):
     """A value on its way: written in the role, `late` cycles later than usual."""
 
     cycle: int

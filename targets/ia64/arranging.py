@@ -140,6 +140,10 @@ class Scheduling:
         slots = list(_slots(part, packed, start))
         return Arranged(tuple(slot for slot, _ in slots), tuple(number for _, number in slots))
 
+    def fewest(self, part: Part) -> tuple[int, int]:
+        """Cycles and bundles that any arrangement takes at least."""
+        return self._problem(part).fewest
+
     def _key(self, part: Part) -> bytes:
         """What an arrangement depends on beside how the part begins, ends and stands."""
         numbers = array("q")
@@ -189,15 +193,15 @@ class Scheduling:
 
     def _better(self, part: Part, standing: Layout) -> Packed | None:
         """A text that is better than the one that stands there."""
-        nodes = [
-            self._node(slot.insn, before)
-            for slot, before in zip(part.slots, part.before, strict=True)
-        ]
-        edges = Edges(_mask(part.joins), _mask(part.leaves))
-        limit = Limit(part.values, part.most) if part.values else None
-        search = Search(Problem(nodes, edges, limit), self.taking)
+        search = Search(self._problem(part), self.taking)
         known = Packed(standing, search.replay(standing)).weight
         return packing.best(search, len(standing), self.width, known)
+
+    def _problem(self, part: Part) -> Problem:
+        parts = zip(part.slots, part.before, strict=True)
+        nodes = [self._node(slot.insn, before) for slot, before in parts]
+        edges = Edges(_mask(part.joins), _mask(part.leaves))
+        return Problem(nodes, edges, Limit(part.values, part.most) if part.values else None)
 
     def _fits(self, issued: packing_nodes.Issued) -> bool:
         return self.model.fits([(kind, unit.name) for kind, unit in issued])

@@ -14,7 +14,6 @@ from targets.ia64.packing_nodes import (
     CYCLE,
     STOP,
     Edges,
-    Issued,
     Limit,
     Node,
     Packed,
@@ -61,7 +60,7 @@ def lighter(search: Search, most: int, width: int, below: int) -> Packed | None:
     texts = [search.start()]
     best: Text | None = None
     for count in range(1, most + 1):
-        found: dict[tuple[int, int, int, Issued], tuple[int, int, Text]] = {}
+        found: dict[tuple[int, int, int, int], tuple[int, int, Text]] = {}
         for text in texts:
             for made in search.after(text):
                 bundles = count + problem.bundles(problem.every & ~made.placed)

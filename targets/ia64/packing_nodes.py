@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from targets.ia64.bundles import SLOTS, TEMPLATES
 from targets.ia64.fields import Unit
@@ -18,8 +19,7 @@ CYCLE, BUNDLE = 2, 1
 """What a cycle and a bundle weigh: a bundle takes half a cycle to fetch."""
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(NamedTuple):
     """An instruction as packing sees it.
 
     `units` are those that it may stand on, `kind` says which ports take it and `choices` how many;
@@ -114,19 +114,32 @@ Issued = tuple[tuple[int, Unit], ...]
 
 
 class Ports:
-    """Whether ports are left in a cycle; `fits` says so, and is asked once."""
+    """Whether ports are left in a cycle; `fits` says so, and is asked once.
+
+    What issues in a cycle has a number: 0 is nothing.
+    """
 
     def __init__(self, fits: Callable[[Issued], bool], nops: Mapping[Unit, int]) -> None:
         self._fits, self.nops = fits, nops
-        self._next: dict[tuple[Issued, int, Unit], Issued | None] = {}
+        self._issued: list[Issued] = [()]
+        self._numbers: dict[Issued, int] = {(): 0}
+        self._next: list[dict[int, int]] = [{}]
 
-    def take(self, issued: Issued, kind: int, unit: Unit) -> Issued | None:
-        """What issues together with one more; None if there is no port left."""
-        key = issued, kind, unit
-        if key not in self._next:
-            more = (*issued, (kind, unit))
-            self._next[key] = more if not issued or self._fits(more) else None
-        return self._next[key]
+    def take(self, issued: int, kind: int, unit: Unit) -> int:
+        """What issues together with one more; -1 if there is no port left."""
+        found = self._next[issued].get(kind << 3 | unit)
+        return self._asked(issued, kind, unit) if found is None else found
+
+    def _asked(self, issued: int, kind: int, unit: Unit) -> int:
+        more = (*self._issued[issued], (kind, unit))
+        number = -1
+        if not issued or self._fits(more):
+            number = self._numbers.setdefault(more, len(self._issued))
+            if number == len(self._issued):
+                self._issued.append(more)
+                self._next.append({})
+        self._next[issued][kind << 3 | unit] = number
+        return number
 
 
 _UNITS = tuple(Unit)
@@ -188,21 +201,27 @@ class Problem:
         return all(self.fits[unit] for unit in shape.special)
 
     @property
+    def fewest(self) -> tuple[int, int]:
+        """Cycles and bundles that any text takes at least."""
+        bundles = self.bundles(self.every)
+        return max(*self.height, (bundles + 1) // 2), bundles
+
+    @property
     def least(self) -> int:
         """What any text weighs at least."""
-        bundles = self.bundles(self.every)
-        return CYCLE * max(*self.height, (bundles + 1) // 2) + BUNDLE * bundles
+        cycles, bundles = self.fewest
+        return CYCLE * cycles + BUNDLE * bundles
 
     def bundles(self, left: int) -> int:
         """Bundles that the nodes of `left` take at least."""
         memory, integer, floating, wide = self.only
-        longs = (left & wide).bit_count()
+        longs, floats = (left & wide).bit_count(), (left & floating).bit_count()
+        # A long one leaves its bundle one M slot and no other; an F slot leaves one I slot.
+        integers = max((left & integer).bit_count() - floats, 0)
         return max(
             (left.bit_count() + longs + 2) // 3,
-            ((left & memory).bit_count() + 1) // 2,
-            ((left & integer).bit_count() + 1) // 2,
-            (left & floating).bit_count(),
-            longs,
+            ((left & memory).bit_count() + longs + 1) // 2,
+            longs + floats + (integers + 1) // 2,
         )
 
 

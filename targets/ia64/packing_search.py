@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from targets.ia64.bundles import SLOTS
 from targets.ia64.fields import Unit
-from targets.ia64.packing_nodes import SHAPE, STOP, Issued, Layout, Ports, Problem, Shape
+from targets.ia64.packing_nodes import SHAPE, STOP, Layout, Ports, Problem, Shape
 
 
 class Text:
@@ -39,7 +39,7 @@ class Text:
     live: int  # values that are made and have readers left
     window: int  # nodes that issue in it
     parts: int  # bundles that issue in it
-    issued: Issued
+    issued: int  # what issues in it, as ports have it
     due: dict[int, int]  # nodes whose operands are not there in the next cycle
     before: Text | None
     bundle: tuple[int, tuple[int, ...], bool]  # the template, the nodes, a stop before it
@@ -70,7 +70,7 @@ class Search:
         if problem.joins != problem.every:
             text.group = -1  # what came before the text
         text.cycle, text.parts, text.live = 0, 0, 0
-        text.issued, text.due, text.before = (), {}, None
+        text.issued, text.due, text.before = 0, {}, None
         return text
 
     def _next_cycle(self, text: Text, parts: int) -> None:
@@ -89,7 +89,7 @@ class Search:
                         due[number] = max(due.get(number, 0), cycle + cycles)
             text.window = 0
         text.cycle += 1
-        text.parts, text.issued = parts, ()
+        text.parts, text.issued = parts, 0
 
     def _stop(self, text: Text, parts: int) -> None:
         """Ends the group."""
@@ -135,9 +135,9 @@ class Search:
         """Issues a node, or a nop, as soon as a port is free."""
         kind = self.problem.kind[number] if number >= 0 else self.ports.nops[unit]
         issued = self.ports.take(text.issued, kind, unit)
-        if issued is None or (number >= 0 and self.problem.splits[number] & text.window):
+        if issued < 0 or (number >= 0 and self.problem.splits[number] & text.window):
             self._next_cycle(text, 1)
-            issued = ((kind, unit),)
+            issued = self.ports.take(0, kind, unit)
         text.issued = issued
         if number >= 0:
             self._place(text, number)

@@ -12,8 +12,9 @@ from targets.ia64.arranging import Scheduling
 from targets.ia64.bundles import TEMPLATES, Template
 from targets.ia64.cpus import CPUS
 from targets.ia64.fields import Unit
-from targets.ia64.packing import fewest, pack
-from targets.ia64.packing_nodes import FIRST, LAST, SLOT2, Edges, Node
+from targets.ia64.packing import best, fewest, lighter, pack
+from targets.ia64.packing_nodes import FIRST, LAST, SLOT2, Edges, Node, Problem
+from targets.ia64.packing_search import Search
 
 KINDS = ((Unit.M, Unit.I), (Unit.M,), (Unit.I,), (Unit.F,), (Unit.B,), (Unit.X,))
 RULES = {(Unit.M,): (0, 0, FIRST), (Unit.B,): (0, 0, LAST, SLOT2)}
@@ -83,7 +84,32 @@ def enumerated(nodes: tuple[Node, ...]) -> int:
 @settings(max_examples=60, deadline=None)
 @given(nodes(4))
 def test_fewest_is_what_an_enumeration_finds(some: tuple[Node, ...]) -> None:
-    assert fewest(some) == enumerated(some)
+    least = enumerated(some)
+    assert fewest(some) == least
+    every = (1 << len(some)) - 1
+    assert Problem(some, Edges(every, 0)).bundles(every) <= least
+
+
+@settings(max_examples=100, deadline=None)
+@given(nodes(8), st.integers(0, 3))
+def test_nothing_is_lighter_than_the_bound(some: tuple[Node, ...], slack: int) -> None:
+    """A narrow search that is enough finds what a wide one does, and both respect the limit."""
+    problem = Problem(some, Edges((1 << len(some)) - 1, 0))
+    search, most = Search(problem, SCHEDULING.taking), 2 * len(some)
+    wide = lighter(search, most, 64, 1 << 30)
+    assert wide is not None
+    assert wide.weight >= problem.least
+    found = best(search, most, 64, wide.weight + slack)
+    assert (found is not None) == (slack > 0)
+    assert found is None or found.weight <= wide.weight
+
+
+def test_what_never_issues_together_takes_two_cycles() -> None:
+    """Two additions; no stop between them, but a cycle."""
+    sums = Node((Unit.M, Unit.I), 0, ()), Node((Unit.M, Unit.I), 0, ((0, False, 1),))
+    packed = pack(sums, Edges(3, 0), SCHEDULING.taking, 2, 4)
+    assert packed is not None
+    assert packed.cycles == 2
 
 
 @settings(max_examples=150, deadline=None)

@@ -16,6 +16,7 @@ from ia64_bundles import assembled
 from fixtures import inputs
 from rewriter.core.groups import Slot
 from rewriter.core.isa import Insn
+from rewriter.timing.bundled_run import cycles as cycles_alone
 from rewriter.timing.bundled_run import run
 from targets.ia64 import bundles
 from targets.ia64.cpus import CPUS
@@ -57,6 +58,7 @@ def test_bubbles(text: str, bubbles: dict[str, int], tmp_path: Path) -> None:
     timing = run(CPU, assembled(text, tmp_path))
     assert timing.bubbles == bubbles
     assert timing.cycles == timing.groups + sum(bubbles.values())
+    assert timing.cycles == cycles_alone(CPU, assembled(text, tmp_path))
 
 
 def test_waiting_for_a_load_is_not_waiting_for_an_operation(tmp_path: Path) -> None:
@@ -127,6 +129,7 @@ def test_real_code_adds_up() -> None:
     """Every slot issues once and in order, and every cycle of issue has a stop or a split."""
     for region in _regions():
         timing = run(CPU, region)
+        assert cycles_alone(CPU, region) == timing.cycles
         assert tuple(issued.slot for issued in timing.timeline) == region
         cycles = [issued.cycle for issued in timing.timeline]
         for slot, (one, other) in zip(region, itertools.pairwise(cycles), strict=False):

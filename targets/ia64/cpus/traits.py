@@ -7,12 +7,13 @@ stand the groups that the tables of pairs name.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from operator import itemgetter
 
 from rewriter.core.bundled import ANY, BundledTraits, Role
-from rewriter.core.isa import Insn, Op
+from rewriter.core.isa import Insn, Kind, Op
 from rewriter.core.kept import Kept
 from targets.ia64.b import BWH
 from targets.ia64.fields import QP, SLOT, Field, Unit
@@ -69,9 +70,7 @@ def _row(op: Op) -> _Row:
     )
 
 
-@Kept
-def traits(insn: Insn) -> BundledTraits:
-    """Everything that the model of an Itanium 2 looks at."""
+def _traits(insn: Insn) -> BundledTraits:
     op, row = insn.op, _row(insn.op)
     assert isinstance(op, SlotOp)
     uses, defs = TABLE.uses(insn), TABLE.defs(insn)
@@ -90,6 +89,24 @@ def traits(insn: Insn) -> BundledTraits:
         frame=insn.operand("sor") if op.name == "alloc" else None,
         hinted=insn.operands[row.hint] in row.taken,
     )
+
+
+def _key(insn: Insn) -> Hashable:
+    """The row and the operands that the traits depend on: most numbers are none of them."""
+    return id(insn.op), _seen(insn.op)(insn.operands)
+
+
+@cache
+def _seen(op: Op) -> Callable[[tuple[int, ...]], Hashable]:
+    operands = enumerate(op.format.operands)
+    numbers = [n for n, o in operands if o.kind is Kind.REGISTER or o.name in _SEEN]
+    return itemgetter(*numbers) if numbers else len
+
+
+_SEEN = (SLOT.name, "sor", BWH.name)
+
+traits = Kept(_traits, _key)
+"""Everything that the model of an Itanium 2 looks at in an instruction."""
 
 
 def _hint(op: Op) -> tuple[int, frozenset[int]]:
