@@ -27,8 +27,9 @@ from rewriter.identify.program import Program, analyse
 from rewriter.verify.exchange import Exchange
 from rewriter.verify.prove import Prover
 from rewriter.verify.rows import Rows, frame_owners
-from rewriter.verify.substituted import Replaced, Substituted
+from rewriter.verify.substituted import Substituted
 from rewriter.verify.substituted_known import Known
+from rewriter.verify.substituted_pieces import Replaced
 from rewriter.verify.tables import FixupTables
 from rewriter.verify.walk import Walk
 
@@ -175,8 +176,8 @@ class _Check:
         functions += self._frames(elsewhere)
         found = ((function, self.substituted.of(function)) for function in dict.fromkeys(functions))
         self.replaced = {function: one for function, one in found if one is not None}
-        self.owned = self.substituted.owned(self.replaced.values())
-        accesses = self.substituted.accesses(self.replaced.values())
+        self.owned = self.substituted.scattered.owned(self.replaced.values())
+        accesses = self.substituted.scattered.accesses(self.replaced.values())
         self.entries = FixupTables(self.program, self.new, accesses)
         self.findings += self.entries.problems(self.listing)
         functions = list(dict.fromkeys([*functions, *self.entries.functions()]))

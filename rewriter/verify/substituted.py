@@ -27,9 +27,9 @@ from rewriter.elf.image import Image, read_headers
 from rewriter.elf.unwind_rows import rows as rows_of
 from rewriter.identify.program import Program
 from rewriter.verify.known_trial import Trials
-from rewriter.verify.pieces import Standing, standing_at
+from rewriter.verify.pieces import standing_at
 from rewriter.verify.substituted_known import CASES, FAULTING, Known, Named, behaviour
-from rewriter.verify.substituted_pieces import Pieces
+from rewriter.verify.substituted_pieces import Pieces, Replaced
 from rewriter.verify.substituted_rules import (
     in_pieces,
     objection,
@@ -38,30 +38,6 @@ from rewriter.verify.substituted_rules import (
     unwinds_plainly,
 )
 from rewriter.verify.substituted_unwind import plain_records, table_problems, wanted_rules
-
-
-@dataclass(frozen=True)
-class Replaced:
-    """A routine of the original whose new code was recognised; `address` is where that stands.
-
-    `standing` are the places of its pieces, in a kernel.
-    """
-
-    function: Function
-    named: Named
-    routine: Tuned
-    address: int
-    standing: Standing | None = None
-
-    @property
-    def in_place(self) -> bool:
-        """Whether it stands where the old one stood."""
-        return self.address == self.named.address
-
-    @property
-    def end(self) -> int:
-        """The address behind the new code."""
-        return self.address + len(self.routine.code)
 
 
 @dataclass(frozen=True)
@@ -232,24 +208,9 @@ class Substituted:
         old = replace(self.program.image, data=self.data)
         return {frame.start: frame for frame in unwind.frames(old)}
 
-    def owned(self, replaced: Iterable[Replaced]) -> frozenset[int]:
-        """The addresses of the words of all routines in pieces."""
-        standing = (one.standing for one in replaced)
-        return frozenset(at for one in standing if one is not None for at in one.addresses)
-
-    def accesses(self, replaced: Iterable[Replaced]) -> dict[int, Function | None]:
-        """Where routines in pieces may fault; with the function that is given up for each."""
-        found: dict[int, Function | None] = {}
-        for one in replaced:
-            if one.standing is not None:
-                stays = not room_in_place(self.known, one.named, one.function)
-                for at, _ in one.routine.resumes:
-                    found[one.standing.places[at]] = None if stays else one.function
-        return found
-
     def accounted(self, replaced: Collection[Replaced]) -> set[int]:
         """File offsets outside functions that were compared for substitutions."""
-        image, found = self.program.image, self.scattered.gap(self.owned(replaced))
+        image, found = self.program.image, self.scattered.gap(self.scattered.owned(replaced))
         for one in replaced:
             if one.standing is not None or one.in_place:
                 first = image.offset_of(one.named.address)

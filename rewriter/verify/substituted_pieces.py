@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from rewriter.core.program import Function
@@ -13,6 +13,30 @@ from rewriter.identify.program import Program
 from rewriter.verify.pieces import Standing, standing_at
 from rewriter.verify.substituted_known import Known, Named
 from rewriter.verify.substituted_rules import room_in_place
+
+
+@dataclass(frozen=True)
+class Replaced:
+    """A routine of the original whose new code was recognised; `address` is where that stands.
+
+    `standing` are the places of its pieces, in a kernel.
+    """
+
+    function: Function
+    named: Named
+    routine: Tuned
+    address: int
+    standing: Standing | None = None
+
+    @property
+    def in_place(self) -> bool:
+        """Whether it stands where the old one stood."""
+        return self.address == self.named.address
+
+    @property
+    def end(self) -> int:
+        """The address behind the new code."""
+        return self.address + len(self.routine.code)
 
 
 @dataclass(frozen=True)
@@ -55,4 +79,19 @@ class Pieces:
         offset, record = covering(self.program.image, gap, max(inside) + step)
         if self.image.data[offset : offset + len(record)] == record:
             found.update(range(offset, offset + len(record)))
+        return found
+
+    def owned(self, replaced: Iterable[Replaced]) -> frozenset[int]:
+        """The addresses of the words of all routines in pieces."""
+        standing = (one.standing for one in replaced)
+        return frozenset(at for one in standing if one is not None for at in one.addresses)
+
+    def accesses(self, replaced: Iterable[Replaced]) -> dict[int, Function | None]:
+        """Where routines in pieces may fault; with the function that is given up for each."""
+        found: dict[int, Function | None] = {}
+        for one in replaced:
+            if one.standing is not None:
+                stays = not room_in_place(self.known, one.named, one.function)
+                for at, _ in one.routine.resumes:
+                    found[one.standing.places[at]] = None if stays else one.function
         return found

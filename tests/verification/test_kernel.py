@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import struct
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -19,12 +18,12 @@ from rewriter.options import Options
 from rewriter.pipeline import Tuned, tune
 from rewriter.verify.check import Verdict, verify
 from targets.alpha.registers import SP
+from tests.verification.extable import ENTRY, table
 
 EDITED = (  # they read and write user memory by bytes, words and more; the last has BUG
     "filldir", "filldir64", "fillonedir", "put_cmsg", "setup_sigcontext", "strncpy_from_user",
     "put_ushort", "futex_wake_op", "tty_ioctl", "vsnprintf", "mm_update_next_owner", "mmput_async",
 )  # fmt: skip
-ENTRY = struct.Struct("<iI")
 
 
 def _quiet(stage: str, done: int, total: int) -> None:
@@ -49,30 +48,11 @@ def _tuned(program: Program, names: tuple[str, ...]) -> Tuned:
         return tune(program.image, program.target, cpu, options, _quiet)
 
 
-def _table(program: Program, data: bytes) -> dict[int, tuple[int, int, int, int]]:
-    """Entries by file offset, read as arch/alpha/include/asm/extable.h says; no dead ones.
-
-    (access, resume, register that becomes zero, register that gets the error), as addresses.
-    """
-    section = program.image.section("__ex_table")
-    assert section is not None
-    found = {}
-    for n, (distance, word) in enumerate(
-        ENTRY.iter_unpack(data[section.sh_offset : section.file_end])
-    ):
-        if distance:
-            access = section.sh_addr + ENTRY.size * n + distance
-            offset = (word & 0xFFFF) - ((word & 0x8000) << 1)
-            where = section.sh_offset + ENTRY.size * n
-            found[where] = (access, access + offset, word >> 21 & 31, word >> 16 & 31)
-    return found
-
-
 # What is read -----------------------------------------------------------------------------
 
 
 def test_the_exception_table_is_read_and_written(program: Program) -> None:
-    entries = _table(program, program.image.data)
+    entries = table(program, program.image.data)
     assert len(entries) == 636
     fixups = program.target.fixups(program.image)
     assert [(f.access, f.resume) for f in fixups] == [entry[:2] for entry in entries.values()]
@@ -141,7 +121,7 @@ def test_a_function_whose_unwind_rows_do_not_follow_goes_back(program: Program) 
 
 def test_one_access_takes_the_entries_of_several(program: Program, tuned: Tuned) -> None:
     """put_user of a byte was a load and a store with an entry each; it is one `stb` now."""
-    old, new = _table(program, program.image.data), _table(program, tuned.data)
+    old, new = table(program, program.image.data), table(program, tuned.data)
     dead, changed = old.keys() - new.keys(), [at for at in new if new[at] != old[at]]
     assert len(dead) >= 4 and len(changed) > len(dead)
     after = program.target.listing(replace(program.image, data=tuned.data))
@@ -230,7 +210,7 @@ def test_code_that_leaves_its_entries_behind_is_found(program: Program, tuned: T
 
 def _one_of_each(program: Program, tuned: Tuned) -> Iterator[int]:
     """A live entry that the edits changed, and one of a function without edits."""
-    old, new = _table(program, program.image.data), _table(program, tuned.data)
+    old, new = table(program, program.image.data), table(program, tuned.data)
     yield next(at for at in new if new[at] != old[at])
     named = {edit.routine for edit in tuned.edits}
     for at, (access, *_) in new.items():

@@ -27,9 +27,9 @@ from rewriter.verify.substituted_rules import preconditions
 from rewriter.verify.trial_steps import Stepper, Stores
 from targets.alpha.registers import T7
 from targets.alpha.routines import Routine, variants
+from tests.verification.extable import ENTRY, table
 
 NAMES = ("__copy_user", "copy_page", "clear_page", "csum_ipv6_magic", "__udiv_qrnnd")
-ENTRY = struct.Struct("<iI")
 ACCESSES = {0x0A, 0x0B, 0x0C, 0x0D, 0x0E, 0x0F, *range(0x28, 0x30)}
 """Opcodes of ldbu, ldq_u, ldwu, stw, stb, stq_u and of ldl to stq_c (Handbook v4, appendix C)."""
 
@@ -72,27 +72,12 @@ def _copy() -> Routine:
     return routine
 
 
-def _entries(kernel: Program, data: bytes) -> dict[int, tuple[int, int]]:
-    """(access, resume) by file offset, read as arch/alpha/include/asm/extable.h says."""
-    section = kernel.image.section("__ex_table")
-    assert section is not None
-    found = {}
-    for n, (distance, word) in enumerate(
-        ENTRY.iter_unpack(data[section.sh_offset : section.file_end])
-    ):
-        if distance:
-            access = section.sh_addr + ENTRY.size * n + distance
-            resume = access + (word & 0xFFFF) - ((word & 0x8000) << 1)
-            found[section.sh_offset + ENTRY.size * n] = (access, resume)
-    return found
-
-
 def test_the_table_keeps_its_size_and_every_access_that_may_fault_has_one_entry(
     kernel: Program, known: Known, data: bytes
 ) -> None:
     named, function = _named(known, "__copy_user")
-    old, new = _entries(kernel, kernel.image.data), _entries(kernel, data)
-    owned = {at for at, (access, _) in old.items() if access in function}
+    old, new = table(kernel, kernel.image.data), table(kernel, data)
+    owned = {at for at, (access, *_) in old.items() if access in function}
     assert len(owned) == 14 and {at for at in old if old[at] != new.get(at)} == owned
     image = replace(kernel.image, data=data)
     standing = standing_at(image, kernel.target, _copy(), named.address)
@@ -102,9 +87,9 @@ def test_the_table_keeps_its_size_and_every_access_that_may_fault_has_one_entry(
         for at in standing.places.values()
         if image.read(at, 4)[3] >> 2 in ACCESSES and image.read(at, 4) != b"\0\0\xfe\x2f"
     }
-    assert {access for access, _ in (new[at] for at in owned)} == accesses
+    assert {new[at][0] for at in owned} == accesses
     wanted = {standing.places[at]: standing.places[to] for at, to in _copy().resumes}
-    assert dict(new[at] for at in owned) == wanted
+    assert {new[at][0]: new[at][1] for at in owned} == wanted
 
 
 def test_no_fewer_bytes_are_copied_than_before_a_fault(kernel: Program, data: bytes) -> None:
@@ -196,8 +181,8 @@ WRONG: dict[str, Change] = {
 @pytest.mark.parametrize("what", WRONG)
 def test_one_wrong_entry_is_found(kernel: Program, known: Known, data: bytes, what: str) -> None:
     _, function = _named(known, "__copy_user")
-    old = _entries(kernel, kernel.image.data)
-    for where in [at for at, (access, _) in old.items() if access in function][::9]:
+    old = table(kernel, kernel.image.data)
+    for where in [at for at, (access, *_) in old.items() if access in function][::9]:
         wrong = bytearray(data)
         entry = ENTRY.unpack_from(wrong, where)
         ENTRY.pack_into(wrong, where, *WRONG[what](*entry))
