@@ -6,6 +6,10 @@ the longest chain of dependences or of the bundles of each region, and the bundl
 instructions fill in templates, whatever their order.  A region that has both is proved to be the
 best.  Of the kernel one window of text in sixteen is taken.
 
+`--superblocks` prints instead what no order of the functions' superblocks can beat (straight
+regions joined over branches ahead, counted along the path that falls through): the same bounds, as
+if everything might pass the branches between.
+
 `--fastpath` schedules the fast path of a message exactly instead, and prints cycles and bound.
 """
 
@@ -30,9 +34,11 @@ from passes.grouped import Region, counted, part_of, schedule
 from passes.grouped_exact import heads
 from passes.grouped_model import Model
 from passes.grouped_proved import prove
+from rewriter.core.grouped import Grouped
 from rewriter.core.groups import Slot
 from rewriter.core.isa import Flow, Kind
 from rewriter.elf import image
+from rewriter.identify.functions import find_functions
 from rewriter.suites.itanium import slots_of
 from targets import any_for
 from targets.ia64 import bundles
@@ -134,6 +140,49 @@ def measure(name: str) -> None:
         print(f", at least {least} ({100 * (least / old - 1):+.1f} %)" if least else "")
 
 
+def superblocks(name: str) -> None:
+    """Prints the bounds of a file's superblocks."""
+    loaded = image.load(find(name))
+    target = any_for(loaded.machine, name)
+    assert isinstance(target, Grouped)
+    functions = find_functions(loaded, target.described(loaded))
+    code, scheduling = target.code(loaded, functions), Scheduling(Model(CPU))
+    total: Counter[str] = Counter()
+    for function in functions[:: EVERY.get(name, 1)]:
+        for region in code.routine(function).regions:
+            if region.reason:
+                continue
+            raw = loaded.read(region.start, region.end - region.start)
+            slots = tuple(target.straight(raw, region.start))
+            free, exits = _without_exits(slots)
+            least_cycles, _ = bound(Region(free), scheduling)
+            kept = [s.insn for s in slots if not s.insn.name.startswith("nop.")]
+            total["regions"] += 1
+            total["exits"] += exits
+            total["cycles"] += scheduling.cycles(slots)
+            total["least cycles"] += least_cycles
+            total["nops"] += nops(slots)
+            total["least nops"] += -sum(map(scheduling.takes, kept)) % bundles.SLOTS
+    print(f"{name}: {total['regions']} regions, {total['exits']} exits on the way")
+    for what in ("cycles", "nops"):
+        old, least = total[what], total[f"least {what}"]
+        print(f"  {what}: {old}, at least {least} ({100 * (least / old - 1):+.1f} %)")
+
+
+def _without_exits(slots: tuple[Slot, ...]) -> tuple[tuple[Slot, ...], int]:
+    """The slots with nops for the branches before the last bundle, and how many these are."""
+    last = slots[-1].address // BUNDLE
+    nop = TABLE.decode(TABLE.find("nop.b").match)
+    assert nop is not None
+    made = tuple(
+        Slot(slot.address, nop, slot.stop)
+        if slot.insn.op.flow is Flow.BRANCH and slot.address // BUNDLE < last
+        else slot
+        for slot in slots
+    )
+    return made, sum(a is not b for a, b in zip(slots, made, strict=True))
+
+
 def fastpath() -> None:
     """The fast path, exactly."""
     with tempfile.TemporaryDirectory() as folder:
@@ -157,9 +206,10 @@ def main() -> None:
     if "--fastpath" in sys.argv:
         fastpath()
         return
-    for name in sys.argv[1:] or ("ia64-libsigar", "ia64-libjnidispatch", "ia64-vmlinux"):
+    names = [name for name in sys.argv[1:] if name != "--superblocks"]
+    for name in names or ("ia64-libsigar", "ia64-libjnidispatch", "ia64-vmlinux"):
         try:
-            measure(name)
+            (superblocks if "--superblocks" in sys.argv else measure)(name)
         except Missing as missing:
             print(missing)
 

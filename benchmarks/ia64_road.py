@@ -2,7 +2,8 @@
 
 `.venv/bin/python benchmarks/ia64_road.py [--funcs RE] [--cpu NAME] [NAME...]` tunes the inputs (the
 two libraries if none is named) and prints, over all straight regions of the functions that are
-understood: cycles, nops and bundles before and after, each region counted once and by itself;
+understood: cycles, nops and bundles before and after, each region counted once and by itself, one
+with exits on the way (a superblock) along the path that falls through, before as after;
 how many regions changed, each proved; why others did not; and the processor and wall time.
 
 The kernel's routines in assembler:

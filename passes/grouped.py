@@ -200,7 +200,7 @@ def part_of(region: Region, target: Target) -> tuple[Part, Values]:
     numbers = [n for n, s in enumerate(region.slots) if not target.facts(s.insn).is_nop]
     read = region.live, region.exits
     part, values = _with_values(region.slots, numbers, region.joined, read, target)
-    return replace(part, values=values.spans, most=values.pool, pinned=values.pinned), values
+    return replace(part, values=values.spans, most=values.room, pinned=values.pinned), values
 
 
 def _with_values(

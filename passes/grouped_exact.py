@@ -20,6 +20,8 @@ from rewriter.core.regions import Part
 EFFORT = 2.0
 """The solver's own count of work for one question, in what it calls deterministic seconds."""
 
+_SEARCHES = 4  # that share the effort for one question
+
 
 class Limits(Protocol):
     """What the model of a CPU says for all arrangements."""
@@ -78,7 +80,12 @@ def within(
     problem.separate(apart)
     for time, cycle in zip(problem.time, near, strict=True):
         problem.model.add_hint(time, cycle)
-    return problem.solve(effort).cycles
+    # How long a search takes depends on where chance leads it: several short ones find more.
+    for seed in range(_SEARCHES):
+        solved = problem.solve(effort / _SEARCHES, seed)
+        if solved.cycles is not None or solved.least > most:
+            return solved.cycles
+    return None
 
 
 class _Problem:
@@ -154,15 +161,17 @@ class _Problem:
         start = self.time[first] if first >= 0 else -1
         return model.new_interval_var(start, size, end, "")
 
-    def solve(self, effort: float) -> Solved:
+    def solve(self, effort: float, seed: int = 0) -> Solved:
         """The best solution found, and the bound."""
         if not self.possible:
             return Solved(None, self.last + 2)
         solver = self.cp.CpSolver()
         parameters = solver.parameters
-        parameters.num_workers, parameters.random_seed = 1, 0
+        parameters.num_workers, parameters.random_seed = 1, seed
         parameters.max_deterministic_time = effort
         status = solver.solve(self.model)
+        if status == self.cp.INFEASIBLE:
+            return Solved(None, self.last + 2)
         bound = ceil(solver.best_objective_bound - 1e-6) + 1
         if status not in (self.cp.OPTIMAL, self.cp.FEASIBLE):
             return Solved(None, bound)

@@ -79,10 +79,10 @@ class Values:
         general = [value for value in self.all if bank >> value.register & 1]
         # A value's first writer, -1 for none, all that touch it, and whether it is read behind.
         self.spans = tuple(_touching(v)[:2] for v in general if not v.fixed)
-        self.pinned = tuple(_touching(v) for v in general if v.fixed)
-        self.pool = len({v.register for v in general} | set(_bits(self._free & bank)))
         always = {v.register for v in general if v.existed and v.outlives}
-        self.room = self.pool - len(always)
+        self.pinned = tuple(_touching(v) for v in general if v.fixed and v.register not in always)
+        pool = {v.register for v in general} | set(_bits(self._free & bank))
+        self.room = len(pool) - len(always)
         registers = {value.register for value in self.all}
         self.is_crowded = bool(self.moving) and len(registers) < len(self.all)
 

@@ -8,9 +8,11 @@ from dataclasses import dataclass, field, replace
 from rewriter.core.cpu import Cpu
 from rewriter.core.program import Fixup, Function
 from rewriter.core.target import CannotMove, Target, Tuned
-from rewriter.verify.pieces import Piece, insns_of, pieces
+from rewriter.verify.pieces import Piece, cuts, insns_of, pieces
 from rewriter.verify.substituted_known import Known, Named
 from rewriter.verify.substituted_rules import room_in_place
+
+_SHORTEST = 64  # bytes in front of a cut: the branch to the rest should be seldom
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,8 @@ class Scattering:
         self.pieces = pieces(self.routine, self.target, program.image.byteorder)
         self.resumes = dict(self.routine.resumes)
         self.places: dict[int, int] = {}
+        self.block = self.cpu.fetch_block.value
+        self.ways: dict[int, int] = {}
         self.hosts: set[Function] = set()
 
     def run(self) -> Scattered:
@@ -107,9 +111,11 @@ class Scattering:
         own = room_in_place(self.known, self.named, self.function)
         if own:
             self._own(own)
-        for piece in sorted(self.pieces, key=self._order):
-            if piece.offset not in self.places:
-                self._put(piece)
+        waiting = [p for p in sorted(self.pieces, key=self._order) if p.offset not in self.places]
+        while waiting:
+            piece = waiting.pop(0)
+            if not self._put(piece, piece.size):
+                waiting.insert(0, self._cut(piece))
         code = self._code()
         words = self._ways(own)
         fixups = self._fixups(own)
@@ -134,17 +140,27 @@ class Scattering:
     def _piece(self, offset: int) -> Piece:
         return next(p for p in self.pieces if p.offset <= offset < p.offset + p.size)
 
-    def _put(self, piece: Piece) -> None:
-        block = self.cpu.fetch_block.value
-        found = self.spaces.take(
-            piece.size, piece.offset % block, block, lambda at: self._fits(piece, at)
-        )
+    def _put(self, piece: Piece, size: int) -> bool:
+        """Takes `size` bytes for a piece; whether there are."""
+        phase = piece.offset % self.block
+        found = self.spaces.take(size, phase, self.block, lambda at: self._fits(piece, at))
         if found is None:
-            raise CannotMove("no room")
+            return False
         at, host = found
         if host is not None:
             self.hosts.add(host)
         self._at(piece, at)
+        return True
+
+    def _cut(self, piece: Piece) -> Piece:
+        """Puts as much of a piece as there is room for, with a branch to the rest; the rest."""
+        step = self.target.table.word_bits // 8
+        for at in cuts(piece, self.insns, self.block):
+            front = Piece(piece.offset, at - piece.offset)
+            if front.size >= _SHORTEST and self._put(front, front.size + step):
+                self.ways[self.places[at - step] + step] = at
+                return Piece(at, piece.offset + piece.size - at)
+        raise CannotMove("no room")
 
     def _at(self, piece: Piece, address: int) -> None:
         for offset in range(piece.offset, piece.offset + piece.size):
@@ -181,7 +197,8 @@ class Scattering:
         items = [(offset, self.insns[offset]) for offset in offsets]
         moved = self.target.moved(items, whole, {}, self.places.__getitem__)
         encoded = zip(offsets, map(self.target.encode, moved), strict=True)
-        return {self.places[offset]: word for offset, word in encoded}
+        on = {at: self.target.branch(at, self.places[to]) for at, to in self.ways.items()}
+        return {self.places[offset]: word for offset, word in encoded} | on
 
     def _ways(self, own: int) -> dict[int, bytes]:
         """What stands where the routine is entered, and fillers in the rest of its own place."""

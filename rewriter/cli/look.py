@@ -88,13 +88,23 @@ def _surveyed(image: Image) -> Survey | RegionSurvey:
 
 def _known(image: Image, like: bool, database: tuple[Path, ...], view: View) -> int:
     from rewriter.contracts import CONTRACTS
+    from rewriter.core.grouped import Grouped
     from rewriter.elf.image import printable
     from rewriter.identify.signatures import Database, shipped
     from rewriter.identify.signatures import parse as parse_database
     from rewriter.report.known import Known
+    from rewriter.verify.grouped_known import KnownGrouped, findings
     from rewriter.verify.known import known_routines, like_routines, unknown_functions
 
-    target = choose.target_of(image)
+    chosen = choose.any_target_of(image)
+    if isinstance(chosen, Grouped):
+        if like or database:
+            raise BadUsage(f"--like and --database are not done for {chosen.name}")
+        code = choose.code_of(image, chosen)
+        report = Known(chosen.name, tuple(findings(KnownGrouped(image, chosen, code))))
+        show.result(report, view)
+        return report.return_code
+    target = chosen
     given = [parse_database(files.read(path), printable(str(path))) for path in database]
     used = Database.merged(target.name, given) if given else shipped(target)
     with show.progress() as progress:
@@ -170,17 +180,21 @@ def _explained_regions(
     image: Image, target: Grouped, chosen: choose.Chosen, name: str
 ) -> Explanation:
     from rewriter.report import regions
+    from rewriter.verify.grouped_known import KnownGrouped
 
-    function = choose.function(choose.code_of(image, target).functions, image, name)
-    tuned = _tuned(image, chosen, function)
+    code = choose.code_of(image, target)
+    function = choose.function(code.functions, image, name)
+    pool = {other for _, other in KnownGrouped(image, target, code).within()}
+    # Known routines take room from each other: one alone would often find none.
+    tuned = _tuned(image, chosen, *(sorted(pool) if function in pool else (function,)))
     return regions.explain(function, target, image, replace(image, data=tuned.data), tuned)
 
 
-def _tuned(image: Image, chosen: choose.Chosen, function: Function) -> Tuned:
-    """The file with nothing but one function tuned."""
+def _tuned(image: Image, chosen: choose.Chosen, *functions: Function) -> Tuned:
+    """The file with nothing but these functions tuned."""
     from rewriter.pipeline import tune
 
-    options = replace(chosen.options, funcs=(re.escape(function.name),))
+    options = replace(chosen.options, funcs=tuple(re.escape(f.name) for f in functions))
     with show.progress() as progress:
         return tune(image, chosen.target, chosen.cpu, options, progress)
 

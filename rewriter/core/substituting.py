@@ -71,6 +71,7 @@ class Substituting(Protocol):
 
     alignment: int
     signatures: Path
+    spelling: Any  # what signatures ask of a target
     arena: Any  # where the cases of trials lie
 
     def routines(self, name: str) -> Sequence[Tuned]:

@@ -5,17 +5,33 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rewriter.core.isa import Words
-from rewriter.core.target import Target
 from rewriter.elf.image import Image
 from rewriter.identify.signatures import LONGEST_START, Database, Signature, digest, starts
 
 Range = tuple[int, Words]
 """The address of a stretch of text, and its words."""
+
+
+class Width(Protocol):
+    """How long a word is."""
+
+    @property
+    def word_bits(self) -> int: ...
+
+
+class Spelled(Protocol):
+    """What signatures ask of a target: its words, and what of them place and link leave alone."""
+
+    @property
+    def table(self) -> Width: ...
+    def coarse(self, words: Words) -> Words: ...
+    def normal(self, words: Words) -> Words: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +43,7 @@ class Match:
     unique: bool
 
 
-def search(ranges: Sequence[Range], target: Target, database: Database) -> tuple[Match, ...]:
+def search(ranges: Sequence[Range], target: Spelled, database: Database) -> tuple[Match, ...]:
     """All full-length matches, by address, then by routine."""
     size = target.table.word_bits // 8
     index: dict[int, dict[int, list[Signature]]] = {}
@@ -46,7 +62,7 @@ def search(ranges: Sequence[Range], target: Target, database: Database) -> tuple
     )
 
 
-def text_of(image: Image, target: Target) -> list[Range]:
+def text_of(image: Image, target: Spelled) -> list[Range]:
     """The text of an image as words; what is left at the end of a range is dropped."""
     size = target.table.word_bits // 8
     return [
@@ -56,7 +72,7 @@ def text_of(image: Image, target: Target) -> list[Range]:
 
 
 def _in_range(
-    words: Words, target: Target, index: dict[int, dict[int, list[Signature]]]
+    words: Words, target: Spelled, index: dict[int, dict[int, list[Signature]]]
 ) -> Iterator[tuple[int, Signature]]:
     digests: dict[tuple[int, int], str] = {}
     for length, hashes in starts(target.coarse(words)):

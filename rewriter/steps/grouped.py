@@ -52,6 +52,7 @@ class GroupedRoad:
     refusals: list[Refusal] = field(default_factory=list)
     heat: Heat | None = None
     replaced: tuple[Replaced, ...] = ()
+    unreplaced: list[Skip] = field(default_factory=list)
     settled: set[Function] = field(default_factory=set)
 
     def run(self, progress: Progress) -> bytes:
@@ -92,8 +93,7 @@ class GroupedRoad:
         if ROUTINE not in self.options.passes:
             return
         progress("substitute", 0, 1)
-        self.replaced, left = self.routines.run()
-        self.skips += left
+        self.replaced, self.unreplaced = self.routines.run()
         self.settled = {one.candidate.function for one in self.replaced} | self.routines.tuned()
         progress("substitute", 1, 1)
 
@@ -158,13 +158,21 @@ class GroupedRoad:
                 return data
             if not verdict.wrong:
                 raise VerificationFailed(verdict.findings[0])
-            only = frozenset(self._taken_back(verdict))
+            only = self._taken_back(verdict)
 
-    def _taken_back(self, verdict: Verdict) -> set[Function]:
-        """Lays the functions out again without what was not shown equal; which they are."""
+    def _taken_back(self, verdict: Verdict) -> frozenset[Function] | None:
+        """Lays the functions out again without what was not shown equal; which they are.
+
+        None where that changes routines that share their places.
+        """
         against: dict[Function, dict[int | None, str]] = {}
         for finding in verdict.wrong:
             against.setdefault(finding.function, {})[finding.region] = finding.reason
+        replaced = {one.candidate.function for one in self.replaced} & against.keys()
+        if replaced:
+            self.routines.refused.update((f, next(iter(against[f].values()))) for f in replaced)
+            self.replaced, self.unreplaced = self.routines.run()
+            return None
         for function, found in against.items():
             placing = self.placings.get(function)
             if placing is None or not placing.made:
@@ -182,10 +190,11 @@ class GroupedRoad:
             kept = {start: one for start, one in placing.made.items() if start not in gone}
             left = {**placing.left, **{start: f"not verified: {r}" for start, r in gone.items()}}
             self._keep(self.reordering.placed(placing.routine, kept, left, placing.moved))
-        return set(against)
+        return frozenset(against)
 
     def _record(self, data: bytes) -> None:
         """The edits and what was left alone."""
+        self.skips += self.unreplaced
         new = Tried(parse(data, self.image.name), self.target, self.code)
         for one in self.replaced:
             evidence = self.evidence[one.candidate.function.start]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from passes.substitute import Substitute
@@ -24,6 +24,7 @@ from rewriter.verify.known_trial import spread
 from rewriter.verify.substituted_known import Named
 
 PASS = Substitute.name
+NO_ROOM = "no room in the places of the routines that are replaced"
 _TIMED = 24  # cases of a contract
 
 
@@ -62,11 +63,12 @@ class Replaced:
 
 @dataclass(frozen=True)
 class GroupedRoutines:
-    """Finds and places what replaces routines; changes nothing."""
+    """Finds and places what replaces routines; `refused` are those that were not accepted."""
 
     known: KnownGrouped
     cpu: Cpu
     options: Options
+    refused: dict[Function, str] = field(default_factory=dict)
 
     def run(self) -> tuple[tuple[Replaced, ...], list[Skip]]:
         """What is replaced, by address, and what is left alone."""
@@ -84,7 +86,7 @@ class GroupedRoutines:
         found = self._placed(candidates)
         done = {one.candidate for one in found}
         skips += [
-            self._skip(c.function, c.named.address, "no room") for c in candidates if c not in done
+            self._skip(c.function, c.named.address, NO_ROOM) for c in candidates if c not in done
         ]
         return found, skips
 
@@ -98,6 +100,8 @@ class GroupedRoutines:
         return Skip(PASS, "routine", function.name, address, reason)
 
     def _candidate(self, named: Named, function: Function) -> Candidate:
+        if function in self.refused:
+            raise CannotMove(f"not verified: {self.refused[function]}")
         routine = self._best(named)
         if stands_for(self.known, self.known.image, named) is not None:
             raise CannotMove("a tuned routine already")

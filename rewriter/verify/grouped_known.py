@@ -17,6 +17,8 @@ from rewriter.core.program import Function
 from rewriter.core.substituting import Room, Standing, Trials
 from rewriter.core.target import CannotMove, Tuned
 from rewriter.elf.image import PT_LOAD, Image
+from rewriter.identify.grouped_signatures import known as by_signature
+from rewriter.verify.known import Finding, Status
 from rewriter.verify.known_trial import shown, spread
 from rewriter.verify.placed import leads_to
 from rewriter.verify.substituted_known import CASES, Named, symbols_of
@@ -64,8 +66,12 @@ class KnownGrouped:
 
     @cached_property
     def named(self) -> dict[int, Named]:
-        """Named routines, by address: a symbol says so."""
-        return {named.address: named for named in symbols_of(self.image)}
+        """Named routines, by address: a symbol says so, or a signature where none does."""
+        found = {named.address: named for named in symbols_of(self.image)}
+        for match in by_signature(self.image, self.target, CONTRACTS):
+            named = Named(match.address, (match.signature.routine,), "signature")
+            found.setdefault(match.address, named)
+        return found
 
     @cached_property
     def functions(self) -> dict[int, Function]:
@@ -126,6 +132,19 @@ def _goal(target: Grouped, image: Image, address: int) -> int | None:
     except ValueError:
         return None
     return next((leads_to(s, target.bundle) for s in slots if target.ends(s.insn)), None)
+
+
+def findings(known: KnownGrouped) -> Iterator[Finding]:
+    """Every place that a signature fits, by address, with what its behaviour says."""
+    for match in by_signature(known.image, known.target, CONTRACTS):
+        signature = match.signature
+        size = signature.words * known.target.substituting.spelling.table.word_bits // 8
+        place = signature.routine, match.address, size, signature
+        outcome = known.tried.behaviour(match.address, signature.routine)
+        if isinstance(outcome, Evidence):
+            yield Finding(Status.KNOWN, *place, outcome, outcome.detail)
+        else:
+            yield Finding(Status.REFUSED, *place, None, outcome)
 
 
 def together(tried: Tried, named: Named) -> Evidence | str:

@@ -1,7 +1,8 @@
 """A routine in pieces: each stretch of it that control does not fall out of may stand anywhere.
 
-A stretch ends at a return or a branch that is always taken, so pieces need no instruction more.
-Only how far branches go depends on where pieces stand.
+A stretch ends at a return or a branch that is always taken, so pieces need no instruction more;
+where it is cut elsewhere, a branch at the cut leads on.  Only how far branches go depends on where
+pieces stand.
 """
 
 from __future__ import annotations
@@ -67,13 +68,25 @@ def pieces(routine: Tuned, target: Target, order: ByteOrder) -> tuple[Piece, ...
     return tuple(found)
 
 
+def cuts(piece: Piece, insns: Mapping[int, Insn], block: int) -> list[int]:
+    """Offsets at which a piece may be cut: on fetch blocks, in no loop; the last first."""
+    loops = [
+        (goal, at)
+        for at, insn in insns.items()
+        if (goal := insn.target(at)) is not None and goal <= at
+    ]
+    inside = range(piece.offset + block - piece.offset % block, piece.offset + piece.size, block)
+    worth = (at for at in reversed(inside) if insns[at].op.flow not in _ENDS)
+    return [at for at in worth if not any(low < at <= high for low, high in loops)]
+
+
 Read = Callable[[int], Insn | None]
 """The instruction at an address of a file; None where there is none."""
 
 
 @dataclass(frozen=True)
 class Standing:
-    """A routine as it stands in a file: `places` by offset; `ways` are branches that lead to it."""
+    """A routine in a file: `places` by offset; `ways` are branches that only lead on."""
 
     places: Mapping[int, int]
     ways: frozenset[int]
@@ -110,19 +123,19 @@ def standing(
     `resumes` says where control goes on when the access at an address faults.
     """
     insns, faults = insns_of(target, routine.code, order), dict(routine.resumes)
-    first, ways = read(entry), frozenset[int]()
-    if first is not None and first.op.flow is Flow.JUMP:
-        goal = first.target(entry)
-        assert goal is not None
-        ways, entry = frozenset({entry}), goal
-    places, queue = dict[int, int](), [(routine.entry, entry)]
+    places, ways, queue = dict[int, int](), set[int](), [(routine.entry, entry)]
     while queue:
         offset, at = queue.pop()
+        old, new = insns[offset], read(at)
+        if new is not None and new.op.flow is Flow.JUMP and old.op.flow is not Flow.JUMP:
+            ways.add(at)
+            goal = new.target(at)
+            assert goal is not None
+            at, new = goal, read(goal)
         if offset in places:
             if places[offset] != at:
                 return None
             continue
-        old, new = insns[offset], read(at)
         if new is None or old.op is not new.op or old.placeless != new.placeless:
             return None
         places[offset] = at
@@ -132,4 +145,4 @@ def standing(
                 return None
             queue.append((faults[offset], resumes[at]))
     apart = len(set(places.values())) == len(places) and ways.isdisjoint(places.values())
-    return Standing(places, ways) if apart else None
+    return Standing(places, frozenset(ways)) if apart else None

@@ -11,7 +11,7 @@ from rewriter.core.concrete import Misaligned
 from rewriter.core.interpret import AccessFault, BadInstruction, LimitReached, Unspecified
 from rewriter.core.isa import Insn
 from rewriter.core.target import CannotMove, Tuned
-from targets.ia64 import bundles, layout, rooms, routines
+from targets.ia64 import bundles, layout, masks, rooms, routines
 from targets.ia64.bundles import TEMPLATES, Bundle
 from targets.ia64.facts import Facts
 from targets.ia64.fields import BUNDLE
@@ -30,6 +30,7 @@ class Substituting:
     """The target's answers."""
 
     alignment = routines.ALIGNMENT
+    spelling = masks.Spelling()
     signatures = Path(__file__).parent / "signatures.json"
     arena: Arena = ARENA
     room = staticmethod(rooms.room)

@@ -126,10 +126,12 @@ def test_passes_of_other_machines_are_refused(original: Path, tmp_path: Path, ru
     assert not out.exists()
 
 
-def test_commands_that_do_not_know_it_say_so(original: Path, run: Run) -> None:
-    result = run("identify", "--known", original)
-    assert result.exit_code == 3
-    assert "this is not done for ia64" in result.stderr
+def test_known_routines_are_listed(original: Path, run: Run) -> None:
+    result = run("identify", "--known", inputs.require("ia64-libc"))
+    assert result.exit_code == 0
+    assert re.search(r"0x142[0-9a-f]+ .*memmove", result.stdout)
+    assert run("identify", "--known", original).exit_code == 4  # it has none
+    assert run("identify", "--known", "--like", original).exit_code == 2
 
 
 # By binutils.

@@ -42,6 +42,7 @@ class Outcome:
     instructions: int = 100
     proofs: Mapping[str, int] = field(default_factory=dict)
     heat: Heat | None = None
+    room: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
 
 DONE = Outcome(
@@ -161,3 +162,12 @@ def test_a_listing_follows_code_that_moves() -> None:
     assert marks.index("-") == at
     assert shown.rows[0].note == "align:sample_length+0"
     assert next(iter(shown.lines())).startswith("sample_length: 0x")
+
+
+def test_room_for_routines_is_said_where_there_was_any() -> None:
+    assert not any("room" in line for line in Report.of(DONE).lines())
+    found = replace(DONE, room={"behind the text": (1104, 984), "in place of routines": (0, 0)})
+    report = Report.of(found)
+    line = "room for routines: 1104 bytes behind the text, 984 used; 0 bytes in place of routines"
+    assert f"{line}, 0 used" in report.lines()
+    assert report.as_json()["room"]["behind the text"] == {"found": 1104, "used": 984}

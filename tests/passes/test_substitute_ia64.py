@@ -23,7 +23,7 @@ from rewriter.elf.image import Image, load, parse
 from rewriter.identify.functions import find_functions
 from rewriter.options import Options
 from rewriter.steps.grouped import GroupedRoad
-from rewriter.steps.grouped_routines import GroupedRoutines, Replaced
+from rewriter.steps.grouped_routines import NO_ROOM, GroupedRoutines, Replaced
 from rewriter.verify.check_regions import Verdict, verify
 from rewriter.verify.grouped_known import KnownGrouped, Tried
 from rewriter.verify.known_trial import spread
@@ -273,3 +273,16 @@ def unwound(runs: Runs, case: Case, where: list[dict[str, int]], home: int) -> s
         assert state.r[saved.get("lc", _LC)] == lc
         found |= saved.keys()
     return found
+
+
+def test_what_is_not_accepted_goes_back(patched: Patched) -> None:
+    """Then there is less room, too: what stood in its place finds another or none."""
+    road = patched.road
+    memmove = next(function for function in road.functions if function.name == "memmove")
+    again = GroupedRoutines(road.routines.known, CPU, road.options, {memmove: "x"})
+    replaced, skips = again.run()
+    names = {one.candidate.function.name for one in replaced}
+    assert names == NAMES - {"memmove", "strcmp", "strncmp"}
+    reasons = {skip.routine: skip.reason for skip in skips}
+    assert reasons["memmove"] == "not verified: x"
+    assert reasons["strcmp"] == reasons["strncmp"] == NO_ROOM

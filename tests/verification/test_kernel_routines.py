@@ -103,8 +103,8 @@ def test_the_table_keeps_its_size_and_every_access_that_may_fault_has_one_entry(
         if image.read(at, 4)[3] >> 2 in ACCESSES and image.read(at, 4) != b"\0\0\xfe\x2f"
     }
     assert {access for access, _ in (new[at] for at in owned)} == accesses
-    (resume,) = {resume for _, resume in (new[at] for at in owned)}
-    assert resume == standing.places[dict(_copy().resumes).popitem()[1]]
+    wanted = {standing.places[at]: standing.places[to] for at, to in _copy().resumes}
+    assert dict(new[at] for at in owned) == wanted
 
 
 def test_no_fewer_bytes_are_copied_than_before_a_fault(kernel: Program, data: bytes) -> None:
@@ -197,7 +197,7 @@ WRONG: dict[str, Change] = {
 def test_one_wrong_entry_is_found(kernel: Program, known: Known, data: bytes, what: str) -> None:
     _, function = _named(known, "__copy_user")
     old = _entries(kernel, kernel.image.data)
-    for where in [at for at, (access, _) in old.items() if access in function][::5]:
+    for where in [at for at, (access, _) in old.items() if access in function][::9]:
         wrong = bytearray(data)
         entry = ENTRY.unpack_from(wrong, where)
         ENTRY.pack_into(wrong, where, *WRONG[what](*entry))

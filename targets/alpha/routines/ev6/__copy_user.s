@@ -4,8 +4,9 @@
 # the table cannot grow.  Head, tail and few bytes share one piece of code: up to 8 bytes from
 # anywhere, made of two quadwords, stored as one quadword, or as a longword where it fits and bytes.
 # No WH64: a fault would leave a line with lost bytes.  a0 moves only behind the stores of a step,
-# and the source is found from it (pv).  After a fault pieces are single bytes from a0 on, until the
-# fault comes again: what is left is exact, and what was stored twice is the same.
+# and the source is found from it (pv).  Pages end on quadwords: where an access faults whose first
+# byte is the next to copy, nothing more can be; else pieces are single bytes from then on, until
+# the fault comes again.  So what is left is exact, and what was stored twice is the same.
 
 __copy_user:
         subq    a1,a0,pv
@@ -14,7 +15,7 @@ __copy_user:
         clr     v0
 
         and     a0,7,t1
-        clr     t11                 # no fault so far
+        clr     t11                 # one byte at a time, after a fault
         lda     t3,8(zero)
         bne     t0,few              # U
 
@@ -34,16 +35,16 @@ quads:  srl     a2,4,t4             # U pairs of quadwords
         unop
 
 pair:
-EX1$fault:
+EX1$left:
         ldq     t0,0(a1)            # L
 EX2$fault:
         ldq     t2,8(a1)            # L
         subq    t4,1,t4
         lda     a1,16(a1)
 
-EX3$fault:
+EX3$left:
         stq     t0,0(a0)            # L
-EX4$fault:
+EX4$left_8:
         stq     t2,8(a0)            # L
         lda     a0,16(a0)
         bne     t4,pair             # U
@@ -59,7 +60,7 @@ few:    mov     a2,t3
         ret                         # L
 
 piece:                              # t3 bytes
-EX5$fault:
+EX5$left:
         ldq_u   t0,0(a1)            # L
         addq    a1,t3,t5
         and     t3,8,t6
@@ -81,7 +82,7 @@ EX6$fault:
         unop
         unop
 
-EX7$fault:
+EX7$left:
         stl     t0,0(a0)            # L
         lda     a0,4(a0)
         and     t3,3,t3
@@ -93,7 +94,7 @@ EX7$fault:
         unop
 
 each:
-EX8$fault:
+EX8$left:
         stb     t0,0(a0)            # L
         lda     a0,1(a0)
         srl     t0,8,t0             # U
@@ -125,14 +126,14 @@ all:    ret                         # L
         unop
 
 whole:
-EX9$fault:
+EX9$left:
         stq     t0,0(a0)            # L
         lda     a0,8(a0)
         br      done                # L
         unop
 
 skew:
-EX10$fault:
+EX10$left:
         ldq_u   t0,0(a1)            # L the first of the two that make a quadword
         unop
         unop
@@ -153,12 +154,12 @@ EX12$fault:
 
         or      t5,t6,t5
         extqh   t0,a1,at            # U
-EX13$fault:
+EX13$left:
         stq     t5,0(a0)            # L
         unop
 
         or      t2,at,t2
-EX14$fault:
+EX14$left_8:
         stq     t2,8(a0)            # L
         lda     a0,16(a0)
         bne     t4,shift            # U
@@ -168,13 +169,13 @@ EX14$fault:
         unop
         unop
 
-fault:  addq    a0,pv,a1
+fault:  addq    a0,pv,a1            # some bytes may be there: one by one
         lda     t3,1(zero)
-        unop
-        bne     t11,left            # U
-
         lda     t11,1(zero)
         br      piece               # L
+
+left_8: lda     a0,8(a0)
+        unop
         unop
         unop
 

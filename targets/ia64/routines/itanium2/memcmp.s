@@ -47,22 +47,7 @@ start:
         and     r24=7,r21
         mov     r30=r0
         adds    r28=-8,r28 ;;
-        ld8.s   a[2]=[r19],8
-        cmp.eq  p8,p0=r29,r23           // else nothing of that word is the block's
-        adds    r26=8,r23
-        shladd  r24=r24,3,r0 ;;
-  (p8)  ld8.s   r30=[r23]
-        ld8.s   r31=[r26],8
-        shl     r25=r20,r22
-        sub     r27=64,r24 ;;
-        ld8.s   b[2]=[r26],8
-        ld8.s   a[1]=[r19],8 ;;
-        ld8.s   b[1]=[r26],8
-        shr.u   lo[2]=r30,r24
-        shr.u   lo[1]=r31,r24 ;;
-        adds    r25=-1,r25
-        shl     hi[2]=r31,r27
-        shl     hi[1]=b[2],r27 ;;
+        .include unlike
         or      a[3]=a[3],r25 ;;
         or      lo[2]=lo[2],r25 ;;
 
@@ -93,20 +78,10 @@ judge:
         mov     pr=r9,-2 ;;
         czx1.r  r18=r17
         cmp.ltu p7,p8=r10,r11 ;;
-        cmp.le  p9,p0=r28,r18           // no difference in front of the end
-  (p7)  mov     r8=-1
-  (p8)  mov     r8=1 ;;
-  (p9)  mov     r8=r0
-        br.ret.sptk.many rp ;;
+        .include sign
 
 bytes:
-        sub     r17=r15,r14 ;;
-        cmp.ltu p7,p8=r19,r14 ;;
-  (p7)  sub     r3=r14,r19
-  (p8)  mov     r3=r0
-  (p8)  mov     r14=r19 ;;
-        add     r15=r14,r17
-        sub     r28=r28,r3 ;;
+        .include from_byte
 byte:
         ld1     r16=[r14],1
         ld1     r17=[r15],1
@@ -117,16 +92,7 @@ byte:
         and     r18=7,r14
         sub     r8=r16,r17
   (p6)  br.cond.spnt done ;;
-        cmp.ne  p7,p0=r0,r18
-  (p7)  br.cond.dptk byte ;;
-        mov     r19=r14
-        mov     r21=r15
-        and     r29=-8,r15
-        mov     r22=r0
-        br.cond.sptk start ;;
-done:
-        mov     pr=r9,-2
-        br.ret.sptk.many rp ;;
+        .include next_byte
 
         // r19 and r21: words that lie alike, r27 bytes from there to the last word.
 alike:

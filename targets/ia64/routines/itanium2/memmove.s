@@ -8,6 +8,8 @@
 
         ahead = r15                     // for the lines behind the first
         last = r80                      // address of the word at the end of the source
+        to = r8
+        counter = r10
         ALL = -2                        // all predicates
         FIRST = 0x10000                 // the first stage of a loop
         DEEP = 17
@@ -23,58 +25,7 @@ memmove:
         and     r14=7,in0
         mov     r8=in0 ;;
         cmp.ltu p6,p0=r17,in2           // down, since d is inside the source
-        mov     r10=ar.lc
-        cmp.gtu p8,p0=16,in2
-        or      r16=r16,in2
-        sub     r15=in1,r14             // source of the destination's first word
-        add     r18=r14,in2 ;;          // bytes from that word to the end
-        and     r16=7,r16
-        and     r19=-8,r15
-        and     r20=7,r15
-        and     r21=-8,r18
-        and     r22=7,r18               // bytes behind the last whole word
-  (p8)  br.cond.spnt bytes ;;
-        cmp.eq  p15,p0=r0,r16           // all of it is whole words
-        mov     pr.rot=FIRST
-        shladd  r23=r20,3,r0
-        and     r11=-8,in1
-        and     r3=7,in1
-        add     last=r19,r21 ;;
-        sub     r24=64,r23
-        shr.u   r27=r21,3               // words up to the last whole one
-        shladd  r3=r3,3,r0
-        add     r2=r20,r22
-        cmp.ne  p12,p0=r0,r14
-  (p15) br.cond.sptk all_words ;;
-
-        // r16, r17: the words with the first byte and with what follows it; r28, r29: the same
-        // for the bytes behind the last whole word
-        ld8     r16=[r11],8
-        mov     ar.ec=7
-        cmp.ne  p10,p0=r0,r22
-        cmp.lt  p11,p0=8,r2
-        sub     r18=64,r3
-        sub     r26=r8,r14 ;;
-        ld8     r17=[r11]
-        cmp.ne.or p10,p0=r0,r20
-        add     r30=r26,r21             // behind the last whole word
-        adds    r27=-1,r27
-  (p12) adds    r26=8,r26               // the first whole word
-  (p12) adds    r19=8,r19 ;;            // its source
-        mov     r28=r0
-        mov     r29=r0
-        shr.u   r16=r16,r3
-  (p12) adds    r27=-1,r27
-        sub     r31=r0,r8
-        cmp.eq  p8,p0=r0,r20 ;;
-  (p10) ld8     r28=[last],8
-        lfetch  [ahead],128
-        mov     ar.lc=r27
-        and     r31=7,r31               // bytes in front of the first whole word
-        shl     r17=r17,r18
-        adds    r25=8,r19 ;;
-  (p11) ld8     r29=[last]
-        ld8     w[1]=[r19]
+        .include move
         tbit.z  p12,p0=r27,0            // an odd number of words
         shladd  r22=r22,3,r31
         adds    r3=1,r27

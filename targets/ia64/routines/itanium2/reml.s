@@ -10,8 +10,4 @@ reml:
         setf.sig f15=r14
         fcvt.xf f8=f8
         fcvt.xf f9=f9 ;;
-        .include quotient
-        fcvt.fx.trunc.s1 f10=f10 ;;
-        xma.l   f10=f10,f14,f15 ;;
-        getf.sig r8=f10
-        br.ret.sptk.many rp ;;
+        .include remainder

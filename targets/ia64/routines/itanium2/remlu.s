@@ -10,8 +10,4 @@ remlu:
         setf.sig f15=r14
         fnorm.s1 f8=f8
         fnorm.s1 f9=f9 ;;
-        .include quotient
-        fcvt.fxu.trunc.s1 f10=f10 ;;
-        xma.l   f10=f10,f14,f15 ;;
-        getf.sig r8=f10
-        br.ret.sptk.many rp ;;
+        .include remainder_unsigned
