@@ -61,7 +61,7 @@ def lighter(search: Search, most: int, width: int, below: int) -> Packed | None:
     """The best text of at most `most` bundles found that weighs less than `below`."""
     problem = search.problem
     texts = [search.start()]
-    best: Text | None = None
+    lightest: Text | None = None
     for count in range(1, most + 1):
         found: dict[tuple[int, int, int, int], tuple[int, int, Text]] = {}
         for text in texts:
@@ -81,13 +81,13 @@ def lighter(search: Search, most: int, width: int, below: int) -> Packed | None:
             if value >= below:
                 break
             if text.placed == problem.every:
-                best, below = text, value
+                lightest, below = text, value
                 break
             if len(texts) < width:
                 texts.append(text)
         if not texts:
             break
-    return None if best is None else _packed(problem, best)
+    return None if lightest is None else _packed(problem, lightest)
 
 
 def _value(item: tuple[int, int, Text]) -> tuple[int, int]:
