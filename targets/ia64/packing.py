@@ -36,12 +36,14 @@ def pack(
 
 
 _ANY = 1 << 30  # the weight of no text
+_NODES, _TEXTS = 256, 64  # nodes that the texts kept have together, and texts at most
 
 
 def best(search: Search, most: int, width: int, below: int) -> Packed | None:
     """The best text of at most `most` bundles found that weighs less than `below`.
 
-    A narrow search comes first: most texts that it finds nothing can be better than.
+    A narrow search comes first: most texts that it finds nothing can be better than.  Then more
+    texts are kept than `width` says where they are short.
     """
     least = search.problem.least
     if below <= least:
@@ -51,14 +53,15 @@ def best(search: Search, most: int, width: int, below: int) -> Packed | None:
         if first.weight <= least:
             return first
         below = first.weight
-    return lighter(search, most, width, below) or first
+    wider = min(_TEXTS, _NODES // len(search.problem.order))
+    return lighter(search, most, max(width, wider), below) or first
 
 
 def lighter(search: Search, most: int, width: int, below: int) -> Packed | None:
     """The best text of at most `most` bundles found that weighs less than `below`."""
     problem = search.problem
     texts = [search.start()]
-    best: Text | None = None
+    lightest: Text | None = None
     for count in range(1, most + 1):
         found: dict[tuple[int, int, int, int], tuple[int, int, Text]] = {}
         for text in texts:
@@ -78,13 +81,13 @@ def lighter(search: Search, most: int, width: int, below: int) -> Packed | None:
             if value >= below:
                 break
             if text.placed == problem.every:
-                best, below = text, value
+                lightest, below = text, value
                 break
             if len(texts) < width:
                 texts.append(text)
         if not texts:
             break
-    return None if best is None else _packed(problem, best)
+    return None if lightest is None else _packed(problem, lightest)
 
 
 def _value(item: tuple[int, int, Text]) -> tuple[int, int]:

@@ -93,15 +93,17 @@ def test_fewest_is_what_an_enumeration_finds(some: tuple[Node, ...]) -> None:
 @settings(max_examples=100, deadline=None)
 @given(nodes(8), st.integers(0, 3))
 def test_nothing_is_lighter_than_the_bound(some: tuple[Node, ...], slack: int) -> None:
-    """A narrow search that is enough finds what a wide one does, and both respect the limit."""
+    """What a narrow and a wide search find together is no heavier than what a wide one finds."""
     problem = Problem(some, Edges((1 << len(some)) - 1, 0))
     search, most = Search(problem, SCHEDULING.taking), 2 * len(some)
     wide = lighter(search, most, 64, 1 << 30)
     assert wide is not None
     assert wide.weight >= problem.least
     found = best(search, most, 64, wide.weight + slack)
-    assert (found is not None) == (slack > 0)
-    assert found is None or found.weight <= wide.weight
+    assert found is not None or not slack
+    if found is not None:
+        assert problem.least <= found.weight <= wide.weight
+        assert found.weight < wide.weight + slack
 
 
 def test_what_never_issues_together_takes_two_cycles() -> None:
