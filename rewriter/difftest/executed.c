@@ -10,7 +10,7 @@
 
 #include "plugin.h"
 
-enum { MOST = 16 };
+enum { MOST = 256 };
 static uint64_t starts[MOST], executed[MOST];
 static int ranges = 1;
 static const char *out;
@@ -51,8 +51,11 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int a
     for (int i = 0; i < argc; i++) {
         if (!strncmp(argv[i], "out=", 4))
             out = argv[i] + 4;
-        else if (!strncmp(argv[i], "at=", 3) && ranges < MOST)
+        else if (!strncmp(argv[i], "at=", 3)) {
+            if (ranges == MOST)
+                return 1;
             starts[ranges++] = strtoul(argv[i] + 3, 0, 0);
+        }
     }
     if (!out)
         return 1;

@@ -11,12 +11,19 @@ from rewriter.core.boots import Place, Volatile
 POWERED_OFF = "reboot: Power down"
 PANIC = "Kernel panic - not syncing"
 
-WAITING = frozenset(
-    {"__delay", "arch_cpu_idle", "cpu_idle_poll", "default_idle_call", "ndelay", "udelay"}
+_IDLE = ("__delay", "arch_cpu_idle", "cpu_idle_poll", "default_idle_call", "ndelay", "udelay")
+_JITTER = (
+    *("crypto_sha3_final", "crypto_sha3_update", "jent_apt_insert", "jent_condition_data"),
+    *("jent_delta", "jent_entropy_init", "jent_gen_entropy", "jent_get_nstime", "jent_hash_time"),
+    *("jent_lfsr_time", "jent_loop_shuffle", "jent_measure_jitter", "jent_memaccess"),
+    *("jent_rct_insert", "jent_stuck", "keccakf_round"),
 )
-"""Functions of Linux that only wait: what they execute depends on time, not on the code's quality.
+WAITING = frozenset((*_IDLE, *_JITTER))
+"""Functions of Linux whose number of instructions depends on time, not on the code's quality.
 
-gcc's suffixes (`.isra.0`) do not count.
+They wait, or collect entropy from the clock: how often the collector repeats its work (SHA-3 for
+it alone, in a boot) hangs on how the clock happens to vary.  gcc's suffixes (`.isra.0`) do not
+count.
 """
 
 LINUX = (
