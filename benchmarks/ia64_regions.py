@@ -30,7 +30,7 @@ import numpy as np
 
 from fixtures import ia64
 from fixtures.inputs import Missing, find
-from passes.grouped import Region, counted, part_of, schedule
+from passes.grouped import Superblock, counted, part_of, schedule
 from passes.grouped_exact import heads
 from passes.grouped_model import Model
 from passes.grouped_proved import prove
@@ -62,7 +62,7 @@ _TRANSFERS = np.array(
 )
 
 
-def regions(address: int, data: bytes, every: int) -> Iterator[Region]:
+def regions(address: int, data: bytes, every: int) -> Iterator[Superblock]:
     """The straight regions of a text, of one window in `every`."""
     slots = bundles.decode_text(data, address)
     rows = TABLE.classify(slots.words & np.uint64((1 << LONG) - 1))
@@ -82,7 +82,7 @@ def regions(address: int, data: bytes, every: int) -> Iterator[Region]:
         if start // WINDOW % every == 0:
             try:
                 code = data[start * BUNDLE : end * BUNDLE]
-                yield Region(tuple(bundles.straight(code, address + start * BUNDLE)))
+                yield Superblock(tuple(bundles.straight(code, address + start * BUNDLE)))
             except ValueError:
                 continue  # data among the text
 
@@ -92,7 +92,7 @@ def nops(slots: tuple[Slot, ...]) -> int:
     return sum(slot.insn.name.startswith("nop.") for slot in slots)
 
 
-def bound(region: Region, scheduling: Scheduling) -> tuple[int, int, int]:
+def bound(region: Superblock, scheduling: Scheduling) -> tuple[int, int, int]:
     """Cycles, bundles and nops that any order takes at least."""
     try:
         part, _ = part_of(region, scheduling)
@@ -155,7 +155,7 @@ def superblocks(name: str) -> None:
             raw = loaded.read(region.start, region.end - region.start)
             slots = tuple(target.straight(raw, region.start))
             free, exits = _without_exits(slots)
-            least_cycles, _ = bound(Region(free), scheduling)
+            least_cycles, _ = bound(Superblock(free), scheduling)
             kept = [s.insn for s in slots if not s.insn.name.startswith("nop.")]
             total["regions"] += 1
             total["exits"] += exits
@@ -191,7 +191,7 @@ def fastpath() -> None:
     symbols = {symbol.name: symbol.st_value for symbol in loaded.symbols}
     slots = slots_of(loaded, target, symbols["fastpath"], symbols["slow"])  # type: ignore[arg-type]
     scheduling = Scheduling(Model(CPU))
-    region = Region(slots, RETURNED)
+    region = Superblock(slots, RETURNED)
     listed = schedule(region, scheduling).slots
     began = time.process_time()
     best = prove(region, scheduling)

@@ -22,7 +22,7 @@ from rewriter.core.regions import Arranged, Edge, Facts, Part
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
+class Superblock:
     """Straight code: whole bundles, entered at the first slot, left at the end and at `exits`.
 
     Registers of the mask `live` may be read afterwards.  Slots of `fixed`, by address, stay in
@@ -78,7 +78,7 @@ class Outcome:
     cycles: tuple[int, int] = (0, 0)
 
 
-def schedule(region: Region, target: Target) -> Outcome:
+def schedule(region: Superblock, target: Target) -> Outcome:
     """The region in fewer cycles, or in fewer bundles and as many cycles; or as it was.
 
     With exits it is tried as a whole, where control comes to no exit later than before, and else
@@ -91,7 +91,7 @@ def schedule(region: Region, target: Target) -> Outcome:
     return _scheduled(replace(region, exits={}, cuts=tuple(ends)), target)
 
 
-def _is_later(region: Region, outcome: Outcome, target: Target) -> bool:
+def _is_later(region: Superblock, outcome: Outcome, target: Target) -> bool:
     """Whether control comes to one of the exits in more cycles than before."""
     old = {slot.address: n for n, slot in enumerate(region.slots)}
     new = {was: n for n, was in enumerate(outcome.origins) if was is not None}
@@ -108,7 +108,7 @@ def _through(slots: Sequence[Slot], number: int, target: Target) -> Sequence[Slo
     return [slot for slot in slots if slot.address // target.bundle <= bundle]
 
 
-def _scheduled(region: Region, target: Target) -> Outcome:
+def _scheduled(region: Superblock, target: Target) -> Outcome:
     slots, origins = _rescheduled(region, target)
     same = tuple(slot.address for slot in region.slots)
     if origins == same:
@@ -121,7 +121,9 @@ def _scheduled(region: Region, target: Target) -> Outcome:
     return Outcome(slots, origins, cycles=(before, after))
 
 
-def _rescheduled(region: Region, target: Target) -> tuple[tuple[Slot, ...], tuple[int | None, ...]]:
+def _rescheduled(
+    region: Superblock, target: Target
+) -> tuple[tuple[Slot, ...], tuple[int | None, ...]]:
     """All parts, one behind the other, each at the address that it has then."""
     made: list[Slot] = []
     origins: list[int | None] = []
@@ -144,7 +146,7 @@ def _rescheduled(region: Region, target: Target) -> tuple[tuple[Slot, ...], tupl
     return tuple(made), tuple(origins)
 
 
-def _parts(region: Region, target: Target) -> Iterator[tuple[bool, tuple[Slot, ...], bool]]:
+def _parts(region: Superblock, target: Target) -> Iterator[tuple[bool, tuple[Slot, ...], bool]]:
     """Runs of bundles that may change, and bundles that may not; whether a group is open there."""
     joined = region.joined
     for (is_fixed, _), run in groupby(
@@ -160,7 +162,7 @@ def _bundles(slots: Sequence[Slot], target: Target) -> Iterator[tuple[Slot, ...]
         yield tuple(bundle)
 
 
-def _kind(region: Region, target: Target, bundle: Sequence[Slot]) -> tuple[bool, int]:
+def _kind(region: Superblock, target: Target, bundle: Sequence[Slot]) -> tuple[bool, int]:
     """Whether a bundle must stay as it is, and how many cuts are before it."""
     is_fixed = any(
         slot.address in region.fixed or target.facts(slot.insn).is_fixed for slot in bundle
@@ -191,7 +193,7 @@ def _arranged(
     return Arranged(found.slots, tuple(numbers[n] if n >= 0 else -1 for n in found.origins))
 
 
-def part_of(region: Region, target: Target) -> tuple[Part, Values]:
+def part_of(region: Superblock, target: Target) -> tuple[Part, Values]:
     """A whole region, to be arranged, and its values, of which as many may live at a time as there
     are registers; ValueError if some of it must stay."""
     parts = list(_parts(region, target))

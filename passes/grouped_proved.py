@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from passes.grouped import Outcome, Region, Target, counted, part_of, schedule
+from passes.grouped import Outcome, Superblock, Target, counted, part_of, schedule
 from passes.grouped_exact import EFFORT, Limits, least, within
 from passes.grouped_rename import Values
 from rewriter.core.groups import Slot
@@ -43,7 +43,7 @@ class Proved:
         return f"between {self.least} and {self.cycles} cycles"
 
 
-def prove(region: Region, target: Exact, effort: float = EFFORT) -> Proved:
+def prove(region: Superblock, target: Exact, effort: float = EFFORT) -> Proved:
     """The region in as few cycles as are found, and the bound.
 
     ValueError if an instruction of it must stay where it is.
@@ -80,7 +80,7 @@ def _settled(part: Part, values: Values, found: Arranged) -> Code | None:
     return slots, tuple(addresses[n] if n >= 0 else None for n in found.origins)
 
 
-def _better(best: Proved, code: Code | None, region: Region, target: Exact) -> Proved:
+def _better(best: Proved, code: Code | None, region: Superblock, target: Exact) -> Proved:
     if code is None or counted(code[0], target) > counted(region.slots, target):
         return best
     cycles = target.cycles(code[0])

@@ -234,7 +234,7 @@ class Grouped(Protocol):
     jump_word: int  # bytes of a word of a jump table
     everything: int
     returned: int
-    proving: transfer.Grouped
+    proving: transfer.Provable
     substituting: Substituting
 
     def described(self, image: Linked) -> Iterable[Range]:

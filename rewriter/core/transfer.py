@@ -139,7 +139,7 @@ class Clash(Protocol):
     def certain(self) -> bool: ...
 
 
-class Grouped(Protocol):
+class Provable(Protocol):
     """A target whose code is in instruction groups.
 
     `constants` are registers that cannot change.  Masks: `observed` are registers that are read

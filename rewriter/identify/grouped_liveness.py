@@ -14,7 +14,7 @@ from rewriter.core.grouped import Region, Routine
 from rewriter.core.groups import Slot
 from rewriter.core.isa import Insn, register_mask
 from rewriter.core.kept import Kept
-from rewriter.core.transfer import Exit, Grouped, How, Order, Transfer
+from rewriter.core.transfer import Exit, How, Order, Provable, Transfer
 
 Slots = Callable[[Region], Sequence[Slot]]
 
@@ -44,7 +44,7 @@ class _Summary:
 class Effects:
     """What instructions read and set; answers are kept."""
 
-    def __init__(self, target: Grouped, everything: int) -> None:
+    def __init__(self, target: Provable, everything: int) -> None:
         self.target, self.everything = target, everything
         self.of = Kept(self._of)
 

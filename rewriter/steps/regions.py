@@ -6,9 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from passes.grouped import Region as Asked
+from passes.grouped import Superblock, schedule
 from passes.grouped import Target as Scheduling
-from passes.grouped import schedule
 from rewriter.core.errors import BadInput
 from rewriter.core.grouped import Code, Grouped, Laid, Region, Routine
 from rewriter.core.groups import Slot, groups
@@ -202,7 +201,7 @@ class Reordering:
         if region.end - region.start == self.target.bundle:
             return "it is one bundle"
         exits, behind = self._exits(region, slots, live)
-        asked = Asked(_closed(slots), behind, joined=joined, exits=exits)
+        asked = Superblock(_closed(slots), behind, joined=joined, exits=exits)
         outcome = schedule(asked, self.scheduling)
         if outcome.reason:
             return outcome.reason

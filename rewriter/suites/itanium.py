@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from passes.grouped import Region, schedule
+from passes.grouped import Superblock, schedule
 from passes.grouped_exact import EFFORT
 from passes.grouped_model import Model
 from passes.grouped_proved import prove
@@ -103,7 +103,7 @@ def stages(
     of it must stay where it is.
     """
     yield stage("as written", slots, target, cpu)
-    region, scheduling = Region(tuple(slots), target.returned), target.scheduling(Model(cpu))
+    region, scheduling = Superblock(tuple(slots), target.returned), target.scheduling(Model(cpu))
     what = "by latencies, values in registers of their own"
     yield stage("list scheduler", schedule(region, scheduling).slots, target, cpu, what)
     proved = prove(region, scheduling, effort)

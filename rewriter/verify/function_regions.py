@@ -24,8 +24,7 @@ from rewriter.verify.placed import (
     one_behind_another,
     within,
 )
-from rewriter.verify.regions import Region as Straight
-from rewriter.verify.regions import Regions
+from rewriter.verify.regions import Regions, Straight
 
 Edges = tuple[tuple[Slot, ...], tuple[Slot, ...]]
 """The slots of open groups, in the old file and in the new one."""

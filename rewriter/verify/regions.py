@@ -17,14 +17,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from rewriter.core.transfer import Grouped, Order
-from rewriter.verify.regions_code import Code, Reader, Region
+from rewriter.core.transfer import Order, Provable
+from rewriter.verify.regions_code import Code, Reader, Straight
 from rewriter.verify.regions_events import Event
 from rewriter.verify.regions_legal import Clashing, Fault, clashes, illegal, misplaced, outside
 from rewriter.verify.regions_run import Leaving, Run, Unprovable
 from rewriter.verify.regions_terms import Term, Terms
 
-__all__ = ["Region", "Regions", "Verdict"]
+__all__ = ["Regions", "Straight", "Verdict"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +47,14 @@ def _same_place(address: int) -> int:
 class Regions:
     """Compares regions of one target; what it learns of an instruction it keeps."""
 
-    def __init__(self, target: Grouped) -> None:
+    def __init__(self, target: Provable) -> None:
         self.target = target
         self._reader = Reader(target)
 
     def compare(
         self,
-        old: Region,
-        new: Region,
+        old: Straight,
+        new: Straight,
         live: int,
         place: Callable[[int], int] = _same_place,
         at: Mapping[int, int] = MappingProxyType({}),
@@ -80,7 +80,7 @@ class Regions:
 
 @dataclass
 class _Comparison:
-    target: Grouped
+    target: Provable
     live: int
     place: Callable[[int], int]
     at: Mapping[int, int]

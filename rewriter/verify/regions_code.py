@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from rewriter.core.groups import Slot, groups
 from rewriter.core.isa import Insn
-from rewriter.core.transfer import Grouped, Transfer
+from rewriter.core.transfer import Provable, Transfer
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
+class Straight:
     """Straight code: whole bundles, entered at the first slot only.
 
     `before` are the slots that share the first group with it, `after` those that share the last.
@@ -40,7 +40,7 @@ Group = tuple[Step, ...]
 class Code:
     """A region ready to run: its groups, and those slots outside that share one with it."""
 
-    region: Region
+    region: Straight
     groups: tuple[Group, ...]
     before: Group
     after: Group
@@ -58,11 +58,11 @@ class Code:
 class Reader:
     """Makes regions ready; what it has asked the target about an instruction it keeps."""
 
-    def __init__(self, target: Grouped) -> None:
+    def __init__(self, target: Provable) -> None:
         self.target = target
         self._transfers: dict[Insn, Transfer] = {}
 
-    def read(self, region: Region) -> Code:
+    def read(self, region: Straight) -> Code:
         """The region with what its instructions are."""
         return Code(
             region,

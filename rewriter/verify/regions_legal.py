@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from rewriter.core.transfer import Clash, Grouped, How
+from rewriter.core.transfer import Clash, How, Provable
 from rewriter.verify.regions_code import Code, Group, Step
 from rewriter.verify.regions_terms import Term, Terms
 
@@ -56,7 +56,7 @@ class Clashing:
         return not (self.clash.certain or fixed or self.second.transfer.guard == register)
 
 
-def clashes(target: Grouped, code: Code) -> list[Clashing]:
+def clashes(target: Provable, code: Code) -> list[Clashing]:
     """The clashes of a region; the target is asked only where there may be one."""
     found = []
     for number, group in enumerate(code.whole_groups):
@@ -65,7 +65,7 @@ def clashes(target: Grouped, code: Code) -> list[Clashing]:
     return found
 
 
-def _clashes(target: Grouped, group: Group) -> Iterable[Clash]:
+def _clashes(target: Provable, group: Group) -> Iterable[Clash]:
     written = 0
     for _, transfer in group:
         leaves = transfer.exit
@@ -76,7 +76,7 @@ def _clashes(target: Grouped, group: Group) -> Iterable[Clash]:
 
 
 def illegal(
-    target: Grouped,
+    target: Provable,
     old: list[Clashing],
     new: list[Clashing],
     terms: Terms,
@@ -94,7 +94,7 @@ def illegal(
             yield Fault(at, f"{each.clash.hazard.value} of {name} within an instruction group")
 
 
-def misplaced(target: Grouped, old: Code, new: Code) -> Iterator[Fault]:
+def misplaced(target: Provable, old: Code, new: Code) -> Iterator[Fault]:
     """Instructions that must not stand where they do, in the new code alone."""
     for slot, why in target.misshapen(new.region.slots):
         yield Fault(slot.address, why)
@@ -106,7 +106,7 @@ def misplaced(target: Grouped, old: Code, new: Code) -> Iterator[Fault]:
                 yield Fault(step.slot.address, why)
 
 
-def _misplaced(target: Grouped, code: Code) -> Iterator[tuple[Step, str]]:
+def _misplaced(target: Provable, code: Code) -> Iterator[tuple[Step, str]]:
     for group in code.whole_groups:
         for step in group:
             if step.transfer.wrong:
@@ -116,7 +116,7 @@ def _misplaced(target: Grouped, code: Code) -> Iterator[tuple[Step, str]]:
                 yield group[number], why
 
 
-def outside(target: Grouped, old: Code, new: Code) -> Iterator[Fault]:
+def outside(target: Provable, old: Code, new: Code) -> Iterator[Fault]:
     """Registers that the original does not show to be in the frame.
 
     Those below one that the original names there, before control may leave again, are; where a
@@ -143,7 +143,7 @@ class _Top:
     at: int
 
 
-def _tops(target: Grouped, code: Code) -> Iterator[_Top]:
+def _tops(target: Provable, code: Code) -> Iterator[_Top]:
     frame = exits = 0
     highest, at = 0, code.region.slots[0].address
     for slot, transfer in (step for group in code.groups for step in group):

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from rewriter.core.isa import Insn
-from rewriter.core.transfer import Exit, Grouped, How, Order, Result, Transfer
+from rewriter.core.transfer import Exit, How, Order, Provable, Result, Transfer
 from rewriter.verify.regions_code import Code, Group, Step
 from rewriter.verify.regions_events import Events
 from rewriter.verify.regions_legal import Clashing
@@ -54,7 +54,7 @@ class Run:
     """
 
     terms: Terms
-    target: Grouped
+    target: Provable
     state: dict[int, Term] = field(default_factory=dict)
     leaving: list[Leaving] = field(default_factory=list)
     guards: dict[int, Term] = field(default_factory=dict)

@@ -39,7 +39,7 @@ class Ia64:
     jump_word = tables.WORD
     everything = (1 << len(NAMES)) - 1
     returned = RETURNED
-    proving: transfer.Grouped = Proving()
+    proving: transfer.Provable = Proving()
     substituting: core.Substituting = Substituting()
     straight = staticmethod(bundles.straight)
     assembled = staticmethod(arranging.code)

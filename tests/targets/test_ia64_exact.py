@@ -11,7 +11,7 @@ from ia64_assembled import complaints
 
 from fixtures import ia64
 from fixtures.inputs import require_tool
-from passes.grouped import Region, counted
+from passes.grouped import Superblock, counted
 from passes.grouped_model import Model
 from passes.grouped_proved import Proved, prove
 from rewriter.core.grouped import Grouped
@@ -38,7 +38,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> tuple[Slot, ...]:
 
 @cache
 def best(path: tuple[Slot, ...]) -> Proved:
-    return prove(Region(path, RETURNED), SCHEDULING)
+    return prove(Superblock(path, RETURNED), SCHEDULING)
 
 
 def test_it_takes_a_quarter_and_the_bound_is_near(path: tuple[Slot, ...]) -> None:

@@ -21,12 +21,11 @@ from elftools.elf.elffile import ELFFile
 from ia64_assembled import complaints
 
 from fixtures.inputs import require, require_tool
-from passes.grouped import Outcome, Region, schedule
+from passes.grouped import Outcome, Superblock, schedule
 from passes.grouped_model import Model
 from rewriter.core.groups import Slot, groups
 from rewriter.core.isa import Flow
-from rewriter.verify.regions import Region as Compared
-from rewriter.verify.regions import Regions
+from rewriter.verify.regions import Regions, Straight
 from targets.ia64 import bundles
 from targets.ia64.arranging import Scheduling, code
 from targets.ia64.cpus import CPUS
@@ -63,7 +62,7 @@ def spelled(slots: Sequence[Slot]) -> list[str]:
 
 
 def scheduled(text: str, folder: Path, live: int = EVERYTHING) -> Outcome:
-    return schedule(Region(assembled(text, folder), live), SCHEDULING)
+    return schedule(Superblock(assembled(text, folder), live), SCHEDULING)
 
 
 def test_independent_groups_become_one(tmp_path: Path) -> None:
@@ -114,14 +113,14 @@ def test_registers_are_chosen_anew(tmp_path: Path) -> None:
     found = scheduled(text, tmp_path)
     assert SCHEDULING.cycles(found.slots) == 3 < before
     assert any(slot.insn.name == "ld8" and slot.insn.operand("r1") == 15 for slot in found.slots)
-    assert proved(Region(assembled(text, tmp_path)), found)
+    assert proved(Superblock(assembled(text, tmp_path)), found)
 
 
 def test_a_fixed_bundle_and_what_is_before_it_stay(tmp_path: Path) -> None:
     text = "".join(f"adds r{n} = {n}, r1 ;;\n" for n in range(14, 20))
     old = assembled(text, tmp_path)
     kept = old[6].address
-    found = schedule(Region(old, EVERYTHING, frozenset({kept})), SCHEDULING)
+    found = schedule(Superblock(old, EVERYTHING, frozenset({kept})), SCHEDULING)
     at = found.origins.index(kept)
     assert found.slots[at].address % BUNDLE == kept % BUNDLE
     assert found.slots[at : at + 3] == tuple(
@@ -132,19 +131,19 @@ def test_a_fixed_bundle_and_what_is_before_it_stay(tmp_path: Path) -> None:
             assert (new.address < found.slots[at].address) == (origin < kept)
 
 
-def proved(old: Region, found: Outcome) -> bool:
+def proved(old: Superblock, found: Outcome) -> bool:
     """Whether the proof, with all registers live, accepts the new order."""
     ends = [slots[-1].address // BUNDLE * BUNDLE + BUNDLE for slots in (old.slots, found.slots)]
     verdict = Regions(Proving()).compare(
-        Compared(old.slots),
-        Compared(found.slots),
+        Straight(old.slots),
+        Straight(found.slots),
         EVERYTHING,
         lambda address: ends[0] if address == ends[1] else address,
     )
     return verdict.is_equal
 
 
-def real(name: str, windows: int) -> Iterator[Region]:
+def real(name: str, windows: int) -> Iterator[Superblock]:
     """Straight regions of a file, from windows of its text here and there."""
     source = random.Random(name)
     address, data = max(ia64_files.texts(require(name)), key=lambda text: len(text[1]))
@@ -156,7 +155,7 @@ def real(name: str, windows: int) -> Iterator[Region]:
             continue  # data among the text
         starts = _starts(slots)
         for one, end in pairwise(starts):
-            yield Region(tuple(slot for slot in slots if one <= slot.address < end))
+            yield Superblock(tuple(slot for slot in slots if one <= slot.address < end))
 
 
 def _starts(slots: Sequence[Slot]) -> list[int]:
@@ -176,7 +175,7 @@ NAMES = ("ia64-libjnidispatch", "ia64-libsigar", "ia64-libc", "ia64-vmlinux")
 
 
 @cache
-def changed(name: str) -> tuple[tuple[Region, Outcome], ...]:
+def changed(name: str) -> tuple[tuple[Superblock, Outcome], ...]:
     pairs = [(region, schedule(region, SCHEDULING)) for region in real(name, 20)]
     return tuple((region, found) for region, found in pairs if not found.reason)
 
@@ -262,7 +261,7 @@ def test_a_stop_on_a_nop_is_one_between_system_instructions(tmp_path: Path) -> N
 def test_only_what_was_there_joins_a_group_that_is_open_before(tmp_path: Path) -> None:
     adds = "".join(f"adds r{n} = {n}, r1 ;;\n" for n in range(14, 20))
     old = assembled(adds, tmp_path)
-    found = schedule(Region(old, EVERYTHING, joined=True), SCHEDULING)
+    found = schedule(Superblock(old, EVERYTHING, joined=True), SCHEDULING)
     first = next(groups(found.slots))
     known = next(groups(old))
     names = [TABLE.text(slot.insn) for slot in first if not slot.insn.name.startswith("nop.")]

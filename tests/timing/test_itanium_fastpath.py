@@ -36,7 +36,7 @@ from rewriter.core.interpret import AccessFault
 from rewriter.core.isa import Insn
 from rewriter.elf import image
 from rewriter.suites.itanium import Stage, slots_of, stages
-from rewriter.verify.regions import Region, Regions
+from rewriter.verify.regions import Regions, Straight
 from targets import any_for
 from targets.ia64.fields import BUNDLE
 from targets.ia64.isa import TABLE
@@ -151,7 +151,7 @@ def _refusal(story: tuple[Stage, ...], slots: Sequence[Slot]) -> str:
     first = story[0].slots
     ends = {_end(slots): _end(first)}
     compared = Regions(Proving()).compare(
-        Region(first), Region(tuple(slots)), RETURNED, lambda at: ends.get(at, at)
+        Straight(first), Straight(tuple(slots)), RETURNED, lambda at: ends.get(at, at)
     )
     assert compared.is_equal == (not compared.reason)
     return compared.reason

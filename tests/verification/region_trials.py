@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from rewriter.core.groups import Slot
-from rewriter.core.transfer import Grouped
-from rewriter.verify.regions import Region, Regions, Verdict
+from rewriter.core.transfer import Provable
+from rewriter.verify.regions import Regions, Straight, Verdict
 from targets.ia64.machine.straight import Trial
 
 
@@ -25,7 +25,7 @@ class Tried:
 class TrialRegions(Regions):
     """Tries every pair of regions that it proves, from `count` states, and keeps the pairs."""
 
-    def __init__(self, target: Grouped, count: int) -> None:
+    def __init__(self, target: Provable, count: int) -> None:
         super().__init__(target)
         self.count = count
         self.tried = Tried()
@@ -33,8 +33,8 @@ class TrialRegions(Regions):
 
     def compare(
         self,
-        old: Region,
-        new: Region,
+        old: Straight,
+        new: Straight,
         live: int,
         place: Callable[[int], int] = int,
         at: Mapping[int, int] = MappingProxyType({}),

@@ -11,7 +11,7 @@ from region_shuffle import end_of
 from region_text import assembled
 
 from fixtures import inputs
-from rewriter.verify.regions import Region, Regions, Verdict
+from rewriter.verify.regions import Regions, Straight, Verdict
 from targets.ia64.proving import Proving
 from targets.ia64.registers import NUMBERS
 
@@ -27,7 +27,7 @@ def compared(old: str, new: str, dead: str, folder: Path) -> Verdict:
     at = {OUT: ALL & ~sum(1 << NUMBERS[name] for name in dead.split())}
     ends = {end_of(other): end_of(one)}
     return Regions(Proving()).compare(
-        Region(one), Region(other), ALL, lambda place: ends.get(place, place), at
+        Straight(one), Straight(other), ALL, lambda place: ends.get(place, place), at
     )
 
 

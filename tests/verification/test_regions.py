@@ -14,7 +14,7 @@ from region_text import assembled
 
 from fixtures import inputs
 from rewriter.core.groups import Slot
-from rewriter.verify.regions import Region, Regions, Verdict
+from rewriter.verify.regions import Regions, Straight, Verdict
 from targets.ia64.proving import Proving
 from targets.ia64.registers import NUMBERS
 
@@ -29,7 +29,7 @@ def compared(pair: Pair, folder: Path) -> Verdict:
     live = ALL & ~sum(1 << NUMBERS[name] for name in pair.dead)
     ends = {end_of(new): end_of(old)}
     prover = Regions(Proving())
-    return prover.compare(Region(old), Region(new), live, lambda at: ends.get(at, at))
+    return prover.compare(Straight(old), Straight(new), live, lambda at: ends.get(at, at))
 
 
 @pytest.mark.parametrize("pair", EQUAL, ids=lambda pair: pair.name)
@@ -50,9 +50,9 @@ def test_real_regions_may_be_shuffled(name: str) -> None:
     source, prover = random.Random(3), Regions(Proving())
     moved = 0
     for old in regions(name, REGIONS, source):
-        assert prover.compare(Region(old), Region(old), ALL).is_equal
+        assert prover.compare(Straight(old), Straight(old), ALL).is_equal
         new = packed(shuffled(planned(old), source), end_of(old))
-        verdict = prover.compare(Region(old), Region(new), ALL)
+        verdict = prover.compare(Straight(old), Straight(new), ALL)
         assert verdict.is_equal, (hex(old[0].address), verdict)
         moved += planned(old) != planned(new)
     assert moved > REGIONS / 2
@@ -73,7 +73,7 @@ def without_stop(slots: tuple[Slot, ...], number: int) -> tuple[Slot, ...]:
     return (*slots[:at], replace(slots[at], stop=False), *slots[at + 1 :])
 
 
-def verdict(old: Region, new: Region) -> Verdict:
+def verdict(old: Straight, new: Straight) -> Verdict:
     """Of regions that end at the same place, with every register live."""
     return Regions(Proving()).compare(old, new, ALL)
 
@@ -88,46 +88,46 @@ def verdict(old: Region, new: Region) -> Verdict:
 )  # fmt: skip
 def test_first_and_last(old: str, new: str, stop: int, why: str, tmp_path: Path) -> None:
     first, second = made(old, tmp_path), without_stop(made(new, tmp_path), stop)
-    assert verdict(Region(first), Region(second)).reason == why
+    assert verdict(Straight(first), Straight(second)).reason == why
 
 
 def test_a_loop_branch_belongs_into_slot_2(tmp_path: Path) -> None:
     old = made("nop.b 0 / nop.b 0 / br.cloop.sptk.few out |", tmp_path)
     loop, stop = old[2], old[2].stop
-    assert verdict(Region(old), Region(old)).is_equal
+    assert verdict(Straight(old), Straight(old)).is_equal
     new = (
         replace(loop, address=0, stop=False),
         *(replace(old[0], address=n, stop=stop and n == 2) for n in (1, 2)),
     )
-    assert verdict(Region(old), Region(new)).reason == "br.cloop is not in slot 2"
+    assert verdict(Straight(old), Straight(new)).reason == "br.cloop is not in slot 2"
 
 
 def test_slots_that_are_no_bundle(tmp_path: Path) -> None:
     old = made("mov r8=r9 | mov r10=r11 |", tmp_path)
     new = (replace(old[0], insn=old[-1].insn), *old[1:])
     assert new[0].insn.name == "nop.i"
-    assert "no bundle is I" in verdict(Region(old), Region(new)).reason
+    assert "no bundle is I" in verdict(Straight(old), Straight(new)).reason
 
 
 def test_an_illegal_target_is_refused(tmp_path: Path) -> None:
     old = made("ld8 r8=[r9] | mov r8=0 |", tmp_path)
     new = (replace(old[0], insn=old[0].insn.replace(r1=0)), *old[1:])
-    assert "cannot be written" in verdict(Region(old), Region(new)).reason
+    assert "cannot be written" in verdict(Straight(old), Straight(new)).reason
 
 
 def test_the_groups_at_the_ends_are_whole(tmp_path: Path) -> None:
     """A region that begins or ends within a group is judged with the group's other slots."""
     outside = made("mov r9=r12 |", tmp_path)
     old, new = (made(text, tmp_path) for text in ("nop.m 0 | mov r8=r9 |", "mov r8=r9 | nop.m 0 |"))
-    assert verdict(Region(old), Region(new)).is_equal
+    assert verdict(Straight(old), Straight(new)).is_equal
     before = without_stop(outside, 0)
-    found = verdict(Region(old, before=before), Region(new, before=before))
+    found = verdict(Straight(old, before=before), Straight(new, before=before))
     assert found.reason == "read after write of r9 within an instruction group"
     old, new = (
         without_stop(made(text, tmp_path), 1)
         for text in ("mov r9=r8 | nop.m 0 |", "nop.m 0 | mov r9=r8 |")
     )
-    found = verdict(Region(old, after=outside), Region(new, after=outside))
+    found = verdict(Straight(old, after=outside), Straight(new, after=outside))
     assert found.reason == "write after write of r9 within an instruction group"
 
 
@@ -136,17 +136,17 @@ def test_a_system_instruction_before_the_region(tmp_path: Path) -> None:
     old, new = (
         made(text, tmp_path) for text in ("nop.m 0 | ld8 r8=[r9] |", "ld8 r8=[r9] | nop.m 0 |")
     )
-    assert verdict(Region(old), Region(new)).is_equal
-    found = verdict(Region(old, before=before), Region(new, before=before))
+    assert verdict(Straight(old), Straight(new)).is_equal
+    found = verdict(Straight(old, before=before), Straight(new, before=before))
     assert found.reason == "a stop behind a system instruction is missing"
 
 
 def test_registers_before_a_slot_that_a_table_names(tmp_path: Path) -> None:
     texts = "mov r8=r10 | ld8 r9=[r11] |", "ld8 r9=[r11] | mov r8=r10 |"
     old, new = (made(text, tmp_path) for text in texts)
-    assert verdict(Region(old), Region(new)).is_equal
+    assert verdict(Straight(old), Straight(new)).is_equal
     named = [
-        Region(code, seen=frozenset(slot.address for slot in code if slot.insn.name == "ld8"))
+        Straight(code, seen=frozenset(slot.address for slot in code if slot.insn.name == "ld8"))
         for code in (old, new)
     ]
     assert verdict(*named).reason == "r8 differs at a read from outside"
@@ -157,12 +157,14 @@ def test_the_end_and_targets_in_moved_code(tmp_path: Path) -> None:
     old = made("mov r8=r9 | nop.m 0 | nop.m 0 | nop.m 0 |", tmp_path)
     new = made("mov r8=r9 |", tmp_path)
     assert end_of(old) != end_of(new)
-    assert verdict(Region(old), Region(new)).reason == "the regions do not end at the same place"
+    assert (
+        verdict(Straight(old), Straight(new)).reason == "the regions do not end at the same place"
+    )
 
 
 def test_nothing_may_follow_a_rotation(tmp_path: Path) -> None:
     text = "nop.b 0 / nop.b 0 / br.ctop.sptk.few out | mov r8=r9 |"
     code = made(text, tmp_path)
-    found = verdict(Region(code), Region(code))
+    found = verdict(Straight(code), Straight(code))
     assert found.reason == "a branch that renames registers is not the last"
-    assert verdict(Region(code[:3]), Region(code[:3])).is_equal
+    assert verdict(Straight(code[:3]), Straight(code[:3])).is_equal

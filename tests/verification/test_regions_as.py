@@ -11,7 +11,7 @@ from region_shuffle import FILES, Plan, end_of, packed, planned, regions, shuffl
 
 from fixtures import inputs
 from rewriter.core.isa import Insn, Kind
-from rewriter.verify.regions import Region, Regions
+from rewriter.verify.regions import Regions, Straight
 from targets.ia64.proving import Proving
 from targets.ia64.registers import NUMBERS
 from tests.targets.ia64_assembled import complaints
@@ -29,9 +29,9 @@ def moved_stops(name: str) -> list[tuple[Plan, str]]:
         for change in (stop_dropped, stop_moved):
             if mutant := change(plan, source):
                 new = packed(mutant, end_of(old))
-                verdict = prover.compare(Region(old), Region(new), ALL)
+                verdict = prover.compare(Straight(old), Straight(new), ALL)
                 found.append((mutant, verdict.reason))
-        assert prover.compare(Region(old), Region(packed(plan, end_of(old))), ALL).is_equal
+        assert prover.compare(Straight(old), Straight(packed(plan, end_of(old))), ALL).is_equal
         found.append((plan, ""))
     return found
 

@@ -15,7 +15,7 @@ from region_shuffle import FILES, end_of, is_nop, packed, planned, regions, shuf
 from fixtures import inputs
 from rewriter.core.groups import Slot, groups
 from rewriter.core.isa import Insn
-from rewriter.verify.regions import Region, Regions, Verdict
+from rewriter.verify.regions import Regions, Straight, Verdict
 from targets.ia64.machine.straight import Trial
 from targets.ia64.proving import Proving
 from targets.ia64.registers import NUMBERS
@@ -50,12 +50,12 @@ def cases(name: str, source: random.Random) -> Iterator[Case]:
     for old in regions(name, REGIONS, source):
         plan = shuffled(planned(old), source)
         good = packed(plan, end_of(old))
-        assert prover.compare(Region(old), Region(good), ALL).is_equal
+        assert prover.compare(Straight(old), Straight(good), ALL).is_equal
         trial = Trial.of(old, STATES)
         assert not any(trial.differences(good, ALL))
         for kind, new in mutants(plan, end_of(old), source):
             if new != good:
-                verdict = prover.compare(Region(old), Region(new), ALL)
+                verdict = prover.compare(Straight(old), Straight(new), ALL)
                 told_apart = any(trial.differences(new, ALL))
                 yield Case(kind, old, good, new, verdict, told_apart)
 

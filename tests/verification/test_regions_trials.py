@@ -16,15 +16,14 @@ from region_text import assembled
 from region_trials import TrialRegions
 
 from fixtures.inputs import require, require_tool
-from passes.grouped import Region as Asked
-from passes.grouped import schedule
+from passes.grouped import Superblock, schedule
 from passes.grouped_model import Model
 from rewriter.core.groups import Slot
 from rewriter.elf.image import load
 from rewriter.options import Options
 from rewriter.steps.grouped import GroupedRoad
 from rewriter.verify.check_regions import verify
-from rewriter.verify.regions import Region, Regions, Verdict
+from rewriter.verify.regions import Regions, Straight, Verdict
 from targets import any_for
 from targets.ia64.arranging import Scheduling
 from targets.ia64.cpus import CPUS
@@ -60,7 +59,7 @@ REGIONS = 150
 
 def compared(prover: TrialRegions, old: tuple[Slot, ...], new: tuple[Slot, ...]) -> Verdict:
     """With every register live behind both, which end at the same place."""
-    return prover.compare(Region(old), Region(new), ALL, behind(old, new))
+    return prover.compare(Straight(old), Straight(new), ALL, behind(old, new))
 
 
 def behind(old: tuple[Slot, ...], new: tuple[Slot, ...]) -> Callable[[int], int]:
@@ -73,7 +72,7 @@ def kernel() -> TrialRegions:
     """Regions of the kernel that the scheduler changed, proved and tried."""
     scheduling, prover = Scheduling(Model(CPUS["itanium2"])), TrialRegions(Proving(), STATES)
     for old in regions("ia64-vmlinux", REGIONS, random.Random(2)):
-        outcome = schedule(Asked(old), scheduling)
+        outcome = schedule(Superblock(old), scheduling)
         if not outcome.reason:
             verdict = compared(prover, old, outcome.slots)
             assert verdict.is_equal, (hex(old[0].address), verdict)
@@ -96,7 +95,7 @@ def test_wrong_orders_are_told_apart(kernel: TrialRegions) -> None:
             made[kind] += 1
             if any(trial.differences(new, ALL, behind(old, new))):
                 told[kind] += 1
-                verdict = prover.compare(Region(old), Region(new), ALL, behind(old, new))
+                verdict = prover.compare(Straight(old), Straight(new), ALL, behind(old, new))
                 assert not verdict.is_equal, (kind, hex(old[0].address))
     for kind in ("swapped", "stop dropped", "stop moved", "register changed"):
         assert told[kind] > 0.7 * made[kind] > 0, (kind, told, made)
@@ -119,7 +118,7 @@ NEEDED = {
 @pytest.mark.parametrize("text", NEEDED.values(), ids=NEEDED)
 def test_what_is_needed_unseen_is_kept(text: str, tmp_path: Path) -> None:
     old = assembled(require_tool("ia64-linux-gnu-as"), in_lines(text), tmp_path)
-    outcome = schedule(Asked(old), Scheduling(Model(CPUS["itanium2"])))
+    outcome = schedule(Superblock(old), Scheduling(Model(CPUS["itanium2"])))
     prover = TrialRegions(Proving(), STATES)
     verdict = compared(prover, old, outcome.slots)
     assert not outcome.reason
