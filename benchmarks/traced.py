@@ -15,7 +15,8 @@ from rewriter.core.interpret import Step
 from rewriter.core.isa import Flow, Insn, Table
 from rewriter.core.machine import Value
 from rewriter.core.recorder import Recorder
-from rewriter.elf.image import PT_LOAD, Image, load
+from rewriter.elf.headers import PT_LOAD
+from rewriter.elf.image import Image, load
 from rewriter.timing.model import Chip, chip
 from rewriter.timing.places import CONTROL
 from targets.alpha.cpus import CPUS

@@ -94,7 +94,7 @@ def revert(patched: Path, output: Path, beside: Path | None, view: View) -> None
     3 bad input (no manifest, or the file was changed afterwards).
     """
     from rewriter.elf import manifest
-    from rewriter.elf.image import printable
+    from rewriter.elf.headers import printable
     from rewriter.report.edits import Reverted
 
     files.check_output(patched, output)

@@ -144,6 +144,6 @@ def _same(one: Path, other: Path) -> bool:
 
 
 def _shown(path: Path) -> str:
-    from rewriter.elf.image import printable
+    from rewriter.elf.headers import printable
 
     return printable(str(path))

@@ -89,7 +89,7 @@ def _surveyed(image: Image) -> Survey | RegionSurvey:
 def _known(image: Image, like: bool, database: tuple[Path, ...], view: View) -> int:
     from rewriter.contracts import CONTRACTS
     from rewriter.core.grouped import Grouped
-    from rewriter.elf.image import printable
+    from rewriter.elf.headers import printable
     from rewriter.identify.signatures import Database, shipped
     from rewriter.identify.signatures import parse as parse_database
     from rewriter.report.known import Known
@@ -215,7 +215,7 @@ def edits(patched: Path, view: View) -> None:
     Exit status: 0 done, 2 bad usage, 3 bad input (no manifest, or a damaged one).
     """
     from rewriter.elf import manifest
-    from rewriter.elf.image import printable
+    from rewriter.elf.headers import printable
     from rewriter.report.edits import Listed
 
     data, label = files.content(patched), printable(str(patched))

@@ -123,7 +123,7 @@ def _write(
 ) -> None:
     """Write the output, compressed if the input was, with the manifest in it or beside it."""
     from rewriter.elf import compressed, manifest
-    from rewriter.elf.image import printable
+    from rewriter.elf.headers import printable
 
     if record is None:
         files.write(output, loaded.data, source)

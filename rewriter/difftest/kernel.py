@@ -8,7 +8,8 @@ from rewriter.core.boots import Boots
 from rewriter.core.errors import BadInput
 from rewriter.difftest.rules import WAITING
 from rewriter.elf.compressed import is_gzip, open_gzip
-from rewriter.elf.image import PT_LOAD, Image, parse, printable
+from rewriter.elf.headers import PT_LOAD, printable
+from rewriter.elf.image import Image, parse
 from rewriter.identify.kallsyms import with_kallsyms
 
 USER, FIRMWARE, KERNEL, WAIT = "user", "firmware", "kernel", "waiting"

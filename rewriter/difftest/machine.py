@@ -15,7 +15,7 @@ from rewriter.core.errors import BadUsage
 from rewriter.difftest.executed import Plugin
 from rewriter.difftest.kernel import Kernel
 from rewriter.difftest.rules import PANIC, POWERED_OFF
-from rewriter.elf.image import printable
+from rewriter.elf.headers import printable
 from rewriter.verify.engines.qemu import EmulatorMissing
 
 # Time is counted in instructions, 4 ns each, and jumps ahead where the processor only waits: two

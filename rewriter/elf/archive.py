@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import IO, cast
 
 from rewriter.core.errors import BadInput
-from rewriter.elf.image import FOREIGN, printable
+from rewriter.elf.headers import FOREIGN, printable
 
 ARCHIVE, THIN, ELF = b"!<arch>\n", b"!<thin>\n", b"\x7fELF"
 _HEADER = 60  # bytes in front of each member

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rewriter.core.errors import BadInput
 from rewriter.elf import unwind
 from rewriter.elf.archive import Part, parts
-from rewriter.elf.image import (
+from rewriter.elf.headers import (
     ET_REL,
     SHF_ALLOC,
     SHF_EXECINSTR,
@@ -16,10 +16,9 @@ from rewriter.elf.image import (
     SHT_NOBITS,
     SHT_REL,
     SHT_RELA,
-    Image,
     Layout,
-    parse,
 )
+from rewriter.elf.image import Image, parse
 
 _STT_NOTYPE, _STT_FUNC, _STB_LOCAL = 0, 2, 0
 _CODE = (_STT_NOTYPE, _STT_FUNC)  # assembly often gives no type

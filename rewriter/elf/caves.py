@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from rewriter.elf.image import PF_X, PT_LOAD, Headers, Segment
+from rewriter.elf.headers import PF_X, PT_LOAD, Headers, Segment
 
 _PF_W = 2
 

@@ -10,7 +10,8 @@ from rewriter.elf import unwind
 from rewriter.elf.caves import Caves, Room, gap
 from rewriter.elf.caves_sections import ALIGNMENTS, FRAMES, SEARCH, TEXT, Part, grow
 from rewriter.elf.caves_unwind import Body, entries, search_content
-from rewriter.elf.image import Headers, Image, read_headers
+from rewriter.elf.headers import Headers, read_headers
+from rewriter.elf.image import Image
 
 _HEAD, _PAIR, _ENTRY, _CIES = 12, 8, 32, 96  # bytes of tables: those of a leaf routine, four CIEs
 

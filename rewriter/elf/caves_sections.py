@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from rewriter.core.errors import BadInput
 from rewriter.elf.caves import Room
-from rewriter.elf.image import (
+from rewriter.elf.headers import (
     PT_LOAD,
     SHF_ALLOC,
     SHF_EXECINSTR,

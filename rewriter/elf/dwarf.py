@@ -6,7 +6,8 @@ import struct
 from functools import cache
 
 from rewriter.core.errors import BadInput
-from rewriter.elf.image import ByteOrder, Image
+from rewriter.elf.headers import ByteOrder
+from rewriter.elf.image import Image
 
 DW_EH_PE_omit, DW_EH_PE_indirect = 0xFF, 0x80
 DW_EH_PE_pcrel, DW_EH_PE_datarel, DW_EH_PE_funcrel = 0x10, 0x30, 0x40

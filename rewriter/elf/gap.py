@@ -9,14 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
-from rewriter.elf.image import (
-    PT_LOAD,
-    SHF_ALLOC,
-    SHF_EXECINSTR,
-    Image,
-    Section,
-    read_headers,
-)
+from rewriter.elf.headers import PT_LOAD, SHF_ALLOC, SHF_EXECINSTR, Section, read_headers
+from rewriter.elf.image import Image
 
 _FREED = ".init"
 _SH_SIZE = 5  # field of a section header

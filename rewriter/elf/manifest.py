@@ -29,8 +29,19 @@ from rewriter.elf.emit import Patch
 
 FORMAT = 1
 MAGIC, DIGEST_SIZE = b"RTM1", 32
-FILTERS = ({"id": lzma.FILTER_LZMA2, "preset": 1, "dict_size": 1 << 23},)
-"""Little effort, and a dictionary that reaches from new bytes back to the old ones."""
+FILTERS = (
+    {
+        "id": lzma.FILTER_LZMA2,
+        "preset": 1,
+        "dict_size": 1 << 23,
+        "mode": lzma.MODE_NORMAL,
+        "mf": lzma.MF_HC4,
+        "nice_len": 32,
+        "depth": 8,
+    },
+)
+"""Two thirds of a preset's time at nearly its size; the dictionary reaches from new bytes back to
+the old ones."""
 
 LARGEST = 1 << 28
 """Bytes that a document may have: a damaged or hostile one shall not fill the memory."""

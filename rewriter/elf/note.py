@@ -20,14 +20,7 @@ import zlib
 from dataclasses import dataclass
 
 from rewriter.core.errors import BadInput, RetuneError
-from rewriter.elf.image import (
-    SHF_ALLOC,
-    SHN_LORESERVE,
-    SHT_NOTE,
-    Headers,
-    Section,
-    read_headers,
-)
+from rewriter.elf.headers import SHF_ALLOC, SHN_LORESERVE, SHT_NOTE, Headers, Section, read_headers
 
 NAME, OWNER = ".note.retune", "retune"
 MAGIC, HEAD = b"RTN1", "4s4QIII"

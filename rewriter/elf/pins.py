@@ -9,7 +9,8 @@ import numpy as np
 from rewriter.core.listing import Listing
 from rewriter.core.program import Function, Pin
 from rewriter.core.target import Target
-from rewriter.elf.image import SHF_ALLOC, SHF_EXECINSTR, Image
+from rewriter.elf.headers import SHF_ALLOC, SHF_EXECINSTR
+from rewriter.elf.image import Image
 from rewriter.elf.lsda import lsda_ranges
 from rewriter.elf.unwind import Fde
 

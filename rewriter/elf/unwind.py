@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rewriter.elf.dwarf import FIXED, DW_EH_PE_datarel, DW_EH_PE_omit, DwarfReader, byte_format
-from rewriter.elf.image import SHT_NOBITS, Image
+from rewriter.elf.headers import SHT_NOBITS
+from rewriter.elf.image import Image
 
 PT_GNU_EH_FRAME = 0x6474E550
 

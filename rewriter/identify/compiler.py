@@ -14,7 +14,7 @@ from rewriter.core.isa import Flow, Words
 from rewriter.core.target import Target
 from rewriter.elf.archive import Part, parts
 from rewriter.elf.archive_text import Text, read
-from rewriter.elf.image import printable
+from rewriter.elf.headers import printable
 from rewriter.identify.signatures import SHORTEST, File, Signature, Source, digest, start_of
 from rewriter.identify.symbols import contract_of
 

@@ -13,7 +13,8 @@ from rewriter.core.grouped import Range
 from rewriter.core.isa import Flow
 from rewriter.core.listing import FLOW_CODE, Listing
 from rewriter.core.program import Function
-from rewriter.elf.image import Image, Symbol
+from rewriter.elf.image import Image
+from rewriter.elf.linking import Symbol
 
 STT_NOTYPE, STT_FUNC = 0, 2
 

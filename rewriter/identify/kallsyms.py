@@ -20,7 +20,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from rewriter.core.errors import BadInput
-from rewriter.elf.image import PT_LOAD, Image
+from rewriter.elf.headers import PT_LOAD
+from rewriter.elf.image import Image
 from rewriter.identify.kallsyms_addresses import check_sequence, find_addresses, sequence_before
 from rewriter.identify.kallsyms_tables import (
     Layout,

@@ -18,7 +18,8 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from rewriter.elf.image import PT_LOAD, Image
+from rewriter.elf.headers import PT_LOAD
+from rewriter.elf.image import Image
 from rewriter.identify.kallsyms_tables import (
     SEQUENCE_SIZES,
     Layout,

@@ -6,7 +6,8 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from rewriter.elf.image import Image, Symbol
+from rewriter.elf.image import Image
+from rewriter.elf.linking import Symbol
 
 LETTERS = frozenset("AaBbCcDdGgIiNnPpRrSsTtUuVvWw?-")
 """What nm(1) may print as the type of a symbol."""

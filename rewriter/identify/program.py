@@ -15,7 +15,8 @@ from rewriter.core.listing import FLOW_CODE, UNKNOWN, Listing
 from rewriter.core.program import Fixup, Function, JumpTable, Pin, Window
 from rewriter.core.target import References, Target, accesses, whole
 from rewriter.elf import unwind
-from rewriter.elf.image import ET_EXEC, Image
+from rewriter.elf.headers import ET_EXEC
+from rewriter.elf.image import Image
 from rewriter.elf.pins import data_pins, relocated, text_words
 from rewriter.identify import flow, labels, liveness
 from rewriter.identify.functions import find_functions, with_called

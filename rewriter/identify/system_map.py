@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from rewriter.core.errors import BadInput
-from rewriter.elf.image import Image, printable
+from rewriter.elf.headers import printable
+from rewriter.elf.image import Image
 from rewriter.identify.kernel_symbols import LETTERS, STT_FUNC, KernelSymbol, as_symbols
 
 LINE = re.compile(r"([0-9a-fA-F]{1,16}) +(\S) +(\S+)(?:[ \t]+\[(\S+)\])?")

@@ -10,7 +10,7 @@ from rewriter.core.errors import VerificationFailed
 from rewriter.difftest.compare import Tried
 from rewriter.difftest.kernel import FIRMWARE, KERNEL, USER, WAIT
 from rewriter.difftest.machine import Boot
-from rewriter.elf.image import printable
+from rewriter.elf.headers import printable
 from rewriter.report.grid import Grid, counted
 
 _OWNERS = (KERNEL, WAIT, USER, FIRMWARE)

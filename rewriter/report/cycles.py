@@ -13,7 +13,7 @@ from rewriter.core.cpu import Cpu, System
 from rewriter.core.isa import Insn, Table
 from rewriter.core.listing import Listing
 from rewriter.core.program import Function
-from rewriter.elf.image import printable
+from rewriter.elf.headers import printable
 from rewriter.report.grid import Grid, counted
 from rewriter.timing.static import slots
 from rewriter.timing.straight import Stretch, timed

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from rewriter.core.edit import Edit
-from rewriter.elf.image import printable
+from rewriter.elf.headers import printable
 from rewriter.elf.manifest import Manifest
 from rewriter.report.grid import Grid, counted, in_order, joined
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from rewriter.elf.image import printable
+from rewriter.elf.headers import printable
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 from rewriter.core.edit import Edit
 from rewriter.core.program import Refusal
-from rewriter.elf.image import printable
+from rewriter.elf.headers import printable
 from rewriter.identify.profiles import Heat
 from rewriter.report.grid import Grid, counted
 

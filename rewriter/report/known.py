@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rewriter.elf.image import printable
+from rewriter.elf.headers import printable
 from rewriter.identify.compiler import Compiled
 from rewriter.identify.signatures import Database, Signature, Source
 from rewriter.report.grid import Grid, counted, in_order, joined

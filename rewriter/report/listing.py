@@ -15,7 +15,7 @@ from rewriter.core.edit import Edit, Skip
 from rewriter.core.isa import Insn
 from rewriter.core.listing import Listing
 from rewriter.core.program import Function
-from rewriter.elf.image import printable
+from rewriter.elf.headers import printable
 from rewriter.report.edits import edit_json, gained
 from rewriter.report.grid import Grid, counted
 from rewriter.report.summary import Outcome

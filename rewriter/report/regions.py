@@ -9,7 +9,8 @@ from typing import Any
 
 from rewriter.core.grouped import Code, Grouped, Routine
 from rewriter.core.program import Function
-from rewriter.elf.image import Image, printable
+from rewriter.elf.headers import printable
+from rewriter.elf.image import Image
 from rewriter.report.grid import Grid, counted, in_order
 from rewriter.report.listing import Explanation, Line, matched
 from rewriter.report.summary import Outcome

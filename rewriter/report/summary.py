@@ -13,7 +13,7 @@ from rewriter.core.edit import Edit, Skip
 from rewriter.core.errors import NothingToDo
 from rewriter.core.program import Refusal
 from rewriter.elf.emit import Patch
-from rewriter.elf.image import printable
+from rewriter.elf.headers import printable
 from rewriter.elf.manifest import cause
 from rewriter.identify.profiles import Heat
 from rewriter.report.edits import edit_grid, edit_json, edit_lines, gain, rounded

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rewriter.core.program import Function, JumpTable, Refusal
-from rewriter.elf.image import printable
+from rewriter.elf.headers import printable
 from rewriter.identify.program import Program
 from rewriter.report.grid import Grid, counted, in_order
 

@@ -10,7 +10,8 @@ from rewriter.core.errors import VerificationFailed
 from rewriter.core.grouped import Grouped
 from rewriter.core.target import Target
 from rewriter.elf import manifest
-from rewriter.elf.image import Image, parse, printable
+from rewriter.elf.headers import printable
+from rewriter.elf.image import Image, parse
 from rewriter.report.grid import Grid, counted, in_order, joined
 
 SHOWN = 10

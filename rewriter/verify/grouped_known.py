@@ -16,7 +16,8 @@ from rewriter.core.grouped import Code, Grouped
 from rewriter.core.program import Function
 from rewriter.core.substituting import Room, Standing, Trials
 from rewriter.core.target import CannotMove, Tuned
-from rewriter.elf.image import PT_LOAD, Image
+from rewriter.elf.headers import PT_LOAD
+from rewriter.elf.image import Image
 from rewriter.identify.grouped_signatures import known as by_signature
 from rewriter.verify.known import Finding, Status
 from rewriter.verify.known_trial import shown, spread

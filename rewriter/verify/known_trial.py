@@ -16,7 +16,8 @@ from rewriter.contracts.linkage import Linkage
 from rewriter.core.edit import Evidence, Grade
 from rewriter.core.interpret import AccessFault, Interpreter, Step, Unspecified
 from rewriter.core.target import Target
-from rewriter.elf.image import ET_DYN, PT_LOAD, Image
+from rewriter.elf.headers import ET_DYN, PT_LOAD
+from rewriter.elf.image import Image
 from rewriter.verify.engines.sweep import Answer, Code, Program, Sweep
 from rewriter.verify.trial_image import code_of
 from rewriter.verify.trial_records import Chunk, chunks

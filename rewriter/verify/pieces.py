@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from rewriter.core.isa import Flow, Insn
 from rewriter.core.target import Target, Tuned
-from rewriter.elf.image import ByteOrder, Image
+from rewriter.elf.headers import ByteOrder
+from rewriter.elf.image import Image
 
 _ENDS = (Flow.JUMP, Flow.RETURN, Flow.INDIRECT, Flow.STOP)
 

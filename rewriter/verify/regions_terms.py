@@ -25,6 +25,7 @@ class Terms:
         self._numbers: dict[Parts, Term] = {}
         self._assumed: set[tuple[Term, Term]] = set()
         self._excluded: dict[tuple[Term, Term], bool] = {}
+        self._known: dict[tuple[Term, Term], Term] = {}  # terms where a predicate is true
         self.false, self.true = self.const(0), self.const(1)
 
     def term(self, *parts: Hashable) -> Term:
@@ -75,6 +76,7 @@ class Terms:
         """Takes two predicates for never both true."""
         self._assumed |= {(a, b) if a < b else (b, a)}
         self._excluded.clear()
+        self._known.clear()
 
     @property
     def assumed(self) -> int:
@@ -149,6 +151,13 @@ class Terms:
 
     def given(self, term: Term, guard: Term) -> Term:
         """The term where the predicate `guard` is known to be true."""
+        key = term, guard
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self._where(term, guard)
+        return found
+
+    def _where(self, term: Term, guard: Term) -> Term:
         kind, *parts = self.parts(term)
         if kind == "sum":
             base = self.given(parts[0], guard)

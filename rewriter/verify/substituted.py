@@ -23,7 +23,8 @@ from rewriter.elf import unwind
 from rewriter.elf.caves_build import parts_for, room_of
 from rewriter.elf.caves_sections import FRAMES, TEXT, Part, grow, new_parts
 from rewriter.elf.caves_unwind import Body
-from rewriter.elf.image import Image, read_headers
+from rewriter.elf.headers import read_headers
+from rewriter.elf.image import Image
 from rewriter.elf.unwind_rows import rows as rows_of
 from rewriter.identify.program import Program
 from rewriter.verify.known_trial import Trials

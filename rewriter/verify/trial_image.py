@@ -6,7 +6,8 @@ import struct
 from collections.abc import Callable
 
 from rewriter.core.target import Assembled
-from rewriter.elf.image import PT_LOAD, Image
+from rewriter.elf.headers import PT_LOAD
+from rewriter.elf.image import Image
 from rewriter.verify.engines.sweep import Code
 
 _CODE = (0, 2)  # STT_NOTYPE, as assembly often has it, and STT_FUNC

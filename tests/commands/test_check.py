@@ -11,7 +11,8 @@ import pytest
 from click.testing import Result
 
 from rewriter.elf import manifest, note
-from rewriter.elf.image import load, read_headers
+from rewriter.elf.headers import read_headers
+from rewriter.elf.image import load
 
 Run = Callable[..., Result]
 

@@ -270,7 +270,7 @@ def test_a_full_disk_leaves_nothing(
 def test_without_section_headers_a_manifest_goes_beside(
     run: Run, sample: Path, tmp_path: Path
 ) -> None:
-    from rewriter.elf.image import read_headers
+    from rewriter.elf.headers import read_headers
 
     data = sample.read_bytes()
     ehdr = read_headers(data, "f").layout.ehdr
@@ -342,7 +342,7 @@ def test_bad_input_is_one_line_and_status_3(
 
 
 def test_a_file_without_code(run: Run, sample: Path, tmp_path: Path) -> None:
-    from rewriter.elf.image import PF_X, read_headers
+    from rewriter.elf.headers import PF_X, read_headers
 
     data = bytearray(sample.read_bytes())
     headers = read_headers(bytes(data), "f")

@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 from fixtures import inputs
 from rewriter.core.errors import BadInput
 from rewriter.core.program import Function
-from rewriter.elf.image import Image, Segment, Symbol
+from rewriter.elf.headers import Segment
+from rewriter.elf.image import Image
+from rewriter.elf.linking import Symbol
 from rewriter.identify import profiles
 from rewriter.identify.profiles import Heat
 

@@ -21,7 +21,9 @@ from hypothesis import strategies as st
 from fixtures import inputs
 from rewriter.core.errors import BadInput, RetuneError
 from rewriter.elf import lsda, note, unwind, unwind_rows
-from rewriter.elf.image import R_RELR, Image, Section, load, parse, read_headers
+from rewriter.elf.headers import Section, read_headers
+from rewriter.elf.image import Image, load, parse
+from rewriter.elf.linking import R_RELR
 
 NAME = "some/file"
 TABLES = (

@@ -19,7 +19,8 @@ from rewriter.elf import manifest, unwind
 from rewriter.elf.caves import Caves, Room, gap
 from rewriter.elf.caves_build import room_of, with_bodies
 from rewriter.elf.caves_sections import ALIGNMENTS, FRAMES, SEARCH, TEXT, Part, grow, new_parts
-from rewriter.elf.image import PT_LOAD, Image, load, parse, read_headers
+from rewriter.elf.headers import PT_LOAD, read_headers
+from rewriter.elf.image import Image, load, parse
 from rewriter.identify.program import Program, analyse
 from rewriter.verify.check import compare, verify
 from rewriter.verify.substituted_known import Known

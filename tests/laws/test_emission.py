@@ -15,7 +15,8 @@ from fixtures import inputs
 from rewriter.core.errors import BadInput
 from rewriter.elf import emit, note
 from rewriter.elf.emit import CannotWrite, Patch
-from rewriter.elf.image import Layout, parse, read_headers
+from rewriter.elf.headers import Layout, read_headers
+from rewriter.elf.image import parse
 
 
 def _without_sections(data: bytes) -> bytes:

@@ -21,7 +21,8 @@ from rewriter.core.edit import Edit, Evidence, Grade, Skip
 from rewriter.core.errors import BadInput, RetuneError, VerificationFailed
 from rewriter.elf import emit, manifest, note
 from rewriter.elf.emit import Patch
-from rewriter.elf.image import load, read_headers
+from rewriter.elf.headers import read_headers
+from rewriter.elf.image import load
 from targets import EVERY
 
 Patched = Callable[..., Path]

@@ -11,7 +11,8 @@ import pytest
 from fixtures import inputs
 from rewriter.core.errors import BadInput
 from rewriter.elf import note
-from rewriter.elf.image import PT_LOAD, load, parse, read_headers
+from rewriter.elf.headers import PT_LOAD, read_headers
+from rewriter.elf.image import load, parse
 
 LIBC = "alpha-libc"
 PAYLOAD = b"manifest" * 100

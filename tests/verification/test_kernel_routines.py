@@ -15,7 +15,7 @@ from rewriter.contracts.contract import Contract, View
 from rewriter.core.program import Function
 from rewriter.core.target import CannotMove, Tuned
 from rewriter.elf.gap import text_gap
-from rewriter.elf.image import read_headers
+from rewriter.elf.headers import read_headers
 from rewriter.identify.program import Program
 from rewriter.options import Options
 from rewriter.pipeline import tune

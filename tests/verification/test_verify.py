@@ -18,6 +18,7 @@ from rewriter.cli.choose import target_of
 from rewriter.core.errors import RetuneError
 from rewriter.core.program import Function
 from rewriter.elf import image, manifest
+from rewriter.elf.headers import read_headers
 from rewriter.elf.image import Image
 from rewriter.identify.program import analyse
 from rewriter.report.verdict import compare
@@ -198,7 +199,7 @@ def test_a_bit_anywhere_in_a_file_with_its_note(
     old = image.load(str(inputs.require(name)))
     data = patched(name, "ev67").read_bytes()
     draw = random.Random(name)
-    note = next(s for s in image.read_headers(data, name).sections if s.name == ".note.retune")
+    note = next(s for s in read_headers(data, name).sections if s.name == ".note.retune")
     bits = [draw.randrange(8 * len(data)) for _ in range(count // 3)]
     bits += [draw.randrange(8 * note.sh_offset, 8 * len(data)) for _ in range(count // 3)]
     bits += [draw.randrange(8 * 0x400) for _ in range(count - len(bits))]

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import re
 
-from rewriter.elf.image import ET_DYN, PT_LOAD, Image
+from rewriter.elf.headers import ET_DYN, PT_LOAD
+from rewriter.elf.image import Image
 from rewriter.identify.profiles.samples import Gathered, Profile, bad_line, numbered
 
 NAME = "BOLT"

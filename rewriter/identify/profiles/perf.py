@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from rewriter.core.errors import BadInput
-from rewriter.elf.image import ET_EXEC
+from rewriter.elf.headers import ET_EXEC
 from rewriter.identify.profiles.samples import Gathered, Profile, bad_line, numbered
 
 NAME = "perf script"

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from rewriter.core.errors import BadInput
-from rewriter.elf.image import Image, printable
+from rewriter.elf.headers import printable
+from rewriter.elf.image import Image
 
 KERNEL = frozenset({"vmlinux", "no-vmlinux", "kallsyms", "[kernel.kallsyms]", "[kernel]"})
 """What perf and oprofile call the kernel, without the folder it is in."""

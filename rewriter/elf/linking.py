@@ -1,0 +1,202 @@
+"""What links an ELF file: its symbols and relocations.
+
+LIEF reads the symbols, also where only the dynamic table leads to them.  Relocation entries are
+read from their bytes: LIEF 1.0.0 has no relocation types for Alpha and IA-64 and gives 0xffffffff
+for all of them.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from rewriter.core.errors import BadInput
+from rewriter.elf.headers import (
+    PT_DYNAMIC,
+    PT_LOAD,
+    SHF_ALLOC,
+    SHT_DYNSYM,
+    SHT_REL,
+    SHT_RELA,
+    SHT_RELR,
+    Headers,
+    Layout,
+    Section,
+    printable,
+    want,
+)
+
+DT_PLTRELSZ, DT_PLTREL, DT_JMPREL = 2, 20, 23
+DYNAMIC_TABLES = {7: (8, SHT_RELA), 17: (18, SHT_REL), 36: (35, SHT_RELR)}
+"""DT_RELA, DT_REL, DT_RELR: the tag of its size, and the section type it would have."""
+
+R_RELR = -1
+"""`r_type` of an SHT_RELR entry, which has no type of its own: it is the relative one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """One entry of .dynsym (`dynamic`) or .symtab, in table order with its null entry."""
+
+    name: str
+    st_value: int
+    st_size: int
+    st_type: int
+    st_bind: int
+    st_other: int
+    st_shndx: int
+    dynamic: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Relocation:
+    """One relocation; `dynamic` when the loader applies it, else left by `ld --emit-relocs`.
+
+    r_addend is 0 for SHT_REL and SHT_RELR, whose addend is the word at r_offset.
+    """
+
+    r_offset: int
+    r_type: int
+    r_sym: int
+    symbol: str
+    r_addend: int
+    dynamic: bool
+
+
+def symbols_of(data: bytes, name: str) -> Iterator[Symbol]:
+    """Yield the dynamic symbols, then those of .symtab, as LIEF reads them."""
+    # LIEF takes half a second to import: `retune --help` shall not pay for it.
+    import lief
+
+    lief.logging.disable()
+    config = lief.ELF.ParserConfig()
+    config.parse_relocations = config.parse_notes = False
+    config.parse_symbol_versions = config.parse_overlay = False
+    try:
+        binary = lief.ELF.parse(io.BytesIO(data), config)
+        if binary is None:
+            raise BadInput(f"{name}: LIEF cannot parse it", hint="damaged headers or tables")
+        for table, dynamic in ((binary.dynamic_symbols, True), (binary.symtab_symbols, False)):
+            for s in table:
+                text = s.name
+                if isinstance(text, bytes):
+                    text = text.decode("utf-8", "backslashreplace")
+                yield Symbol(
+                    text, s.value, s.size, int(s.type), int(s.binding), s.other, s.shndx, dynamic
+                )
+    except BadInput:
+        raise
+    except Exception as error:
+        # The binding answers damage with RuntimeError, ValueError or SystemError (a symbol type
+        # without a name), and promises none of them.
+        raise BadInput(f"{name}: LIEF cannot parse it: {printable(str(error))}") from error
+
+
+def relocations_of(
+    data: bytes, name: str, headers: Headers, symbols: tuple[Symbol, ...]
+) -> Iterator[Relocation]:
+    """Yield every relocation, of sections or of what the loader is told."""
+    tables = {
+        True: [s.name for s in symbols if s.dynamic],
+        False: [s.name for s in symbols if not s.dynamic],
+    }
+    # Without section headers the loader's own table must do: a missed relocation is a missed pin.
+    for section in headers.sections or _dynamic_tables(data, name, headers):
+        content = data[section.sh_offset : section.file_end]
+        dynamic = bool(section.sh_flags & SHF_ALLOC)
+        if section.sh_type == SHT_RELR:
+            yield from _relative(content, headers.layout)
+        elif section.sh_type in (SHT_RELA, SHT_REL):
+            names = tables[dynamic] or _linked_names(data, headers, section)
+            yield from _entries(content, name, headers.layout, section, names, dynamic)
+
+
+def _linked_names(data: bytes, headers: Headers, section: Section) -> list[str]:
+    """The names in the symbol table that a relocation section links to.
+
+    LIEF finds dynamic symbols by PT_DYNAMIC, which a kernel that relocates itself need not have.
+    """
+    sections = dict(enumerate(headers.sections))
+    table = sections.get(section.sh_link)
+    strings = sections.get(table.sh_link) if table is not None else None
+    if table is None or strings is None or table.sh_type != SHT_DYNSYM:
+        return []
+    named = data[strings.sh_offset : strings.file_end]
+    content = data[table.sh_offset : table.file_end]
+    size = 24 if headers.layout.wide else 16  # Elf64_Sym, Elf32_Sym: st_name comes first
+    starts = (
+        int.from_bytes(content[at : at + 4], headers.layout.byteorder)
+        for at in range(0, len(content) - size + 1, size)
+    )
+    found = (named[start:].split(b"\0", 1)[0] for start in starts)
+    return [printable(text.decode("utf-8", "backslashreplace")) for text in found]
+
+
+def _dynamic_tables(data: bytes, name: str, headers: Headers) -> Iterator[Section]:
+    """Yield what PT_DYNAMIC says of relocation tables, as if sections said it."""
+    layout, loads = headers.layout, [s for s in headers.segments if s.p_type == PT_LOAD]
+    entry = layout.record("II", "QQ")
+    found = [s for s in headers.segments if s.p_type == PT_DYNAMIC and s.p_filesz]
+    content = data[found[0].p_offset : found[0].p_offset + found[0].p_filesz] if found else b""
+    tags = dict(entry.iter_unpack(content[: len(content) // entry.size * entry.size]))
+    tables = [(at, size, kind) for at, (size, kind) in DYNAMIC_TABLES.items()]
+    tables.append((DT_JMPREL, DT_PLTRELSZ, SHT_RELA if tags.get(DT_PLTREL) == 7 else SHT_REL))
+    covered = range(0)
+    for tag, size_tag, kind in tables:
+        address, size = tags.get(tag), tags.get(size_tag)
+        # PowerPC's DT_RELASZ covers DT_JMPREL as well.
+        if address is None or not size or address in covered:
+            continue
+        covered = range(address, address + size)
+        inside = [s for s in loads if s.p_vaddr <= address <= s.p_vaddr + s.p_filesz - size]
+        want(name, "relocation table in PT_DYNAMIC", address, bool(inside), "it in a segment")
+        offset = inside[0].p_offset + address - inside[0].p_vaddr
+        yield Section(0, "(dynamic)", kind, SHF_ALLOC, address, offset, size, 0, 0, 0, 0)
+
+
+def _entries(
+    content: bytes,
+    name: str,
+    layout: Layout,
+    section: Section,
+    names: list[str],
+    dynamic: bool,
+) -> Iterator[Relocation]:
+    order, width = "<" if layout.byteorder == "little" else ">", layout.bits // 8
+    fields = [("r_offset", f"{order}u{width}"), ("r_info", f"{order}u{width}")]
+    if section.sh_type == SHT_RELA:
+        fields.append(("r_addend", f"{order}i{width}"))
+    dtype = np.dtype(fields)
+    where = f"section {section.index} {section.name}"
+    whole = len(content) % dtype.itemsize == 0
+    want(name, f"{where} sh_size", len(content), whole, f"a multiple of {dtype.itemsize}")
+    table = np.frombuffer(content, dtype)
+    shift = 32 if layout.wide else 8
+    syms = (table["r_info"] >> shift).tolist()
+    types = (table["r_info"] & ((1 << shift) - 1)).tolist()
+    addends = table["r_addend"].tolist() if "r_addend" in (dtype.names or ()) else [0] * len(table)
+    for offset, r_type, r_sym, addend in zip(
+        table["r_offset"].tolist(), types, syms, addends, strict=True
+    ):
+        if r_sym:
+            want(name, f"{where} r_sym", r_sym, r_sym < len(names), f"under {len(names)}")
+        yield Relocation(offset, r_type, r_sym, names[r_sym] if r_sym else "", addend, dynamic)
+
+
+def _relative(content: bytes, layout: Layout) -> Iterator[Relocation]:
+    """Expand SHT_RELR (gABI): an even word is an address, an odd one a bitmap of what follows."""
+    width = layout.bits // 8
+    base = 0
+    for start in range(0, len(content) - width + 1, width):
+        word = int.from_bytes(content[start : start + width], layout.byteorder)
+        if word & 1 == 0:
+            yield Relocation(word, R_RELR, 0, "", 0, True)
+            base = word + width
+            continue
+        for bit in range(1, layout.bits):
+            if word >> bit & 1:
+                yield Relocation(base + (bit - 1) * width, R_RELR, 0, "", 0, True)
+        base += (layout.bits - 1) * width
