@@ -77,10 +77,13 @@ class GroupedRoad:
         moves = {ORDER, PLACE} & set(self.options.passes)
         routines = [routine for routine in routines if moves and not routine.reason]
         made = each(self._scheduled, routines, self.jobs, Apart())
+        edits = len(self.replaced)
         for done, one in enumerate(made):
             if done % 50 == 0:
                 progress("schedule", done, len(routines))
-            self._keep(self._chosen(one))
+            chosen = self._chosen(one, edits)
+            self._keep(chosen)
+            edits += len(chosen.made) + chosen.moved
         progress("schedule", len(routines), len(routines))
         data = self._accepted(progress)
         self._record(data)
@@ -110,10 +113,9 @@ class GroupedRoad:
         wanted = {r.start for r in routine.regions if ORDER in self.options.passes}
         return self.reordering.function(routine, wanted, PLACE in self.options.passes)
 
-    def _chosen(self, placing: Placing) -> Placing:
-        """With those edits only that the user wants."""
+    def _chosen(self, placing: Placing, made: int) -> Placing:
+        """With those edits only that the user wants, when so many are made."""
         routine, options = placing.routine, self.options
-        made = len(self.replaced) + sum(len(one.made) + one.moved for one in self.placings.values())
         kept: dict[int, Reordered] = {}
         for start, one in placing.made.items():
             if options.wants_edit(edit_id(ORDER, routine.function, start), made + len(kept)):
