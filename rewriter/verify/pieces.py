@@ -15,7 +15,8 @@ from rewriter.core.target import Target, Tuned
 from rewriter.elf.headers import ByteOrder
 from rewriter.elf.image import Image
 
-_ENDS = (Flow.JUMP, Flow.RETURN, Flow.INDIRECT, Flow.STOP)
+ENDS = (Flow.JUMP, Flow.RETURN, Flow.INDIRECT, Flow.STOP)
+"""Flows behind which control does not go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ def _after(at: int, insn: Insn) -> Iterator[int]:
     goal = insn.target(at)
     if goal is not None:
         yield goal
-    if insn.op.flow not in _ENDS:
+    if insn.op.flow not in ENDS:
         yield at + insn.size
 
 
@@ -63,7 +64,7 @@ def pieces(routine: Tuned, target: Target, order: ByteOrder) -> tuple[Piece, ...
     found, first = [], offsets[0]
     for at, following in zip(offsets, [*offsets[1:], -1], strict=True):
         end = at + insns[at].size
-        if following != end or insns[at].op.flow in _ENDS:
+        if following != end or insns[at].op.flow in ENDS:
             found.append(Piece(first, end - first))
             first = following
     return tuple(found)
@@ -77,7 +78,7 @@ def cuts(piece: Piece, insns: Mapping[int, Insn], block: int) -> list[int]:
         if (goal := insn.target(at)) is not None and goal <= at
     ]
     inside = range(piece.offset + block - piece.offset % block, piece.offset + piece.size, block)
-    worth = (at for at in reversed(inside) if insns[at].op.flow not in _ENDS)
+    worth = (at for at in reversed(inside) if insns[at].op.flow not in ENDS)
     return [at for at in worth if not any(low < at <= high for low, high in loops)]
 
 

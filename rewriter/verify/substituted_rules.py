@@ -7,6 +7,8 @@ from rewriter.core.program import Function
 from rewriter.core.target import Target, Tuned
 from rewriter.core.trace import written
 from rewriter.elf import unwind_rows
+from rewriter.identify.program import Program
+from rewriter.verify.pieces import ENDS
 from rewriter.verify.substituted_calls import ASSUMED
 from rewriter.verify.substituted_known import Known, Named
 
@@ -37,7 +39,7 @@ def room_in_place(known: Known, named: Named, function: Function) -> int:
     program = known.program
     if named.address != function.start or known.entered_inside(named, function):
         return 0
-    if len(known.entries(named)) > 1:
+    if len(known.entries(named)) > 1 or _goes_on(program, function):
         return 0
     limit = min((f.start for f in program.functions if f.start >= function.end), default=0)
     first, _ = program.listing.span(function.end, limit)
@@ -48,6 +50,14 @@ def room_in_place(known: Known, named: Named, function: Function) -> int:
             break
         first, end = first + 1, end + insn.size
     return end - function.start
+
+
+def _goes_on(program: Program, function: Function) -> bool:
+    """Whether control goes on behind a function, as where a label cuts one in two."""
+    for insn in reversed(program.listing.insns(function.start, function.end)):
+        if insn is None or not program.target.is_filler(insn):
+            return insn is None or insn.op.flow not in ENDS
+    return True
 
 
 def in_pieces(known: Known) -> bool:

@@ -7,10 +7,10 @@ from ia64_programs import Routines
 
 
 @pytest.fixture(scope="module")
-def libc() -> Routines:
+def ia64_libc() -> Routines:
     return Routines("ia64-libc")
 
 
 @pytest.fixture(scope="module")
-def kernel() -> Routines:
+def ia64_kernel() -> Routines:
     return Routines("ia64-vmlinux")

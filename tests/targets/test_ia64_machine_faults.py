@@ -25,24 +25,24 @@ EFAULT = 14
 
 
 @pytest.fixture(scope="module")
-def fixups(kernel: Routines) -> dict[int, int]:
+def fixups(ia64_kernel: Routines) -> dict[int, int]:
     """The exception table: slot that may fault -> where to go on, as the kernel encodes it."""
-    start, end = (kernel.program.symbols[f"__{s}___ex_table"] for s in ("start", "stop"))
-    table = struct.iter_unpack("<ii", kernel.memory.read(start, end - start))
+    start, end = (ia64_kernel.program.symbols[f"__{s}___ex_table"] for s in ("start", "stop"))
+    table = struct.iter_unpack("<ii", ia64_kernel.memory.read(start, end - start))
     return {
         start + 8 * n + insn: start + 8 * n + 4 + fixup for n, (insn, fixup) in enumerate(table)
     }
 
 
-def run_with_fixups(kernel: Routines, fixups: dict[int, int], case: Case, name: str) -> int:
+def run_with_fixups(ia64_kernel: Routines, fixups: dict[int, int], case: Case, name: str) -> int:
     """The result of a call in which faults are handled as the kernel does: a prefetch is told to
-    give up, others go on at their fixup and are noted in `kernel.processor.state.events`."""
-    state = kernel.processor.state
-    kernel.run_prepared(case.arguments)
-    start = kernel.program.symbols[name]
+    give up, others go on at their fixup and are noted in `ia64_kernel.processor.state.events`."""
+    state = ia64_kernel.processor.state
+    ia64_kernel.run_prepared(case.arguments)
+    start = ia64_kernel.program.symbols[name]
     for _ in range(100):
         try:
-            kernel.processor.run(start, RETURN)
+            ia64_kernel.processor.run(start, RETURN)
             return state.r[R8]
         except AccessFault:
             if state.pc not in fixups:
@@ -67,17 +67,17 @@ def cases(name: str, count: int) -> Iterator[Case]:
 
 
 def test_a_user_copy_that_faults_says_how_much_was_done(
-    kernel: Routines, fixups: dict[int, int]
+    ia64_kernel: Routines, fixups: dict[int, int]
 ) -> None:
     """What was done is a prefix, and all behind it is as it was."""
     contract = CONTRACTS["__copy_user"]
     faults = 0
     for case in cases("__copy_user", 150):
         for piece in case.pieces:
-            kernel.memory.write(piece.address, piece.data)
-        kernel.processor.state.events.clear()
-        left = run_with_fixups(kernel, fixups, case, "__copy_user")
-        faults += len(kernel.processor.state.events)
+            ia64_kernel.memory.write(piece.address, piece.data)
+        ia64_kernel.processor.state.events.clear()
+        left = run_with_fixups(ia64_kernel, fixups, case, "__copy_user")
+        faults += len(ia64_kernel.processor.state.events)
         least = contract.model(View(case.pieces), *case.arguments)
         to, source, count = case.arguments
         assert least is not None
@@ -85,16 +85,18 @@ def test_a_user_copy_that_faults_says_how_much_was_done(
         assert left < count or least == count
         expected = View(case.pieces)
         contract.model(expected, to, source, count - left)
-        after = tuple(kernel.memory.read(piece.address, len(piece.data)) for piece in case.pieces)
+        after = tuple(
+            ia64_kernel.memory.read(piece.address, len(piece.data)) for piece in case.pieces
+        )
         assert after == expected.after(), case.arguments
     assert faults > 100
 
 
-def test_a_user_copy_without_faults(kernel: Routines, fixups: dict[int, int]) -> None:
+def test_a_user_copy_without_faults(ia64_kernel: Routines, fixups: dict[int, int]) -> None:
     contract = CONTRACTS["__copy_user"]
     for case in sample(contract, 80):
         if not any(end - start for start, end in _missing(case)):
-            kernel.check(contract, case)
+            ia64_kernel.check(contract, case)
 
 
 def _missing(case: Case) -> Iterator[tuple[int, int]]:

@@ -32,35 +32,35 @@ quad = st.integers(0, 64).flatmap(lambda bits: st.integers(0, (1 << bits) - 1))
 
 
 @pytest.mark.parametrize("name", LIBC)
-def test_the_libcs_routines_keep_their_contracts(name: str, libc: Routines) -> None:
+def test_the_libcs_routines_keep_their_contracts(name: str, ia64_libc: Routines) -> None:
     slots = 0
     for case in sample(CONTRACTS[name], CASES):
-        slots += len(libc.check(CONTRACTS[name], case))
+        slots += len(ia64_libc.check(CONTRACTS[name], case))
     assert slots > 10 * CASES
 
 
 @pytest.mark.parametrize("name", KERNEL)
-def test_the_kernels_routines_keep_their_contracts(name: str, kernel: Routines) -> None:
+def test_the_kernels_routines_keep_their_contracts(name: str, ia64_kernel: Routines) -> None:
     cases = sample(CONTRACTS[name], CASES)
     for case in cases:
-        kernel.check(CONTRACTS[name], case)
+        ia64_kernel.check(CONTRACTS[name], case)
     assert cases
 
 
-def test_a_routine_that_copies_too_much_is_seen(libc: Routines) -> None:
+def test_a_routine_that_copies_too_much_is_seen(ia64_libc: Routines) -> None:
     """The contracts can fail here: a copy held against what a compare promises."""
     case = sample(CONTRACTS["memcmp"], CASES)[70]
     with pytest.raises(AssertionError):
-        libc.check(CONTRACTS["memcmp"], case, "memcpy")
+        ia64_libc.check(CONTRACTS["memcmp"], case, "memcpy")
 
 
-def test_a_string_without_an_end_faults_behind_its_page(libc: Routines) -> None:
+def test_a_string_without_an_end_faults_behind_its_page(ia64_libc: Routines) -> None:
     end = ARENA.end(0)
-    libc.memory.write(end - 100, b"x" * 100)
+    ia64_libc.memory.write(end - 100, b"x" * 100)
     with pytest.raises(AccessFault) as caught:
-        libc.run("strlen", end - 100)
+        ia64_libc.run("strlen", end - 100)
     assert caught.value.address == end
-    assert libc.processor.state.pc & 3 < 3
+    assert ia64_libc.processor.state.pc & 3 < 3
 
 
 SIGNED_DIVISIONS = {"__divdi3": False, "__moddi3": True}
@@ -72,22 +72,22 @@ UNSIGNED_DIVISIONS = {"__udivdi3": False, "__umoddi3": True}
 @example(a=BITS, b=1, name="__udivdi3")
 @example(a=BITS - 1, b=BITS, name="__umoddi3")
 def test_unsigned_division_is_exact(
-    libc: Routines, kernel: Routines, a: int, b: int, name: str
+    ia64_libc: Routines, ia64_kernel: Routines, a: int, b: int, name: str
 ) -> None:
     expected = divmod(a, b)[UNSIGNED_DIVISIONS[name]]
-    assert [libc.run(name, a, b)[0], kernel.run(name, a, b)[0]] == [expected, expected]
+    assert [ia64_libc.run(name, a, b)[0], ia64_kernel.run(name, a, b)[0]] == [expected, expected]
 
 
 @settings(max_examples=60, deadline=None)
 @given(a=quad, b=quad.filter(bool), name=st.sampled_from(sorted(SIGNED_DIVISIONS)))
 def test_signed_division_truncates(
-    libc: Routines, kernel: Routines, a: int, b: int, name: str
+    ia64_libc: Routines, ia64_kernel: Routines, a: int, b: int, name: str
 ) -> None:
     left, right = (value - (value >> 63 << 64) for value in (a, b))
     negative = (left < 0) != (right < 0)
     quotient = abs(left) // abs(right) * (-1 if negative else 1)
     expected = left - quotient * right if SIGNED_DIVISIONS[name] else quotient
-    found = [libc.run(name, a, b)[0], kernel.run(name, a, b)[0]]
+    found = [ia64_libc.run(name, a, b)[0], ia64_kernel.run(name, a, b)[0]]
     assert found == [expected & BITS] * 2
 
 
@@ -105,9 +105,9 @@ def quotient_of(a: float, b: float) -> float:
 @example(a=5e-324, b=3.0)
 @example(a=1.7976931348623157e308, b=5e-324)
 @example(a=2.2250738585072014e-308, b=1.0000000000000002)
-def test_gccs_division_sequence_rounds_as_ieee(libc: Routines, a: float, b: float) -> None:
+def test_gccs_division_sequence_rounds_as_ieee(ia64_libc: Routines, a: float, b: float) -> None:
     """frcpa, refined with fma in the wide range, rounded once to double."""
-    found, expected = libc.run_doubles("___divdf3", a, b), quotient_of(a, b)
+    found, expected = ia64_libc.run_doubles("___divdf3", a, b), quotient_of(a, b)
     if math.isnan(expected):
         assert math.isnan(found)
     else:
@@ -116,15 +116,15 @@ def test_gccs_division_sequence_rounds_as_ieee(libc: Routines, a: float, b: floa
 
 @settings(max_examples=30, deadline=None)
 @given(a=quad, b=quad, data=st.binary(max_size=120))
-def test_small_functions_of_the_kernel(kernel: Routines, a: int, b: int, data: bytes) -> None:
-    kernel.memory.write(A, data)
-    assert kernel.run("gcd", a, b)[0] == math.gcd(a, b)
-    assert kernel.run("int_sqrt", a)[0] == math.isqrt(a)
-    crc, _ = kernel.run("crc32_le_base", BITS >> 32, A, len(data))
+def test_small_functions_of_the_kernel(ia64_kernel: Routines, a: int, b: int, data: bytes) -> None:
+    ia64_kernel.memory.write(A, data)
+    assert ia64_kernel.run("gcd", a, b)[0] == math.gcd(a, b)
+    assert ia64_kernel.run("int_sqrt", a)[0] == math.isqrt(a)
+    crc, _ = ia64_kernel.run("crc32_le_base", BITS >> 32, A, len(data))
     assert crc & BITS >> 32 == zlib.crc32(data) ^ BITS >> 32
     padded = data + bytes(len(data) % 2)
     total = sum(struct.unpack(f"<{len(padded) // 2}H", padded))
-    assert (kernel.run("do_csum", A, len(data))[0] - total) % 0xFFFF == 0
+    assert (ia64_kernel.run("do_csum", A, len(data))[0] - total) % 0xFFFF == 0
 
 
 def inflated(policy: Policy, compressed: bytes, size: int) -> Iterator[bytes | int]:
