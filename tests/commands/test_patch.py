@@ -118,7 +118,9 @@ def test_json_is_one_document(run: Run, sample: Path, tmp_path: Path) -> None:
 def test_verbose_lists_edits_and_quiet_nothing(run: Run, sample: Path) -> None:
     arguments = ("patch", sample, "--cpu", "ev67", "--dry-run")
     ids = [edit["id"] for edit in json.loads(run(*arguments, "--json").stdout)["edits"]]
-    assert all(f"\n{name} at 0x" in f"\n{run(*arguments, '-v').stdout}" for name in ids)
+    listed = f"\n{run(*arguments, '-v').stdout}"
+    assert ids
+    assert all(f"\n{name} at 0x" in listed for name in ids)
     quiet = run(*arguments, "-q")
     assert (quiet.exit_code, quiet.output) == (0, "")
 
