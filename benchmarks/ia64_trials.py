@@ -36,7 +36,7 @@ def measure(name: str, states: int, funcs: tuple[str, ...]) -> bool:
     road = GroupedRoad(image, target, target.cpus["itanium2"], options)
     new = replace(image, data=road.run(lambda *progress: None))
     prover, start = TrialRegions(target.proving, states), time.process_time()
-    verdict = verify(image, new, target, road.code, lambda *progress: None, prover=prover)
+    verdict = verify(road.routines.known, new, lambda *progress: None, prover=prover)
     spent, tried = time.process_time() - start, prover.tried
     print(
         f"{name}: {tried.regions} regions proved and tried from {tried.states} states, "

@@ -7,13 +7,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from rewriter.core.cpu import Cpu
-from rewriter.core.isa import Flow, Insn
+from rewriter.core.isa import AWAY, Flow, Insn
 from rewriter.core.program import Function
 
 LONGEST_LOOP = 128
 """Bytes: a fetch slot lost in each round of a longer loop is less than fillers on the way in."""
-
-_NEVER_FALLS = (Flow.JUMP, Flow.INDIRECT, Flow.RETURN, Flow.STOP)
 
 
 @dataclass(frozen=True)
@@ -90,7 +88,7 @@ def _arranged(code: Code, wanted: set[int], boundary: int) -> Layout | None:
         executed += gap // insn.size if falls_in else 0
         placed.append((address, at + gap, insn))
         at += gap + insn.size
-        falls_in = insn.op.flow not in _NEVER_FALLS
+        falls_in = insn.op.flow not in AWAY
     if at > code.function.end:
         return None
     new = {address: there for address, there, _ in placed}

@@ -49,6 +49,10 @@ class Flow(Enum):
     STOP = "stop"  # never comes back
 
 
+AWAY = frozenset({Flow.JUMP, Flow.INDIRECT, Flow.RETURN, Flow.STOP})
+"""Flows behind which control does not go on."""
+
+
 @dataclass(frozen=True, slots=True)
 class Operand:
     """One operand and the bits that hold it.

@@ -6,7 +6,7 @@ a pool: a new routine stands in any of them, and where the old one was entered c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -37,8 +37,10 @@ class Room:
         """Bytes."""
         return self.end - self.start
 
-    def __contains__(self, address: int) -> bool:
-        return self.start <= address < self.end
+    def holds(self, every: Iterable[Standing]) -> list[Standing]:
+        """Those of some routines that stand in it, by address; several may stand for one."""
+        inside = {one.address: one for one in every if self.start <= one.address < self.end}
+        return [one for _, one in sorted(inside.items())]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,11 @@ class Standing:
 
     address: int
     routine: Tuned
+
+    @property
+    def entry(self) -> int:
+        """Where it is entered."""
+        return self.address + self.routine.entry
 
     @property
     def end(self) -> int:

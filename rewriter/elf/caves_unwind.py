@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rewriter.core.errors import BadInput
+from rewriter.core.leb128 import sleb, uleb
 from rewriter.core.target import FrameRow
 from rewriter.elf.emit import Patch
 from rewriter.elf.headers import ByteOrder
@@ -47,10 +48,10 @@ def instructions(rows: Sequence[FrameRow], cie: Cie, order: ByteOrder) -> bytes:
     for row in rows:
         out += _advance((row.offset - before) // cie.code_alignment_factor, order)
         if row.cfa != cfa:
-            out += bytes((DW_CFA_def_cfa_offset,)) + _uleb(row.cfa)
+            out += bytes((DW_CFA_def_cfa_offset,)) + uleb(row.cfa)
         if row.link != link:
             column = cie.return_column
-            kept = bytes((DW_CFA_register,)) + _uleb(column) + _uleb(row.link or 0)
+            kept = bytes((DW_CFA_register,)) + uleb(column) + uleb(row.link or 0)
             out += kept if row.link is not None else bytes((DW_CFA_restore | column,))
         before, cfa, link = row.offset, row.cfa, row.link
     return bytes(out)
@@ -122,7 +123,7 @@ def _key(image: Image, cie: Cie) -> tuple[int, int, int, bytes]:
 
 def _cie_body(key: tuple[int, int, int, bytes]) -> bytes:
     code, data, column, initial = key
-    numbers = _uleb(code) + _sleb(data) + bytes((column,))
+    numbers = uleb(code) + sleb(data) + bytes((column,))
     return b"\x01zR\0" + numbers + b"\x01" + bytes((_PCREL_SDATA4,)) + initial
 
 
@@ -142,19 +143,3 @@ def _advance(steps: int, order: ByteOrder) -> bytes:
     if steps < 0x100:
         return bytes((DW_CFA_advance_loc1, steps))
     return bytes((DW_CFA_advance_loc2,)) + steps.to_bytes(2, order)
-
-
-def _uleb(value: int) -> bytes:
-    out = bytearray()
-    while value >= 0x80:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes((*out, value))
-
-
-def _sleb(value: int) -> bytes:
-    out = bytearray()
-    while not -0x40 <= value < 0x40:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes((*out, value & 0x7F))

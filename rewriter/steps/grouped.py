@@ -152,9 +152,7 @@ class GroupedRoad:
         while True:
             data = self._emitted()
             new = replace(self.image, data=data)
-            verdict = verify(
-                self.image, new, self.target, self.code, progress, only, prover, self.jobs
-            )
+            verdict = verify(self.routines.known, new, progress, only, prover, self.jobs)
             self.evidence.update(verdict.shown)
             if verdict.ok:
                 return data

@@ -51,14 +51,9 @@ class Replaced:
     standing: Standing
 
     @property
-    def entry(self) -> int:
-        """Where the new code is entered."""
-        return self.standing.address + self.standing.routine.entry
-
-    @property
     def at_home(self) -> bool:
         """Whether it stands where the old one stood."""
-        return self.entry == self.candidate.room.start
+        return self.standing.entry == self.candidate.room.start
 
 
 @dataclass(frozen=True)
@@ -163,18 +158,18 @@ class GroupedRoutines:
     def written(self, replaced: Sequence[Replaced]) -> Iterator[tuple[int, bytes]]:
         """The bytes of the places and of what describes them, by address."""
         target, code = self.known.target, self.known.code
-        every = {one.standing.address: one.standing for one in replaced}
+        every = [one.standing for one in replaced]
         for one in replaced:
             room = one.candidate.room
-            inside = [s for at, s in sorted(every.items()) if at in room]
-            yield room.start, filled(target, room, inside, one.entry)
+            inside = room.holds(every)
+            yield room.start, filled(target, room, inside, one.standing.entry)
             yield from target.substituting.described(code, room, inside).items()
 
     def edit(self, one: Replaced, evidence: Evidence, new: Tried) -> Edit:
         """What is recorded of it, when it was tried in the new file."""
         candidate, routine = one.candidate, one.standing.routine
         named = candidate.named
-        place = "at" if one.at_home else f"at {one.entry:#x}, from"
+        place = "at" if one.at_home else f"at {one.standing.entry:#x}, from"
         return Edit(
             id=candidate.edit,
             technique=PASS,

@@ -7,14 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from passes.pieces import Space
-from rewriter.core.isa import Flow
+from rewriter.core.isa import AWAY
 from rewriter.core.program import Function
 from rewriter.elf.gap import text_gap
 from rewriter.steps.done import Done
 from rewriter.steps.work import Work
 
 _SMALLEST = 32  # bytes: two fetch blocks
-_ENDS = (Flow.JUMP, Flow.RETURN, Flow.INDIRECT, Flow.STOP)
 
 
 def spaces(work: Work) -> Iterator[Space]:
@@ -43,7 +42,7 @@ def _tail(work: Work, done: Done) -> Space:
     for n in range(len(words) - 1, -1, -1):
         insn = program.target.table.decode(int(words[n]))
         if insn is None or not program.target.is_filler(insn):
-            ends = insn is not None and insn.op.flow in _ENDS
+            ends = insn is not None and insn.op.flow in AWAY
             start = function.start + size * (n + 1) if ends else function.end
             return Space(start, function.end, function)
     return Space(function.end, function.end, function)

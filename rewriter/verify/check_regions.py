@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from rewriter.core.addresses import addresses
 from rewriter.core.edit import Evidence
-from rewriter.core.grouped import Code, Grouped
+from rewriter.core.grouped import Grouped
 from rewriter.core.program import Function
 from rewriter.core.target import CannotMove
 from rewriter.core.workers import Apart, each
@@ -65,28 +65,27 @@ def compare(old: Image, new: Image, target: Grouped, progress: Progress, jobs: i
     functions = find_functions(old, target.described(old))
     code = target.code(old, functions)
     progress("analyse", 1, 1)
-    return verify(old, new, target, code, progress, jobs=jobs)
+    return verify(KnownGrouped(old, target, code), new, progress, jobs=jobs)
 
 
 def verify(
-    old: Image,
+    known: KnownGrouped,
     new: Image,
-    target: Grouped,
-    code: Code,
     progress: Progress,
     only: Collection[Function] | None = None,
     prover: Regions | None = None,
     jobs: int = 1,
 ) -> Verdict:
-    """Compares an analysed file with a new one of the same size.
+    """Compares a file, analysed as `known`, with a new one of the same size.
 
     With `only`, other functions are known to be as they were when they were last compared.
     """
+    old = known.image
     if len(old.data) != len(new.data):
         sizes = f"from {len(old.data)} to {len(new.data)}"
         return Verdict((f"the size changed {sizes} bytes",))
     view = replace(old, data=new.data)
-    check = _Check(old, view, target, code, prover or Regions(target.proving))
+    check = _Check(known, view, prover or Regions(known.target.proving))
     check.run(only, progress, jobs)
     wrong = check.wrong
     return Verdict(
@@ -104,15 +103,12 @@ def verify(
 class _Check:
     """One comparison as it goes on."""
 
-    def __init__(
-        self, old: Image, new: Image, target: Grouped, code: Code, prover: Regions
-    ) -> None:
-        self.old, self.new, self.target, self.code = old, new, target, code
-        self.after = target.code(new, code.functions)
+    def __init__(self, known: KnownGrouped, new: Image, prover: Regions) -> None:
+        self.old, self.new, self.target, self.code = known.image, new, known.target, known.code
+        self.after = self.target.code(new, self.code.functions)
         self.prover = prover
-        self.effects = Effects(target.proving, target.everything)
-        self.known = KnownGrouped(old, target, code)
-        self.substituted = GroupedSubstituted(self.known, new, self.after)
+        self.effects = Effects(self.target.proving, self.target.everything)
+        self.substituted = GroupedSubstituted(known, new, self.after)
         self.elsewhere: list[str] = []
         self.wrong: list[Finding] = []
         self.shown: dict[int, Evidence] = {}

@@ -31,11 +31,6 @@ class Taken:
     room: Room
     standing: Standing
 
-    @property
-    def entry(self) -> int:
-        """Where the tuned one is entered."""
-        return self.standing.address + self.standing.routine.entry
-
 
 @dataclass(frozen=True)
 class GroupedSubstituted:
@@ -66,14 +61,8 @@ class GroupedSubstituted:
     @cached_property
     def rooms(self) -> tuple[tuple[Taken, tuple[Standing, ...]], ...]:
         """The places of the replaced routines, each with what stands in it."""
-        every = {one.standing.address: one.standing for one in self.taken}
-        return tuple(
-            (
-                one,
-                tuple(s for at, s in sorted(every.items()) if one.room.start <= at < one.room.end),
-            )
-            for one in self.taken
-        )
+        every = [one.standing for one in self.taken]
+        return tuple((one, tuple(one.room.holds(every))) for one in self.taken)
 
     @cached_property
     def functions(self) -> frozenset[Function]:
@@ -110,7 +99,7 @@ class GroupedSubstituted:
         """What is not as it must be in a place and in what describes it."""
         room = one.room
         try:
-            wanted = filled(self.known.target, room, standing, one.entry)
+            wanted = filled(self.known.target, room, standing, one.standing.entry)
             said = self._described(room, standing)
         except CannotMove as reason:
             yield str(reason)

@@ -10,13 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from rewriter.core.isa import Flow, Insn
+from rewriter.core.isa import AWAY, Flow, Insn
 from rewriter.core.target import Target, Tuned
 from rewriter.elf.headers import ByteOrder
 from rewriter.elf.image import Image
-
-ENDS = (Flow.JUMP, Flow.RETURN, Flow.INDIRECT, Flow.STOP)
-"""Flows behind which control does not go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +50,7 @@ def _after(at: int, insn: Insn) -> Iterator[int]:
     goal = insn.target(at)
     if goal is not None:
         yield goal
-    if insn.op.flow not in ENDS:
+    if insn.op.flow not in AWAY:
         yield at + insn.size
 
 
@@ -64,7 +61,7 @@ def pieces(routine: Tuned, target: Target, order: ByteOrder) -> tuple[Piece, ...
     found, first = [], offsets[0]
     for at, following in zip(offsets, [*offsets[1:], -1], strict=True):
         end = at + insns[at].size
-        if following != end or insns[at].op.flow in ENDS:
+        if following != end or insns[at].op.flow in AWAY:
             found.append(Piece(first, end - first))
             first = following
     return tuple(found)
@@ -78,7 +75,7 @@ def cuts(piece: Piece, insns: Mapping[int, Insn], block: int) -> list[int]:
         if (goal := insn.target(at)) is not None and goal <= at
     ]
     inside = range(piece.offset + block - piece.offset % block, piece.offset + piece.size, block)
-    worth = (at for at in reversed(inside) if insns[at].op.flow not in ENDS)
+    worth = (at for at in reversed(inside) if insns[at].op.flow not in AWAY)
     return [at for at in worth if not any(low < at <= high for low, high in loops)]
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from rewriter.contracts import CONTRACTS
+from rewriter.core.isa import AWAY
 from rewriter.core.program import Function
 from rewriter.core.target import Target, Tuned
 from rewriter.core.trace import written
 from rewriter.elf import unwind_rows
 from rewriter.identify.program import Program
-from rewriter.verify.pieces import ENDS
 from rewriter.verify.substituted_calls import ASSUMED
 from rewriter.verify.substituted_known import Known, Named
 
@@ -56,7 +56,7 @@ def _goes_on(program: Program, function: Function) -> bool:
     """Whether control goes on behind a function, as where a label cuts one in two."""
     for insn in reversed(program.listing.insns(function.start, function.end)):
         if insn is None or not program.target.is_filler(insn):
-            return insn is None or insn.op.flow not in ENDS
+            return insn is None or insn.op.flow not in AWAY
     return True
 
 

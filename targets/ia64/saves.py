@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rewriter.core.isa import Flow, Insn, register_mask
+from rewriter.core.leb128 import uleb
 from rewriter.core.substituting import Room, Standing
 from rewriter.core.target import CannotMove
 from targets.ia64 import bundles
@@ -117,12 +118,4 @@ def _region(body: bool, slots: int) -> bytes:
     """The header of an unwind region."""
     if slots < 32:
         return bytes((body << 5 | slots,))
-    return bytes((0x60 | body,)) + _uleb(slots)
-
-
-def _uleb(value: int) -> bytes:
-    out = bytearray()
-    while value >= 0x80:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes((*out, value))
+    return bytes((0x60 | body,)) + uleb(slots)

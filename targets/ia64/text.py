@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewriter.core.addresses import NOWHERE, Addresses, first_at, shifted
-from rewriter.core.isa import Flow, Insn, Kind
+from rewriter.core.isa import AWAY, Flow, Insn, Kind
 from rewriter.core.target import Memory
 from targets.ia64 import bundles
 from targets.ia64.bundles import SLOTS
@@ -21,8 +21,7 @@ from targets.ia64.registers import GR
 GP = GR + 1  # by the calling standard
 _BUNDLE_MASK = np.uint64((1 << 64) - BUNDLE)
 _TRANSFERS = np.array([op.flow is not Flow.NEXT for op in TABLE.rows] + [False])
-_AWAY = frozenset({Flow.JUMP, Flow.INDIRECT, Flow.RETURN, Flow.STOP})
-_FOR_EVER = np.array([op.flow in _AWAY for op in TABLE.rows] + [False])
+_FOR_EVER = np.array([op.flow in AWAY for op in TABLE.rows] + [False])
 
 
 @dataclass(frozen=True)

@@ -103,7 +103,7 @@ def test_a_second_run_finds_nothing(patched: Patched) -> None:
 
 def verdict(patched: Patched, data: bytes) -> Verdict:
     new = replace(patched.old, data=bytes(data))
-    return verify(patched.old, new, TARGET, patched.code, quiet)
+    return verify(KnownGrouped(patched.old, TARGET, patched.code), new, quiet)
 
 
 def mutant(patched: Patched, *changes: tuple[int, bytes]) -> str:

@@ -13,6 +13,7 @@ from rewriter.core.grouped import Landmark
 from rewriter.elf.image import Image, load
 from rewriter.identify.functions import find_functions
 from rewriter.verify.check_regions import verify
+from rewriter.verify.grouped_known import KnownGrouped
 from rewriter.verify.landmarks import named_by_tables
 from targets.ia64 import Ia64, tables
 from targets.ia64.regions import Code
@@ -99,7 +100,9 @@ def test_what_a_table_names_stays_although_it_could_move(
     data = bytearray(kernel.data)
     data[offset] ^= 1  # a stop more or less
     verdict = verify(
-        kernel, replace(kernel, data=bytes(data)), TARGET, code, lambda what, done, total: None
+        KnownGrouped(kernel, TARGET, code),
+        replace(kernel, data=bytes(data)),
+        lambda what, done, total: None,
     )
     assert not verdict.ok
     assert any("the exception table names it" in finding for finding in verdict.findings)

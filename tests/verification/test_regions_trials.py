@@ -47,7 +47,7 @@ def test_what_the_road_makes_does_the_same(name: str) -> None:
     road = GroupedRoad(image, target, target.cpus["itanium2"], options)
     new = replace(image, data=road.run(lambda *progress: None))
     prover = TrialRegions(target.proving, STATES)
-    verdict = verify(image, new, target, road.code, lambda *progress: None, prover=prover)
+    verdict = verify(road.routines.known, new, lambda *progress: None, prover=prover)
     assert verdict.ok
     assert prover.tried.differences == []
     assert prover.tried.regions > 100
