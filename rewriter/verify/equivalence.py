@@ -22,7 +22,6 @@ from rewriter.core.isa import Reg, register_mask
 from rewriter.core.symbolic import Symbolic
 from rewriter.core.term import Term, Terms, rebuilt
 from rewriter.core.trace import Run, registers_of
-from rewriter.verify.noise import Signatures
 from rewriter.verify.prove import Prover
 
 Likely = Callable[[int, Term], Iterable[Term]]
@@ -36,7 +35,7 @@ def agreeing(old: Collection[Term], comparison: Comparison) -> Likely:
     known = {term.number for term in old}
     by_signature: dict[bytes, dict[Term, None]] = {}
     terms = comparison.terms
-    signatures = Signatures(terms.width)
+    signatures = comparison.prover.signatures(terms)
 
     def likely(slot: int, value: Term) -> Iterable[Term]:
         value = comparison.through(value)
