@@ -22,7 +22,8 @@ from rewriter.verify.tried import Tried
 EFFORT = 2_000_000
 """Z3's own count of work: unlike seconds, the same on every machine.
 
-The hardest claims that are proved take 1.4 million (kernel) and FIXME million (Debian libc).
+The hardest claims that are proved take 1.4 million (an Alpha kernel, Linux 6.1) and 0.2 million
+(the Debian libc, glibc 2.36).
 """
 
 _LANES = (1024, 4096)
