@@ -140,7 +140,8 @@ class Noise:
     def memory(self, name: str) -> Memory:
         """A memory: its granules are noise, in every other lane values worth trying.
 
-        Where values are near each other many granules are too: they may be addresses.
+        Where values are near each other many granules are too if the claim has distances: they may
+        be addresses.
         """
         salt, any_value = _salt(name), (self._lane >> _U(9) & _U(1)).astype(bool)
         near = (self._lane >> _U(3)) % _U(4) == _U(_NEAR)
@@ -149,6 +150,8 @@ class Noise:
         def initial(address: Lanes) -> Lanes:
             drawn = _mixed(address ^ salt)
             found: Lanes = np.where(any_value, drawn, self.pool[drawn % _U(len(self.pool))])
+            if not self.distances:
+                return found & self.ones
             other = drawn >> _U(32)
             beside = self._near - own[other % _U(len(own))] + (drawn >> _U(60) & _U(3))
             found = np.where(near & (drawn >> _U(63)).astype(bool), beside, found)
@@ -179,10 +182,14 @@ class Noise:
     def signed(self, value: Lanes) -> NDArray[np.int64]:
         """The value as a signed number."""
         unused = _WORD - self.width
+        if not unused:
+            return value.view(np.int64)
         return (value << _U(unused)).view(np.int64) >> np.int64(unused)
 
     def shifted(self, shift: Callable[[Lanes, Lanes], Lanes], value: Lanes, amount: Lanes) -> Lanes:
         """A shift by any amount; zeros from the width on."""
+        if len(amount) == 1:  # most are by a constant
+            return shift(value, amount) if int(amount[0]) < self.width else np.zeros(1, _U)
         inside = amount < _U(self.width)
         found: Lanes = np.where(inside, shift(value, np.where(inside, amount, _U(0))), _U(0))
         return found
