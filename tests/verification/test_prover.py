@@ -228,3 +228,10 @@ def test_nothing_follows_from_the_impossible() -> None:
     assert prover.equal(x & one, terms.const(0), never)[0] is Grade.REFUTED
     seldom = [terms.eq(x, terms.const(0x1234567890ABC))]
     assert prover.equal(x + one, terms.const(0x1234567890ABD), seldom)[0] is Grade.PROVED
+
+
+def test_memories_are_not_proved_equal() -> None:
+    terms = Terms(64)
+    memory, place = terms.make("mem", data="M"), terms.var("p") & terms.const(-8)
+    one, other = (terms.make("store", memory, place, terms.var(v)) for v in "xy")
+    assert Prover().equal(one, other)[0] is Grade.REFUTED
