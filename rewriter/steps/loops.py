@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from passes.move import standing
 from passes.schedule import Item, Loop, NotReordered, Reordered, Schedule, Scheduler
 from rewriter.core.edit import Edit
 from rewriter.core.program import Function
@@ -46,7 +45,7 @@ class Loops:
         block = work.cpu.fetch_block.value
         start, end = max(function.start, loop.head - block), min(function.end, loop.latch + block)
         slots = work.slots.get(function, {})
-        return [(at, at, insn) for at, insn in standing(work.program, slots, start, end)]
+        return [(at, at, insn) for at, insn in work.fillers.standing(slots, start, end)]
 
     def _edit(self, function: Function, edit: str, found: Reordered) -> Edit:
         text = self.work.program.target.table.text
