@@ -187,8 +187,9 @@ def made(path: str) -> None:
     setting = Setting(ALPHA, EV67, ALPHA.system(EV67), Prover(), program.locked_addresses)
     for inserter in (Prefetch(), Replay()):
         counts: Counter[str] = Counter()
+        found = inserter.finder(program, setting)
         for function in program.functions:
-            for site in inserter.found(program, setting, function, {}):
+            for site in found(function, {}):
                 done = isinstance(site, Insertion)
                 counts[f"{site.kind}: {'inserted' if done else site.reason}"] += 1  # type: ignore[union-attr]
         print(f"  {inserter.name}: {sum(counts.values())} sites")

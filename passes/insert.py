@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Protocol, runtime_checkable
@@ -92,6 +92,10 @@ class Inserted:
             self.added.pop(address, None)
 
 
+Finder = Callable[[Function, Slots], Iterator[Insertion | Declined]]
+"""The sites of a function as earlier passes left it."""
+
+
 @runtime_checkable
 class Inserter(Protocol):
     """A pass that inserts.
@@ -102,10 +106,8 @@ class Inserter(Protocol):
     name: str
     needs: frozenset[str]
 
-    def found(
-        self, program: Program, setting: Setting, function: Function, slots: Slots
-    ) -> Iterator[Insertion | Declined]:
-        """The sites of a function as earlier passes left it."""
+    def finder(self, program: Program, setting: Setting) -> Finder:
+        """What finds the sites of functions; all that is known of the whole text is found once."""
         ...
 
 

@@ -160,8 +160,9 @@ class _Road:
         system, locked = target.system(work.cpu), program.locked_addresses
         setting = Setting(target, work.cpu, system, work.prover, locked)
         self.windows = Windows(work, techniques, setting, clues(program, techniques))
-        spelled = tuple(p for p in inserters if p.name in target.spelling.CLUES)
-        self.insertions = Insertions(work, spelled, setting, align is not None)
+        spelled = (p for p in inserters if p.name in target.spelling.CLUES)
+        finders = {p.name: p.finder(program, setting) for p in spelled}
+        self.insertions = Insertions(work, finders, align is not None)
         self.layout = Layout(work, align) if align is not None else None
         self.routines = self.loops = self.scatter = None
         if substitute is not None:
