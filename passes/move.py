@@ -47,9 +47,10 @@ def move(
     program = fillers.program
     entries = program.target.entries(program.listing, function)
     _check(program, function, entries)
-    if not slots and not added and not fillers.within(function):
-        return None
     items = fillers.standing(slots, function.start, function.end, added)
+    if not slots and not added and not fillers.within(function):
+        program.target.moved(items, function, program.references.shared, int)
+        return None  # nothing can slide; what must stay was said
     code = _code(program, function, entries, items)
     layout = align.layout(code, cpu)
     if layout is None:
