@@ -33,6 +33,7 @@ from passes.conflicts import conflicts, window_of
 from passes.insert import Insertion, Setting
 from passes.prefetch import Prefetch
 from passes.replay import Replay
+from passes.schedule import innermost
 from passes.streams import Stream, streams
 from rewriter.core.isa import Flow, Insn
 from rewriter.core.listing import FLOW_CODE, Listing, decode_words
@@ -184,7 +185,8 @@ def made(path: str) -> None:
     """What the passes make of a file that can be analysed."""
     image = load(path)
     program = analyse(image, ALPHA)
-    setting = Setting(ALPHA, EV67, ALPHA.system(EV67), Prover(), program.locked_addresses)
+    system, locked = ALPHA.system(EV67), program.locked_addresses
+    setting = Setting(ALPHA, EV67, system, Prover(), locked, innermost(program))
     for inserter in (Prefetch(), Replay()):
         counts: Counter[str] = Counter()
         found = inserter.finder(program, setting)

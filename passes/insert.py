@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Protocol, runtime_checkable
 
+from passes.schedule import Loop
 from rewriter.core.cpu import Cpu, System
 from rewriter.core.edit import Evidence
 from rewriter.core.interpret import Step
@@ -51,6 +52,7 @@ class Setting:
     """What such a pass works with.
 
     `locked` are addresses between a load-locked and its store-conditional: nothing there changes.
+    `loops` are the innermost loops by the start of their function.
     """
 
     target: Target
@@ -58,6 +60,7 @@ class Setting:
     system: System
     prover: Prover
     locked: frozenset[int]
+    loops: Mapping[int, Sequence[Loop]] = field(default_factory=dict)
 
 
 @dataclass

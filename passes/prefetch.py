@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
 from passes.insert import Declined, Finder, Insertion, Setting, Slots
-from passes.schedule import Loop, innermost
+from passes.schedule import Loop
 from passes.streams import Stream, streams
 from passes.walked import Hint, Walked
 from rewriter.core.addresses import addresses
 from rewriter.core.cpu import OutOfOrder
 from rewriter.core.edit import Evidence, Grade
 from rewriter.core.isa import Flow, Insn, Table
-from rewriter.core.listing import FLOW_CODE
+from rewriter.core.listing import FLOW_CODE, Listing
 from rewriter.core.program import Function
 from rewriter.core.term import Terms
 from rewriter.core.trace import registers_of, run
@@ -90,7 +90,7 @@ class Prefetch:
     def finder(self, program: Program, setting: Setting) -> Finder:
         """What finds the sites of functions."""
         suited = isinstance(setting.cpu.pipeline, OutOfOrder)
-        loops = _of_one_block(program) if suited else {}
+        loops = _of_one_block(program.listing, setting.loops) if suited else {}
 
         def found(function: Function, slots: Slots) -> Iterator[Insertion | Declined]:
             for loop in loops.get(function.start, ()):
@@ -162,10 +162,10 @@ def _put(
     return reason
 
 
-def _of_one_block(program: Program) -> dict[int, list[Loop]]:
-    """Loops that nothing but the branch back leaves, by the start of their function."""
-    listing, found = program.listing, dict[int, list[Loop]]()
-    every = [(start, loop) for start, loops in innermost(program).items() for loop in loops]
+def _of_one_block(listing: Listing, loops: Mapping[int, Sequence[Loop]]) -> dict[int, list[Loop]]:
+    """The loops that nothing but the branch back leaves."""
+    found: dict[int, list[Loop]] = {}
+    every = [(start, loop) for start, inside in loops.items() for loop in inside]
     heads = listing.addresses.searchsorted(addresses(loop.head for _, loop in every))
     # The branch back is a transfer, so that each head has one behind it.
     ends = listing.transfers[listing.transfers.searchsorted(heads)]

@@ -120,16 +120,11 @@ class Scheduler:
     def __post_init__(self) -> None:
         self.target = self.program.target
         self.steady = Steady(self.cpu, self.target.table)
-        self._loops = innermost(self.program)
         # A CPU may have been given another one's pipeline (--tune); it has its name in the target.
         fits = [c.name for c in self.target.cpus.values() if c.pipeline is self.cpu.pipeline]
         self._model = self.cpu.name if self.cpu.name in fits else fits[0]
         self._known: dict[Insn, bool] = {}
         self._row_starts: dict[int, list[int]] = {}
-
-    def loops(self, function: Function) -> Sequence[Loop]:
-        """The innermost loops of a function."""
-        return self._loops.get(function.start, ())
 
     def reordered(self, function: Function, loop: Loop, items: Sequence[Item]) -> Reordered | None:
         """The loop in a better order; None if the way of a pass is not known or no order gains.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from passes.schedule import Item, Loop, NotReordered, Reordered, Schedule, Scheduler
@@ -15,14 +15,18 @@ _KIND = "loop body"
 
 @dataclass(frozen=True)
 class Loops:
-    """Reorders the innermost loops of functions, where the layout has put them."""
+    """Reorders the innermost loops of functions, where the layout has put them.
+
+    `loops` are those by the start of their function.
+    """
 
     work: Work
     scheduler: Scheduler
+    loops: Mapping[int, Sequence[Loop]]
 
     def run(self, function: Function) -> None:
         """Every loop of a function."""
-        for loop in self.scheduler.loops(function):
+        for loop in self.loops.get(function.start, ()):
             edit = edit_id(Schedule.name, function, loop.head)
             if self.work.wants(edit):
                 self._one(function, loop, edit)
