@@ -147,6 +147,9 @@ def untrapped(
 def _caused(tuned: TunedWindow, setting: Setting) -> list[Accepted]:
     """The rewrites that made such a store."""
     target, reach = setting.target, window_of(setting.cpu, tuned.window.insns[0].size)
+    made = (insn for a in tuned.accepted for _, insn in a.rewrite.changes if insn is not None)
+    if not any(target.table.effects(insn.op).stores for insn in made):
+        return []
     after = [(c.store, c.load) for c in conflicts(tuned.slots, target, reach)]
     if not after:
         return []
