@@ -81,8 +81,9 @@ class Prefetch:
     """
 
     name = "prefetch"
-    # The chips on which a load without a result never traps are those with this hint.
-    needs = frozenset({"WH64"})
+    # The chips on which a load without a result never traps are those with WH64; where code says
+    # its groups, `grouped_streams` does the work.
+    needs = frozenset({"WH64", "LFETCH"})
 
     def found(
         self, program: Program, setting: Setting, function: Function, slots: Slots

@@ -10,7 +10,7 @@ from rewriter.core.target import Target
 from rewriter.core.trace import registers_of
 
 Place = tuple[int, int] | None
-"""A register as it was at the start of a pass, and what is added to it; None if nothing is known."""
+"""A register as it was at the start of a pass, and what is added to it; None for the unknown."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,8 @@ def _moving(insn: Insn, target: Target) -> Moving:
     effects, touch = target.table.effects(insn.op), None
     if (effects.loads and target.table.defs(insn)) or effects.stores:
         exact = insn.name not in target.spelling.GRANULE_ACCESSES
-        touch = Touch(*target.spelling.address(insn), effects.size, effects.stores, exact)
+        base, displacement = target.spelling.address(insn)
+        touch = Touch(base, displacement, effects.size, effects.stores, exact)
     linear = target.linear(insn)
     if linear is not None:
         return Moving(touch, (linear,))

@@ -8,6 +8,9 @@ from fractions import Fraction
 from itertools import pairwise
 
 from passes.grouped_model import Model
+from passes.grouped_streams import KIND as LOOP
+from passes.grouped_streams import Hinted
+from passes.insert import Declined
 from rewriter.core.bundled import BundledCpu
 from rewriter.core.cpu import Cpu
 from rewriter.core.edit import Edit, Evidence, Grade, Skip
@@ -21,6 +24,8 @@ from rewriter.identify.grouped_liveness import Effects
 from rewriter.identify.profiles import Heat, Profile
 from rewriter.identify.profiles import heat as heat_of
 from rewriter.options import Options
+from rewriter.steps.grouped_hints import PASS as HINT
+from rewriter.steps.grouped_hints import hint_edit, hinting
 from rewriter.steps.grouped_routines import PASS as ROUTINE
 from rewriter.steps.grouped_routines import GroupedRoutines, Replaced
 from rewriter.steps.regions import Placing, Reordered, Reordering
@@ -67,14 +72,18 @@ class GroupedRoad:
         model = self.target.scheduling(Model(self.cpu))
         effects = Effects(self.target.proving, self.target.everything)
         block = self.cpu.issue.front.fetch_bytes.value
-        self.reordering = Reordering(self.target, self.code, self.image, model, effects, block)
+        hints = hinting(self.target, self.cpu, model) if HINT in self.options.passes else None
+        self.reordering = Reordering(
+            self.target, self.code, self.image, model, effects, block, hints
+        )
         self.placings: dict[Function, Placing] = {}
+        self.hints: dict[Function, Mapping[int, Hinted | Declined]] = {}
         order = self._order()
         self._substitute(progress)
         order = [function for function in order if function not in self.settled]
         routines = [self.code.routine(function) for function in order]
         self.refusals += [Refusal(r.function, r.reason) for r in routines if r.reason]
-        moves = {ORDER, PLACE} & set(self.options.passes)
+        moves = {ORDER, PLACE, HINT} & set(self.options.passes)
         routines = [routine for routine in routines if moves and not routine.reason]
         made = each(self._scheduled, routines, self.jobs, Apart())
         edits = len(self.replaced)
@@ -83,6 +92,7 @@ class GroupedRoad:
                 progress("schedule", done, len(routines))
             chosen = self._chosen(one, edits)
             self._keep(chosen)
+            self.hints[one.routine.function] = one.hints
             edits += len(chosen.made) + chosen.moved
         progress("schedule", len(routines), len(routines))
         data = self._accepted(progress)
@@ -117,12 +127,19 @@ class GroupedRoad:
         """With those edits only that the user wants, when so many are made."""
         routine, options = placing.routine, self.options
         kept: dict[int, Reordered] = {}
-        for start, one in placing.made.items():
-            if options.wants_edit(edit_id(ORDER, routine.function, start), made + len(kept)):
+        for start, found in placing.made.items():
+            one: Reordered | None = found
+            if found.hinted is not None:
+                hint = edit_id(HINT, routine.function, start)
+                if not options.wants_edit(hint, made + len(kept)):
+                    one = found.plain
+            order = edit_id(ORDER, routine.function, start)
+            wanted = one is not None and one.hinted is not None
+            if one is not None and (wanted or options.wants_edit(order, made + len(kept))):
                 kept[start] = one
         layout = edit_id(PLACE, routine.function, routine.function.start)
         moves = placing.moved and options.wants_edit(layout, made + len(kept))
-        if len(kept) == len(placing.made) and moves == placing.moved:
+        if kept == placing.made and moves == placing.moved:
             return placing
         return self.reordering.placed(routine, kept, placing.left, moves)
 
@@ -200,14 +217,30 @@ class GroupedRoad:
             evidence = self.evidence[one.candidate.function.start]
             self.edits.append(self.routines.edit(one, evidence, new))
         for function, placing in self.placings.items():
-            self.edits += [self._edit(function, one, KIND) for one in placing.made.values()]
+            plain = [one.plain if one.hinted else one for one in placing.made.values()]
+            self.edits += [self._edit(function, one, KIND) for one in plain if one is not None]
+            self._record_hints(placing)
             self.edits += [self._edit(function, one, END) for one in placing.closed.values()]
             if placing.moved:
                 self.edits.append(self._layout(placing))
-            self.skips += [
-                Skip(ORDER, KIND, function.name, start, reason)
-                for start, reason in placing.left.items()
-            ]
+            if ORDER in self.options.passes or PLACE in self.options.passes:
+                self.skips += [
+                    Skip(ORDER, KIND, function.name, start, reason)
+                    for start, reason in placing.left.items()
+                ]
+
+    def _record_hints(self, placing: Placing) -> None:
+        """The loops with hints, and those that were left alone."""
+        function = placing.routine.function
+        for start, found in self.hints[function].items():
+            one = placing.made.get(start)
+            if one is not None and one.hinted is not None:
+                evidence = self.evidence[start]
+                self.edits.append(hint_edit(self.target, function, start, one.hinted, evidence))
+                continue
+            reason = found.reason if isinstance(found, Declined) else "it was not asked for"
+            reason = placing.left.get(start, reason) if isinstance(found, Hinted) else reason
+            self.skips.append(Skip(HINT, LOOP, function.name, start, reason))
 
     def _edit(self, function: Function, one: Reordered, kind: str) -> Edit:
         before, after = one.before, one.after
