@@ -83,14 +83,16 @@ class GroupedStreams:
         return self.walked.reading
 
     def is_loop(self, slots: Sequence[Slot]) -> bool:
-        """Whether straight code branches back to its own start."""
-        start = self.reading.target.base(slots[0].address)
-        return any(self.reading.leads(slot) == start for slot in slots)
+        """Whether a region branches back to its own start; it ends behind such a branch."""
+        base = self.reading.target.base
+        start, last = base(slots[0].address), base(slots[-1].address)
+        leads = (self.reading.leads(slot) for slot in slots if slot.address >= last)
+        return any(to == start for to in leads)
 
     def hinted(self, loop: WalkingLoop) -> Scheduled | Declined | None:
         """A loop with hints, or why it has none; None if it walks over nothing."""
         slots, at = loop.block.slots, loop.block.slots[0].address
-        found = tuple(s for s in walked(self.reading.moving(slots)) if s.accesses)
+        found = walked(self.reading.moving(slots))
         if not found:
             return None
         reason = self._unsuited(loop)
@@ -99,7 +101,7 @@ class GroupedStreams:
         warm = self.walked.warm(loop.plain, walked(self.reading.moving(loop.plain)))
         best: Scheduled | None = None
         spare = _spare(loop, self)
-        for stream in found:
+        for stream in sorted(found, key=lambda stream: stream.writes):  # nobody waits for a write
             ahead = self.walked.ahead(stream, warm, len(found))
             why = self._hot(loop, stream, ahead) or ("" if spare else "no register is free")
             if why:

@@ -117,20 +117,23 @@ class GroupedWalked:
     ) -> Iterator[Passed]:
         """What control passes; `places` are the streams of these slots, hints among them."""
         start = self.reading.target.base(slots[0].address)
-        where = {a.number: (n, a.offset) for n, s in enumerate(places) for a in s.accesses}
+        whole = [(slot, *self._access(n, slot, places)) for n, slot in enumerate(slots)]
+        leads = [self.reading.leads(slot) for slot in slots]
         for turn in range(passes):
-            for number, slot in enumerate(slots):
-                leads = self.reading.leads(slot)
-                goes = leads == start and turn < passes - 1
-                found = self.reading.hints.touched(slot.insn)
-                size = 1 if found is None else found.size
-                access = None
-                if number in where:
-                    stream, offset = where[number]
-                    at = _DATA + _APART * stream + places[stream].step * turn + offset
-                    access = at & -size
-                elif found is not None:
-                    access = _DATA + _APART * len(places) + 16 * number
-                on = leads is None or goes
-                target = start if goes else None
+            for (slot, at, step, size), to in zip(whole, leads, strict=True):
+                goes = to == start and turn < passes - 1
+                access = None if at is None else at + step * turn & -size
+                on, target = to is None or goes, start if goes else None
                 yield Passed(slot.address, slot.insn, slot.stop, on, access, size, target)
+
+    def _access(
+        self, number: int, slot: Slot, places: Sequence[Stream]
+    ) -> tuple[int | None, int, int]:
+        """Where a slot accesses memory in the first pass, how far that moves, and bytes."""
+        found = self.reading.hints.touched(slot.insn)
+        size = 1 if found is None else found.size
+        for stream, one in enumerate(places):
+            for access in one.accesses:
+                if access.number == number:
+                    return _DATA + _APART * stream + access.offset, one.step, size
+        return None if found is None else _DATA + _APART * len(places) + 16 * number, 0, size
