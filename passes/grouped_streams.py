@@ -139,11 +139,10 @@ class GroupedStreams:
         new = self.walked.cold(slots, places, passes)
         if old - new < LEAST * old:
             return "no gain in the model"
-        took = " became ".join(f"{n / passes:.1f}" for n in (old, new))
-        ahead = ", ".join(f"{abs(one.distance)}" for one in asked)
-        detail = f"{took} cycles a pass out of memory, {after} in the cache; {ahead} bytes ahead"
         saves = Fraction(old - new, passes) + (0 if best is None else best[0].saves)
-        return Hinted(asked, saves, detail), slots
+        ahead = ", ".join(f"{abs(one.distance)}" for one in asked)
+        detail = f"{float(saves):.1f} cycles a pass saved out of memory, {after} in the cache are "
+        return Hinted(asked, saves, f"{detail}no more than before; {ahead} bytes ahead"), slots
 
     def _scheduled(self, loop: WalkingLoop, asked: Sequence[Asked]) -> tuple[Slot, ...] | None:
         """The loop with hints in the best order found; None if there is none."""
