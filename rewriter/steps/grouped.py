@@ -28,7 +28,8 @@ from rewriter.steps.grouped_hints import PASS as HINT
 from rewriter.steps.grouped_hints import hint_edit, hinting
 from rewriter.steps.grouped_routines import PASS as ROUTINE
 from rewriter.steps.grouped_routines import GroupedRoutines, Replaced
-from rewriter.steps.regions import Placing, Reordered, Reordering
+from rewriter.steps.placing import Placing, Reordered
+from rewriter.steps.regions import Reordering
 from rewriter.steps.work import edit_id
 from rewriter.verify.check_regions import Verdict, verify
 from rewriter.verify.grouped_known import KnownGrouped, Tried

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from passes.grouped import Superblock, schedule
@@ -17,63 +17,10 @@ from rewriter.core.target import CannotMove, Memory
 from rewriter.identify.grouped_liveness import Effects
 from rewriter.steps.boundaries import Boundaries
 from rewriter.steps.grouped_hints import Hinting
+from rewriter.steps.placing import Figures, Placing, Reordered
 from rewriter.verify.function_regions import open_at_end
 
 NO_GAIN = "nothing is saved where it stands"
-
-
-@dataclass(frozen=True, slots=True)
-class Figures:
-    """A region in numbers; cycles as the CPU's model counts them."""
-
-    bundles: int
-    groups: int
-    nops: int
-    cycles: int
-
-    def __str__(self) -> str:
-        parts = ((self.bundles, "bundle"), (self.groups, "group"), (self.cycles, "cycle"))
-        return ", ".join(f"{n} {what}{'s' * (n != 1)}" for n, what in parts)
-
-
-@dataclass(frozen=True, slots=True)
-class Reordered:
-    """A region with new code, as it must be at the region's start.
-
-    With hints in it `hinted` says which, and `plain` is the region without them, if that gains.
-    """
-
-    region: Region
-    code: bytes
-    before: Figures
-    after: Figures
-    hinted: Hinted | None = None
-    plain: Reordered | None = None
-
-    @property
-    def gains(self) -> bool:
-        """Whether anything got better and nothing worse."""
-        old, new = ((f.cycles, f.nops) for f in (self.before, self.after))
-        return new < old and new[0] <= old[0]
-
-
-@dataclass(frozen=True)
-class Placing:
-    """A function with regions in a new order, by their start; `left` has the reasons for others.
-
-    `closed` got nothing but the end of a group, for the sake of the region behind them; `moved`
-    says that regions left their places, `dense` how many loops that need one got a boundary.
-    `hints` has what became of loops that walk over memory, when they were first looked at.
-    """
-
-    routine: Routine
-    made: Mapping[int, Reordered]
-    closed: Mapping[int, Reordered]
-    left: Mapping[int, str]
-    laid: Laid
-    moved: bool
-    dense: int = 0
-    hints: Mapping[int, Hinted | Declined] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
