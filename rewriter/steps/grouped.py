@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from itertools import pairwise
 
 from passes.grouped_model import Model
 from passes.grouped_streams import KIND as LOOP
@@ -28,7 +27,7 @@ from rewriter.steps.grouped_hints import PASS as HINT
 from rewriter.steps.grouped_hints import hint_edit, hinting
 from rewriter.steps.grouped_routines import PASS as ROUTINE
 from rewriter.steps.grouped_routines import GroupedRoutines, Replaced
-from rewriter.steps.placing import Placing, Reordered
+from rewriter.steps.placing import Placing, Reordered, behind, edits_of
 from rewriter.steps.regions import Reordering
 from rewriter.steps.work import edit_id
 from rewriter.verify.check_regions import Verdict, verify
@@ -94,7 +93,7 @@ class GroupedRoad:
             chosen = self._chosen(one, edits)
             self._keep(chosen)
             self.hints[one.routine.function] = one.hints
-            edits += len(chosen.made) + chosen.moved
+            edits += edits_of(chosen.made) + chosen.moved
         progress("schedule", len(routines), len(routines))
         data = self._accepted(progress)
         self._record(data)
@@ -129,20 +128,27 @@ class GroupedRoad:
         routine, options = placing.routine, self.options
         kept: dict[int, Reordered] = {}
         for start, found in placing.made.items():
-            one: Reordered | None = found
-            if found.hinted is not None:
-                hint = edit_id(HINT, routine.function, start)
-                if not options.wants_edit(hint, made + len(kept)):
-                    one = found.plain
-            order = edit_id(ORDER, routine.function, start)
-            wanted = one is not None and one.hinted is not None
-            if one is not None and (wanted or options.wants_edit(order, made + len(kept))):
+            one = self._wanted(routine.function, start, found, made + edits_of(kept))
+            if one is not None:
                 kept[start] = one
         layout = edit_id(PLACE, routine.function, routine.function.start)
-        moves = placing.moved and options.wants_edit(layout, made + len(kept))
+        moves = placing.moved and options.wants_edit(layout, made + edits_of(kept))
         if kept == placing.made and moves == placing.moved:
             return placing
         return self.reordering.placed(routine, kept, placing.left, moves)
+
+    def _wanted(
+        self, function: Function, start: int, one: Reordered, made: int
+    ) -> Reordered | None:
+        """A region with what of its new order and its hints the user wants."""
+        wants = self.options.wants_edit
+        plain = one if one.hinted is None else one.plain
+        if plain is not None and not wants(edit_id(ORDER, function, start), made):
+            plain = None
+        hint = edit_id(HINT, function, start)
+        if one.hinted is not None and wants(hint, made + (plain is not None)):
+            return one if plain is one.plain else replace(one, plain=plain)
+        return plain
 
     def _keep(self, placing: Placing) -> None:
         self.placings[placing.routine.function] = placing
@@ -197,7 +203,7 @@ class GroupedRoad:
                 raise VerificationFailed(verdict.findings[0])
             starts = {start for start in found if start is not None} & placing.made.keys()
             named = {start: found[start] for start in starts}
-            named |= _behind(placing, found)
+            named |= behind(placing, found)
             if not named and placing.moved:  # its places are wrong, not a region
                 again = self.reordering.placed(placing.routine, placing.made, placing.left, False)
                 self._keep(again)
@@ -284,12 +290,3 @@ def _laid_out(free: int, dense: int) -> Iterator[str]:
     yield f"{free} bundle{'s' * (free != 1)} free behind it"
     if dense:
         yield f"heads of dense loops on fetch boundaries: {dense}"
-
-
-def _behind(placing: Placing, found: Mapping[int | None, str]) -> dict[int, str]:
-    """The regions for whose sake others were closed that were not shown equal."""
-    return {
-        following.start: found[one.start]
-        for one, following in pairwise(placing.routine.regions)
-        if one.start in placing.closed and one.start in found and following.start in placing.made
-    }

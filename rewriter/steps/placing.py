@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from passes.grouped_streams import Hinted
 from passes.insert import Declined
@@ -62,3 +63,17 @@ class Placing:
     moved: bool
     dense: int = 0
     hints: Mapping[int, Hinted | Declined] = field(default_factory=dict)
+
+
+def edits_of(made: Mapping[int, Reordered]) -> int:
+    """How many edits new regions are: an order and hints are two."""
+    return sum(one.hinted is None or 1 + (one.plain is not None) for one in made.values())
+
+
+def behind(placing: Placing, found: Mapping[int | None, str]) -> dict[int, str]:
+    """The regions for whose sake others were closed that were not shown equal."""
+    return {
+        following.start: found[one.start]
+        for one, following in pairwise(placing.routine.regions)
+        if one.start in placing.closed and one.start in found and following.start in placing.made
+    }
