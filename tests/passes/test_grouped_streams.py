@@ -31,6 +31,7 @@ from targets.ia64.bundles import straight
 from targets.ia64.fields import BUNDLE
 from targets.ia64.machine.calling import call
 from targets.ia64.machine.processor import Processor
+from targets.ia64.machine.straight import Trial
 from targets.ia64.machine.trials import BACKING
 from targets.ia64.registers import NUMBERS
 
@@ -74,14 +75,21 @@ def walking(
 
 
 def proved(loop: WalkingLoop, found: Scheduled) -> bool:
-    """Whether the verifier takes it; the new end is the old one."""
+    """Whether the verifier takes it, and two trials; the new end is the old one."""
     old, new = loop.block.slots, found[1]
     base = TARGET.proving.base
     ends = {base(new[-1].address) + BUNDLE: base(old[-1].address) + BUNDLE}
     prover = Regions(TARGET.proving)
-    args = Straight(old), Straight(new), loop.block.live, lambda at: ends.get(at, at)
+    live = loop.block.live
+
+    def place(at: int) -> int:
+        return ends.get(at, at)
+
+    args = Straight(old), Straight(new), live, place
     assert not prover.compare(*args).is_equal  # where prefetches may not be added
-    return prover.compare(*args, hints=True).is_equal
+    trial = Trial.of(old, 2)
+    differences = list(trial.differences(new, live, place))
+    return prover.compare(*args, hints=True).is_equal and bool(trial.told) and not differences
 
 
 def names(slots: Sequence[Slot]) -> list[str]:
