@@ -192,6 +192,7 @@ class Comparison:
             self.target.everything,
             self._place,
             self.live,
+            not self.target.prefetching.may_be_device(self.routine.function.start),
         )
         if not verdict.is_equal:
             return f"not shown equal: {verdict.reason}"

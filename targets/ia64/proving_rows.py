@@ -91,7 +91,8 @@ class Making:
         sums = tuple(total.of(values) for total in self.totals)
         uses, defs = touched(insn) & ~_ANY_ORDER, TABLE.defs(insn) & ~_ANY_ORDER
         if self.is_silent and not defs >> STACK & 1:
-            return Transfer(insn.name, uses, defs, guard=guard, sums=sums, wrong=wrong)
+            asks = insn.operand("r3") if self.op.sched == "LFETCH" else None
+            return Transfer(insn.name, uses, defs, guard=guard, sums=sums, wrong=wrong, asks=asks)
         read = tuple(values[n] for n in self.reads)
         written = tuple(Result(values[n], part, how) for n, part, how in self.writes)
         named = (*read, *(each.register for each in written))
