@@ -87,10 +87,10 @@ class Shape:
 class Fitted(NamedTuple):
     """A shape with the nodes of a problem.
 
-    Of each slot the number of its unit, the nodes that may stand there when they begin their group, those that
-    may when they do not, and whether a stop follows; `special` are units that few nodes have, as
-    bits; `takes` are nodes of which one must be there for it to hold any, all where a stop inside
-    may bring others.
+    Of each slot the number of its unit, the nodes that may stand there when they begin their group,
+    those that may when they do not, and whether a stop follows; `special` are units that few nodes
+    have, as bits; `takes` are nodes of which one must be there for it to hold any, all where a stop
+    inside may bring others.
     """
 
     code: int

@@ -177,7 +177,7 @@ class Search:
 
     def _filled(self, begun: Text, shape: Fitted, patient: bool) -> Text | None:
         """The text with the bundle that has begun; None if that would have nothing in it."""
-        problem, text, numbers = self.problem, begun.copy(), []
+        text, numbers = begun.copy(), []
         for unit, begins, inside, ends in shape.steps:
             cand = text.avail & (inside if text.group else begins)
             number = self._chosen(text, cand, patient) if cand else -1
