@@ -60,11 +60,11 @@ def best(search: Search, most: int, width: int, below: int) -> Packed | None:
 def lighter(search: Search, most: int, width: int, below: int) -> Packed | None:
     """The best text of at most `most` bundles found that weighs less than `below`."""
     problem, every = search.problem, search.problem.every
-    texts = [search.start()]
+    texts = [(0, search.start())]
     lightest: Text | None = None
     for count in range(1, most + 1):
         found: dict[tuple[int, int, int, int], tuple[int, int, Text]] = {}
-        for text in texts:
+        for least, text in texts:  # what it weighs at least
             # A bundle makes those that are left at most one fewer.
             fewest = count - 1 + problem.bundles(every & ~text.placed)
             room = (below - 1 - BUNDLE * fewest) // CYCLE
@@ -72,8 +72,8 @@ def lighter(search: Search, most: int, width: int, below: int) -> Packed | None:
                 bundles = count + problem.bundles(every & ~made.placed)
                 if bundles > most:
                     continue
-                least = max(search.cycles(made), made.cycle + (bundles - count + 1) // 2)
-                value = CYCLE * least + BUNDLE * bundles
+                cycles = max(search.cycles(made), made.cycle + (bundles - count + 1) // 2)
+                value = max(CYCLE * cycles + BUNDLE * bundles, least)
                 if value >= below:
                     continue
                 key = made.placed, made.group, made.cycle, made.issued
@@ -87,7 +87,7 @@ def lighter(search: Search, most: int, width: int, below: int) -> Packed | None:
                 lightest, below = text, value
                 break
             if len(texts) < width:
-                texts.append(text)
+                texts.append((value, text))
         if not texts:
             break
     return None if lightest is None else _packed(problem, lightest)
