@@ -130,10 +130,14 @@ class _Known:
 
     def find(self, function: Callable[[int], int]) -> Search | None:
         """The search that does the same, with a constant added where they differ by one."""
-        first, behaviour = _behaviour(function, self.inputs)
-        if behaviour not in self._rows:
-            return None
-        known, search = self._rows[behaviour]
+        first = function(1)
+        left = list(self._rows.items())
+        for at, x in enumerate(self.inputs):
+            given = (function(x) - first) % (1 << _WIDTH)
+            left = [row for row in left if row[0][at] == given]
+            if not left:
+                return None
+        _, (known, search) = left[0]
         more = (first - known) % (1 << _WIDTH)
         if more < 256:
             added: tuple[Step, ...] = (("addq", more),) if more else ()

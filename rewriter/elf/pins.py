@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import compress
 
 import numpy as np
 
+from rewriter.core.addresses import addresses, contains
 from rewriter.core.listing import Listing
 from rewriter.core.program import Function, Pin
 from rewriter.core.target import Target
@@ -36,21 +38,20 @@ def data_pins(
     frames: Iterable[Fde],
 ) -> tuple[Pin, ...]:
     """Every address in text that something outside text names, ascending, with the reason."""
-    pins = {Pin(function.start, "function start") for function in functions}
-    pins.add(Pin(image.entry, "entry point"))
-    pins.update(Pin(s.st_value, f"symbol {s.name}") for s in image.symbols if s.st_shndx)
+    found = [(function.start, "function start") for function in functions]
+    found.append((image.entry, "entry point"))
+    found += [(s.st_value, f"symbol {s.name}") for s in image.symbols if s.st_shndx]
     for address, place in relocated(image, target).items():
-        pins.add(Pin(place, f"relocated word at {address:#x}"))
+        found.append((place, f"relocated word at {address:#x}"))
     for address, place in text_words(image, listing):
-        pins.add(Pin(place, f"word at {address:#x}"))
+        found.append((place, f"word at {address:#x}"))
     for frame in frames:
         if frame.lsda is not None:
             for site in lsda_ranges(image, frame):
                 if site.landing_pad is not None:
-                    pins.add(Pin(site.landing_pad, "landing pad"))
-    return tuple(
-        sorted((p for p in pins if listing.has(p.address)), key=lambda p: (p.address, p.reason))
-    )
+                    found.append((site.landing_pad, "landing pad"))
+    inside = contains(listing.addresses, addresses(place % (1 << 64) for place, _ in found))
+    return tuple(Pin(*pin) for pin in sorted(set(compress(found, inside.tolist()))))
 
 
 _DATA_TYPES = (1, 14, 15, 16)

@@ -8,46 +8,18 @@ mixing its callers.
 
 from __future__ import annotations
 
-from array import array
-from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.core.addresses import NOWHERE, Addresses, addresses, first_at, span
-from rewriter.core.isa import Flow, Insn
-from rewriter.core.listing import FLOW_CODE, FLOWS, INLINE, UNKNOWN, Listing
+from rewriter.core.addresses import NOWHERE, Addresses, addresses, contains, first_at, span
+from rewriter.core.isa import Flow
+from rewriter.core.listing import FLOW_CODE, Listing
 from rewriter.core.program import Fixup, Function, JumpTable
-
-Edges = NDArray[np.int64]
-
-_NEXT, _BRANCH, _JUMP = (FLOW_CODE[flow] for flow in (Flow.NEXT, Flow.BRANCH, Flow.JUMP))
-
-
-@dataclass(frozen=True)
-class Convention:
-    """What a target says about control that crosses functions.
-
-    `live_after` is what unseen code may read after a transfer, `passed` what a callee that we
-    see may have been given by a call, `returned` what a caller that we see may have been given
-    by a standard return.
-    """
-
-    live_after: Callable[[Insn], int]
-    passed: Callable[[Insn], int]
-    returned: int
-    standard_return: Callable[[Insn], bool]
-    everything: int
-
-
-WITHIN, CALL, RETURN, FAULT = range(4)
-"""Kinds of edges: inside a function or a tail call; into a callee; from a return to a caller; from
-a block whose last access faults, before that access."""
-
-INSIDE = (WITHIN, FAULT)
+from rewriter.identify.edges import CALL, INSIDE, Collected, Convention, Edges
 
 
 @dataclass(frozen=True)
@@ -127,7 +99,7 @@ def build(
     functions: Sequence[Function],
     tables: Sequence[JumpTable],
     entries: Iterable[int],
-    callees: dict[int, int],
+    callees: Mapping[int, int],
     convention: Convention,
     fixups: Sequence[Fixup] = (),
 ) -> Graph:
@@ -146,32 +118,34 @@ def build(
     starts = addresses(f.start for f in functions)
     ends = addresses(f.end for f in functions)
     places = listing.addresses[first]
-    owner = np.searchsorted(starts, places, side="right") - 1
+    owner = starts.searchsorted(places, side="right") - 1
     inside = (owner >= 0) & (places < ends[np.maximum(owner, 0)])
     function_of = np.where(inside, owner, -1)
-    builder = _Edges(listing, first, last, function_of, len(functions), convention)
-    builder.function_of = _with_islands(builder, entries)
-    builder.add_all({table.jump: table for table in tables}, callees)
-    builder.add_fixups(fixups)
-    entered = np.isin(places, addresses(entries | {f.start for f in functions}))
+    found = Collected(listing, first, last, function_of, len(functions), convention)
+    found.owner = _with_islands(found, entries)
+    found.add_all(tables, callees)
+    found.add_fixups(fixups)
+    source, target, kind, passed = found.together()
+    entered = contains(addresses(sorted(entries | {f.start for f in functions})), places)
+    reaching = np.bincount(target, minlength=found.nodes)[: len(first)]
     return Graph(
         listing=listing,
         functions=tuple(functions),
         first=first,
         last=last,
         function_of=function_of,
-        source=np.array(builder.source),
-        target=np.array(builder.target),
-        kind=np.array(builder.kind),
-        passed=np.array(builder.passed).reshape(-1, listing.uses.shape[1]),
-        outside=builder.in_columns(builder.outside),
-        returned=builder.in_columns(builder.returned),
-        nodes=builder.nodes,
+        source=source,
+        target=target,
+        kind=kind,
+        passed=passed,
+        outside=found.outside,
+        returned=found.returned,
+        nodes=found.nodes,
         faulting=faulting,
         resumed=np.isin(places, addresses(fixup.resume for fixup in fixups)),
-        continues=_continues(builder, entered),
-        reached=entered | (np.bincount(builder.target, minlength=builder.nodes) > 0)[: len(first)],
-        entered=entered | _entered_from_elsewhere(builder, function_of),
+        continues=(reaching == 1) & ~entered & _after_straight(found),
+        reached=entered | (reaching > 0),
+        entered=entered | _entered_from_elsewhere(source, target, kind, function_of),
     )
 
 
@@ -188,255 +162,62 @@ def _leaders(
     step = int(np.min(np.diff(listing.addresses)))
     for fixup in fixups:
         named.update((fixup.access + step, fixup.resume))
-    wanted = np.concatenate((addresses(sorted(named)), listing.targets[listing.targets != NOWHERE]))
-    at = np.searchsorted(listing.addresses, wanted)
-    at = at[at < len(listing)]
-    at = at[np.isin(listing.addresses[at], wanted)]
-    leaves = np.flatnonzero(listing.flows != FLOW_CODE[Flow.NEXT]) + 1
-    gaps = np.flatnonzero(np.diff(listing.addresses) > step) + 1
-    every = np.unique(np.concatenate(([0], at, leaves, gaps)))
-    return every[every < len(listing)].astype(np.int64)
+    wanted = np.concatenate((addresses(named), listing.targets[listing.targets != NOWHERE]))
+    wanted.sort()  # the next place is then near the last one
+    at = listing.addresses.searchsorted(wanted)
+    starts = np.zeros(len(listing) + 1, dtype=bool)
+    starts[0] = True
+    starts[at[contains(listing.addresses, wanted)]] = True
+    starts[1:][listing.flows != FLOW_CODE[Flow.NEXT]] = True
+    starts[1:-1][np.diff(listing.addresses) > step] = True
+    return np.flatnonzero(starts[:-1])
 
 
-def _continues(builder: _Edges, entered: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    count = np.bincount(np.array(builder.target, dtype=np.int64), minlength=builder.nodes)
-    straight = np.isin(
-        builder.listing.flows[builder.final], (FLOW_CODE[Flow.NEXT], FLOW_CODE[Flow.BRANCH])
-    )
-    after_straight = np.concatenate(([False], straight[:-1]))
-    return np.asarray((count[: builder.blocks] == 1) & ~entered & after_straight)
+def _after_straight(found: Collected) -> NDArray[np.bool_]:
+    """The blocks that control may come to from the one before."""
+    straight = np.zeros(found.blocks + 1, dtype=bool)
+    straight[found.ends(Flow.NEXT, Flow.BRANCH) + 1] = True
+    return straight[:-1]
 
 
-def _with_islands(builder: _Edges, entries: set[int]) -> list[int]:
+def _with_islands(found: Collected, entries: set[int]) -> NDArray[np.int64]:
     """The function of each block, with islands: a jump outside all functions, from one and back.
 
     Assemblers put what is rarely needed, as a lock's way to try again, behind all functions of an
     object (`.subsection`).  Nothing else leads there, so it returns to where its function does.
     """
-    listing, owner = builder.listing, list(builder.function_of)
-    targets = listing.targets[builder.final].tolist()
-    codes = (FLOW_CODE[Flow.JUMP],)
-    final = listing.flows[builder.final].tolist()
-    orphans = [b for b, own in enumerate(owner) if own < 0 and final[b] in codes]
-    goal = {b: builder.block_of(targets[b]) for b in orphans}
-    sources: dict[int, set[int]] = {b: set() for b in orphans}
-    places = {builder.addresses[b]: b for b in orphans}
-    for block, target in enumerate(targets):
-        if target in places:
-            sources[places[target]].add(owner[block])
-    for block in orphans:
-        to = goal[block]
-        home = -1 if to is None else builder.function_of[to]
-        alone = builder.addresses[block] not in entries and _never_falls_in(builder, block)
-        if home >= 0 and sources[block] == {home} and alone:
+    before, owner = found.owner, found.owner.copy()
+    targets = found.listing.targets[found.final]
+    orphans = np.flatnonzero((before < 0) & (found.codes == FLOW_CODE[Flow.JUMP]))
+    leading = np.flatnonzero(contains(found.addresses[orphans], targets))
+    sources: dict[int, set[int]] = {}
+    for block in leading.tolist():
+        sources.setdefault(int(targets[block]), set()).add(int(before[block]))
+    goals = found.blocks_at(targets[orphans])
+    for block, to in zip(orphans.tolist(), goals.tolist(), strict=True):
+        address = int(found.addresses[block])
+        home = int(before[to]) if to >= 0 else -1
+        alone = address not in entries and _never_falls_in(found, block)
+        if home >= 0 and sources.get(address) == {home} and alone:
             owner[block] = home
     return owner
 
 
-def _never_falls_in(builder: _Edges, block: int) -> bool:
+def _never_falls_in(found: Collected, block: int) -> bool:
     """Whether no function's code comes to a block from the one before it."""
-    if block == 0 or builder.function_of[block - 1] < 0:
+    if block == 0 or found.owner[block - 1] < 0:
         return True  # fillers between functions, or another island
-    flow = builder.listing.flows[builder.final[block - 1]]
-    return int(flow) in (FLOW_CODE[Flow.JUMP], FLOW_CODE[Flow.RETURN], FLOW_CODE[Flow.STOP])
+    ends = (FLOW_CODE[Flow.JUMP], FLOW_CODE[Flow.RETURN], FLOW_CODE[Flow.STOP])
+    return int(found.codes[block - 1]) in ends
 
 
-def _entered_from_elsewhere(builder: _Edges, owner: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _entered_from_elsewhere(
+    source: Edges, target: Edges, kind: NDArray[np.int8], owner: NDArray[np.int64]
+) -> NDArray[np.bool_]:
     """Blocks that code of another function calls or branches to."""
-    source, target, kind = (np.array(a) for a in (builder.source, builder.target, builder.kind))
-    entered = np.zeros(builder.blocks, dtype=bool)
+    entered = np.zeros(len(owner), dtype=bool)
     entered[target[kind == CALL]] = True
     inside = np.isin(kind, INSIDE)
     source, target = source[inside], target[inside]
     entered[target[owner[source] != owner[target]]] = True
     return entered
-
-
-class _Edges:
-    """Collects edges and outside readers block by block."""
-
-    def __init__(
-        self,
-        listing: Listing,
-        first: NDArray[np.int64],
-        last: NDArray[np.int64],
-        function_of: NDArray[np.int64],
-        functions: int,
-        convention: Convention,
-    ) -> None:
-        self.listing, self.convention = listing, convention
-        self.blocks, self.nodes = len(first), len(first) + functions
-        self.addresses = listing.addresses[first].tolist()
-        self.final = (last - 1).tolist()
-        self.function_of = function_of.tolist()
-        # A kernel has a million edges: numbers, not objects.
-        self.source, self.target = array("q"), array("q")
-        self.kind, self.passed = array("b"), array("Q")
-        self._all = self._columns(convention.everything)
-        self.outside, self.returned = [0] * self.nodes, [0] * self.nodes  # masks
-
-    def add_all(self, tables: dict[int, JumpTable], callees: dict[int, int]) -> None:
-        """The edges of every block: those of plain code all at once, the others one by one."""
-        codes = self.listing.flows[self.final]
-        self._straight(np.flatnonzero(np.isin(codes, (_NEXT, _BRANCH))))
-        self._going(np.flatnonzero(np.isin(codes, (_BRANCH, _JUMP))))
-        for block in np.flatnonzero(~np.isin(codes, (_NEXT, _BRANCH, _JUMP))).tolist():
-            self._other(block, int(codes[block]), tables, callees)
-
-    def _straight(self, blocks: Edges) -> None:
-        """Control goes on from each of the blocks to the next one."""
-        inside = blocks + 1 < self.blocks
-        self._edges(blocks[inside], blocks[inside] + 1)
-        for block in blocks[~inside].tolist():
-            self._escape(block)
-
-    def _going(self, blocks: Edges) -> None:
-        """Each of the blocks ends with a branch or jump."""
-        starts = np.array(self.addresses, dtype=np.uint64)
-        targets = self.listing.targets[np.array(self.final)[blocks]]
-        to = np.minimum(starts.searchsorted(targets), self.blocks - 1)
-        known = starts[to] == targets
-        for block in blocks[~known].tolist():
-            self._escape(block)
-        blocks, to = blocks[known], to[known]
-        self._edges(blocks, to)
-        owner = np.array(self.function_of)
-        away = owner[blocks] != owner[to]
-        for block, other in zip(blocks[away].tolist(), to[away].tolist(), strict=True):
-            self._tail_call(block, other)
-
-    def _edges(self, source: Edges, target: Edges) -> None:
-        self.source.frombytes(source.astype(np.int64).tobytes())
-        self.target.frombytes(target.astype(np.int64).tobytes())
-        self.kind.frombytes(np.full(len(source), WITHIN, dtype=np.int8).tobytes())
-        self.passed.frombytes(np.tile(np.array(self._all, dtype=np.uint64), len(source)).tobytes())
-
-    def _other(
-        self, block: int, code: int, tables: dict[int, JumpTable], callees: dict[int, int]
-    ) -> None:
-        flow = None if code == UNKNOWN else FLOWS[code]
-        if flow is None:
-            self._escape(block)
-        elif flow is Flow.TRAP and not self._data_follows(block):
-            self._fall_through(block)
-        elif flow is Flow.CALL:
-            self._call(block, int(self.listing.targets[self.final[block]]))
-        elif flow is Flow.INDIRECT_CALL:
-            self._computed_call(block, callees.get(self._end_address(block)))
-        elif flow is Flow.RETURN:
-            self._return(block)
-        elif flow is Flow.INDIRECT:
-            self._computed(block, tables.get(self._end_address(block)))
-
-    def add_fixups(self, fixups: Iterable[Fixup]) -> None:
-        """An access that may fault ends its block, and control may go on where it resumes.
-
-        The access does not happen then, so it must not count as a write on that way.
-        """
-        for fixup in fixups:
-            at = bisect_right(self.addresses, fixup.access) - 1
-            to = self.block_of(fixup.resume)
-            if to is None or self.function_of[at] != self.function_of[to]:
-                self._escape(at)
-            if to is not None:
-                kept = self._columns(fixup.kept & self.convention.everything)
-                self._edge(at, to, FAULT, kept)
-
-    def _end_address(self, block: int) -> int:
-        return int(self.listing.addresses[self.final[block]])
-
-    def _columns(self, mask: int) -> list[int]:
-        return [mask >> 64 * n & (1 << 64) - 1 for n in range(self.listing.uses.shape[1])]
-
-    def _edge(
-        self, source: int, target: int, kind: int = WITHIN, passed: list[int] | None = None
-    ) -> None:
-        self.source.append(source)
-        self.target.append(target)
-        self.kind.append(kind)
-        self.passed.extend(self._all if passed is None else passed)
-
-    def block_of(self, address: int) -> int | None:
-        """The block that starts at an address."""
-        at = bisect_right(self.addresses, address) - 1
-        return at if at >= 0 and self.addresses[at] == address else None
-
-    def _data_follows(self, block: int) -> bool:
-        """Whether control does not come back from a trap: there is data behind it."""
-        after = self.final[block] + 1
-        return after < len(self.listing) and bool(self.listing.rows[after] == INLINE)
-
-    def _escape(self, block: int) -> None:
-        self.outside[block] |= self.convention.everything
-
-    def in_columns(self, masks: Sequence[int]) -> NDArray[np.uint64]:
-        """Register masks in as many 64-bit columns as the listing has."""
-        ones, columns = (1 << 64) - 1, range(self.listing.uses.shape[1])
-        found = [np.array([m >> 64 * n & ones for m in masks], dtype=np.uint64) for n in columns]
-        return np.stack(found, axis=1)
-
-    def _final(self, block: int) -> Insn:
-        insn = self.listing.insn(self.final[block])
-        assert insn is not None
-        return insn
-
-    def _fall_through(self, block: int) -> None:
-        if block + 1 < self.blocks:
-            self._edge(block, block + 1)
-        else:
-            self._escape(block)
-
-    def _return_node(self, block: int) -> int | None:
-        function = self.function_of[block]
-        return None if function < 0 else self.blocks + function
-
-    def _go(self, block: int, target: int) -> None:
-        to = self.block_of(target)
-        if to is None:
-            self._escape(block)
-            return
-        self._edge(block, to)
-        self._tail_call(block, to)
-
-    def _tail_call(self, block: int, to: int) -> None:
-        """If it is one, the other function returns to where this one was called from."""
-        here, there = self._return_node(block), self._return_node(to)
-        if here != there:
-            if here is None or there is None:
-                self._escape(block)
-            else:
-                self._edge(there, here, RETURN)
-
-    def _call(self, block: int, target: int) -> None:
-        self._fall_through(block)
-        to = self.block_of(target)
-        node = None if to is None else self._return_node(to)
-        if to is None or node is None:
-            self._escape(block)
-            return
-        self._edge(block, to, CALL, self._columns(self.convention.passed(self._final(block))))
-        if block + 1 < self.blocks:
-            self._edge(node, block + 1, RETURN, self._columns(self.convention.returned))
-
-    def _computed_call(self, block: int, callee: int | None) -> None:
-        if callee is not None and self.block_of(callee) is not None:
-            self._call(block, callee)
-        else:
-            self._fall_through(block)
-            self.outside[block] |= self.convention.live_after(self._final(block))
-
-    def _return(self, block: int) -> None:
-        insn = self._final(block)
-        node = self._return_node(block)
-        if node is None or not self.convention.standard_return(insn):
-            self.returned[block] |= self.convention.everything
-        else:
-            self.returned[block] |= self.convention.live_after(insn)
-            self._edge(block, node, RETURN)
-
-    def _computed(self, block: int, table: JumpTable | None) -> None:
-        if table is None:
-            self.outside[block] |= self.convention.live_after(self._final(block))
-            return
-        for target in sorted(set(table.targets)):
-            self._go(block, target)

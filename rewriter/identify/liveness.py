@@ -11,9 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.identify.flow import CALL, FAULT, RETURN, Edges, Graph
-
-Masks = NDArray[np.uint64]
+from rewriter.identify.edges import CALL, FAULT, RETURN, Edges, Masks
+from rewriter.identify.flow import Graph
 
 
 @dataclass(frozen=True)
@@ -53,62 +52,76 @@ def solve(graph: Graph) -> Liveness:
     crossing = np.isin(graph.kind, (CALL, RETURN))
     passed = graph.passed.copy()
     passed[crossing] |= read[graph.target[crossing]]
-    faults = _Faults.of(graph, written)
-    own = (graph.kind != RETURN) & (graph.kind != FAULT)
-    callee, _ = _fixed_point(graph, own, passed, read, written, graph.outside, faults)
+    _stopped_by_writes(graph, passed)
+    callee, _ = _fixed_point(graph, graph.kind != RETURN, passed, read, written, graph.outside)
     outside = graph.outside | graph.returned
     calls = graph.kind == CALL
     entered = callee[graph.target[calls]] & passed[calls]
     np.bitwise_or.at(outside, graph.source[calls], entered)
-    chosen = ~calls & (graph.kind != FAULT)
-    return Liveness(*_fixed_point(graph, chosen, passed, read, written, outside, faults))
+    return Liveness(*_fixed_point(graph, ~calls, passed, read, written, outside))
 
 
-@dataclass(frozen=True)
-class _Faults:
-    """The edges of accesses that fault; `before` is what the block writes before the access."""
-
-    source: Edges
-    target: Edges
-    passed: Masks
-    before: Masks
-
-    @classmethod
-    def of(cls, graph: Graph, written: Masks) -> _Faults:
-        chosen = np.flatnonzero(graph.kind == FAULT)
-        source = graph.source[chosen]
-        before = written[source]
-        for n, block in enumerate(source.tolist()):
-            first, last = int(graph.first[block]), int(graph.last[block])
-            before[n] = np.bitwise_or.reduce(graph.listing.defs[first : last - 1], axis=0)
-        return cls(source, graph.target[chosen], graph.passed[chosen], before)
-
-    def into(self, live_in: Masks) -> Masks:
-        """What must be live into the blocks of `source` because their access may fault."""
-        return np.asarray(live_in[self.target] & self.passed & ~self.before)
+def _stopped_by_writes(graph: Graph, passed: Masks) -> None:
+    """An access that faults is the last in its block: what the block writes before it is dead."""
+    for edge in np.flatnonzero(graph.kind == FAULT).tolist():
+        block = int(graph.source[edge])
+        first, last = int(graph.first[block]), int(graph.last[block])
+        passed[edge] &= ~np.bitwise_or.reduce(graph.listing.defs[first : last - 1], axis=0)
 
 
 def _fixed_point(
-    graph: Graph,
-    chosen: NDArray[np.bool_],
-    passed: Masks,
-    read: Masks,
-    written: Masks,
-    outside: Masks,
-    faults: _Faults,
+    graph: Graph, chosen: NDArray[np.bool_], passed: Masks, read: Masks, written: Masks, out: Masks
 ) -> tuple[Masks, Masks]:
-    order = np.flatnonzero(chosen)[np.argsort(graph.source[chosen], kind="stable")]
-    source, target, passed = graph.source[order], graph.target[order], passed[order]
-    nodes, starts = np.unique(source, return_index=True)
-    live_in = read | (outside & ~written)
-    live_out = outside.copy()
-    while True:
-        live_out[nodes] |= np.bitwise_or.reduceat(live_in[target] & passed, starts, axis=0)
-        after = read | (live_out & ~written)
-        np.bitwise_or.at(after, faults.source, faults.into(live_in))
-        if np.array_equal(after, live_in):
-            return live_in, live_out
-        live_in = after
+    """What is live into and out of each node, by some of the edges; `out` is so from the start.
+
+    Registers know nothing of each other, so each column of them is found for itself.
+    """
+    order = np.flatnonzero(chosen)
+    order = order[np.argsort(graph.target[order], kind="stable")]
+    source, target, kind = graph.source[order], graph.target[order], graph.kind[order]
+    edges = _Incoming(source, target.searchsorted(np.arange(graph.nodes + 1)), kind == FAULT)
+    live_out = out.copy()
+    live_in = np.empty_like(read)
+    for n in range(read.shape[1]):
+        live_in[:, n] = edges.spread(passed[order, n], read[:, n], written[:, n], live_out[:, n])
+    return live_in, live_out
+
+
+@dataclass(frozen=True)
+class _Incoming:
+    """Edges in the order of their targets; those into a node are from its `starts` to the next.
+
+    Those that are `early` leave before their source ends.
+    """
+
+    source: Edges
+    starts: Edges
+    early: NDArray[np.bool_]
+
+    def spread(self, passed: Masks, read: Masks, written: Masks, live_out: Masks) -> Masks:
+        """Live into each node, and in place what is live out of it: only what is new goes on."""
+        first = read.copy()
+        live_in = read | (live_out & ~written)
+        changed = np.flatnonzero(live_in)
+        while len(changed):
+            edges, counts = self._into(changed)
+            source, early = self.source[edges], self.early[edges]
+            carried = np.repeat(live_in[changed], counts) & passed[edges]
+            np.bitwise_or.at(live_out, source[~early], carried[~early])
+            np.bitwise_or.at(first, source[early], carried[early])
+            reached = np.zeros(len(live_in), dtype=bool)
+            reached[source] = True
+            after = first | (live_out & ~written)
+            changed = np.flatnonzero(reached & (after != live_in))
+            live_in = after
+        return live_in
+
+    def _into(self, nodes: Edges) -> tuple[Edges, Edges]:
+        """The edges into some nodes, and how many each has."""
+        starts = self.starts[nodes]
+        counts = self.starts[nodes + 1] - starts
+        behind = np.cumsum(counts)
+        return np.repeat(starts - behind + counts, counts) + np.arange(behind[-1]), counts
 
 
 def summaries(graph: Graph) -> tuple[Masks, Masks]:

@@ -11,7 +11,8 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from rewriter.identify.flow import CALL, INSIDE, RETURN, Edges, Graph
+from rewriter.identify.edges import CALL, INSIDE, RETURN, Edges
+from rewriter.identify.flow import Graph
 
 LOCK, RELEASE = "lock", "conditional store"
 

@@ -19,6 +19,7 @@ from rewriter.elf.headers import ET_EXEC
 from rewriter.elf.image import Image
 from rewriter.elf.pins import data_pins, relocated, text_words
 from rewriter.identify import flow, labels, liveness
+from rewriter.identify.edges import Convention
 from rewriter.identify.functions import find_functions, with_called
 from rewriter.identify.locked import locked_addresses, near_locks
 from rewriter.identify.relations import Facts, relations
@@ -233,7 +234,7 @@ def _graph(
     entries: set[int],
     fixups: Sequence[Fixup],
 ) -> flow.Graph:
-    convention = flow.Convention(
+    convention = Convention(
         target.live_after, target.passed, target.returned, target.standard_return, target.everything
     )
     entries = entries | references.labels

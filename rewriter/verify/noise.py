@@ -23,7 +23,7 @@ from rewriter.core.term import Term
 Conditions = NDArray[np.bool_]
 
 _WORD = 64  # bits of a lane
-_FEW = 32  # lanes of a signature
+_FEW = 64  # lanes of a signature
 _U = np.uint64
 _EDGES = np.array(
     [0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0x8000, 0xFFFF, 1 << 31, (1 << 63) - 1, 1 << 63, 2**64 - 1],
@@ -188,6 +188,26 @@ class Signatures:
 
     def of(self, term: Term) -> bytes:
         """The signature of a value."""
+        value = self._on(term)
+        if isinstance(value, Memory):
+            return b""
+        found: bytes = (value if len(value) == _FEW else np.repeat(value, _FEW)).tobytes()
+        return found
+
+    def differ(self, a: Term, b: Term, given: Sequence[Term]) -> bool:
+        """Whether two terms differ on an assignment on which all that is given holds."""
+        one, other = self._on(a), self._on(b)
+        if isinstance(one, Memory):
+            return False
+        different = one != other
+        for condition in given:
+            different = different & self._on(condition)
+        return bool(different.any())
+
+    def _on(self, term: Term) -> Any:
+        """What a term is on the assignments."""
+        if term.number in self.known:
+            return self.known[term.number]
         # An own stack: a term from a long block is deeper than Python's.
         stack = [term]
         while stack:
@@ -199,11 +219,7 @@ class Signatures:
             stack.pop()
             if top.number not in self.known:
                 self.known[top.number] = self._value(top)
-        value = self.known[term.number]
-        if isinstance(value, Memory):
-            return b""
-        found: bytes = (value if len(value) == _FEW else np.repeat(value, _FEW)).tobytes()
-        return found
+        return self.known[term.number]
 
     def _value(self, term: Term) -> Any:
         if term.kind == "var":

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from rewriter.core.isa import Flow
 from rewriter.core.listing import FLOW_CODE
 from rewriter.core.program import Function
-from rewriter.identify.flow import CALL, WITHIN, Graph
+from rewriter.identify.edges import CALL, WITHIN
+from rewriter.identify.flow import Graph
 from rewriter.identify.liveness import summaries
 from rewriter.identify.program import Program
 

@@ -9,12 +9,24 @@ from typing import Any
 
 import numpy as np
 
+from rewriter.core.addresses import contains
 from rewriter.core.cpu import Cpu, System
 from rewriter.core.isa import Flow, Insn
 from rewriter.core.listing import FLOW_CODE, Listing, decode_words
 from rewriter.core.program import Function, JumpTable
 from rewriter.core.target import Memory, Pair, References
-from targets.alpha import abi, accesses, boots, kernel, masks, moving, placing, pointers, routines
+from targets.alpha import (
+    abi,
+    accesses,
+    boots,
+    kernel,
+    masks,
+    moving,
+    placing,
+    pointers,
+    routines,
+    sums,
+)
 from targets.alpha.cpus import CPUS
 from targets.alpha.isa import TABLE
 from targets.alpha.registers import RA, SP
@@ -111,11 +123,12 @@ class Alpha:
         if not shared:
             every = frozenset(int(listing.addresses[at]) for at in jumps)
             return References((), frozenset(), {}, every, {})
-        constants = pointers.constants(listing, functions, shared)
+        constants = sums.sums(listing, functions, shared)
         finder = _Jumps(image, listing, functions, shared, constants)
         for at in jumps:
             finder.add(at)
-        labels = frozenset(a for made in constants for a in made if listing.has(a))
+        made = constants.every
+        labels = frozenset(made[contains(listing.addresses, made)].tolist())
         callees = _callees(listing, functions, shared, slots)
         return References(
             tuple(finder.tables), labels, callees, frozenset(finder.unresolved), shared
@@ -129,7 +142,7 @@ class Alpha:
         wanted: frozenset[int],
     ) -> Iterator[tuple[Function, Pair]]:
         """An LDAH off gp, and an LDA off what it wrote."""
-        return pointers.pairs(listing, functions, shared, wanted)
+        return sums.pairs(listing, functions, shared, wanted)
 
     def moved(
         self,
@@ -159,7 +172,7 @@ class _Jumps:
         listing: Listing,
         functions: Sequence[Function],
         shared: Mapping[int, int],
-        constants: Sequence[frozenset[int]],
+        constants: sums.Sums,
     ) -> None:
         self.image, self.listing, self.functions = image, listing, functions
         self.shared, self.constants = shared, constants
@@ -177,7 +190,7 @@ class _Jumps:
             self.unresolved.add(address)
             return
         function = self.functions[owner]
-        found = self._table(at, function, self.constants[owner])
+        found = self._table(at, function, self.constants.of(owner))
         if found is None:
             self.unresolved.add(address)
         else:
@@ -209,15 +222,23 @@ def _callees(
     starts = [f.start for f in functions]
     every = set(shared.values())
     only = next(iter(every)) if len(every) == 1 else None
-    for at in np.flatnonzero(listing.flows == FLOW_CODE[Flow.INDIRECT_CALL]).tolist():
-        insn = listing.insn(at)
-        if insn is not None and abi.live_after(insn) == abi.ALL:
-            address = int(listing.addresses[at])
-            owner = starts[max(0, bisect_right(starts, address) - 1)]
-            gp = shared.get(owner, only)
-            if gp is None:
-                continue
-            callee = pointers.callee(listing, at, max(0, at - 30), gp, slots)
-            if callee is not None and listing.has(callee):
-                found[address] = callee
+    for at in _odd_calls(listing):
+        address = int(listing.addresses[at])
+        owner = starts[max(0, bisect_right(starts, address) - 1)]
+        gp = shared.get(owner, only)
+        if gp is None:
+            continue
+        callee = pointers.callee(listing, at, max(0, at - 30), gp, slots)
+        if callee is not None and listing.has(callee):
+            found[address] = callee
+    return found
+
+
+def _odd_calls(listing: Listing) -> list[int]:
+    """The positions of computed calls with a linkage of their own."""
+    at = np.flatnonzero(listing.flows == FLOW_CODE[Flow.INDIRECT_CALL])
+    words, which = np.unique(listing.words[at], return_inverse=True)
+    calls = map(listing.table.decode, words.tolist())
+    odd = [insn is not None and abi.live_after(insn) == abi.ALL for insn in calls]
+    found: list[int] = at[np.array(odd, dtype=bool)[which]].tolist()
     return found

@@ -9,17 +9,15 @@ in.  Static addresses are `ldah rX,hi($29); lda rY,lo(rX)`.  A switch jumps thro
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rewriter.core.addresses import Addresses, addresses, contains, shifted, span
+from rewriter.core.addresses import first_at
 from rewriter.core.isa import Insn
 from rewriter.core.listing import Listing
 from rewriter.core.program import Function, JumpTable
-from rewriter.core.target import Memory, Pair
+from rewriter.core.target import Memory
 from targets.alpha.isa import TABLE
 from targets.alpha.registers import FZERO, GP, PV, SP, ZERO
 
@@ -39,19 +37,23 @@ def is_filler(insn: Insn) -> bool:
     return idle is not None and insn.operands[idle[0]] == idle[1]
 
 
+_LDAH, _LDA = TABLE.find("ldah"), TABLE.find("lda")
+_DISP = _LDAH.format.operands[_LDAH.format.index("disp")]
+_SETS_GP = [TABLE.encode(Insn(op, (GP, 0, base))) for op, base in ((_LDAH, PV), (_LDA, GP))]
+
+
 def entry_gp(listing: Listing, start: int) -> int | None:
     """The gp that a function's first two instructions make from $27, if they do."""
-    if not listing.has(start) or not listing.has(start + 4):
+    at = first_at(listing.addresses, start)
+    words = listing.words[at : at + 2].tolist()
+    if [word & ~_DISP.mask for word in words] != _SETS_GP:
         return None
-    at = listing.index(start)
-    high, low = listing.insn(at), listing.insn(at + 1)
-    if high is None or low is None or (high.name, low.name) != ("ldah", "lda"):
+    if min(listing.rows[at : at + 2].tolist()) < 0:
         return None
-    if (high.operand("ra"), high.operand("rb")) != (GP, PV):
+    if listing.addresses[at : at + 2].tolist() != [start, start + _LDAH.format.size]:
         return None
-    if (low.operand("ra"), low.operand("rb")) != (GP, GP):
-        return None
-    return (start + (high.operand("disp") << 16) + low.operand("disp")) % (1 << 64)
+    high, low = map(_DISP.extract, words)
+    return (start + (high << 16) + low) % (1 << 64)
 
 
 def shared(listing: Listing, functions: Sequence[Function]) -> dict[int, int]:
@@ -69,83 +71,6 @@ def candidates(known: Mapping[int, int], function: Function) -> tuple[int, ...]:
     """What gp may be in a function."""
     own = known.get(function.start)
     return (own,) if own is not None else tuple(sorted(set(known.values())))
-
-
-def constants(
-    listing: Listing, functions: Sequence[Function], known: Mapping[int, int]
-) -> list[frozenset[int]]:
-    """Addresses that each function may make from gp.
-
-    Every `lda` off a register that some `ldah` off gp in the function wrote is combined with
-    every such `ldah`: too many addresses only make more block boundaries.
-    """
-    ldah = _Columns.of(listing, "ldah")
-    ldah = ldah.where((ldah.rb == GP) & (ldah.ra != GP))
-    lda = _Columns.of(listing, "lda")
-    lda = lda.where(~np.isin(lda.rb, (GP, SP, ZERO)))
-    result = []
-    for function in functions:
-        highs = ldah.within(function)
-        made: set[int] = set()
-        if len(highs.address):
-            lows = lda.within(function)
-            register, high = np.unique(np.stack((highs.ra, highs.disp)), axis=1)
-            same = register[:, None] == lows.rb[None, :]
-            distances = np.unique(((high[:, None] << 16) + lows.disp[None, :])[same])
-            for gp in candidates(known, function):
-                made.update(shifted(gp, distances).tolist())
-        result.append(frozenset(made))
-    return result
-
-
-def pairs(
-    listing: Listing,
-    functions: Sequence[Function],
-    known: Mapping[int, int],
-    wanted: frozenset[int],
-) -> Iterator[tuple[Function, Pair]]:
-    """What `constants` adds up to one of the wanted addresses, with the function that does."""
-    highs = _Columns.of(listing, "ldah")
-    highs = highs.where((highs.rb == GP) & (highs.ra != GP))
-    lows = _Columns.of(listing, "lda")
-    goals = addresses(sorted(wanted))
-    for function in functions:
-        high = highs.within(function)
-        if not len(high.address):
-            continue
-        low = lows.within(function)
-        ups, downs = np.nonzero(high.ra[:, None] == low.rb[None, :])
-        distances = (high.disp[ups] << 16) + low.disp[downs]
-        for gp in candidates(known, function):
-            sums = shifted(gp, distances)
-            for n in np.flatnonzero(contains(goals, sums)).tolist():
-                h = ups[n]
-                places = int(high.address[h]), int(low.address[downs[n]])
-                yield function, Pair(int(sums[n]), int(high.ra[h]), *map(listing.index, places))
-
-
-@dataclass(frozen=True)
-class _Columns:
-    """The fields of every instruction of one memory-format row, in address order."""
-
-    address: Addresses
-    ra: NDArray[np.int64]
-    rb: NDArray[np.int64]
-    disp: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, listing: Listing, name: str) -> _Columns:
-        op = listing.table.find(name)
-        at = np.flatnonzero(listing.rows == listing.table.rows.index(op))
-        words = listing.words[at]
-        ra, disp, rb = (listing.table.extract(words, operand) for operand in op.format.operands)
-        return cls(listing.addresses[at], ra, rb, disp)
-
-    def where(self, chosen: NDArray[np.bool_] | slice) -> _Columns:
-        return _Columns(self.address[chosen], self.ra[chosen], self.rb[chosen], self.disp[chosen])
-
-    def within(self, function: Function) -> _Columns:
-        return self.where(slice(*span(self.address, function.start, function.end)))
 
 
 def jump_table(

@@ -10,7 +10,7 @@ from fixtures import inputs
 from rewriter.elf import image
 from rewriter.identify.program import Program, analyse
 from targets import for_machine
-from targets.alpha import pointers
+from targets.alpha import sums
 
 
 @pytest.fixture(scope="module")
@@ -22,8 +22,8 @@ def program() -> Program:
 def _possible(program: Program) -> Iterator[int]:
     """Every sum of halves that lies in the middle of a function."""
     shared = program.references.shared
-    for made in pointers.constants(program.listing, program.functions, shared):
-        yield from (a for a in made if _inside(program, a))
+    made = sums.sums(program.listing, program.functions, shared).every.tolist()
+    yield from (a for a in made if _inside(program, a))
 
 
 def _inside(program: Program, address: int) -> bool:

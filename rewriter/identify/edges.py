@@ -1,0 +1,200 @@
+"""The edges between blocks: where control goes from the instruction that ends each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rewriter.core.addresses import NOWHERE, Addresses, addresses
+from rewriter.core.isa import Flow, Insn
+from rewriter.core.listing import FLOW_CODE, INLINE, UNKNOWN, Listing
+from rewriter.core.program import Fixup, JumpTable
+
+Edges = NDArray[np.int64]
+Masks = NDArray[np.uint64]
+
+WITHIN, CALL, RETURN, FAULT = range(4)
+"""Kinds of edges: inside a function or a tail call; into a callee; from a return to a caller; from
+a block whose last access faults, before that access."""
+
+INSIDE = (WITHIN, FAULT)
+
+
+@dataclass(frozen=True)
+class Convention:
+    """What a target says about control that crosses functions.
+
+    `live_after` is what unseen code may read after a transfer, `passed` what a callee that we
+    see may have been given by a call, `returned` what a caller that we see may have been given
+    by a standard return.
+    """
+
+    live_after: Callable[[Insn], int]
+    passed: Callable[[Insn], int]
+    returned: int
+    standard_return: Callable[[Insn], bool]
+    everything: int
+
+
+@dataclass
+class Collected:
+    """Edges and outside readers, as they are found; `owner` is the function of each block or -1.
+
+    A kernel has half a million edges: all of a kind are found at once.
+    """
+
+    listing: Listing
+    first: NDArray[np.int64]
+    last: NDArray[np.int64]
+    owner: NDArray[np.int64]
+    functions: int
+    convention: Convention
+
+    def __post_init__(self) -> None:
+        self.blocks, self.nodes = len(self.first), len(self.first) + self.functions
+        self.addresses = self.listing.addresses[self.first]
+        self.final = self.last - 1
+        self.codes = self.listing.flows[self.final]
+        self.outside = np.zeros((self.nodes, self.listing.uses.shape[1]), dtype=np.uint64)
+        self.returned = np.zeros_like(self.outside)
+        self._all = self._columns([self.convention.everything])
+        self._parts: list[tuple[Edges, Edges, int, Masks]] = []
+
+    def blocks_at(self, places: Addresses) -> Edges:
+        """The blocks that start at some addresses, -1 where none does."""
+        at = np.minimum(self.addresses.searchsorted(places), self.blocks - 1)
+        return np.where(self.addresses[at] == places, at, np.int64(-1))
+
+    def ends(self, *flows: Flow) -> Edges:
+        """The blocks whose last instruction goes on in one of some ways."""
+        return np.flatnonzero(np.isin(self.codes, [FLOW_CODE[flow] for flow in flows]))
+
+    def add_all(self, tables: Sequence[JumpTable], callees: Mapping[int, int]) -> None:
+        """The edges of every block but for accesses that fault."""
+        self._fall_through(self.ends(Flow.NEXT, Flow.BRANCH))
+        going = self.ends(Flow.BRANCH, Flow.JUMP)
+        self._go(going, self.listing.targets[self.final[going]])
+        self._fall_through(self._traps())
+        calls = self.ends(Flow.CALL)
+        self._calls(calls, self.listing.targets[self.final[calls]])
+        self._computed_calls(self.ends(Flow.INDIRECT_CALL), callees)
+        self._returns(self.ends(Flow.RETURN))
+        self._computed(self.ends(Flow.INDIRECT), tables)
+        self._escape(np.flatnonzero(self.codes == UNKNOWN))
+
+    def add_fixups(self, fixups: Sequence[Fixup]) -> None:
+        """An access that may fault ends its block, and control may go on where it resumes.
+
+        The access does not happen then, so it must not count as a write on that way.
+        """
+        places = addresses(fixup.access for fixup in fixups)
+        at = self.addresses.searchsorted(places, side="right") - 1
+        to = self.blocks_at(addresses(fixup.resume for fixup in fixups))
+        self._escape(at[(to < 0) | (self.owner[at] != self.owner[to])])
+        everything = self.convention.everything
+        kept = self._columns([fixup.kept & everything for fixup in fixups])
+        self._edges(at[to >= 0], to[to >= 0], FAULT, kept[to >= 0])
+
+    def together(self) -> tuple[Edges, Edges, NDArray[np.int8], Masks]:
+        """Source, target, kind and passed registers of every edge."""
+        sources, targets, kinds, passed = zip(*self._parts, strict=True)
+        sizes = [len(source) for source in sources]
+        widths = [np.broadcast_to(p, (n, p.shape[1])) for p, n in zip(passed, sizes, strict=True)]
+        return (
+            np.concatenate(sources),
+            np.concatenate(targets),
+            np.repeat(np.array(kinds, dtype=np.int8), sizes),
+            np.concatenate(widths),
+        )
+
+    def _edges(
+        self, source: Edges, target: Edges, kind: int = WITHIN, passed: Masks | None = None
+    ) -> None:
+        self._parts.append((source, target, kind, self._all if passed is None else passed))
+
+    def _columns(self, masks: Sequence[int]) -> Masks:
+        """Register masks in as many 64-bit columns as the listing has."""
+        ones, columns = (1 << 64) - 1, range(self.listing.uses.shape[1])
+        found = [np.array([m >> 64 * n & ones for m in masks], dtype=np.uint64) for n in columns]
+        return np.stack(found, axis=1)
+
+    def _masks(self, blocks: Edges, rule: Callable[[Insn], int]) -> Masks:
+        """What a rule says of the instruction that ends each of the blocks."""
+        words, which = np.unique(self.listing.words[self.final[blocks]], return_inverse=True)
+        decoded = map(self.listing.table.decode, words.tolist())
+        return self._columns([rule(insn) for insn in decoded if insn is not None])[which]
+
+    def _escape(self, blocks: Edges) -> None:
+        """Control may go where nobody knows from each of the blocks."""
+        self.outside[blocks] |= self._all
+
+    def _traps(self) -> Edges:
+        """The blocks whose trap comes back: there is no data behind it."""
+        traps = self.ends(Flow.TRAP)
+        after = np.minimum(self.last[traps], len(self.listing) - 1)
+        followed = (after == self.last[traps]) & (self.listing.rows[after] == INLINE)
+        return np.asarray(traps[~followed])
+
+    def _fall_through(self, blocks: Edges) -> None:
+        """Control goes on from each of the blocks to the next one."""
+        inside = blocks + 1 < self.blocks
+        self._edges(blocks[inside], blocks[inside] + 1)
+        self._escape(blocks[~inside])
+
+    def _go(self, blocks: Edges, targets: Addresses) -> None:
+        """Control goes on from each of the blocks to an address."""
+        to = self.blocks_at(targets)
+        self._escape(blocks[to < 0])
+        blocks, to = blocks[to >= 0], to[to >= 0]
+        self._edges(blocks, to)
+        away = self.owner[blocks] != self.owner[to]
+        self._tail_calls(blocks[away], to[away])
+
+    def _tail_calls(self, blocks: Edges, to: Edges) -> None:
+        """The other function returns to where this one was called from."""
+        here, there = self.owner[blocks], self.owner[to]
+        seen = (here >= 0) & (there >= 0)
+        self._escape(blocks[~seen])
+        self._edges(self.blocks + there[seen], self.blocks + here[seen], RETURN)
+
+    def _calls(self, blocks: Edges, targets: Addresses) -> None:
+        self._fall_through(blocks)
+        to = self.blocks_at(targets)
+        seen = (to >= 0) & (self.owner[to] >= 0)
+        self._escape(blocks[~seen])
+        blocks, to = blocks[seen], to[seen]
+        self._edges(blocks, to, CALL, self._masks(blocks, self.convention.passed))
+        back = blocks + 1 < self.blocks
+        returned = self._columns([self.convention.returned])
+        self._edges(self.blocks + self.owner[to[back]], blocks[back] + 1, RETURN, returned)
+
+    def _computed_calls(self, blocks: Edges, callees: Mapping[int, int]) -> None:
+        """Those of a known function are as any call; what is behind the others is not seen."""
+        places = self.listing.addresses[self.final[blocks]].tolist()
+        goals = addresses(callees.get(place, NOWHERE) for place in places)
+        known = self.blocks_at(goals) >= 0
+        self._calls(blocks[known], goals[known])
+        unknown = blocks[~known]
+        self._fall_through(unknown)
+        self.outside[unknown] |= self._masks(unknown, self.convention.live_after)
+
+    def _returns(self, blocks: Edges) -> None:
+        standard = self._masks(blocks, lambda insn: int(self.convention.standard_return(insn)))
+        seen = (self.owner[blocks] >= 0) & (standard[:, 0] != 0)
+        self.returned[blocks[~seen]] |= self._all
+        blocks = blocks[seen]
+        self.returned[blocks] |= self._masks(blocks, self.convention.live_after)
+        self._edges(blocks, self.blocks + self.owner[blocks], RETURN)
+
+    def _computed(self, blocks: Edges, tables: Sequence[JumpTable]) -> None:
+        """Jumps to what a table says, or anywhere."""
+        places = self.listing.addresses[self.final[blocks]].tolist()
+        known = {table.jump: sorted(set(table.targets)) for table in tables}
+        goals = [known.get(place) for place in places]
+        lost = blocks[[goal is None for goal in goals]]
+        self.outside[lost] |= self._masks(lost, self.convention.live_after)
+        sources = np.repeat(blocks, [len(goal or ()) for goal in goals])
+        self._go(sources, addresses(target for goal in goals for target in goal or ()))
