@@ -18,11 +18,9 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from rewriter.core.edit import Evidence, Grade
-from rewriter.core.isa import Reg, register_mask
 from rewriter.core.symbolic import Symbolic
 from rewriter.core.term import Term, Terms, rebuilt
 from rewriter.core.trace import Run, registers_of
-from rewriter.verify.noise import Signatures
 from rewriter.verify.prove import Prover
 
 Likely = Callable[[int, Term], Iterable[Term]]
@@ -36,7 +34,7 @@ def agreeing(old: Collection[Term], comparison: Comparison) -> Likely:
     known = {term.number for term in old}
     by_signature: dict[bytes, dict[Term, None]] = {}
     terms = comparison.terms
-    signatures = Signatures(terms.width)
+    signatures = comparison.prover.signatures(terms)
 
     def likely(slot: int, value: Term) -> Iterable[Term]:
         value = comparison.through(value)
@@ -85,10 +83,10 @@ class Comparison:
             raise Different("a branch appeared or went")
         if old.control is not None and new.control is not None:
             self.same(old.control[0], new.control[0], "branch condition")
-        touched = register_mask(old.registers.keys() | new.registers.keys())
-        for register in registers_of(live & touched):
-            before, after = old.get(Reg(register)), new.get(Reg(register))
-            self.same(before, after, f"register {self.names[register]}")
+        for register in registers_of(live):
+            if old.registers.get(register) is not new.registers.get(register):
+                before, after = old.get(register), new.get(register)
+                self.same(before, after, f"register {self.names[register]}")
         self._accesses(old, new)
         self._alignments(old, new)
 
@@ -131,8 +129,7 @@ class Comparison:
         self.same(old[1], new[1], f"{what}: stored value")
         after = self.through(new[2])
         if after is not old[2]:
-            self._alias[after.number] = old[2]
-            self._rebuilt.clear()
+            self._stands_for(after, old[2])
 
     def suggest(self, old: Term, new: Term) -> bool:
         """Whether two terms are equal; then what is made from them is too, at once."""
@@ -152,16 +149,24 @@ class Comparison:
             grade, key = self.prover.equal(old, new, self._assumed())
         if grade is not Grade.PROVED:
             raise Different(f"{what} differs: {old} became {new}"[:300], grade)
-        self.patterns.add(key)
+        if key:
+            self.patterns.add(key)
         self._learn(old, new)
 
     def _learn(self, old: Term, new: Term) -> None:
         """From now on `new` is `old`; where both are sign extensions, so is what they extend."""
-        self._alias[new.number] = old
+        self._stands_for(new, old)
         part, other = self.terms.unsigned(old), self.terms.unsigned(new)
         if part is not old and other is not new and old.args[1] is new.args[1]:
-            self._alias[other.number] = part
-        self._rebuilt.clear()
+            self._stands_for(other, part)
+
+    def _stands_for(self, new: Term, old: Term) -> None:
+        """From now on an old term stands for a new one; what has that in it is rebuilt again."""
+        self._alias[new.number] = old
+        first = new.number  # what a term is in was made after it
+        done = self._rebuilt
+        for number in [n for n, t in done.items() if t.number >= first or n == first]:
+            del done[number]
 
     def _assumed(self) -> list[Term]:
         """That the shown accesses are aligned, as conditions; and what new accesses are part of."""
@@ -173,8 +178,8 @@ class Comparison:
 
     def _bases(self, old: Symbolic, new: Symbolic) -> Iterator[tuple[Term, int]]:
         """Wider accesses of the old run by which new ones are aligned: it would have trapped."""
-        added = {(self.through(address), size) for address, size in new.narrow} - old.narrow
-        for address, size in sorted(added, key=_place):
+        added = {(self.through(address), size) for address, size in new.narrow - old.narrow}
+        for address, size in sorted(added - old.narrow, key=_place):
             bases = [base for base in old.narrow if self._part(address, size, base)]
             if bases:
                 yield max(bases, key=_width)
@@ -187,8 +192,11 @@ class Comparison:
 
     def _alignments(self, old: Symbolic, new: Symbolic) -> None:
         """That no access may trap on its alignment unless the old run's would, or it is shown."""
+        fresh = new.narrow - old.narrow
+        if not fresh:
+            return
         known = old.narrow | {(self.through(address), size) for address, size in self.aligned}
-        added = {(self.through(address), size) for address, size in new.narrow} - known
+        added = {(self.through(address), size) for address, size in fresh} - known
         if any(not self._was(address, size, known) for address, size in added):
             raise Different("a new access may be misaligned", Grade.NO_SPEC)
 
@@ -203,7 +211,7 @@ class Comparison:
         """The new run's term with every part that was shown equal replaced by the old one's."""
         if not self._alias:
             return term
-        return rebuilt(term, self._rebuilt, self._alias)
+        return self._rebuilt.get(term.number) or rebuilt(term, self._rebuilt, self._alias)
 
     def _events(self, before: Symbolic, after: Symbolic) -> None:
         old, new = before.events, after.events
@@ -226,7 +234,7 @@ class Comparison:
 
     def _accesses(self, before: Symbolic, after: Symbolic) -> None:
         old = _places(before)
-        added = {self.through(place) for place in _places(after)} - old
+        added = {self.through(place) for place in _places(after) - old} - old
         for place in sorted(added, key=_number):
             # It may be an old one under another spelling.
             if not any(self._one(place, other) for other in sorted(old, key=_number)):
