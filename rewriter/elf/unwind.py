@@ -6,13 +6,20 @@ BadInput: the caller then leaves the function alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from rewriter.elf.dwarf import FIXED, DW_EH_PE_datarel, DW_EH_PE_omit, DwarfReader, byte_format
+from rewriter.elf.dwarf import (
+    FIXED,
+    DW_EH_PE_datarel,
+    DW_EH_PE_indirect,
+    DW_EH_PE_omit,
+    DwarfReader,
+    byte_format,
+)
 from rewriter.elf.headers import SHT_NOBITS
 from rewriter.elf.image import Image
 
@@ -79,6 +86,37 @@ def frames(image: Image) -> tuple[Fde, ...]:
     offset, end, bias, terminated = bounds
     cies: dict[int, Cie] = {}
     return tuple(_records(DwarfReader(image, offset, end, bias, ".eh_frame"), cies, terminated))
+
+
+def frames_again(image: Image, known: Sequence[Fde]) -> tuple[Fde, ...]:
+    """Return what `frames` does of a file whose headers are those of the file of `known` entries.
+
+    Entries are parsed again if a byte of the table differs that is no call frame instruction.
+    """
+    if not known or not _only_instructions(known[0].image, image, known):
+        return frames(image)
+    return tuple(replace(frame, image=image) for frame in known)
+
+
+def _only_instructions(old: Image, new: Image, known: Sequence[Fde]) -> bool:
+    """Whether two tables agree in all that `frames` looks at."""
+    section = old.section(".eh_frame")
+    encodings = {e for frame in known for e in (frame.cie.fde_encoding, frame.cie.lsda_encoding)}
+    elsewhere = any(e & DW_EH_PE_indirect for e in encodings - {DW_EH_PE_omit})
+    if section is None or section.sh_type == SHT_NOBITS or elsewhere:
+        return False
+    if (old.sections, len(old.data)) != (new.sections, len(new.data)):
+        return False
+    before, after = (
+        np.frombuffer(image.data, np.uint8)[section.sh_offset : section.file_end]
+        for image in (old, new)
+    )
+    changed = np.flatnonzero(before != after) + section.sh_offset
+    spans = np.array(sorted(frame.instructions for frame in known))
+    at = spans[:, 0].searchsorted(changed, side="right") - 1
+    for cie in {frame.cie for frame in known}:  # nothing forbids one among instructions
+        at[(changed >= cie.offset) & (changed < cie.instructions[1])] = -1
+    return bool(np.all((at >= 0) & (changed < spans[at, 1])))
 
 
 def search_table(image: Image) -> SearchTable | None:

@@ -207,8 +207,11 @@ class Substituted:
     @cached_property
     def frames(self) -> dict[int, unwind.Fde]:
         """The unwind entries of the new file by where they start."""
-        old = replace(self.program.image, data=self.data)
-        return {frame.start: frame for frame in unwind.frames(old)}
+        new, known = (
+            replace(self.program.image, data=self.data),
+            tuple(self.program.frames.values()),
+        )
+        return {frame.start: frame for frame in unwind.frames_again(new, known)}
 
     def accounted(self, replaced: Collection[Replaced]) -> set[int]:
         """File offsets outside functions that were compared for substitutions."""

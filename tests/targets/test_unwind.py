@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -212,3 +213,31 @@ def test_retime_refuses_a_mapping_that_falls_or_leaves() -> None:
     with pytest.raises(ValueError, match="goes to"):
         unwind_rows.retime(fde, lambda address: address + fde.end)
     assert unwind_rows.retime(fde, lambda address: min(address + 1, fde.end)) is None
+
+
+def _found(read: Callable[[], tuple[Fde, ...]]) -> tuple[Fde, ...] | str:
+    try:
+        return read()
+    except BadInput as error:
+        return str(error)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_entries_read_again_are_those_read_anew(data: st.DataObject) -> None:
+    """Whatever differs: an entry's instructions, with which they are as they were, or the rest."""
+    old, known = image("alpha-sample"), frames("alpha-sample")
+    section = old.section(".eh_frame")
+    assert section is not None
+    inside = data.draw(st.booleans())
+    chosen = data.draw(st.sampled_from(known)).instructions
+    first, end = chosen if inside else (section.sh_offset, section.file_end)
+    at = data.draw(st.integers(first, end - 1))
+    byte = data.draw(st.integers(0, 255))
+    new = replace(old, data=old.data[:at] + bytes((byte,)) + old.data[at + 1 :])
+    anew = _found(lambda: unwind.frames(new))
+    again = _found(lambda: unwind.frames_again(new, known))
+    assert again == anew
+    assert isinstance(again, str) or all(frame.image is new for frame in again)
+    if inside:
+        assert again == known
