@@ -33,6 +33,7 @@ from passes.conflicts import conflicts, window_of
 from passes.insert import Insertion, Setting
 from passes.prefetch import Prefetch
 from passes.replay import Replay
+from passes.schedule import innermost
 from passes.streams import Stream, streams
 from rewriter.core.isa import Flow, Insn
 from rewriter.core.listing import FLOW_CODE, Listing, decode_words
@@ -184,11 +185,13 @@ def made(path: str) -> None:
     """What the passes make of a file that can be analysed."""
     image = load(path)
     program = analyse(image, ALPHA)
-    setting = Setting(ALPHA, EV67, ALPHA.system(EV67), Prover(), program.locked_addresses)
+    system, locked = ALPHA.system(EV67), program.locked_addresses
+    setting = Setting(ALPHA, EV67, system, Prover(), locked, innermost(program))
     for inserter in (Prefetch(), Replay()):
         counts: Counter[str] = Counter()
+        found = inserter.finder(program, setting)
         for function in program.functions:
-            for site in inserter.found(program, setting, function, {}):
+            for site in found(function, {}):
                 done = isinstance(site, Insertion)
                 counts[f"{site.kind}: {'inserted' if done else site.reason}"] += 1  # type: ignore[union-attr]
         print(f"  {inserter.name}: {sum(counts.values())} sites")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from rewriter.core.cpu import Cpu
 from rewriter.core.isa import AWAY, Flow, Insn
@@ -32,8 +33,8 @@ class Layout:
 class Code:
     """A function's instructions that do something, by original address, and what is known of them.
 
-    `fixed` are addresses that must stay; `loops` are heads of loops of at most `LONGEST_LOOP`,
-    and `targets` all addresses that branches go to.
+    They are all of one size.  `fixed` are addresses that must stay; `loops` are heads of loops of
+    at most `LONGEST_LOOP`, and `targets` all addresses that branches go to.
     """
 
     function: Function
@@ -41,6 +42,57 @@ class Code:
     fixed: Collection[int]
     loops: Collection[int]
     targets: Collection[int]
+
+    @cached_property
+    def size(self) -> int:
+        """Bytes of an instruction."""
+        return next((insn.size for _, insn in self.items), 1)
+
+    @cached_property
+    def places(self) -> list[int]:
+        """The original addresses."""
+        return [address for address, _ in self.items]
+
+    @cached_property
+    def staying(self) -> frozenset[int]:
+        """The numbers of the instructions that must stay."""
+        numbers = ((bisect_left(self.places, address), address) for address in self.fixed)
+        return frozenset(n for n, address in numbers if self.places[n : n + 1] == [address])
+
+    @cached_property
+    def loops_around(self) -> list[tuple[int, int]]:
+        """Of each loop the numbers of its first and its last instruction.
+
+        A branch back, however far, makes a loop of what is between its target and itself.
+        """
+        branches = transfers(self.function, self.items)
+        loops = ((bisect_left(self.places, target), n) for n, target in branches)
+        return [(first, last) for first, last in loops if first < last]
+
+    def heads(self, targets: Collection[int]) -> dict[int, set[int]]:
+        """By number, instructions that targets lead to, perhaps over dropped fillers."""
+        found: dict[int, set[int]] = {}
+        for target in targets:
+            found.setdefault(bisect_left(self.places, target), set()).add(target)
+        found.pop(len(self.places), None)
+        return found
+
+    def inside(self, number: int) -> bool:
+        """Whether a loop passes through an instruction after its head."""
+        return any(first < number <= last for first, last in self.loops_around)
+
+    def falls_in(self, number: int) -> bool:
+        """Whether control comes to an instruction from the one before it, or from outside."""
+        return number == 0 or self.items[number - 1][1].op.flow not in AWAY
+
+
+def transfers(function: Function, items: Sequence[tuple[int, Insn]]) -> Iterator[tuple[int, int]]:
+    """Branches and jumps inside a function: the number of each, and its target."""
+    for n, (address, insn) in enumerate(items):
+        if insn.op.format.target is not None and insn.op.flow is not Flow.CALL:
+            target = insn.target(address)
+            if target is not None and target in function:
+                yield n, target
 
 
 class Align:
@@ -74,48 +126,29 @@ class Align:
 
 
 def _arranged(code: Code, wanted: set[int], boundary: int) -> Layout | None:
-    placed: list[tuple[int, int, Insn]] = []
-    at, executed, falls_in = code.function.start, 0, True
-    heads, inside = _heads(code.items, wanted), _inside(code)
-    for address, insn in code.items:
-        if address in code.fixed:
-            gap = address - at
+    size, at, executed = code.size, code.function.start, 0
+    new: list[int] = []
+    heads = code.heads(wanted)
+    for n in sorted(code.staying | heads.keys()):
+        run = size * (n - len(new))
+        new += range(at, at + run, size)
+        at += run
+        if n in code.staying:
+            gap = code.places[n] - at
             if gap < 0:
                 return None
         else:
-            pays = address not in inside and not heads.get(address, set()).isdisjoint(code.loops)
-            gap = -at % boundary if address in heads and (pays or not falls_in) else 0
-        executed += gap // insn.size if falls_in else 0
-        placed.append((address, at + gap, insn))
-        at += gap + insn.size
-        falls_in = insn.op.flow not in AWAY
-    if at > code.function.end:
+            pays = not heads[n].isdisjoint(code.loops) and not code.inside(n)
+            gap = -at % boundary if pays or not code.falls_in(n) else 0
+        executed += gap // size if code.falls_in(n) else 0
+        at += gap
+    end = at + size * (len(code.items) - len(new))
+    if end > code.function.end:
         return None
-    new = {address: there for address, there, _ in placed}
-    reached = _heads(code.items, set(code.targets))
-    aligned = sum(new[address] % boundary == 0 for address in reached)
-    return Layout(tuple(placed), aligned, len(reached), executed)
-
-
-def _heads(items: Sequence[tuple[int, Insn]], targets: set[int]) -> dict[int, set[int]]:
-    """For each instruction that a target leads to, perhaps over dropped fillers, these targets."""
-    found: dict[int, set[int]] = {}
-    waiting = sorted(targets)
-    for address, _ in items:
-        while waiting and waiting[0] <= address:
-            found.setdefault(address, set()).add(waiting.pop(0))
-    return found
-
-
-def _inside(code: Code) -> set[int]:
-    """Instructions that a loop passes through after its head.
-
-    A branch back, however far, makes a loop of what is between its target and itself.
-    """
-    places = [address for address, _ in code.items]
-    found: set[int] = set()
-    for n, (address, insn) in enumerate(code.items):
-        target = insn.target(address) if insn.op.flow in (Flow.BRANCH, Flow.JUMP) else None
-        if target is not None and target in code.function:
-            found.update(places[bisect_left(places, target) + 1 : n + 1])
-    return found
+    new += range(at, end, size)
+    reached = code.heads(code.targets)
+    aligned = sum(new[n] % boundary == 0 for n in reached)
+    items = zip(code.items, new, strict=True)
+    return Layout(
+        tuple((at, to, insn) for (at, insn), to in items), aligned, len(reached), executed
+    )

@@ -7,15 +7,20 @@ of its bytes from there and the others from the cache is replayed until the stor
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 from passes.dependence import accesses
 from passes.insert import Setting, cycles
 from passes.technique import Site
 from passes.tune import Accepted, Refused, TunedWindow
 from rewriter.core.cpu import Cpu, OutOfOrder
-from rewriter.core.isa import Flow, Insn
+from rewriter.core.isa import Flow, Insn, Op
+from rewriter.core.listing import Listing
 from rewriter.core.target import Target
 
 Key = tuple[str, int]
@@ -43,6 +48,55 @@ def window_of(cpu: Cpu, size: int) -> int:
     if not isinstance(cpu.pipeline, OutOfOrder):
         return 0
     return cpu.pipeline.window.blocks.value * cpu.fetch_block.value // size
+
+
+class Suspects:
+    """Where a whole text may have a store of less than a granule that some load needs more than.
+
+    That is where a wider load follows one before control goes away: an aligned load that is not
+    wider needs all that it meets or nothing.
+    """
+
+    def __init__(self, listing: Listing, target: Target) -> None:
+        rows, effects = listing.table.rows, target.table.effects
+        loads = [effects(op).loads * effects(op).size for op in rows]
+        stores = [narrow(op, target) * effects(op).size for op in rows]
+        seen = [*(op.flow in _SEEN_THROUGH for op in rows), False, False]
+        ends = np.flatnonzero(~np.array(seen)[listing.rows])
+        read, stored = (np.array([*sizes, 0, 0])[listing.rows] for sizes in (loads, stores))
+        self._stores = np.flatnonzero(stored)
+        end = _following(ends, self._stores, len(listing))
+        found = np.full(len(self._stores), len(listing))
+        for size in np.unique(stored[self._stores]):
+            mine = stored[self._stores] == size
+            found[mine] = _following(np.flatnonzero(read > size), self._stores[mine], len(listing))
+        may = found < end
+        self._narrow: list[int] = self._stores.tolist()
+        self._first: list[int] = self._stores[may].tolist()
+        self._load: list[int] = found[may].tolist()
+
+    def narrow(self, first: int, last: int) -> bool:
+        """Whether any such store is at positions [first, last)."""
+        at = bisect_left(self._narrow, first)
+        return at < len(self._narrow) and self._narrow[at] < last
+
+    def within(self, first: int, last: int) -> bool:
+        """Whether the store and the load may be at positions [first, last)."""
+        begin, end = bisect_left(self._first, first), bisect_left(self._first, last)
+        return any(load < last for load in self._load[begin:end])
+
+
+def _following(
+    ascending: NDArray[np.int64], positions: NDArray[np.int64], none: int
+) -> NDArray[np.int64]:
+    """For each position the next among some that ascend."""
+    return np.append(ascending, none)[np.searchsorted(ascending, positions, side="right")]
+
+
+def narrow(op: Op, target: Target) -> bool:
+    """Whether an instruction stores less than a granule."""
+    effects = target.table.effects(op)
+    return effects.stores and effects.size < target.granule
 
 
 def conflicts(slots: Sequence[Insn | None], target: Target, reach: int) -> Iterator[Conflict]:
@@ -93,6 +147,9 @@ def untrapped(
 def _caused(tuned: TunedWindow, setting: Setting) -> list[Accepted]:
     """The rewrites that made such a store."""
     target, reach = setting.target, window_of(setting.cpu, tuned.window.insns[0].size)
+    made = (insn for a in tuned.accepted for _, insn in a.rewrite.changes if insn is not None)
+    if not any(target.table.effects(insn.op).stores for insn in made):
+        return []
     after = [(c.store, c.load) for c in conflicts(tuned.slots, target, reach)]
     if not after:
         return []

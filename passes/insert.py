@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Protocol, runtime_checkable
 
+from passes.schedule import Loop
 from rewriter.core.cpu import Cpu, System
 from rewriter.core.edit import Evidence
 from rewriter.core.interpret import Step
@@ -51,6 +52,7 @@ class Setting:
     """What such a pass works with.
 
     `locked` are addresses between a load-locked and its store-conditional: nothing there changes.
+    `loops` are the innermost loops by the start of their function.
     """
 
     target: Target
@@ -58,6 +60,7 @@ class Setting:
     system: System
     prover: Prover
     locked: frozenset[int]
+    loops: Mapping[int, Sequence[Loop]] = field(default_factory=dict)
 
 
 @dataclass
@@ -92,6 +95,10 @@ class Inserted:
             self.added.pop(address, None)
 
 
+Finder = Callable[[Function, Slots], Iterator[Insertion | Declined]]
+"""The sites of a function as earlier passes left it."""
+
+
 @runtime_checkable
 class Inserter(Protocol):
     """A pass that inserts.
@@ -102,10 +109,8 @@ class Inserter(Protocol):
     name: str
     needs: frozenset[str]
 
-    def found(
-        self, program: Program, setting: Setting, function: Function, slots: Slots
-    ) -> Iterator[Insertion | Declined]:
-        """The sites of a function as earlier passes left it."""
+    def finder(self, program: Program, setting: Setting) -> Finder:
+        """What finds the sites of functions; all that is known of the whole text is found once."""
         ...
 
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from passes.insert import Declined, Insertion, Setting, Slots
-from passes.schedule import Loop, innermost_of
+import numpy as np
+
+from passes.insert import Declined, Finder, Insertion, Setting, Slots
+from passes.schedule import Loop
 from passes.streams import Stream, streams
 from passes.walked import Hint, Walked
+from rewriter.core.addresses import addresses
 from rewriter.core.cpu import OutOfOrder
 from rewriter.core.edit import Evidence, Grade
 from rewriter.core.isa import Flow, Insn, Table
-from rewriter.core.listing import FLOW_CODE
+from rewriter.core.listing import FLOW_CODE, Listing
 from rewriter.core.program import Function
 from rewriter.core.term import Terms
 from rewriter.core.trace import registers_of, run
@@ -85,17 +88,17 @@ class Prefetch:
     # its groups, `grouped_streams` does the work.
     needs = frozenset({"WH64", "LFETCH"})
 
-    def found(
-        self, program: Program, setting: Setting, function: Function, slots: Slots
-    ) -> Iterator[Insertion | Declined]:
-        """The sites of a function as earlier passes left it."""
-        if not isinstance(setting.cpu.pipeline, OutOfOrder):
-            return
-        for loop in innermost_of(program, function):
-            body = _body(program, loop, slots)
-            if body is not None:
+    def finder(self, program: Program, setting: Setting) -> Finder:
+        """What finds the sites of functions."""
+        suited = isinstance(setting.cpu.pipeline, OutOfOrder)
+        loops = _of_one_block(program.listing, setting.loops) if suited else {}
+
+        def found(function: Function, slots: Slots) -> Iterator[Insertion | Declined]:
+            for loop in loops.get(function.start, ()):
                 around = _Around(program, function, loop)
-                yield from self.insertions(body, setting, around)
+                yield from self.insertions(_body(program, loop, slots), setting, around)
+
+        return found
 
     def insertions(
         self, body: Body, setting: Setting, around: _Around | None = None
@@ -160,14 +163,27 @@ def _put(
     return reason
 
 
-def _body(program: Program, loop: Loop, slots: Slots) -> Body | None:
-    """A loop of one block, from its head to its latch; None for any other."""
+def _of_one_block(listing: Listing, loops: Mapping[int, Sequence[Loop]]) -> dict[int, list[Loop]]:
+    """The loops that nothing but the branch back leaves."""
+    found: dict[int, list[Loop]] = {}
+    every = [(start, loop) for start, inside in loops.items() for loop in inside]
+    heads = listing.addresses.searchsorted(addresses(loop.head for _, loop in every))
+    # The branch back is a transfer, so that each head has one behind it.
+    ends = listing.transfers[listing.transfers.searchsorted(heads)]
+    there = listing.addresses[ends] == addresses(loop.latch for _, loop in every)
+    there &= listing.flows[ends] == FLOW_CODE[Flow.BRANCH]
+    for number in np.flatnonzero(there).tolist():
+        start, loop = every[number]
+        found.setdefault(start, []).append(loop)
+    return found
+
+
+def _body(program: Program, loop: Loop, slots: Slots) -> Body:
+    """A loop of one block, from its head to its latch."""
     listing, places = program.listing, list[tuple[int, Insn | None]]()
-    for at in range(*listing.span(loop.head, loop.latch + 1)):
-        address, old = int(listing.addresses[at]), listing.insn(at)
-        latch = address == loop.latch
-        if old is None or old.op.flow is not (Flow.BRANCH if latch else Flow.NEXT):
-            return None
+    first, last = listing.span(loop.head, loop.latch + 1)
+    here = listing.addresses[first:last].tolist()
+    for address, old in zip(here, listing.insns_at(first, last), strict=True):
         insn = slots.get(address, old)
         filler = insn is None or program.target.is_filler(insn)
         places.append((address, None if filler else insn))

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
-import numpy as np
-
-from passes.conflicts import Conflict, conflicts, window_of
-from passes.insert import Declined, Insertion, Setting, Slots, cycles
+from passes.conflicts import Conflict, Suspects, conflicts, narrow, window_of
+from passes.insert import Declined, Finder, Insertion, Setting, Slots, cycles
 from rewriter.core.edit import Evidence
-from rewriter.core.isa import Flow, Insn, Op
+from rewriter.core.isa import Flow, Insn
 from rewriter.core.program import Function, Window
 from rewriter.core.target import Target
 from rewriter.core.term import Term, Terms
@@ -42,13 +41,9 @@ class Replay:
     name = "replay"
     needs: frozenset[str] = frozenset()
 
-    def found(
-        self, program: Program, setting: Setting, function: Function, slots: Slots
-    ) -> Iterator[Insertion | Declined]:
-        """The sites of a function as earlier passes left it."""
-        if _may_have(program, function):
-            for window in program.windows(function):
-                yield from self.insertions(window, setting, slots)
+    def finder(self, program: Program, setting: Setting) -> Finder:
+        """What finds the sites of functions."""
+        return _Replayed(self, program, setting).found
 
     def insertions(
         self, window: Window, setting: Setting, slots: Slots
@@ -56,7 +51,7 @@ class Replay:
         """The sites of a window."""
         addresses = window.addresses()
         now = [slots.get(at, insn) for at, insn in zip(addresses, window.insns, strict=True)]
-        if not any(insn is not None and _narrow(insn.op, setting.target) for insn in now):
+        if not any(insn is not None and narrow(insn.op, setting.target) for insn in now):
             return
         for conflict in conflicts(
             now, setting.target, window_of(setting.cpu, window.insns[0].size)
@@ -65,17 +60,31 @@ class Replay:
                 yield _forwarded(setting, addresses, now, dict(window.exits), conflict)
 
 
-def _may_have(program: Program, function: Function) -> bool:
-    """Whether anything in the function stores less than a granule."""
-    listing, table = program.listing, program.target.table
-    first, last = listing.span(function.start, function.end)
-    return any(_narrow(table.rows[n], program.target) for n in np.unique(listing.rows[first:last]))
+class _Replayed:
+    """Finds the sites of functions; a window is made only where one is."""
 
+    def __init__(self, replay: Replay, program: Program, setting: Setting) -> None:
+        self.replay, self.program, self.setting = replay, program, setting
+        self.suspects = Suspects(program.listing, setting.target)
+        self.reach = window_of(setting.cpu, program.listing.table.rows[0].format.size)
 
-def _narrow(op: Op, target: Target) -> bool:
-    """Whether an instruction stores less than a granule."""
-    effects = target.table.effects(op)
-    return effects.stores and effects.size < target.granule
+    def found(self, function: Function, slots: Slots) -> Iterator[Insertion | Declined]:
+        """The sites of a function."""
+        here = self.program.listing.span(function.start, function.end)
+        if self.suspects.narrow(*here) and (slots or self.suspects.within(*here)):
+            for window in self.program.windows(function, partial(self._meet, slots)):
+                yield from self.replay.insertions(window, self.setting, slots)
+
+    def _meet(self, slots: Slots, first: int, last: int) -> bool:
+        """Whether anything at positions [first, last) may be a site."""
+        listing = self.program.listing
+        places = listing.addresses[first:last].tolist()
+        changed = not slots.keys().isdisjoint(places)
+        if not changed and not self.suspects.within(first, last):
+            return False
+        insns = listing.insns_at(first, last)
+        now = [slots.get(at, insn) for at, insn in zip(places, insns, strict=True)]
+        return any(c.sure for c in conflicts(now, self.setting.target, self.reach))
 
 
 def _forwarded(

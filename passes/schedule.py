@@ -6,7 +6,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 
@@ -98,19 +97,6 @@ def innermost(program: Program) -> dict[int, list[Loop]]:
     return {start: list(_without_inner(heads)) for start, heads in found.items()}
 
 
-def innermost_of(program: Program, function: Function) -> list[Loop]:
-    """Loops of one function that contain no other, ascending."""
-    listing = program.listing
-    first, last = listing.span(function.start, function.end)
-    addresses, targets = listing.addresses[first:last], listing.targets[first:last]
-    kinds = (FLOW_CODE[Flow.BRANCH], FLOW_CODE[Flow.JUMP])
-    back = (targets >= function.start) & (targets <= addresses)
-    heads: dict[int, int] = {}
-    for at in np.flatnonzero(back & np.isin(listing.flows[first:last], kinds)).tolist():
-        heads[int(targets[at])] = max(int(addresses[at]), heads.get(int(targets[at]), 0))
-    return list(_without_inner(heads))
-
-
 def _without_inner(heads: Mapping[int, int]) -> Iterator[Loop]:
     """A loop is not innermost if another is inside it; of two that overlap the first counts."""
     ordered = sorted(heads)
@@ -139,14 +125,6 @@ class Scheduler:
         self._model = self.cpu.name if self.cpu.name in fits else fits[0]
         self._known: dict[Insn, bool] = {}
         self._row_starts: dict[int, list[int]] = {}
-
-    @cached_property
-    def _loops(self) -> dict[int, list[Loop]]:
-        return innermost(self.program)
-
-    def loops(self, function: Function) -> Sequence[Loop]:
-        """The innermost loops of a function."""
-        return self._loops.get(function.start, ())
 
     def reordered(self, function: Function, loop: Loop, items: Sequence[Item]) -> Reordered | None:
         """The loop in a better order; None if the way of a pass is not known or no order gains.

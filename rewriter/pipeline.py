@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from passes import ORDER, Pass
 from passes.align import Align
 from passes.insert import Inserter, Setting
-from passes.schedule import Schedule, Scheduler
+from passes.schedule import Schedule, Scheduler, innermost
 from passes.substitute import Substitute
 from passes.technique import Technique
 from rewriter.core.cpu import Cpu
@@ -158,10 +158,13 @@ class _Road:
         inserters = [p for p in passes if isinstance(p, Inserter)]
         techniques = tuple(p for p in passes if isinstance(p, Technique))
         system, locked = target.system(work.cpu), program.locked_addresses
-        setting = Setting(target, work.cpu, system, work.prover, locked)
+        looped = any(isinstance(p, Inserter | Schedule) for p in passes)
+        loops = innermost(program) if looped else {}
+        setting = Setting(target, work.cpu, system, work.prover, locked, loops)
         self.windows = Windows(work, techniques, setting, clues(program, techniques))
-        spelled = tuple(p for p in inserters if p.name in target.spelling.CLUES)
-        self.insertions = Insertions(work, spelled, setting, align is not None)
+        spelled = (p for p in inserters if p.name in target.spelling.CLUES)
+        finders = {p.name: p.finder(program, setting) for p in spelled}
+        self.insertions = Insertions(work, finders, align is not None)
         self.layout = Layout(work, align) if align is not None else None
         self.routines = self.loops = self.scatter = None
         if substitute is not None:
@@ -170,7 +173,7 @@ class _Road:
             if in_pieces(work.known):
                 self.scatter = Scatter(self.routines)
         if any(isinstance(p, Schedule) for p in passes):
-            self.loops = Loops(work, Scheduler(program, work.cpu, work.prover))
+            self.loops = Loops(work, Scheduler(program, work.cpu, work.prover), loops)
 
     def run(self, order: Sequence[int], progress: Progress, jobs: int) -> None:
         """Goes through every function."""

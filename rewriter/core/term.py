@@ -17,9 +17,14 @@ from types import MappingProxyType
 
 
 class Term:
-    """One term.  `data` is a constant's value, a variable's name, an opaque function's name."""
+    """One term.  `data` is a constant's value, a variable's name, an opaque function's name.
 
-    __slots__ = ("args", "data", "kind", "number", "store")
+    Constants alone have a `value`, which is their `data`.
+    """
+
+    __slots__ = ("args", "data", "kind", "number", "store", "value")
+
+    value: int
 
     def __init__(
         self, store: Terms, kind: str, args: tuple[Term, ...], data: int | str, number: int
@@ -29,12 +34,9 @@ class Term:
         self.args = args
         self.data = data
         self.number = number
-
-    @property
-    def value(self) -> int:
-        """The value of a constant."""
-        assert self.kind == "const" and isinstance(self.data, int)
-        return self.data
+        if kind == "const":
+            assert isinstance(data, int)
+            self.value = data
 
     def __add__(self, other: Term) -> Term:
         return self.store.add(self, other)

@@ -161,6 +161,9 @@ class Provable(Protocol):
     def transfer(self, insn: Insn) -> Transfer:
         """The instruction as the proof sees it."""
 
+    def alike(self, insn: Insn) -> Hashable:
+        """The same for instructions that read, set and leave alike, whatever else they do."""
+
     def forwarded(self, earlier: Insn, later: Insn) -> int:
         """Mask of what `later` sees as `earlier` in its group has written it."""
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from passes.insert import Declined, Inserted, Inserter, Insertion, Setting
+from passes.insert import Declined, Finder, Inserted, Insertion
 from rewriter.core.edit import Edit
 from rewriter.core.isa import Insn
 from rewriter.core.program import Function
@@ -13,21 +14,20 @@ from rewriter.steps.work import Work, edit_id
 
 @dataclass(frozen=True)
 class Insertions:
-    """Inserts where passes ask for it; `moves` says that a new layout can make room."""
+    """Inserts where passes, by name, ask for it; `moves` says that a new layout can make room."""
 
     work: Work
-    inserters: tuple[Inserter, ...]
-    setting: Setting
+    finders: Mapping[str, Finder]
     moves: bool
 
     def run(self, function: Function) -> None:
         """Every pass over one function, each on what the one before left."""
-        for inserter in self.inserters:
+        for name, found in self.finders.items():
             slots = self.work.slots.setdefault(function, {})
-            for found in inserter.found(self.work.program, self.setting, function, slots):
-                edit = edit_id(inserter.name, function, found.address)
+            for site in found(function, slots):
+                edit = edit_id(name, function, site.address)
                 if self.work.wants(edit):
-                    self._one(function, inserter.name, edit, found, slots)
+                    self._one(function, name, edit, site, slots)
 
     def _one(
         self,

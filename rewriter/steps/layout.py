@@ -47,7 +47,7 @@ class Layout:
     def _moved(self, function: Function, added: dict[int, tuple[Insn, ...]]) -> Moved | None:
         work = self.work
         slots, carried = work.slots.get(function, {}), work.carried.get(function, {})
-        return move(work.program, function, slots, added, self.align, work.cpu, carried)
+        return move(work.fillers, function, slots, added, self.align, work.cpu, carried)
 
     def _for_hints(self, function: Function, moved: Moved | None) -> Moved | None:
         """A hint is not worth the boundary of a branch target: then the layout without it."""
@@ -98,7 +98,12 @@ class Layout:
 
     def _laid_out(self, moved: Moved) -> Code:
         """The function as it will stand."""
-        table, order = self.work.program.target.table, self.work.program.image.byteorder
-        words = ((at, int.from_bytes(w, order)) for at, w in sorted(moved.words.items()))
-        found = ((at, table.decode(w)) for at, w in words if at in moved.function)
-        return [(at, insn) for at, insn in found if insn is not None]
+        listing, order = self.work.program.listing, self.work.program.image.byteorder
+        code = []
+        for at in range(*listing.span(moved.function.start, moved.function.end)):
+            address, insn = int(listing.addresses[at]), listing.insn(at)
+            if address in moved.words:
+                insn = listing.table.decode(int.from_bytes(moved.words[address], order))
+            if insn is not None:
+                code.append((address, insn))
+        return code

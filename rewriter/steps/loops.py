@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from passes.move import standing
 from passes.schedule import Item, Loop, NotReordered, Reordered, Schedule, Scheduler
 from rewriter.core.edit import Edit
 from rewriter.core.program import Function
@@ -16,14 +15,18 @@ _KIND = "loop body"
 
 @dataclass(frozen=True)
 class Loops:
-    """Reorders the innermost loops of functions, where the layout has put them."""
+    """Reorders the innermost loops of functions, where the layout has put them.
+
+    `loops` are those by the start of their function.
+    """
 
     work: Work
     scheduler: Scheduler
+    loops: Mapping[int, Sequence[Loop]]
 
     def run(self, function: Function) -> None:
         """Every loop of a function."""
-        for loop in self.scheduler.loops(function):
+        for loop in self.loops.get(function.start, ()):
             edit = edit_id(Schedule.name, function, loop.head)
             if self.work.wants(edit):
                 self._one(function, loop, edit)
@@ -46,7 +49,7 @@ class Loops:
         block = work.cpu.fetch_block.value
         start, end = max(function.start, loop.head - block), min(function.end, loop.latch + block)
         slots = work.slots.get(function, {})
-        return [(at, at, insn) for at, insn in standing(work.program, slots, start, end)]
+        return [(at, at, insn) for at, insn in work.fillers.standing(slots, start, end)]
 
     def _edit(self, function: Function, edit: str, found: Reordered) -> Edit:
         text = self.work.program.target.table.text

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from passes.fillers import Fillers
 from passes.insert import Inserted
 from passes.move import Moved
 from passes.schedule import Reordered
@@ -38,6 +39,7 @@ class Work:
     options: Options
     prover: Prover = field(init=False)
     known: Known = field(init=False)
+    fillers: Fillers = field(init=False)
     savings: Savings | None = None
     done: dict[Function, Done] = field(default_factory=dict)
     edits: list[Edit] = field(default_factory=list)
@@ -54,6 +56,7 @@ class Work:
         target = self.program.target
         self.prover = Prover(target.granule * 8, target.granule)
         self.known = Known(self.program)
+        self.fillers = Fillers(self.program)
         if self.options.cycles:
             self.savings = Savings(self.cpu, target.table, target.system(self.cpu))
 

@@ -46,7 +46,7 @@ def _same_place(address: int) -> int:
 
 
 class Regions:
-    """Compares regions of one target; what it learns of an instruction it keeps."""
+    """Compares regions of one target."""
 
     def __init__(self, target: Provable) -> None:
         self.target = target

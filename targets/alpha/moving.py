@@ -7,12 +7,14 @@ from collections.abc import Callable, Sequence
 from rewriter.core.isa import Flow, Insn
 from rewriter.core.program import Function
 from rewriter.core.target import CannotMove
+from targets.alpha.isa import TABLE
 from targets.alpha.registers import GP, RA, ZERO
 
 Placed = tuple[int, Insn]
 """An instruction and its address in the original."""
 
 _CALLS = (Flow.CALL, Flow.INDIRECT_CALL)
+_LDAH = TABLE.find("ldah")
 _PAIR_APART = 24  # instructions between the two halves of a gp set-up, at most
 
 
@@ -20,9 +22,11 @@ def moved(
     items: Sequence[Placed], function: Function, gp: int | None, place: Callable[[int], int]
 ) -> list[Insn]:
     """The instructions as they must be at their new places; `place` maps old addresses."""
-    result = [_retargeted(address, insn, function, place) for address, insn in items]
+    result = [insn for _, insn in items]
     for index, (address, insn) in enumerate(items):
-        if insn.name == "ldah" and (insn.operand("ra"), insn.operand("rb")) == (GP, RA):
+        if insn.op.format.target is not None:
+            result[index] = _retargeted(address, insn, function, place)
+        elif insn.op is _LDAH and (insn.operand("ra"), insn.operand("rb")) == (GP, RA):
             low = _low_half(items, index)
             call = _call_before(items, index)
             halves = (insn.operand("disp") << 16) + items[low][1].operand("disp")
@@ -42,12 +46,12 @@ def split(value: int) -> tuple[int, int]:
 
 def _retargeted(address: int, insn: Insn, function: Function, place: Callable[[int], int]) -> Insn:
     target = insn.target(address)
-    if target is None:
-        return insn
+    assert target is not None
     if insn.op.flow is Flow.JUMP and insn.operand("ra") != ZERO:
         raise CannotMove(f"the code at {address:#x} reads its own address")
     goal = place(target) if target in function else target
-    return insn.replace(target=goal - place(address) - insn.size)
+    distance = goal - place(address) - insn.size
+    return insn if distance == insn.operand("target") else insn.replace(target=distance)
 
 
 def _low_half(items: Sequence[Placed], high: int) -> int:

@@ -262,9 +262,12 @@ def _slots(part: Part, packed: Packed, address: int) -> Iterator[tuple[Slot, int
 def code(slots: Sequence[Slot]) -> bytes:
     """The bytes of whole bundles; ValueError where the slots are none."""
     return b"".join(
-        encode(Bundle(_template(bundle), tuple(TABLE.encode(slot.insn) for slot in bundle)))
+        encode(Bundle(_template(bundle), tuple([_word(slot.insn) for slot in bundle])))
         for bundle in _in_bundles(slots)
     )
+
+
+_word = Kept(TABLE.encode)
 
 
 def _in_bundles(slots: Sequence[Slot]) -> Iterator[Sequence[Slot]]:

@@ -176,13 +176,14 @@ def _loops(program: Program, cpu: str, every: int) -> list[Reordered]:
     target, listing = program.target, program.listing
     scheduler = Scheduler(program, CPUS[cpu], Prover(64, 8))
     found = []
-    for function in [f for f in program.functions if scheduler.loops(f)][::every]:
+    loops = innermost(program)
+    for function in [f for f in program.functions if f.start in loops][::every]:
         if program.not_understood(function):
             continue
         first, last = listing.span(function.start, function.end)
         decoded = [(int(listing.addresses[at]), listing.insn(at)) for at in range(first, last)]
         items = [(a, a, i) for a, i in decoded if i is not None and not target.is_filler(i)]
-        for loop in scheduler.loops(function):
+        for loop in loops[function.start]:
             try:
                 one = scheduler.reordered(function, loop, items)
             except NotReordered:

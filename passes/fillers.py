@@ -1,0 +1,79 @@
+"""Which instructions of a text do nothing, and what stands without them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from passes.insert import Slots
+from rewriter.core.isa import Flow, Insn
+from rewriter.core.listing import Listing
+from rewriter.core.program import Function
+from rewriter.core.target import Target
+from rewriter.identify.program import Program
+
+Added = Mapping[int, Sequence[Insn]]
+"""What stands right behind the instruction at an address, and was not there before.
+
+Its own addresses are between that one and the next.
+"""
+
+
+class Fillers:
+    """The fillers of a program: found for the whole text at once, since every function asks."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self._idle = _idle(program.listing, program.target)
+
+    @cached_property
+    def _positions(self) -> NDArray[np.int64]:
+        return np.flatnonzero(self._idle)
+
+    def within(self, function: Function) -> bool:
+        """Whether a function has any."""
+        return bool(self._of(function).size)
+
+    def executed(self, function: Function) -> int:
+        """How many of a function stand where control passes through."""
+        graph = self.program.graph
+        blocks = np.searchsorted(graph.first, self._of(function), side="right") - 1
+        return int(np.count_nonzero(graph.reached[blocks]))
+
+    def _of(self, function: Function) -> NDArray[np.int64]:
+        span = self.program.listing.span(function.start, function.end)
+        return self._positions[slice(*np.searchsorted(self._positions, span))]
+
+    def standing(
+        self, slots: Slots, start: int, end: int, added: Added | None = None
+    ) -> list[tuple[int, Insn]]:
+        """The instructions in [start, end) that do something, as earlier passes left them."""
+        listing, is_filler = self.program.listing, self.program.target.is_filler
+        first, last = listing.span(start, end)
+        addresses, insns = listing.addresses[first:last].tolist(), listing.insns_at(first, last)
+        idle = self._idle[first:last].tolist()
+        here = zip(range(first, last), addresses, insns, idle, strict=True)
+        found = {at: insn or listing.data(n) for n, at, insn, filler in here if not filler}
+        for at, insn in slots.items():
+            if start <= at < end:
+                found[at] = None if insn is None or is_filler(insn) else insn
+        for at, more in (added or {}).items():
+            if start <= at < end:
+                found.update(enumerate(more, at + 1))
+        items = sorted(found.items()) if slots or added else found.items()
+        return [(at, insn) for at, insn in items if insn is not None]
+
+
+def _idle(listing: Listing, target: Target) -> NDArray[np.bool_]:
+    """Whether there is a filler, by position: its word says so, if it writes no register."""
+    table = listing.table
+    rows = [op.flow is Flow.NEXT and not table.effects(op).stores for op in table.rows]
+    may = np.array([*rows, False, False])[listing.rows] & ~listing.defs.any(axis=1)
+    words, of = np.unique(listing.words[may], return_inverse=True)
+    insns = map(table.decode, words.tolist())
+    found = np.array([insn is not None and target.is_filler(insn) for insn in insns], dtype=bool)
+    may[may] = found[of]
+    return may
