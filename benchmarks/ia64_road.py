@@ -26,7 +26,7 @@ from rewriter.core.grouped import Grouped
 from rewriter.elf.image import load
 from rewriter.options import Options
 from rewriter.steps.grouped import GroupedRoad
-from rewriter.steps.regions import Figures
+from rewriter.steps.placing import Figures
 from targets import any_for
 
 

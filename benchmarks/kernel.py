@@ -1,8 +1,10 @@
-"""What a whole kernel costs: patch, verify and revert of the real vmlinux.
+"""What a whole kernel costs: patch, verify and revert of a real vmlinux.
 
-`.venv/bin/python benchmarks/kernel.py [--cpu NAME] [--jobs N] [--keep OUT]` prints processor time,
-wall time and peak memory of each command (of all its processes together), what they said, and
-whether the kernel came back byte for byte.
+`.venv/bin/python benchmarks/kernel.py [--input NAME] [--cpu NAME] [--jobs N] [--keep OUT]` prints
+processor time, wall time and peak memory of each command (of all its processes together), what
+they said, and whether the kernel came back byte for byte.
+
+The IA-64 kernel: `--input ia64-vmlinux --cpu itanium2`.
 """
 
 from __future__ import annotations
@@ -44,12 +46,13 @@ def measure(kernel: Path, tuned: Path, cpu: str, jobs: Sequence[str]) -> bool:
 def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--input", default="alpha-vmlinux", help="a kernel by its fixture's name")
     parser.add_argument("--cpu", default="ev67")
     parser.add_argument("--jobs", help="processes; as many as there are processors without it")
     parser.add_argument("--keep", type=Path, help="where the patched kernel stays")
     options = parser.parse_args()
     try:
-        kernel = find("alpha-vmlinux")
+        kernel = find(options.input)
         with tempfile.TemporaryDirectory() as folder:
             tuned = options.keep or Path(folder) / "tuned"
             jobs = ("-j", options.jobs) if options.jobs else ()

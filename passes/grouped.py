@@ -149,6 +149,10 @@ def _rescheduled(
 def _parts(region: Superblock, target: Target) -> Iterator[tuple[bool, tuple[Slot, ...], bool]]:
     """Runs of bundles that may change, and bundles that may not; whether a group is open there."""
     joined = region.joined
+    held = region.cuts or region.fixed
+    if not held and not any(target.facts(slot.insn).is_fixed for slot in region.slots):
+        yield False, region.slots, joined
+        return
     for (is_fixed, _), run in groupby(
         _bundles(region.slots, target), partial(_kind, region, target)
     ):

@@ -84,8 +84,9 @@ class Prefetch:
     """
 
     name = "prefetch"
-    # The chips on which a load without a result never traps are those with this hint.
-    needs = frozenset({"WH64"})
+    # The chips on which a load without a result never traps are those with WH64; where code says
+    # its groups, `grouped_streams` does the work.
+    needs = frozenset({"WH64", "LFETCH"})
 
     def finder(self, program: Program, setting: Setting) -> Finder:
         """What finds the sites of functions."""

@@ -2,12 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from rewriter.core.isa import Insn
 from rewriter.core.target import Target
 from rewriter.core.trace import registers_of
+
+Place = tuple[int, int] | None
+"""A register as it was at the start of a pass, and what is added to it; None for the unknown."""
+
+
+@dataclass(frozen=True)
+class Touch:
+    """Memory that an instruction names: `size` bytes, `displacement` from what `base` holds."""
+
+    base: int
+    displacement: int
+    size: int
+    stores: bool
+    exact: bool = True
+
+
+@dataclass(frozen=True)
+class Moving:
+    """An instruction as far as addresses go.
+
+    A register of `sums` becomes another plus a number: result, source, distance.  Of what `lost`
+    hold nothing is known afterwards.
+    """
+
+    touch: Touch | None
+    sums: tuple[tuple[int, int, int], ...] = ()
+    lost: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -52,22 +79,26 @@ class Stream:
 
 
 def streams(insns: Sequence[Insn], target: Target) -> list[Stream]:
-    """The streams of a loop whose pass is these instructions."""
-    values: dict[int, tuple[int, int] | None] = {}
+    """The streams of a loop whose pass is these instructions, one after the other."""
+    return walked([_moving(insn, target)] for insn in insns)
+
+
+def walked(groups: Iterable[Sequence[Moving]]) -> list[Stream]:
+    """The streams of a loop whose pass is these groups; the reads of one are before its writes."""
+    values: dict[int, Place] = {}
     accesses: list[tuple[int, Access]] = []
-    before: list[dict[int, tuple[int, int] | None]] = []
-    for number, insn in enumerate(insns):
-        before.append(dict(values))
-        effects = target.table.effects(insn.op)
-        if (effects.loads and target.table.defs(insn)) or effects.stores:
-            base, displacement = target.spelling.address(insn)
-            place = values.get(base, (base, 0))
-            if place is not None:
-                exact = insn.name not in target.spelling.GRANULE_ACCESSES
-                offset, size = place[1] + displacement, effects.size
-                access = Access(number, offset, size, effects.stores, exact)
+    before: list[dict[int, Place]] = []
+    for group in groups:
+        start = dict(values)
+        for moving in group:
+            touch = moving.touch
+            place = None if touch is None else start.get(touch.base, (touch.base, 0))
+            if touch is not None and place is not None:
+                offset = place[1] + touch.displacement
+                access = Access(len(before), offset, touch.size, touch.stores, touch.exact)
                 accesses.append((place[0], access))
-        _step(insn, values, target)
+            before.append(start)
+            _step(moving, start, values)
     before.append(dict(values))
     found = []
     for base in sorted({base for base, _ in accesses}):
@@ -79,18 +110,28 @@ def streams(insns: Sequence[Insn], target: Target) -> list[Stream]:
     return found
 
 
-def _step(insn: Insn, values: dict[int, tuple[int, int] | None], target: Target) -> None:
-    """What registers hold after an instruction: the start of another and a distance, or unknown."""
+def _moving(insn: Insn, target: Target) -> Moving:
+    """An instruction of a machine that says nothing of groups."""
+    effects, touch = target.table.effects(insn.op), None
+    if (effects.loads and target.table.defs(insn)) or effects.stores:
+        exact = insn.name not in target.spelling.GRANULE_ACCESSES
+        base, displacement = target.spelling.address(insn)
+        touch = Touch(base, displacement, effects.size, effects.stores, exact)
     linear = target.linear(insn)
     if linear is not None:
-        result, source, distance = linear
-        place = values.get(source, (source, 0))
+        return Moving(touch, (linear,))
+    return Moving(touch, (), tuple(registers_of(target.table.defs(insn))))
+
+
+def _step(moving: Moving, start: dict[int, Place], values: dict[int, Place]) -> None:
+    """What registers hold after an instruction that reads those of the start of its group."""
+    values.update(dict.fromkeys(moving.lost))
+    for result, source, distance in moving.sums:
+        place = start.get(source, (source, 0))
         values[result] = None if place is None else (place[0], place[1] + distance)
-    else:
-        values.update(dict.fromkeys(registers_of(target.table.defs(insn))))
 
 
-def _holder(values: dict[int, tuple[int, int] | None], base: int) -> tuple[int, int] | None:
+def _holder(values: dict[int, Place], base: int) -> tuple[int, int] | None:
     """A register that holds the base, and what must be added: itself first."""
     for register in (base, *sorted(values)):
         place = values.get(register, (register, 0))

@@ -1,10 +1,11 @@
-"""Garbage is looked for less often where much is made and little of it is garbage."""
+"""Garbage: looked for less often where little of what is made is garbage, and given back."""
 
 from __future__ import annotations
 
+import ctypes
 import gc
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 _YOUNG = 20_000
 """Objects between two collections: a look at one function makes as many, and keeps few."""
@@ -19,3 +20,12 @@ def seldom_collected() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*usual)
+
+
+def give_back() -> None:
+    """Memory that is free goes back to the system: large arrays leave holes, and copies share them.
+
+    The C library of GNU keeps them otherwise; another one may have no such function.
+    """
+    with suppress(AttributeError, OSError):
+        ctypes.CDLL(None).malloc_trim(0)

@@ -15,6 +15,7 @@ from rewriter.core import transfer
 from rewriter.core.cpu import Cpu
 from rewriter.core.groups import Slot
 from rewriter.core.isa import Insn, Table
+from rewriter.core.prefetching import Prefetching
 from rewriter.core.program import Function
 from rewriter.core.substituting import Substituting
 from rewriter.core.target import Sectioned
@@ -236,6 +237,7 @@ class Grouped(Protocol):
     returned: int
     proving: transfer.Provable
     substituting: Substituting
+    prefetching: Prefetching
 
     def described(self, image: Linked) -> Iterable[Range]:
         """The ranges of the unwind table."""

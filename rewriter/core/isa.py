@@ -216,7 +216,7 @@ class Effects:
 
 Words = NDArray[np.unsignedinteger[Any]]
 
-_REMEMBERED = 1 << 18
+_REMEMBERED = 1 << 16
 """Decoded words that are kept: code repeats itself nearby, and a kernel has half a million."""
 
 

@@ -6,7 +6,7 @@ makes the listing: for fixed-width words with `decode_words`, for bundles slot b
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -58,6 +58,10 @@ class Listing:
                     kept[number] &= ~self.words.dtype.type(operand.mask)
         return self.words & kept[self.rows]
 
+    def prepare(self) -> None:
+        """Makes what is made once and for all, before processes share the listing."""
+        _ = self.transfers, self.placeless
+
     def index(self, address: int) -> int:
         """The position at `address`; KeyError if no instruction starts there."""
         at = first_at(self.addresses, address)
@@ -84,13 +88,16 @@ class Listing:
             return None
         return Insn(self.table.data, (int(self.words[at]),))
 
-    def with_inline(self, positions: NDArray[np.int64]) -> Listing:
-        """The same text, knowing that there is data at some positions."""
-        rows, flows, targets = self.rows.copy(), self.flows.copy(), self.targets.copy()
-        uses, defs = self.uses.copy(), self.defs.copy()
-        rows[positions], flows[positions], targets[positions] = INLINE, UNKNOWN, NOWHERE
-        uses[positions], defs[positions] = 0, 0
-        return replace(self, rows=rows, flows=flows, targets=targets, uses=uses, defs=defs)
+    def with_words(self, words: Words) -> Listing:
+        """The same places with other words: what is equal is not decoded again, nor inline data."""
+        other = np.flatnonzero((words != self.words) | (self.rows == INLINE))
+        decoded = _decoded(self.table, self.addresses[other], words[other])
+        changed = replace(
+            self, words=words, **{name: getattr(self, name).copy() for name in _DECODED}
+        )
+        for name in _DECODED:
+            getattr(changed, name)[other] = getattr(decoded, name)
+        return changed
 
     def insns(self, start: int, end: int) -> list[Insn | None]:
         """The instructions in [start, end)."""
@@ -105,14 +112,38 @@ class Listing:
         return found
 
 
-def decode_words(table: Table, parts: Iterable[tuple[int, NDArray[Any]]]) -> Listing:
-    """The listing of fixed-width text: (address, words) of each range, ascending."""
+_DECODED = ("rows", "flows", "targets", "uses", "defs")
+"""What a word says."""
+
+
+def decode_words(
+    table: Table,
+    parts: Iterable[tuple[int, NDArray[Any]]],
+    inline: Callable[[Words], NDArray[np.int64]] = lambda words: np.empty(0, dtype=np.int64),
+    like: Listing | None = None,
+) -> Listing:
+    """The listing of fixed-width text: (address, words) of each range, ascending.
+
+    `inline` gives the positions of words that are data; in a listing that is `like` this one words
+    are decoded already.
+    """
     pieces = list(parts)
     size = table.rows[0].format.size
     words = np.concatenate([words for _, words in pieces]).astype(np.dtype(f"u{size}"))
     addresses = np.concatenate(
         [shifted(start, size * np.arange(len(w), dtype=np.int64)) for start, w in pieces]
     )
+    if like is not None and np.array_equal(addresses, like.addresses):
+        listing = like.with_words(words)
+    else:
+        listing = _decoded(table, addresses, words)
+    at = inline(words)
+    listing.rows[at], listing.flows[at], listing.targets[at] = INLINE, UNKNOWN, NOWHERE
+    listing.uses[at], listing.defs[at] = 0, 0
+    return listing
+
+
+def _decoded(table: Table, addresses: Addresses, words: Words) -> Listing:
     rows = table.classify(words)
     flow_of = np.array([FLOW_CODE[op.flow] for op in table.rows] + [UNKNOWN], dtype=np.int8)
     uses, defs = table.uses_and_defs(words, rows)
@@ -122,7 +153,7 @@ def decode_words(table: Table, parts: Iterable[tuple[int, NDArray[Any]]]) -> Lis
         words=words,
         rows=rows,
         flows=flow_of[rows],
-        targets=_targets(table, words, rows, addresses, size),
+        targets=_targets(table, words, rows, addresses, table.rows[0].format.size),
         uses=uses[:, None],
         defs=defs[:, None],
     )

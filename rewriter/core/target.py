@@ -191,8 +191,8 @@ class Target(Protocol):
         """The bytes of an instruction in memory."""
         ...
 
-    def listing(self, image: Memory) -> Listing:
-        """Decodes all text."""
+    def listing(self, image: Memory, like: Listing | None = None) -> Listing:
+        """Decodes all text; words that stand in a listing that is like it need it no more."""
         ...
 
     def entries(self, listing: Listing, function: Function) -> tuple[int, ...]:

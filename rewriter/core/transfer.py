@@ -98,7 +98,8 @@ class Transfer:
     group sees its results.  `renamed` registers get new values of which nothing is known but
     that each depends on its old one alone.  `wrong` says why the processor refuses the instruction
     anywhere, `is_ruled` that it may not stand at every place.  `uses` and `defs` are masks of what
-    matters within a group.
+    matters within a group.  A prefetch that cannot fault `asks` for the line at the address in a
+    register.
     """
 
     name: str
@@ -118,6 +119,7 @@ class Transfer:
     renamed: tuple[int, ...] = ()
     wrong: str = ""
     is_ruled: bool = False
+    asks: int | None = None
 
 
 class Clash(Protocol):
@@ -158,6 +160,9 @@ class Provable(Protocol):
 
     def transfer(self, insn: Insn) -> Transfer:
         """The instruction as the proof sees it."""
+
+    def alike(self, insn: Insn) -> Hashable:
+        """The same for instructions that read, set and leave alike, whatever else they do."""
 
     def forwarded(self, earlier: Insn, later: Insn) -> int:
         """Mask of what `later` sees as `earlier` in its group has written it."""

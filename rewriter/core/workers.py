@@ -18,7 +18,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, Protocol, TypeVar, cast
 
 from rewriter.core.errors import RetuneError
-from rewriter.core.garbage import seldom_collected
+from rewriter.core.garbage import give_back, seldom_collected
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
@@ -67,6 +67,7 @@ def each(
     """
     # What there is now stays: a collection would look at all of it, and in a copy double it.
     gc.freeze()
+    give_back()
     try:
         with seldom_collected():
             yield from (

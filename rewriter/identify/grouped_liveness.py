@@ -46,7 +46,7 @@ class Effects:
 
     def __init__(self, target: Provable, everything: int) -> None:
         self.target, self.everything = target, everything
-        self.of = Kept(self._of)
+        self.of = Kept(self._of, target.alike)
 
     def _of(self, insn: Insn) -> _Effect:
         """One instruction's effect."""

@@ -7,6 +7,7 @@ and a prefetch can make it succeed wrongly (21264 Hardware Reference Manual 2.6.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from heapq import heappop, heappush
 
 import numpy as np
@@ -115,27 +116,43 @@ def _block(graph: Graph, at: int) -> int:
     return int(np.searchsorted(graph.first, at, side="right")) - 1
 
 
-Neighbours = dict[int, list[int]]
+@dataclass(frozen=True)
+class _Neighbours:
+    """The blocks on the other end of edges; those of a block are from its `starts` to the next."""
+
+    starts: Edges
+    others: Edges
+
+    def of(self, block: int) -> list[int]:
+        """The neighbours of a block."""
+        first, last = self.starts[block : block + 2].tolist()
+        found: list[int] = self.others[first:last].tolist()
+        return found
 
 
-def _neighbours(graph: Graph, blocks: Iterable[int]) -> tuple[Neighbours, Neighbours]:
+def _neighbours(graph: Graph, blocks: Iterable[int]) -> tuple[_Neighbours, _Neighbours]:
     """Successors and predecessors within each function that has one of the blocks."""
-    wanted = {int(graph.function_of[b]) for b in blocks} - {-1}
-    owners = np.append(graph.function_of, np.full(graph.nodes - len(graph.first), -1))
-    own, other = owners[graph.source], owners[graph.target]
-    chosen = np.isin(graph.kind, INSIDE) & (own == other) & np.isin(own, sorted(wanted))
-    after: Neighbours = {}
-    before: Neighbours = {}
-    for source, target in zip(
-        graph.source[chosen].tolist(), graph.target[chosen].tolist(), strict=True
-    ):
-        after.setdefault(source, []).append(target)
-        before.setdefault(target, []).append(source)
-    return after, before
+    wanted = np.zeros(len(graph.functions) + 1, dtype=bool)
+    wanted[graph.function_of[list(blocks)]] = True
+    wanted[-1] = False  # blocks of no function
+    inside = np.flatnonzero(np.isin(graph.kind, INSIDE))
+    source, target = graph.source[inside], graph.target[inside]
+    ends = np.maximum(source, target) < len(graph.first)
+    source, target = source[ends], target[ends]
+    owner = graph.function_of[source]
+    chosen = wanted[owner] & (owner == graph.function_of[target])
+    source, target = source[chosen], target[chosen]
+    return _sorted(graph, source, target), _sorted(graph, target, source)
+
+
+def _sorted(graph: Graph, ends: Edges, others: Edges) -> _Neighbours:
+    order = np.argsort(ends, kind="stable")
+    starts = np.searchsorted(ends[order], np.arange(len(graph.first) + 1))
+    return _Neighbours(starts, others[order])
 
 
 def _reach(
-    graph: Graph, starts: list[int], stops: set[int], next_of: Neighbours, step: int
+    graph: Graph, starts: list[int], stops: set[int], next_of: _Neighbours, step: int
 ) -> set[int]:
     """Positions reached from the starts, both included, up to and including a stop."""
     found: set[int] = set()
@@ -152,7 +169,7 @@ def _reach(
                 break
             at += step
         else:
-            for following in next_of.get(block, ()):
+            for following in next_of.of(block):
                 edge = int(graph.first[following] if step > 0 else graph.last[following] - 1)
                 if edge not in found:
                     queue.append((edge, True))

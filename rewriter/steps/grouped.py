@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from itertools import pairwise
 
 from passes.grouped_model import Model
+from passes.grouped_streams import KIND as LOOP
+from passes.grouped_streams import Hinted
+from passes.insert import Declined
 from rewriter.core.bundled import BundledCpu
 from rewriter.core.cpu import Cpu
 from rewriter.core.edit import Edit, Evidence, Grade, Skip
@@ -21,9 +23,12 @@ from rewriter.identify.grouped_liveness import Effects
 from rewriter.identify.profiles import Heat, Profile
 from rewriter.identify.profiles import heat as heat_of
 from rewriter.options import Options
+from rewriter.steps.grouped_hints import PASS as HINT
+from rewriter.steps.grouped_hints import hint_edit, hinting
 from rewriter.steps.grouped_routines import PASS as ROUTINE
 from rewriter.steps.grouped_routines import GroupedRoutines, Replaced
-from rewriter.steps.regions import Placing, Reordered, Reordering
+from rewriter.steps.placing import Placing, Reordered, behind, edits_of
+from rewriter.steps.regions import Reordering
 from rewriter.steps.work import edit_id
 from rewriter.verify.check_regions import Verdict, verify
 from rewriter.verify.grouped_known import KnownGrouped, Tried
@@ -67,14 +72,18 @@ class GroupedRoad:
         model = self.target.scheduling(Model(self.cpu))
         effects = Effects(self.target.proving, self.target.everything)
         block = self.cpu.issue.front.fetch_bytes.value
-        self.reordering = Reordering(self.target, self.code, self.image, model, effects, block)
+        hints = hinting(self.target, self.cpu, model) if HINT in self.options.passes else None
+        self.reordering = Reordering(
+            self.target, self.code, self.image, model, effects, block, hints
+        )
         self.placings: dict[Function, Placing] = {}
+        self.hints: dict[Function, Mapping[int, Hinted | Declined]] = {}
         order = self._order()
         self._substitute(progress)
         order = [function for function in order if function not in self.settled]
         routines = [self.code.routine(function) for function in order]
         self.refusals += [Refusal(r.function, r.reason) for r in routines if r.reason]
-        moves = {ORDER, PLACE} & set(self.options.passes)
+        moves = {ORDER, PLACE, HINT} & set(self.options.passes)
         routines = [routine for routine in routines if moves and not routine.reason]
         made = each(self._scheduled, routines, self.jobs, Apart())
         edits = len(self.replaced)
@@ -83,7 +92,8 @@ class GroupedRoad:
                 progress("schedule", done, len(routines))
             chosen = self._chosen(one, edits)
             self._keep(chosen)
-            edits += len(chosen.made) + chosen.moved
+            self.hints[one.routine.function] = one.hints
+            edits += edits_of(chosen.made) + chosen.moved
         progress("schedule", len(routines), len(routines))
         data = self._accepted(progress)
         self._record(data)
@@ -117,14 +127,28 @@ class GroupedRoad:
         """With those edits only that the user wants, when so many are made."""
         routine, options = placing.routine, self.options
         kept: dict[int, Reordered] = {}
-        for start, one in placing.made.items():
-            if options.wants_edit(edit_id(ORDER, routine.function, start), made + len(kept)):
+        for start, found in placing.made.items():
+            one = self._wanted(routine.function, start, found, made + edits_of(kept))
+            if one is not None:
                 kept[start] = one
         layout = edit_id(PLACE, routine.function, routine.function.start)
-        moves = placing.moved and options.wants_edit(layout, made + len(kept))
-        if len(kept) == len(placing.made) and moves == placing.moved:
+        moves = placing.moved and options.wants_edit(layout, made + edits_of(kept))
+        if kept == placing.made and moves == placing.moved:
             return placing
         return self.reordering.placed(routine, kept, placing.left, moves)
+
+    def _wanted(
+        self, function: Function, start: int, one: Reordered, made: int
+    ) -> Reordered | None:
+        """A region with what of its new order and its hints the user wants."""
+        wants = self.options.wants_edit
+        plain = one if one.hinted is None else one.plain
+        if plain is not None and not wants(edit_id(ORDER, function, start), made):
+            plain = None
+        hint = edit_id(HINT, function, start)
+        if one.hinted is not None and wants(hint, made + (plain is not None)):
+            return one if plain is one.plain else replace(one, plain=plain)
+        return plain
 
     def _keep(self, placing: Placing) -> None:
         self.placings[placing.routine.function] = placing
@@ -179,7 +203,7 @@ class GroupedRoad:
                 raise VerificationFailed(verdict.findings[0])
             starts = {start for start in found if start is not None} & placing.made.keys()
             named = {start: found[start] for start in starts}
-            named |= _behind(placing, found)
+            named |= behind(placing, found)
             if not named and placing.moved:  # its places are wrong, not a region
                 again = self.reordering.placed(placing.routine, placing.made, placing.left, False)
                 self._keep(again)
@@ -200,14 +224,30 @@ class GroupedRoad:
             evidence = self.evidence[one.candidate.function.start]
             self.edits.append(self.routines.edit(one, evidence, new))
         for function, placing in self.placings.items():
-            self.edits += [self._edit(function, one, KIND) for one in placing.made.values()]
+            plain = [one.plain if one.hinted else one for one in placing.made.values()]
+            self.edits += [self._edit(function, one, KIND) for one in plain if one is not None]
+            self._record_hints(placing)
             self.edits += [self._edit(function, one, END) for one in placing.closed.values()]
             if placing.moved:
                 self.edits.append(self._layout(placing))
-            self.skips += [
-                Skip(ORDER, KIND, function.name, start, reason)
-                for start, reason in placing.left.items()
-            ]
+            if ORDER in self.options.passes or PLACE in self.options.passes:
+                self.skips += [
+                    Skip(ORDER, KIND, function.name, start, reason)
+                    for start, reason in placing.left.items()
+                ]
+
+    def _record_hints(self, placing: Placing) -> None:
+        """The loops with hints, and those that were left alone."""
+        function = placing.routine.function
+        for start, found in self.hints[function].items():
+            one = placing.made.get(start)
+            if one is not None and one.hinted is not None:
+                evidence = self.evidence[start]
+                self.edits.append(hint_edit(self.target, function, start, one.hinted, evidence))
+                continue
+            reason = found.reason if isinstance(found, Declined) else "it was not asked for"
+            reason = placing.left.get(start, reason) if isinstance(found, Hinted) else reason
+            self.skips.append(Skip(HINT, LOOP, function.name, start, reason))
 
     def _edit(self, function: Function, one: Reordered, kind: str) -> Edit:
         before, after = one.before, one.after
@@ -250,12 +290,3 @@ def _laid_out(free: int, dense: int) -> Iterator[str]:
     yield f"{free} bundle{'s' * (free != 1)} free behind it"
     if dense:
         yield f"heads of dense loops on fetch boundaries: {dense}"
-
-
-def _behind(placing: Placing, found: Mapping[int | None, str]) -> dict[int, str]:
-    """The regions for whose sake others were closed that were not shown equal."""
-    return {
-        following.start: found[one.start]
-        for one, following in pairwise(placing.routine.regions)
-        if one.start in placing.closed and one.start in found and following.start in placing.made
-    }

@@ -3,67 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from passes.grouped import Superblock, schedule
 from passes.grouped import Target as Scheduling
+from passes.grouped_streams import Hinted, Scheduled
+from passes.insert import Declined
 from rewriter.core.errors import BadInput
 from rewriter.core.grouped import Code, Grouped, Laid, Region, Routine
 from rewriter.core.groups import Slot, groups
 from rewriter.core.target import CannotMove, Memory
 from rewriter.identify.grouped_liveness import Effects
 from rewriter.steps.boundaries import Boundaries
+from rewriter.steps.grouped_hints import Hinting
+from rewriter.steps.placing import Figures, Placing, Reordered
 from rewriter.verify.function_regions import open_at_end
 
 NO_GAIN = "nothing is saved where it stands"
-
-
-@dataclass(frozen=True, slots=True)
-class Figures:
-    """A region in numbers; cycles as the CPU's model counts them."""
-
-    bundles: int
-    groups: int
-    nops: int
-    cycles: int
-
-    def __str__(self) -> str:
-        parts = ((self.bundles, "bundle"), (self.groups, "group"), (self.cycles, "cycle"))
-        return ", ".join(f"{n} {what}{'s' * (n != 1)}" for n, what in parts)
-
-
-@dataclass(frozen=True, slots=True)
-class Reordered:
-    """A region with new code, as it must be at the region's start."""
-
-    region: Region
-    code: bytes
-    before: Figures
-    after: Figures
-
-    @property
-    def gains(self) -> bool:
-        """Whether anything got better and nothing worse."""
-        old, new = ((f.cycles, f.nops) for f in (self.before, self.after))
-        return new < old and new[0] <= old[0]
-
-
-@dataclass(frozen=True)
-class Placing:
-    """A function with regions in a new order, by their start; `left` has the reasons for others.
-
-    `closed` got nothing but the end of a group, for the sake of the region behind them; `moved`
-    says that regions left their places, `dense` how many loops that need one got a boundary.
-    """
-
-    routine: Routine
-    made: Mapping[int, Reordered]
-    closed: Mapping[int, Reordered]
-    left: Mapping[int, str]
-    laid: Laid
-    moved: bool
-    dense: int = 0
 
 
 @dataclass(frozen=True)
@@ -76,27 +33,39 @@ class Reordering:
     scheduling: Scheduling
     effects: Effects
     block: int  # bytes that the CPU fetches in a cycle
+    hinting: Hinting | None = None
 
     def function(self, routine: Routine, wanted: Collection[int], moves: bool) -> Placing:
         """A function with those of the wanted regions in a new order that gain by it."""
         made: dict[int, Reordered] = {}
         left: dict[int, str] = {}
+        hints: dict[int, Hinted | Declined] = {}
+        before: list[Slot] = []
         joined = self._joined(routine)
         every = {region: self._slots(region) for region in routine.regions}
         live = self.effects.live(routine, every.__getitem__)
         for region, slots in every.items():
-            found = region.reason or "it was not asked for"
-            if not region.reason and region.start in wanted:
-                outcome = self._reordered(region, slots, joined, live)
-                if isinstance(outcome, Reordered):
-                    made[region.start], found = outcome, ""
-                else:
-                    found = outcome
-            if found:
-                left[region.start] = found
+            outcome: Reordered | str = region.reason or "it was not asked for"
+            block = None if region.reason else self._asked(region, slots, joined, live)
+            if block is not None and region.start in wanted:
+                outcome = self._reordered(region, slots, block)
+            if block is not None and self.hinting is not None:
+                plain = outcome.code if isinstance(outcome, Reordered) else None
+                found = self.hinting.loop(block, plain, live[region.start], before)
+                if isinstance(found, Declined):
+                    hints[region.start] = found
+                elif found is not None:
+                    hints[region.start] = found[0]
+                    outcome = self._with_hints(region, slots, found, outcome)
+            if isinstance(outcome, Reordered):
+                made[region.start] = outcome
+            else:
+                left[region.start] = outcome
+            before += slots
             # A region that may change gets a stop at its end: see `_closings`.
             joined = bool(region.reason) and bool(open_at_end(self.target, slots))
-        return self.placed(routine, made, left, moves and not routine.stays)
+        placing = self.placed(routine, made, left, moves and not routine.stays)
+        return replace(placing, hints=hints) if hints else placing
 
     def placed(
         self,
@@ -172,7 +141,7 @@ class Reordering:
                 continue
             if not self._goes_away(one.code):
                 whole = next(place.code for place in laid.places if place.old == start)
-                one = Reordered(one.region, one.code, one.before, self.figures(whole, start))
+                one = replace(one, after=self.figures(whole, start))
             if one.gains:
                 kept[start] = one
             else:
@@ -194,14 +163,30 @@ class Reordering:
             return _or_none(self.target, code)
         return list(self.target.straight(code, region.start))
 
-    def _reordered(
+    def _asked(
         self, region: Region, slots: Sequence[Slot], joined: bool, live: Mapping[int, int]
+    ) -> Superblock:
+        """A region as a scheduler sees it."""
+        exits, behind = self._exits(region, slots, live)
+        return Superblock(_closed(slots), behind, joined=joined, exits=exits)
+
+    def _with_hints(
+        self, region: Region, slots: Sequence[Slot], found: Scheduled, plain: Reordered | str
+    ) -> Reordered:
+        """A region with hints."""
+        before, after = (
+            self._counted(each, self.scheduling.cycles(each)) for each in (slots, found[1])
+        )
+        without = plain if isinstance(plain, Reordered) else None
+        code = self.target.assembled(found[1])
+        return Reordered(region, code, before, after, found[0], without)
+
+    def _reordered(
+        self, region: Region, slots: Sequence[Slot], asked: Superblock
     ) -> Reordered | str:
         """A region in a new order, or why it stays."""
         if region.end - region.start == self.target.bundle:
             return "it is one bundle"
-        exits, behind = self._exits(region, slots, live)
-        asked = Superblock(_closed(slots), behind, joined=joined, exits=exits)
         outcome = schedule(asked, self.scheduling)
         if outcome.reason:
             return outcome.reason

@@ -170,7 +170,7 @@ class _Check:
     ) -> None:
         """Goes through all that changed."""
         target = self.program.target
-        self.listing = target.listing(self.new)
+        self.listing = target.listing(self.new, self.program.listing)
         self.locked = self.program.locked_addresses
         functions, elsewhere = self._owners(changed)
         functions += self._frames(elsewhere)
@@ -184,7 +184,9 @@ class _Check:
         if self.only is not None:
             functions = [function for function in functions if function in self.only]
         left = (function for function in functions if function not in self.replaced)
-        self.rows = Rows(self.program, self.new, self.listing, left)
+        self.rows = Rows(self.program, self.substituted.frames, self.listing, left)
+        for listing in (self.program.listing, self.listing):
+            listing.prepare()
         exchange = Exchange(self.prover)
         for done, checked in enumerate(each(self._function, functions, jobs, exchange)):
             if done % 20 == 0:

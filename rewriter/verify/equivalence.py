@@ -149,7 +149,8 @@ class Comparison:
             grade, key = self.prover.equal(old, new, self._assumed())
         if grade is not Grade.PROVED:
             raise Different(f"{what} differs: {old} became {new}"[:300], grade)
-        self.patterns.add(key)
+        if key:
+            self.patterns.add(key)
         self._learn(old, new)
 
     def _learn(self, old: Term, new: Term) -> None:

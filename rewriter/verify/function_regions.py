@@ -156,7 +156,8 @@ class Comparison:
             return False
         moved = one.start - one.old.start
         for mine, its in zip(old, new, strict=True):
-            if mine.insn == its.insn and not moved and mine.stop == its.stop:
+            is_alike = mine.insn is its.insn or mine.insn == its.insn
+            if is_alike and not moved and mine.stop == its.stop:
                 continue
             alike = (
                 its.address - mine.address == moved
@@ -192,6 +193,7 @@ class Comparison:
             self.target.everything,
             self._place,
             self.live,
+            not self.target.prefetching.may_be_device(self.routine.function.start),
         )
         if not verdict.is_equal:
             return f"not shown equal: {verdict.reason}"

@@ -1,4 +1,10 @@
-"""Patterns to Z3: the only place where the symbolic reading meets the solver."""
+"""Patterns to Z3: the only place where the symbolic reading meets the solver.
+
+Everything becomes bit-vectors.  A load is what the stores before it leave, as choices by whether
+their addresses are the load's; what a load finds in a memory that is free, and what an
+uninterpreted function gives, are free values that are equal where all that they depend on is
+(Ackermann 1954).  A solver of arrays needs twice as long for the same claims.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +12,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import z3
+
+Node = tuple[Any, ...]
+"""(kind, data, argument numbers)."""
 
 
 class Lowering:
@@ -18,41 +27,123 @@ class Lowering:
     def __init__(self, width: int, granule: int) -> None:
         self.width, self.granule = width, granule
         self.context = z3.Context()
+        self.nodes: Sequence[Node] = ()
+        self.done: list[Any] = []
+        self._read: dict[tuple[int, int], Any] = {}
+        self._applied: dict[tuple[Any, ...], list[tuple[tuple[int, ...], Any]]] = {}
 
-    def lower(self, nodes: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """The expression of each node: a bit-vector, a Bool, or an array of granules."""
-        done: list[Any] = []
-        for number, (kind, data, *args) in enumerate(nodes):
-            if kind == "?":
-                done.append(self._free(f"x{number}", data))
-            else:
-                done.append(self._one(kind, data, [done[n] for n in args]))
-        return done
+    def lower(self, nodes: Sequence[Node]) -> list[Any]:
+        """The expression of each node, a bit-vector or a Bool; None for a memory."""
+        self.nodes = nodes
+        for number in range(len(nodes)):
+            self.done.append(self._one(number))
+        return self.done
+
+    def _one(self, number: int) -> Any:
+        kind, data, *args = self.nodes[number]
+        if kind == "?":
+            return self._free(f"x{number}", data)
+        if kind == "const":
+            return z3.BitVecVal(data, self.width, self.context)
+        if kind in ("true", "false"):
+            return z3.BoolVal(kind == "true", self.context)
+        if kind == "store":
+            return None
+        if kind == "load":
+            return self._load(args[0], args[1])
+        if kind == "opaque":
+            return self._apply((data, len(args)), tuple(args))
+        return _OPERATORS[kind](*(self.done[n] for n in args))
 
     def _free(self, name: str, sort: str | int) -> Any:
         """Anything of a sort: a condition, a memory, or a word of at most so many bits."""
+        if sort == "mem":
+            return None
         if sort == "bool":
             return z3.Bool(name, self.context)
-        if sort == "mem":
-            return z3.Array(name, self._word(self.width), self._word(8 * self.granule))
         assert isinstance(sort, int)
         bits = max(sort, 1)
         free = z3.BitVec(name, bits, self.context)
         return free if bits == self.width else z3.ZeroExt(self.width - bits, free)
 
-    def _word(self, bits: int) -> Any:
-        return z3.BitVecSort(bits, self.context)
+    # Memory and functions -----------------------------------------------------------------
 
-    def _one(self, kind: str, data: int | str, args: list[Any]) -> Any:
-        if kind == "const":
-            return z3.BitVecVal(data, self.width, self.context)
-        if kind in ("true", "false"):
-            return z3.BoolVal(kind == "true", self.context)
-        if kind == "opaque":
-            sorts = [a.sort() for a in args]
-            name = f"{data}/{len(args)}"
-            return z3.Function(name, *sorts, self._word(self.width))(*args)
-        return _OPERATORS[kind](*args)
+    def _load(self, memory: int, place: int) -> Any:
+        """The granule at a place: of the last store there, or of the memory before all."""
+        stores = []
+        while self.nodes[memory][0] == "store" and (memory, place) not in self._read:
+            _, _, older, address, value = self.nodes[memory]
+            stores.append((memory, self._meet(address, place), self.done[value]))
+            memory = older
+        found = self._read.get((memory, place))
+        if found is None:
+            found = self._read[memory, place] = self._apply(("load", memory), (place,))
+        for after, here, value in reversed(stores):
+            found = self._read[after, place] = _choice(here, value, found)
+        return found
+
+    def _apply(self, function: tuple[Any, ...], args: tuple[int, ...]) -> Any:
+        """What a function gives: the same as before for the same arguments."""
+        before = self._applied.setdefault(function, [])
+        name = f"{function[0]}/{function[1]}/{len(before)}"
+        found = z3.BitVec(name, self.width, self.context)
+        for others, value in before:
+            meet = [self._meet(a, b) for a, b in zip(others, args, strict=True)]
+            found = _choice(_all(meet), value, found)
+        before.append((args, found))
+        return found
+
+    def _meet(self, a: int, b: int) -> Any:
+        """Whether two nodes are equal; granules at a known distance look at low bits only."""
+        if a == b:
+            return True
+        if self.done[a] is None or self.done[b] is None:
+            return False  # memories that are not one: whatever depends on them is free
+        one, other = self._granule(a), self._granule(b)
+        if one is None or other is None or one[0] != other[0]:
+            return self.done[a] == self.done[b]
+        near, far = sorted((one[1], other[1]))
+        return self._same_granule(one[0], near, far - near)
+
+    def _granule(self, number: int) -> tuple[int, int] | None:
+        """(x, c) of a granule's address `x + c & -granule`."""
+        kind, _, *args = self.nodes[number]
+        if kind != "and" or self._constant(args[1]) != (1 << self.width) - self.granule:
+            return None
+        kind, _, *sum_ = self.nodes[args[0]]
+        if kind == "add" and (added := self._constant(sum_[1])) is not None:
+            return sum_[0], added
+        return args[0], 0
+
+    def _constant(self, number: int) -> int | None:
+        kind, data, *_ = self.nodes[number]
+        return int(data) if kind == "const" else None
+
+    def _same_granule(self, root: int, displacement: int, distance: int) -> Any:
+        """Whether x + c and x + c + d, d not negative, lie in one granule."""
+        if distance > (1 << self.width) - self.granule:
+            displacement, distance = displacement + distance, (1 << self.width) - distance
+        if distance >= self.granule:
+            return False
+        bits = self.granule.bit_length() - 1
+        low = z3.Extract(bits - 1, 0, self.done[root])
+        inside = low + z3.BitVecVal(displacement % self.granule, bits, self.context)
+        last = z3.BitVecVal(self.granule - 1 - distance, bits, self.context)
+        return z3.ULE(inside, last)
+
+
+def _choice(condition: Any, value: Any, other: Any) -> Any:
+    if condition is True or condition is False:
+        return value if condition else other
+    return z3.If(condition, value, other)
+
+
+def _all(conditions: Sequence[Any]) -> Any:
+    """That all hold; each is a Bool of Z3 or a plain one."""
+    open_ = [c for c in conditions if c is not True]
+    if any(c is False for c in open_):
+        return False
+    return z3.And(*open_) if open_ else True
 
 
 def _popcount(value: Any) -> Any:
@@ -105,6 +196,4 @@ _OPERATORS: dict[str, Any] = {
     "slt": lambda a, b: a < b,
     "band": z3.And,
     "bnot": z3.Not,
-    "load": z3.Select,
-    "store": z3.Store,
 }

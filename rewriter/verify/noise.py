@@ -8,9 +8,11 @@ kinds, and the claim's own constants are among the values.  All values follow fr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
+from types import MappingProxyType
 from typing import Any
 from zlib import crc32
 
@@ -29,6 +31,7 @@ _EDGES = np.array(
     [0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0x8000, 0xFFFF, 1 << 31, (1 << 63) - 1, 1 << 63, 2**64 - 1],
     dtype=_U,
 )
+_NEAR = 2  # the kind of lane in which values are near each other
 _LINE = 64  # bytes, which the addresses near each other are aligned to
 
 
@@ -74,10 +77,20 @@ class Memory:
 
 
 class Noise:
-    """Values of what is free in a claim, in `lanes` lanes, `width` bits wide."""
+    """Values of what is free in a claim, in `lanes` lanes, `width` bits wide.
 
-    def __init__(self, lanes: int, width: int, pool: Lanes = _EDGES) -> None:
-        self.width, self.pool = width, pool
+    `distances` are, by name, what the claim adds to a value: where values are near each other,
+    such sums are, so that addresses meet.
+    """
+
+    def __init__(
+        self,
+        lanes: int,
+        width: int,
+        pool: Lanes = _EDGES,
+        distances: Mapping[str, Sequence[int]] = MappingProxyType({}),
+    ) -> None:
+        self.width, self.pool, self.distances = width, pool, distances
         self.ones = _U((1 << width) - 1)
         self.machine = Batched(lanes, np.zeros((0, 0), np.uint8), np.zeros(0, _U), width=width)
         self._lane = _mixed(np.arange(lanes, dtype=_U) << _U(32))
@@ -98,10 +111,12 @@ class Noise:
         other = _mixed(again)
         chosen = self.pool[again % _U(len(self.pool))]
         inside = _U(8) * (again % _U(3)) + np.array([0, 0, 1, 7], dtype=_U)[again >> _U(62)]
+        own = np.array([0, *self.distances.get(name, ())], dtype=_U)
+        beside = np.where(again & _U(8), chosen, -own[again % _U(len(own))])
         kinds = (
             again,
             inside,
-            self._near + chosen + np.where(other & _U(1), _U(0), again >> _U(61)),
+            self._near + beside + np.where(other & _U(1), _U(0), again >> _U(61)),
             chosen,
             again >> (_U(40) + (other & _U(0x17))),
             again & _U(15),
@@ -123,12 +138,23 @@ class Noise:
         return found
 
     def memory(self, name: str) -> Memory:
-        """A memory: its granules are noise, in every other lane values worth trying."""
+        """A memory: its granules are noise, in every other lane values worth trying.
+
+        Where values are near each other many granules are too if the claim has distances: they may
+        be addresses.
+        """
         salt, any_value = _salt(name), (self._lane >> _U(9) & _U(1)).astype(bool)
+        near = (self._lane >> _U(3)) % _U(4) == _U(_NEAR)
+        own = np.array([0, *chain(*self.distances.values())], dtype=_U)
 
         def initial(address: Lanes) -> Lanes:
             drawn = _mixed(address ^ salt)
             found: Lanes = np.where(any_value, drawn, self.pool[drawn % _U(len(self.pool))])
+            if not self.distances:
+                return found & self.ones
+            other = drawn >> _U(32)
+            beside = self._near - own[other % _U(len(own))] + (drawn >> _U(60) & _U(3))
+            found = np.where(near & (drawn >> _U(63)).astype(bool), beside, found)
             return found & self.ones
 
         return Memory(initial)
@@ -156,10 +182,14 @@ class Noise:
     def signed(self, value: Lanes) -> NDArray[np.int64]:
         """The value as a signed number."""
         unused = _WORD - self.width
+        if not unused:
+            return value.view(np.int64)
         return (value << _U(unused)).view(np.int64) >> np.int64(unused)
 
     def shifted(self, shift: Callable[[Lanes, Lanes], Lanes], value: Lanes, amount: Lanes) -> Lanes:
         """A shift by any amount; zeros from the width on."""
+        if len(amount) == 1:  # most are by a constant
+            return shift(value, amount) if int(amount[0]) < self.width else np.zeros(1, _U)
         inside = amount < _U(self.width)
         found: Lanes = np.where(inside, shift(value, np.where(inside, amount, _U(0))), _U(0))
         return found
@@ -203,6 +233,13 @@ class Signatures:
         for condition in given:
             different = different & self._on(condition)
         return bool(different.any())
+
+    def hold(self, conditions: Sequence[Term]) -> bool:
+        """Whether all conditions hold on one of the assignments."""
+        holding = np.ones(_FEW, dtype=bool)
+        for condition in conditions:
+            holding = holding & self._on(condition)
+        return bool(holding.any())
 
     def _on(self, term: Term) -> Any:
         """What a term is on the assignments."""

@@ -20,6 +20,7 @@ from types import MappingProxyType
 from rewriter.core.transfer import Order, Provable
 from rewriter.verify.regions_code import Code, Reader, Straight
 from rewriter.verify.regions_events import Event
+from rewriter.verify.regions_hints import unfounded
 from rewriter.verify.regions_legal import Clashing, Fault, clashes, illegal, misplaced, outside
 from rewriter.verify.regions_run import Leaving, Run, Unprovable
 from rewriter.verify.regions_terms import Term, Terms
@@ -45,7 +46,7 @@ def _same_place(address: int) -> int:
 
 
 class Regions:
-    """Compares regions of one target; what it learns of an instruction it keeps."""
+    """Compares regions of one target."""
 
     def __init__(self, target: Provable) -> None:
         self.target = target
@@ -58,17 +59,19 @@ class Regions:
         live: int,
         place: Callable[[int], int] = _same_place,
         at: Mapping[int, int] = MappingProxyType({}),
+        hints: bool = False,
     ) -> Verdict:
         """Whether `new` can stand for `old`.
 
         `live` is the mask of registers that may be read where control leaves, `at` has it by the
         old code address to which it goes, where that is another; those that the target says are
         always observed are added.  `place` gives the address in the old code that a code address
-        of the new one stands for.
+        of the new one stands for.  `hints` says whether the code may see memory only, so that
+        prefetches may be added.
         """
         if not old.slots or not new.slots:
             return Verdict(old.slots == new.slots, "a region without instructions")
-        comparison = _Comparison(self.target, live, place, at)
+        comparison = _Comparison(self.target, live, place, at, hints)
         try:
             fault = next(comparison.faults(self._reader.read(old), self._reader.read(new)), None)
         except Unprovable as problem:
@@ -84,6 +87,7 @@ class _Comparison:
     live: int
     place: Callable[[int], int]
     at: Mapping[int, int]
+    hints: bool
 
     def __post_init__(self) -> None:
         self.terms = Terms()
@@ -99,6 +103,7 @@ class _Comparison:
         yield from illegal(self.target, trusted, found, self.terms, after.guards)
         yield from self._leaving(before, after)
         yield from self._end(before, after, old, new)
+        yield from unfounded(self.target, self.terms, before, after, self.hints)
         if not after.together <= before.together:
             at = new.region.slots[0].address
             yield Fault(at, "a stop behind a system instruction is missing")

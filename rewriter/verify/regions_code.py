@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from rewriter.core.groups import Slot, groups
-from rewriter.core.isa import Insn
 from rewriter.core.transfer import Provable, Transfer
 
 
@@ -56,11 +55,10 @@ class Code:
 
 
 class Reader:
-    """Makes regions ready; what it has asked the target about an instruction it keeps."""
+    """Makes regions ready."""
 
     def __init__(self, target: Provable) -> None:
-        self.target = target
-        self._transfers: dict[Insn, Transfer] = {}
+        self._transfer = target.transfer
 
     def read(self, region: Straight) -> Code:
         """The region with what its instructions are."""
@@ -73,9 +71,3 @@ class Reader:
 
     def _steps(self, slots: Iterable[Slot]) -> Group:
         return tuple(Step(slot, self._transfer(slot.insn)) for slot in slots)
-
-    def _transfer(self, insn: Insn) -> Transfer:
-        transfer = self._transfers.get(insn)
-        if transfer is None:
-            transfer = self._transfers[insn] = self.target.transfer(insn)
-        return transfer

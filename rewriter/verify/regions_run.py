@@ -46,11 +46,22 @@ class Leaving:
     renames: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A prefetch that cannot fault: where it stands, its condition, and the address."""
+
+    at: int
+    name: str
+    guard: Term
+    address: Term
+
+
 @dataclass
 class Run:
     """One region's run: `state` holds the registers written so far, `guards` a term per slot.
 
-    `together` are pairs of a system event and what comes behind it in its group.
+    `together` are pairs of a system event and what comes behind it in its group, `asked` the
+    prefetches that cannot fault.
     """
 
     terms: Terms
@@ -59,6 +70,7 @@ class Run:
     leaving: list[Leaving] = field(default_factory=list)
     guards: dict[int, Term] = field(default_factory=dict)
     together: set[tuple[Term, Term]] = field(default_factory=set)
+    asked: list[Asked] = field(default_factory=list)
     ended: bool = False
 
     def __post_init__(self) -> None:
@@ -159,6 +171,9 @@ class Run:
             values = [terms.given(value, guard) for value in values]
         if transfer.is_placed:
             values.append(terms.const(self.target.base(slot.address)))
+        if transfer.asks is not None:
+            address = terms.given(self._read(transfer.asks, insn), guard)
+            self.asked.append(Asked(slot.address, transfer.name, guard, address))
         event = None
         if transfer.order is not Order.FREE and guard != terms.false:
             event = self._event(step, guard, values)

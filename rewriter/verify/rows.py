@@ -8,7 +8,8 @@ control as before, and directly so if it did.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -18,7 +19,6 @@ from rewriter.core.listing import Listing
 from rewriter.core.program import Function
 from rewriter.core.target import Target
 from rewriter.elf import unwind, unwind_rows
-from rewriter.elf.image import Image
 from rewriter.identify.program import Program
 
 
@@ -38,14 +38,19 @@ class Rows:
     """The unwind entries of some functions in two files."""
 
     def __init__(
-        self, program: Program, new: Image, listing: Listing, functions: Iterable[Function]
+        self,
+        program: Program,
+        new: Mapping[int, unwind.Fde],
+        listing: Listing,
+        functions: Iterable[Function],
     ) -> None:
+        """`new` are the entries of the new file by where they start, `listing` is its text."""
         starts = (function.start for function in functions)
         self.old = {start: program.frames[start] for start in starts if start in program.frames}
-        frames = unwind.frames(new)
-        self.new = {frame.start: frame for frame in frames if frame.start in self.old}
-        self.marked = _Marked(program.listing, program.target, self.old.values())
-        self.marked_new = _Marked(listing, program.target, self.old.values())
+        self.new = new
+        marks = _Marks(program.target)
+        self.before = partial(_Frame, program.listing, marks)
+        self.after = partial(_Frame, listing, marks)
 
     def problem(self, function: Function) -> str:
         """What is wrong with the unwind entry of a function, or nothing."""
@@ -54,37 +59,41 @@ class Rows:
             return ""
         if new is None or (new.end, new.lsda) != (old.end, old.lsda):
             return "its unwind entry covers something else"
-        same = _agree(_Frame(self.marked, old), _Frame(self.marked_new, new))
+        same = _agree(self.before(old), self.after(new))
         return "" if same else "its unwind rows do not follow its instructions"
 
 
-class _Marked:
-    """Which instructions of a text stand in frames and are no fillers, and which rows go by."""
+class _Marks:
+    """What rows make of the instruction that a word is: no instruction or a filler, any, a mark."""
 
-    def __init__(self, listing: Listing, target: Target, frames: Iterable[unwind.Fde]) -> None:
-        self.listing = listing
-        inside = np.zeros(len(listing), dtype=np.bool_)
-        for frame in frames:
-            inside[slice(*listing.span(frame.start, frame.end))] = True
-        at = np.flatnonzero(inside & (listing.rows >= 0))
-        words, which = np.unique(listing.words[at], return_inverse=True)
-        insns = [insn for word in words.tolist() if (insn := listing.table.decode(word))]
-        kept = [not target.is_filler(insn) for insn in insns]
-        marks = [insn.op.flow is not Flow.NEXT or target.touches_frame(insn) for insn in insns]
-        self.kept, self.marks = np.zeros_like(inside), np.zeros_like(inside)
-        self.kept[at] = np.array(kept, dtype=np.bool_)[which]
-        self.marks[at] = np.array(marks, dtype=np.bool_)[which]
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self.of = lru_cache(_REMEMBERED)(self._of)
+
+    def _of(self, word: int) -> int:
+        insn = self.target.table.decode(word)
+        if insn is None or self.target.is_filler(insn):
+            return _NOTHING
+        goes = insn.op.flow is not Flow.NEXT or self.target.touches_frame(insn)
+        return _MARK if goes else _PLAIN
+
+
+_NOTHING, _PLAIN, _MARK = range(3)
+_REMEMBERED = 1 << 15
+"""Words: code repeats itself nearby."""
 
 
 class _Frame:
     """Where an address stands among the instructions that rows go by, from a function's start."""
 
-    def __init__(self, marked: _Marked, frame: unwind.Fde) -> None:
+    def __init__(self, listing: Listing, marks: _Marks, frame: unwind.Fde) -> None:
         self.rows = unwind_rows.rows(frame)
-        span = slice(*marked.listing.span(frame.start, frame.end))
-        kept = marked.kept[span]
-        self.addresses = marked.listing.addresses[span][kept]
-        self.marks = np.append(True, marked.marks[span][kept])  # the start counts as one
+        span = slice(*listing.span(frame.start, frame.end))
+        found = np.array(list(map(marks.of, listing.words[span].tolist())))
+        found[listing.rows[span] < 0] = _NOTHING
+        kept = np.flatnonzero(found)
+        self.addresses = listing.addresses[span][kept]
+        self.marks = np.append(True, found[kept] == _MARK)  # the start counts as one
         self.passed = np.cumsum(self.marks)
 
     def place(self, address: int) -> tuple[int, bool]:

@@ -191,7 +191,7 @@ class Substituted:
     def _odd_rows(self, replaced: Replaced) -> Iterator[str]:
         """The old unwind entry must fit the code that stands there now."""
         old = self.program.frames.get(replaced.function.start)
-        new = self._frames.get(replaced.function.start)
+        new = self.frames.get(replaced.function.start)
         if old is None:
             return
         if new is None or new.lsda != old.lsda or new.cie != old.cie:
@@ -205,7 +205,8 @@ class Substituted:
             yield "its unwind rows are not those of the new code"
 
     @cached_property
-    def _frames(self) -> dict[int, unwind.Fde]:
+    def frames(self) -> dict[int, unwind.Fde]:
+        """The unwind entries of the new file by where they start."""
         old = replace(self.program.image, data=self.data)
         return {frame.start: frame for frame in unwind.frames(old)}
 

@@ -13,6 +13,7 @@ behind the last call in front of it.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -95,17 +96,19 @@ class Calls:
         jumping: dict[int, set[int]] = defaultdict(set)
         ends = self._flows[graph.last - 1]
         leaves = np.isin(ends, [FLOW_CODE[f] for f in (Flow.JUMP, Flow.BRANCH, Flow.NEXT)])
-        inside = (graph.source < blocks) & (graph.target < blocks)
-        owners = self._owners
-        for at in np.flatnonzero(inside).tolist():
-            source, target = int(graph.source[at]), int(graph.target[at])
-            owner, callee = int(owners[source]), int(graph.function_of[target])
-            if callee >= 0 and graph.kind[at] == CALL:
-                callees[owner].add(callee)
-                callers[callee].add(source)
-            elif callee >= 0 and owner >= 0 and owner != callee and leaves[source]:
-                callees[owner].add(callee)
-                jumping[callee].add(owner)
+        source, target = graph.source, graph.target
+        callee = np.append(graph.function_of, np.full(len(graph.functions), -1))[target]
+        inside = np.flatnonzero((source < blocks) & (target < blocks) & (callee >= 0))
+        source, callee, kind = source[inside], callee[inside], graph.kind[inside]
+        owner = self._owners[source]
+        calls = kind == CALL
+        away = ~calls & (owner >= 0) & (owner != callee) & leaves[source]
+        for here, there, block in _rows(calls, owner, callee, source):
+            callees[here].add(there)
+            callers[there].add(block)
+        for here, there in _rows(away, owner, callee):
+            callees[here].add(there)
+            jumping[there].add(here)
         return callees, callers, jumping
 
     @cached_property
@@ -200,6 +203,10 @@ class Calls:
             if np.array_equal(after, found):
                 return found
             found = after
+
+
+def _rows(chosen: NDArray[np.bool_], *columns: NDArray[np.int64]) -> Iterator[tuple[int, ...]]:
+    return zip(*(column[chosen].tolist() for column in columns), strict=True)
 
 
 class _Sorted:

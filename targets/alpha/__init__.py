@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -89,13 +90,11 @@ class Alpha:
     relocated_bits = staticmethod(masks.RELOCATED.get)
     shared_pointer = staticmethod(masks.shared_pointer)
 
-    def listing(self, image: Memory) -> Listing:
+    def listing(self, image: Memory, like: Listing | None = None) -> Listing:
         """Decodes all text."""
         ranges = image.executable_ranges()
         parts = [(start, image.words(start, end, 4)) for start, end in ranges]
-        listing = decode_words(TABLE, parts)
-        inline = kernel.inline_data(listing, image)
-        return listing.with_inline(inline) if len(inline) else listing
+        return decode_words(TABLE, parts, partial(kernel.inline_data, memory=image), like)
 
     def entries(self, listing: Listing, function: Function) -> tuple[int, ...]:
         """The entry that skips the gp set-up, where there is one."""

@@ -10,7 +10,7 @@ import struct
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.core.listing import Listing
+from rewriter.core.isa import Words
 from rewriter.core.program import Fixup
 from rewriter.core.target import CannotMove, Memory, Sectioned
 from targets.alpha.formats import DISP, RA, RB
@@ -24,26 +24,26 @@ BUG_WORDS = 3
 _LONGEST_NAME = 256  # bytes
 
 
-def inline_data(listing: Listing, memory: Memory) -> NDArray[np.int64]:
+def inline_data(text: Words, memory: Memory) -> NDArray[np.int64]:
     """The positions of what BUG leaves behind its trap, from where control does not come back."""
-    traps = np.flatnonzero(listing.words == BUGCHK.match)
+    traps = np.flatnonzero(text == BUGCHK.match)
     found: list[int] = []
     for at in traps.tolist():
         # A line number may look like the trap.
-        if (not found or at > found[-1]) and _names_a_file(listing, at, memory):
+        if (not found or at > found[-1]) and _names_a_file(text, at, memory):
             found += range(at + 1, at + 1 + BUG_WORDS)
     return np.array(found, dtype=np.int64)
 
 
-def _names_a_file(listing: Listing, at: int, memory: Memory) -> bool:
-    words = listing.words[at + 2 : at + 1 + BUG_WORDS].tolist()
+def _names_a_file(text: Words, at: int, memory: Memory) -> bool:
+    words = text[at + 2 : at + 1 + BUG_WORDS].tolist()
     if len(words) < BUG_WORDS - 1:
         return False
     name = words[0] | words[1] << 32
     if not memory.is_mapped(name) or not memory.is_mapped(name + _LONGEST_NAME):
         return False
-    text = memory.read(name, _LONGEST_NAME).split(b"\0", 1)[0]
-    return 0 < len(text) < _LONGEST_NAME and text.isascii() and text.decode().isprintable()
+    read = memory.read(name, _LONGEST_NAME).split(b"\0", 1)[0]
+    return 0 < len(read) < _LONGEST_NAME and read.isascii() and read.decode().isprintable()
 
 
 _KERNEL = 1 << 63

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from rewriter.core import prefetching, transfer
 from rewriter.core import substituting as core
-from rewriter.core import transfer
 from rewriter.core.cpu import Cpu
 from rewriter.core.grouped import Linked
 from rewriter.core.isa import Flow, Insn, Table
@@ -19,6 +19,7 @@ from targets.ia64.arranging import Model, Scheduling
 from targets.ia64.cpus import CPUS
 from targets.ia64.fields import BUNDLE, QP
 from targets.ia64.isa import TABLE
+from targets.ia64.prefetching import Prefetching
 from targets.ia64.proving import Proving
 from targets.ia64.registers import NAMES
 from targets.ia64.standard import RETURNED
@@ -34,13 +35,14 @@ class Ia64:
     machines = frozenset({EM_IA_64})
     table: Table = TABLE
     cpus: Mapping[str, Cpu] = CPUS
-    passes = frozenset({"align", "schedule", "substitute"})
+    passes = frozenset({"align", "prefetch", "schedule", "substitute"})
     bundle = BUNDLE
     jump_word = tables.WORD
     everything = (1 << len(NAMES)) - 1
     returned = RETURNED
     proving: transfer.Provable = Proving()
     substituting: core.Substituting = Substituting()
+    prefetching: prefetching.Prefetching = Prefetching()
     straight = staticmethod(bundles.straight)
     assembled = staticmethod(arranging.code)
     place_free = staticmethod(layout.place_free)

@@ -54,7 +54,7 @@ _RULES = {
     formats.LAST: packing_nodes.LAST,
     formats.SLOT2: packing_nodes.SLOT2,
 }
-_NOPS: dict[Unit, Insn] = {
+NOPS: dict[Unit, Insn] = {
     unit: Insn(op, tuple(operand.extract(op.match) for operand in op.format.operands))
     for unit in Unit
     if unit is not Unit.L
@@ -77,7 +77,7 @@ class Scheduling:
 
     def __init__(self, model: Model, width: int = 4) -> None:
         self.model, self.width = model, width
-        self.taking = Ports(self._fits, {unit: model.kind(nop) for unit, nop in _NOPS.items()})
+        self.taking = Ports(self._fits, {unit: model.kind(nop) for unit, nop in NOPS.items()})
         self._packed: dict[tuple[bytes, int, int, Layout], Packed | None] = {}
         self._cycles: dict[tuple[Node, ...], Packed | None] = {}
         self._sort = Kept(self._sorted)
@@ -253,7 +253,7 @@ def _slots(part: Part, packed: Packed, address: int) -> Iterator[tuple[Slot, int
         template = TEMPLATES[code]
         units = (Unit.M, Unit.X) if template.is_long else template.units
         for at, (unit, number) in enumerate(zip(units, numbers, strict=True)):
-            insn = scheduling.on(part.slots[number].insn, unit) if number >= 0 else _NOPS[unit]
+            insn = scheduling.on(part.slots[number].insn, unit) if number >= 0 else NOPS[unit]
             last = SLOTS - 1 if at == len(units) - 1 else at
             yield Slot(address + at, insn, last in template.stops), number
         address += BUNDLE
@@ -262,9 +262,12 @@ def _slots(part: Part, packed: Packed, address: int) -> Iterator[tuple[Slot, int
 def code(slots: Sequence[Slot]) -> bytes:
     """The bytes of whole bundles; ValueError where the slots are none."""
     return b"".join(
-        encode(Bundle(_template(bundle), tuple(TABLE.encode(slot.insn) for slot in bundle)))
+        encode(Bundle(_template(bundle), tuple([_word(slot.insn) for slot in bundle])))
         for bundle in _in_bundles(slots)
     )
+
+
+_word = Kept(TABLE.encode)
 
 
 def _in_bundles(slots: Sequence[Slot]) -> Iterator[Sequence[Slot]]:

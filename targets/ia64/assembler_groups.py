@@ -71,39 +71,68 @@ def packed(items: Sequence[Item], multiple: int = 1, bundles: int = 0) -> list[F
         cost = 2 * -(-reached // _ISSUE) + rest, 0, rest, 0
         plans[len(items), reached, rest] = _Plan(cost, *_nops(rest))
     for start in reversed(range(len(items))):
-        found = list(_fillings(items, start))
+        choices = list(_choices(items, start))
         for reached, rest in product(range(_REACH), range(multiple)):
-            following = list(_continued(items, found, plans, reached, (rest - 1) % multiple))
-            if following:
-                plans[start, reached, rest] = min(following, key=lambda plan: plan.cost)
-    plan = plans.get((0, 0, bundles % multiple))
-    if plan is None:
+            plan = _continued(choices, plans, reached, (rest - 1) % multiple)
+            if plan is not None:
+                plans[start, reached, rest] = plan
+    found = plans.get((0, 0, bundles % multiple))
+    if found is None:
         raise ValueError("these instructions fit no sequence of bundles")
     made = []
-    while plan.first is not None and plan.rest is not None:
-        made.append(plan.first)
-        plan = plan.rest
+    while found.first is not None and found.rest is not None:
+        made.append(found.first)
+        found = found.rest
     return made
 
 
-def _continued(
-    items: Sequence[Item], fillings: Sequence[Filled], plans: _Plans, reached: int, rest: int
-) -> Iterator[_Plan]:
-    """Each bundle that may come next, with the best of what may follow it."""
-    for filled in fillings:
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """A bundle that may come next, up to the item `following`, and its own cost.
+
+    So many groups end in it; `is_open` says whether it ends within one.
+    """
+
+    filled: Filled
+    following: int
+    ended: int
+    is_open: bool
+    halves: int
+    splits: int
+    ports: int
+
+
+def _choices(items: Sequence[Item], start: int) -> Iterator[_Choice]:
+    """Every bundle that may hold the items from one on."""
+    for filled in _fillings(items, start):
         placed = [number for number in filled.items if number is not None]
-        cycles, bundles = 0, reached + 1  # of the groups that end here; of the one that is open
-        for number in placed:
-            if items[number].stop:
-                cycles += -(-bundles // _ISSUE)
-                bundles = 0 if number == placed[-1] else 1
-        after = plans.get((placed[-1] + 1, bundles, rest))
-        if after is not None:
-            halves = 2 * cycles + _in_the_way(items, filled)
-            splits = int(filled.template.name in _SPLITS)
-            own = halves, splits, 1, _idle_ports(filled)
-            halves, splits, bundles, ports = (a + b for a, b in zip(own, after.cost, strict=True))
-            yield _Plan((halves, splits, bundles, ports), filled, after)
+        yield _Choice(
+            filled,
+            placed[-1] + 1,
+            sum(items[number].stop for number in placed),
+            not items[placed[-1]].stop,
+            _in_the_way(items, filled),
+            int(filled.template.name in _SPLITS),
+            _idle_ports(filled),
+        )
+
+
+def _continued(choices: Sequence[_Choice], plans: _Plans, reached: int, rest: int) -> _Plan | None:
+    """The best bundle that may come next with the best of what may follow it."""
+    best: tuple[tuple[int, int, int, int], _Choice, _Plan] | None = None
+    first = 2 * -(-(reached + 1) // _ISSUE)  # half cycles of the group that is open, if it ends
+    for one in choices:
+        bundles = int(one.is_open) if one.ended else reached + 1
+        after = plans.get((one.following, bundles, rest))
+        if after is None:
+            continue
+        halves, splits, many, ports = after.cost
+        # Each group but the first that ends here is in this bundle alone.
+        halves += one.halves + (first + 2 * (one.ended - 1) if one.ended else 0)
+        cost = halves, splits + one.splits, many + 1, ports + one.ports
+        if best is None or cost < best[0]:
+            best = cost, one, after
+    return None if best is None else _Plan(best[0], best[1].filled, best[2])
 
 
 def _nops(count: int) -> tuple[Filled, _Plan] | tuple[None, None]:

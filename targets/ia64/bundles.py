@@ -137,14 +137,33 @@ def straight(code: bytes, address: int) -> Iterator[Slot]:
 
     ValueError where the bytes are no instruction.
     """
+    decoded = TABLE.decode
     for at in range(0, len(code), BUNDLE):
-        bundle = decode(code[at : at + BUNDLE])
-        insns = [TABLE.decode(word) for word in bundle.words] if bundle else [None]
-        for number, insn in enumerate(insns):
-            if bundle is None or insn is None:
+        bits = int.from_bytes(code[at : at + BUNDLE], "little")
+        steps = _STEPS.get(bits & (1 << _TEMPLATE) - 1)
+        if steps is None:
+            raise ValueError(f"no instruction at {address + at:#x}")
+        for number, (shift, unit, extends, stop) in enumerate(steps):
+            word = bits >> shift & _SLOT | unit
+            if extends:
+                word |= (bits >> _EXTENSION & _SLOT) << LONG
+            insn = decoded(word)
+            if insn is None:
                 raise ValueError(f"no instruction at {address + at + number:#x}")
-            last = SLOTS - 1 if number == len(insns) - 1 else number
-            yield Slot(address + at + number, insn, last in bundle.template.stops)
+            yield Slot(address + at + number, insn, stop)
+
+
+def _steps(template: Template) -> Iterator[tuple[int, int, bool, bool]]:
+    """Of each instruction where its slot is, the bits of its unit, whether it has an L slot, too,
+    and whether a stop follows."""
+    for number, unit in enumerate(template.units):
+        if unit is not Unit.L:
+            place = _TEMPLATE + SLOT_BITS * number
+            yield place, unit << SLOT_BITS, unit is Unit.X, number in template.stops
+
+
+_STEPS = {code: tuple(_steps(template)) for code, template in TEMPLATES.items()}
+_EXTENSION = _TEMPLATE + SLOT_BITS  # where the L slot is
 
 
 def for_slots(units: Sequence[Unit], stops: frozenset[int]) -> Template | None:

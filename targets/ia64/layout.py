@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 
 from rewriter.core.grouped import Place, Region, Routine
 from rewriter.core.groups import Slot
-from rewriter.core.isa import Flow, Insn, Kind
+from rewriter.core.isa import Flow, Insn, Kind, Op
 from rewriter.core.target import CannotMove
 from targets.ia64 import bundles, unwind
 from targets.ia64.bundles import SLOTS, TEMPLATES, Bundle
@@ -40,12 +41,17 @@ def padded(code: bytes, size: int) -> bytes:
 
 def place_free(insn: Insn) -> tuple[str, tuple[int, ...]]:
     """What an instruction is, whatever slot it stands in and however far its target is."""
-    kept = (
-        value
-        for operand, value in zip(insn.op.format.operands, insn.operands, strict=True)
-        if operand.kind is not Kind.TARGET and operand.name != SLOT.name
-    )
-    return f"{insn.name} {insn.op.format.name}", tuple(kept)
+    name, kept = _placeless(insn.op)
+    values = insn.operands
+    return name, tuple([values[n] for n in kept])
+
+
+@cache
+def _placeless(op: Op) -> tuple[str, tuple[int, ...]]:
+    """A row's name and format, and which operands are not its place."""
+    operands = enumerate(op.format.operands)
+    kept = [n for n, o in operands if o.kind is not Kind.TARGET and o.name != SLOT.name]
+    return f"{op.name} {op.format.name}", tuple(kept)
 
 
 def moved(code: bytes, old: int, new: int, place: Callable[[int], int]) -> bytes:

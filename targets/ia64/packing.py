@@ -59,18 +59,21 @@ def best(search: Search, most: int, width: int, below: int) -> Packed | None:
 
 def lighter(search: Search, most: int, width: int, below: int) -> Packed | None:
     """The best text of at most `most` bundles found that weighs less than `below`."""
-    problem = search.problem
-    texts = [search.start()]
+    problem, every = search.problem, search.problem.every
+    texts = [(0, search.start())]
     lightest: Text | None = None
     for count in range(1, most + 1):
         found: dict[tuple[int, int, int, int], tuple[int, int, Text]] = {}
-        for text in texts:
-            for made in search.after(text):
-                bundles = count + problem.bundles(problem.every & ~made.placed)
+        for least, text in texts:  # what it weighs at least
+            # A bundle makes those that are left at most one fewer.
+            fewest = count - 1 + problem.bundles(every & ~text.placed)
+            room = (below - 1 - BUNDLE * fewest) // CYCLE
+            for made in search.after(text, room):
+                bundles = count + problem.bundles(every & ~made.placed)
                 if bundles > most:
                     continue
-                least = max(search.cycles(made), made.cycle + (bundles - count + 1) // 2)
-                value = CYCLE * least + BUNDLE * bundles
+                cycles = max(search.cycles(made), made.cycle + (bundles - count + 1) // 2)
+                value = max(CYCLE * cycles + BUNDLE * bundles, least)
                 if value >= below:
                     continue
                 key = made.placed, made.group, made.cycle, made.issued
@@ -80,11 +83,11 @@ def lighter(search: Search, most: int, width: int, below: int) -> Packed | None:
         for value, _, text in sorted(found.values(), key=_value):
             if value >= below:
                 break
-            if text.placed == problem.every:
+            if text.placed == every:
                 lightest, below = text, value
                 break
             if len(texts) < width:
-                texts.append(text)
+                texts.append((value, text))
         if not texts:
             break
     return None if lightest is None else _packed(problem, lightest)
@@ -109,8 +112,7 @@ def _fillings(problem: Problem, text: int) -> Iterator[int]:
     """The nodes placed after one more bundle, which begins and ends a group."""
     for shape in problem.shapes:
         texts = {(text, 0)}
-        for unit, rules, ends in shape.steps:
-            allowed = problem.fits[unit] & problem.allowed[rules]
+        for _, allowed, _, ends in shape.steps:
             texts = {
                 (placed | bit, 0 if ends else group | bit)
                 for placed, group in texts
@@ -141,8 +143,8 @@ def _packed(problem: Problem, text: Text) -> Packed:
     stop = not opens
     current: Text | None = text
     while current is not None and current.before is not None:
-        code, numbers, stop_before = current.bundle
+        code, numbers = current.bundle
         named = tuple(problem.order[n] if n >= 0 else -1 for n in numbers)
         bundles.append((code | STOP * stop, named))
-        stop, current = stop_before, current.before
+        stop, current = current.stop, current.before
     return Packed(tuple(bundles[::-1]), cycles)

@@ -84,6 +84,21 @@ class Shape:
     special: frozenset[Unit]  # units that few nodes have
 
 
+class Fitted(NamedTuple):
+    """A shape with the nodes of a problem.
+
+    Of each slot the number of its unit, the nodes that may stand there when they begin their group,
+    those that may when they do not, and whether a stop follows; `special` are units that few nodes
+    have, as bits; `takes` are nodes of which one must be there for it to hold any, all where a stop
+    inside may bring others.
+    """
+
+    code: int
+    steps: tuple[tuple[int, int, int, bool], ...]
+    special: int
+    takes: int
+
+
 def _shapes() -> Iterator[Shape]:
     for template in TEMPLATES.values():
         if SLOTS - 1 not in template.stops:
@@ -116,29 +131,31 @@ Issued = tuple[tuple[int, Unit], ...]
 class Ports:
     """Whether ports are left in a cycle; `fits` says so, and is asked once.
 
-    What issues in a cycle has a number: 0 is nothing.
+    What issues in a cycle has a number: 0 is nothing.  A key is a kind, shifted by three, and
+    the number of a unit; `nops` has those of nops by unit.
     """
 
     def __init__(self, fits: Callable[[Issued], bool], nops: Mapping[Unit, int]) -> None:
-        self._fits, self.nops = fits, nops
+        self._fits = fits
+        self.nops = {int(unit): kind << 3 | unit for unit, kind in nops.items()}
         self._issued: list[Issued] = [()]
         self._numbers: dict[Issued, int] = {(): 0}
         self._next: list[dict[int, int]] = [{}]
 
-    def take(self, issued: int, kind: int, unit: Unit) -> int:
+    def take(self, issued: int, key: int) -> int:
         """What issues together with one more; -1 if there is no port left."""
-        found = self._next[issued].get(kind << 3 | unit)
-        return self._asked(issued, kind, unit) if found is None else found
+        found = self._next[issued].get(key)
+        return self._asked(issued, key) if found is None else found
 
-    def _asked(self, issued: int, kind: int, unit: Unit) -> int:
-        more = (*self._issued[issued], (kind, unit))
+    def _asked(self, issued: int, key: int) -> int:
+        more = (*self._issued[issued], (key >> 3, _UNITS[key & 7]))
         number = -1
         if not issued or self._fits(more):
             number = self._numbers.setdefault(more, len(self._issued))
             if number == len(self._issued):
                 self._issued.append(more)
                 self._next.append({})
-        self._next[issued][kind << 3 | unit] = number
+        self._next[issued][key] = number
         return number
 
 
@@ -163,7 +180,9 @@ class Problem:
         self.before = [0] * len(nodes)
         self.apart = [0] * len(nodes)
         self.splits = [0] * len(nodes)  # those that no cycle has together with it
-        self.after: list[list[tuple[int, int, int]]] = [[] for _ in nodes]
+        self.slow = 0  # those for which others wait longer than a cycle
+        self.late: list[list[tuple[int, int]]] = [[] for _ in nodes]
+        behind: list[list[int]] = [[] for _ in nodes]
         for at, number in enumerate(rank):
             for unit in nodes[number].units:
                 self.fits[unit] |= 1 << at
@@ -171,7 +190,12 @@ class Problem:
                 self.before[at] |= 1 << place[before]
                 self.apart[at] |= apart << place[before]
                 self.splits[at] |= (cycles > 0) << place[before]
-                self.after[place[before]].append((at, 1 << at, cycles))
+                behind[place[before]].append(at)
+                if cycles > 1:
+                    self.slow |= 1 << place[before]
+                    self.late[place[before]].append((at, cycles))
+        # Of each that stands behind another: what is before it, what in another group, its bit.
+        self.after = [[(self.before[n], self.apart[n], 1 << n) for n in each] for each in behind]
         self.last = self.first = 0
         self.allowed = [self.every] * (2 * SLOT2)  # by the rules that a slot takes
         for at, number in enumerate(rank):
@@ -194,11 +218,23 @@ class Problem:
             mask = sum(1 << at for at, number in enumerate(rank) if members >> number & 1)
             for at in bits(mask):
                 self.closes[at].append(mask)
-        self.most = limit.most if limit else len(nodes)
-        self.shapes = [shape for shape in SHAPES if self._useful(shape)]
+        self.is_limited = limit is not None
+        self.most = limit.most if limit else len(nodes) + 1
+        self.shapes = [self._fitted(shape) for shape in SHAPES if self._useful(shape)]
+        self.rare = [(int(unit), self.fits[unit]) for unit in _SPECIAL if self.fits[unit]]
+        self._bundles: dict[int, int] = {}
 
     def _useful(self, shape: Shape) -> bool:
         return all(self.fits[unit] for unit in shape.special)
+
+    def _fitted(self, shape: Shape) -> Fitted:
+        steps, takes = [], 0
+        for unit, rules, ends in shape.steps:
+            begins = self.fits[unit] & self.allowed[rules]
+            steps.append((int(unit), begins, begins & ~self.first, ends))
+            takes |= -1 if ends else begins
+        special = sum(1 << unit for unit in shape.special)
+        return Fitted(shape.code, tuple(steps), special, takes)
 
     @property
     def fewest(self) -> tuple[int, int]:
@@ -214,6 +250,12 @@ class Problem:
 
     def bundles(self, left: int) -> int:
         """Bundles that the nodes of `left` take at least."""
+        found = self._bundles.get(left)
+        if found is None:
+            found = self._bundles[left] = self._bundles_of(left)
+        return found
+
+    def _bundles_of(self, left: int) -> int:
         memory, integer, floating, wide = self.only
         longs, floats = (left & wide).bit_count(), (left & floating).bit_count()
         # A long one leaves its bundle one M slot and no other; an F slot leaves one I slot.

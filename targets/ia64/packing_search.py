@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from targets.ia64.bundles import SLOTS
-from targets.ia64.fields import Unit
-from targets.ia64.packing_nodes import SHAPE, STOP, Layout, Ports, Problem, Shape
+from targets.ia64.packing_nodes import SHAPE, STOP, Fitted, Layout, Ports, Problem
 
 
 class Text:
@@ -28,6 +27,8 @@ class Text:
         "live",
         "parts",
         "placed",
+        "rushed",
+        "stop",
         "window",
     )
 
@@ -41,8 +42,10 @@ class Text:
     parts: int  # bundles that issue in it
     issued: int  # what issues in it, as ports have it
     due: dict[int, int]  # nodes whose operands are not there in the next cycle
+    rushed: bool  # in the last bundle a node stands for which its cycle had to end
     before: Text | None
-    bundle: tuple[int, tuple[int, ...], bool]  # the template, the nodes, a stop before it
+    bundle: tuple[int, tuple[int, ...]]  # the template, the nodes
+    stop: bool  # before that bundle
 
     def copy(self) -> Text:
         """The same, as a text of its own."""
@@ -51,6 +54,7 @@ class Text:
         made.avail, made.later = self.avail, self.later
         made.cycle, made.window, made.parts = self.cycle, self.window, self.parts
         made.issued, made.due, made.live = self.issued, self.due, self.live
+        made.rushed = False
         return made
 
 
@@ -71,24 +75,23 @@ class Search:
             text.group = -1  # what came before the text
         text.cycle, text.parts, text.live = 0, 0, 0
         text.issued, text.due, text.before = 0, {}, None
+        text.rushed = False
         return text
 
     def _next_cycle(self, text: Text, parts: int) -> None:
         """What waits for the nodes of this cycle knows now when it may issue."""
-        window = text.window
-        if window:
-            due = None
-            cycle, after = text.cycle, self.problem.after
-            while window:
-                low = window & -window
-                window ^= low
-                for number, _, cycles in after[low.bit_length() - 1]:
-                    if cycles > 1:
-                        if due is None:
-                            due = text.due = dict(text.due)
-                        due[number] = max(due.get(number, 0), cycle + cycles)
-            text.window = 0
-        text.cycle += 1
+        slow, cycle = text.window & self.problem.slow, text.cycle
+        if slow:
+            due = {number: at for number, at in text.due.items() if at > cycle + 1}
+            while slow:
+                low = slow & -slow
+                slow ^= low
+                for number, cycles in self.problem.late[low.bit_length() - 1]:
+                    if cycle + cycles > due.get(number, 0):
+                        due[number] = cycle + cycles
+            text.due = due
+        text.window = 0
+        text.cycle = cycle + 1
         text.parts, text.issued = parts, 0
 
     def _stop(self, text: Text, parts: int) -> None:
@@ -98,49 +101,43 @@ class Search:
         if text.window:
             self._next_cycle(text, parts)
 
-    def _place(self, text: Text, number: int) -> None:
-        """Gives the next slot to a node."""
+    def _place(self, text: Text, number: int, unit: int) -> None:
+        """Issues a node as soon as its operands are there and a port is free."""
         problem, bit = self.problem, 1 << number
-        due = text.due.get(number, 0)
-        if due > text.cycle:
-            text.cycle = due
+        key = problem.kind[number] << 3 | unit
+        issued = self.ports.take(text.issued, key)
+        if issued < 0 or problem.splits[number] & text.window:
+            self._next_cycle(text, 1)
+            issued = self.ports.take(0, key)
+        text.issued = issued
+        due = text.due
+        if due and due.get(number, 0) > text.cycle:
+            text.cycle = due[number]
         text.window |= bit
-        text.avail ^= bit
         text.group |= bit
         placed = text.placed = text.placed | bit
-        text.live += problem.opens[number]
-        for members in problem.closes[number]:
-            text.live -= not members & ~placed
-        group = text.group
-        for later, mask, _ in problem.after[number]:
-            if not problem.before[later] & ~placed:
-                if problem.apart[later] & group or (group < 0 and not problem.joins & mask):
+        if problem.is_limited:
+            text.live += problem.opens[number]
+            for members in problem.closes[number]:
+                text.live -= not members & ~placed
+        group, left = text.group, ~placed
+        avail = text.avail ^ bit
+        for before, apart, mask in problem.after[number]:
+            if not before & left:
+                if apart & group or (group < 0 and not problem.joins & mask):
                     text.later |= mask
                 else:
-                    text.avail |= mask
+                    avail |= mask
+        text.avail = avail
 
-    def _slot(self, text: Text, unit: Unit, cand: int, patient: bool) -> int:
-        """Fills a slot with the most urgent candidate; its number, -1 for a nop."""
-        number, problem = -1, self.problem
-        if text.live >= problem.most and cand:
-            cand = self._relieving(text, cand)
-        if cand and text.due:
-            number = self._ready(text, cand, patient)
-        elif cand:
-            number = (cand & -cand).bit_length() - 1
-        self._put(text, unit, number)
-        return number
-
-    def _put(self, text: Text, unit: Unit, number: int) -> None:
-        """Issues a node, or a nop, as soon as a port is free."""
-        kind = self.problem.kind[number] if number >= 0 else self.ports.nops[unit]
-        issued = self.ports.take(text.issued, kind, unit)
-        if issued < 0 or (number >= 0 and self.problem.splits[number] & text.window):
+    def _idle(self, text: Text, unit: int) -> None:
+        """Issues a nop as soon as a port is free."""
+        key = self.ports.nops[unit]
+        issued = self.ports.take(text.issued, key)
+        if issued < 0:
             self._next_cycle(text, 1)
-            issued = self.ports.take(0, kind, unit)
+            issued = self.ports.take(0, key)
         text.issued = issued
-        if number >= 0:
-            self._place(text, number)
 
     def _relieving(self, text: Text, cand: int) -> int:
         """Of the candidates those that leave no more values than there are, if any node does."""
@@ -165,7 +162,10 @@ class Search:
             if due.get(number, 0) <= cycle:
                 return number
             cand ^= low
-        return -1 if patient and text.window else first
+        if not text.window:
+            return first
+        text.rushed = not patient
+        return -1 if patient else first
 
     def _begin(self, text: Text, stop: bool) -> None:
         """Begins a bundle, behind a stop or not."""
@@ -175,62 +175,78 @@ class Search:
             self._next_cycle(text, 0)
         text.parts += 1
 
-    def _filled(self, source: Text, shape: Shape, stop: bool, patient: bool) -> Text | None:
-        """The text with one more bundle; None if that would have nothing in it."""
-        problem = self.problem
-        text = source.copy()
-        self._begin(text, stop)
-        fits, numbers = problem.fits, []
-        for unit, rules, ends in shape.steps:
-            cand = text.avail & fits[unit] & problem.allowed[rules]
-            if text.group:
-                cand &= ~problem.first
-            numbers.append(self._slot(text, unit, cand, patient))
+    def _filled(self, begun: Text, shape: Fitted, patient: bool) -> Text | None:
+        """The text with the bundle that has begun; None if that would have nothing in it."""
+        text, numbers = begun.copy(), []
+        for unit, begins, inside, ends in shape.steps:
+            cand = text.avail & (inside if text.group else begins)
+            number = self._chosen(text, cand, patient) if cand else -1
+            if number < 0:
+                self._idle(text, unit)
+            else:
+                self._place(text, number, unit)
+            numbers.append(number)
             if ends:
                 if not text.window:
                     return None
                 self._stop(text, 1)
-        if text.placed == source.placed:
+        if text.placed == begun.placed:
             return None
-        text.before, text.bundle = source, (shape.code, tuple(numbers), stop)
+        text.bundle = shape.code, tuple(numbers)
         return text
 
-    def after(self, text: Text) -> Iterator[Text]:
-        """The texts with one more bundle."""
+    def _chosen(self, text: Text, cand: int, patient: bool) -> int:
+        """The most urgent candidate; -1 where a nop is better."""
+        if text.live >= self.problem.most:
+            cand = self._relieving(text, cand)
+        return self._ready(text, cand, patient) if text.due else (cand & -cand).bit_length() - 1
+
+    def after(self, text: Text, room: int) -> Iterator[Text]:
+        """The texts with one more bundle, of those that may take no more than `room` cycles."""
         must = text.group > 0 and text.group & self.problem.last
         if text.avail and not must:
-            yield from self._behind(text, False, text.avail)
+            yield from self._behind(text, False, room)
         if text.before is None:  # there is no bundle for a stop
             return
         if must or (text.group and (text.later or text.avail & self.problem.first)):
-            yield from self._behind(text, True, text.avail | text.later)
+            yield from self._behind(text, True, room)
 
-    def _behind(self, text: Text, stop: bool, avail: int) -> Iterator[Text]:
-        left = self.problem.every & ~text.placed
+    def _behind(self, text: Text, stop: bool, room: int) -> Iterator[Text]:
+        begun = text.copy()
+        self._begin(begun, stop)
+        if self.cycles(begun) > room:
+            return
+        far = self._far(begun)
         for shape in self.problem.shapes:
-            if shape.special and not all(self._near(unit, avail, left) for unit in shape.special):
+            if shape.special & far or not shape.takes & begun.avail:
                 continue
-            made = self._filled(text, shape, stop, False)
+            made = self._filled(begun, shape, False)
             if made is None:
                 continue
+            made.before, made.stop = text, stop
             yield made
-            if text.due:
-                made = self._filled(text, shape, stop, True)
+            if made.rushed:  # where nothing was, patience changes nothing
+                made = self._filled(begun, shape, True)
                 if made is not None:
+                    made.before, made.stop = text, stop
                     yield made
 
-    def _near(self, unit: Unit, avail: int, left: int) -> bool:
-        """Whether a node of the unit may stand in the next bundle."""
-        nodes = self.problem.fits[unit] & left
-        if nodes & avail:
-            return True
-        before = self.problem.before
-        while nodes:
-            low = nodes & -nodes
-            if (before[low.bit_length() - 1] & left).bit_count() < SLOTS:
-                return True
-            nodes ^= low
-        return False
+    def _far(self, text: Text) -> int:
+        """The units, as bits, of which no node may stand in the next bundle."""
+        problem, far = self.problem, 0
+        left = problem.every & ~text.placed
+        for unit, nodes in problem.rare:
+            nodes &= left
+            if nodes & text.avail:
+                continue
+            while nodes:
+                low = nodes & -nodes
+                if (problem.before[low.bit_length() - 1] & left).bit_count() < SLOTS:
+                    break
+                nodes ^= low
+            else:
+                far |= 1 << unit
+        return far
 
     def replay(self, bundles: Layout) -> int:
         """Cycles of a text in which the nodes stand already."""
@@ -241,7 +257,10 @@ class Search:
         for code, numbers in bundles:
             self._begin(text, stop)
             for (unit, _, ends), number in zip(SHAPE[code & ~STOP].steps, numbers, strict=True):
-                self._put(text, unit, rank[number] if number >= 0 else -1)
+                if number < 0:
+                    self._idle(text, unit)
+                else:
+                    self._place(text, rank[number], unit)
                 if ends:
                     self._stop(text, 1)
             stop = bool(code & STOP)
@@ -249,16 +268,16 @@ class Search:
 
     def cycles(self, text: Text) -> int:
         """Cycles that the whole will take at least."""
-        problem, cycle, due = self.problem, text.cycle, text.due
+        height, cycle, avail, later = self.problem.height, text.cycle, text.avail, text.later
         least = cycle + 1
-        left = text.avail | text.later
-        later = text.later
-        while left:
-            low = left & -left
-            left ^= low
-            number = low.bit_length() - 1
-            at = cycle + (1 if low & later else 0)
-            if due:
-                at = max(at, due.get(number, 0))
-            least = max(least, at + problem.height[number])
+        # The most urgent node has the greatest height.
+        if avail:
+            least = max(least, cycle + height[(avail & -avail).bit_length() - 1])
+        if later:
+            least = max(least, cycle + 1 + height[(later & -later).bit_length() - 1])
+        if text.due:
+            left = avail | later
+            for number, at in text.due.items():
+                if left >> number & 1:
+                    least = max(least, at + height[number])
         return least

@@ -6,17 +6,20 @@ What each instruction is to the proof is in `proving_rows`; here is where instru
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import cache
+from operator import itemgetter
 
 from rewriter.core.groups import Slot
-from rewriter.core.isa import Insn, register_mask
+from rewriter.core.isa import Insn, Kind, Op, register_mask
+from rewriter.core.kept import Kept
 from rewriter.core.transfer import Transfer
 from targets.ia64.bundles import SLOTS, TEMPLATES
 from targets.ia64.fields import BUNDLE, Unit
 from targets.ia64.formats import FIRST, LAST, SLOT2, SlotOp
 from targets.ia64.groups import Violation, may_read, violations
 from targets.ia64.isa import TABLE
-from targets.ia64.proving_rows import STACKED, Making, making
+from targets.ia64.proving_rows import MASK, SILENT, STACKED, Making, making
 from targets.ia64.registers import AR, CONSTANTS, FR, GR, NAMES
 from targets.ia64.standard import STACK, THREAD
 
@@ -39,9 +42,17 @@ class Proving:
 
     def __init__(self) -> None:
         self._making: dict[int, Making] = {}
+        self._transfers = Kept(self._transfer, _told)
 
     def transfer(self, insn: Insn) -> Transfer:
         """The instruction as the proof sees it."""
+        return self._transfers(insn)
+
+    def alike(self, insn: Insn) -> Hashable:
+        """The same for instructions of one row that name the same registers and targets."""
+        return id(insn.op), _naming(insn.op)(insn.operands)
+
+    def _transfer(self, insn: Insn) -> Transfer:
         made = self._making.get(id(insn.op))
         if made is None:
             made = self._making[id(insn.op)] = making(insn.op)
@@ -95,6 +106,31 @@ def _misshapen(bundle: Sequence[Slot]) -> Iterator[tuple[Slot, str]]:
     whole = 2 if is_long else SLOTS
     if numbers != list(range(whole)) or (units, stops) not in _SPELLED:
         yield bundle[0], f"no bundle is {''.join(unit.name for unit in units)} with these stops"
+
+
+def _told(insn: Insn) -> Hashable:
+    """The row and the operands that say what is done."""
+    return id(insn.op), _telling(insn.op)(insn.operands)
+
+
+@cache
+def _telling(op: Op) -> Operands:
+    return _picked(n for n, o in enumerate(op.format.operands) if o.name not in SILENT)
+
+
+@cache
+def _naming(op: Op) -> Operands:
+    operands = enumerate(op.format.operands)
+    return _picked(n for n, o in operands if o.kind is not Kind.IMMEDIATE or o.name == MASK)
+
+
+Operands = Callable[[tuple[int, ...]], Hashable]
+
+
+def _picked(numbers: Iterable[int]) -> Operands:
+    """What picks the operands of these numbers."""
+    chosen = tuple(numbers)
+    return itemgetter(*chosen) if chosen else len
 
 
 def unit_of(insn: Insn) -> Unit:

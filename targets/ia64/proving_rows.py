@@ -39,7 +39,8 @@ _TESTS = ("ICMP", "TBIT", "FCMP", "FCLASS")
 _CALLS = (Flow.CALL, Flow.INDIRECT_CALL)
 _ON_PREDICATE = ("br.wtop", "br.wexit")  # their predicate says whether to go on, not whether to act
 # Operands that say nothing about what is done: predictions of a branch target, bits without use.
-_SILENT = frozenset(("tag13", "slot", "ignored"))
+SILENT = frozenset(("tag13", "slot", "ignored"))
+MASK = "mask17"  # the operand that says which predicates are written
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,8 @@ class Making:
         sums = tuple(total.of(values) for total in self.totals)
         uses, defs = touched(insn) & ~_ANY_ORDER, TABLE.defs(insn) & ~_ANY_ORDER
         if self.is_silent and not defs >> STACK & 1:
-            return Transfer(insn.name, uses, defs, guard=guard, sums=sums, wrong=wrong)
+            asks = insn.operand("r3") if self.op.sched == "LFETCH" else None
+            return Transfer(insn.name, uses, defs, guard=guard, sums=sums, wrong=wrong, asks=asks)
         read = tuple(values[n] for n in self.reads)
         written = tuple(Result(values[n], part, how) for n, part, how in self.writes)
         named = (*read, *(each.register for each in written))
@@ -180,7 +182,7 @@ def making(op: Op) -> Making:
         op.sched in _TESTS and all(how in (How.SET, How.ALWAYS) for _, _, how in writes),
         _IP in effects.fixed_reads,
         isinstance(op, SlotOp) and not op.rules.isdisjoint((FIRST, LAST, SLOT2)),
-        names.index("mask17") if "mask17" in names else None,
+        names.index(MASK) if MASK in names else None,
     )
 
 
@@ -290,9 +292,9 @@ def _is_distance(name: str) -> bool:
 
 def _counts(operand: Operand, index: int, increments: set[int | None]) -> bool:
     """Whether the function depends on the operand's value as such."""
-    if operand.kind is not Kind.IMMEDIATE or operand.name in _SILENT:
+    if operand.kind is not Kind.IMMEDIATE or operand.name in SILENT:
         return False
-    return index not in increments and operand.name != "mask17"
+    return index not in increments and operand.name != MASK
 
 
 def _is_tagged(op: Op, name: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.core.addresses import NOWHERE, Addresses, first_at, shifted
+from rewriter.core.addresses import NOWHERE, Addresses, shifted
 from rewriter.core.isa import AWAY, Flow, Insn, Kind
 from rewriter.core.target import Memory
 from targets.ia64 import bundles
@@ -104,9 +105,20 @@ class Text:
 
     def index(self, address: int) -> int | None:
         """The number of the bundle at, or with a slot at, an address; None where none is."""
-        at = first_at(self.starts, address - address % BUNDLE)
-        found = at < self.bundles and int(self.starts[at]) == address - address % BUNDLE
-        return at if found else None
+        firsts, numbers = self._runs
+        run = bisect_right(firsts, address) - 1
+        if run < 0:
+            return None
+        at = numbers[run] + (address - firsts[run]) // BUNDLE
+        return at if at < numbers[run + 1] else None
+
+    @cached_property
+    def _runs(self) -> tuple[list[int], list[int]]:
+        """The address of each first bundle behind a gap, and its number; then that of no bundle."""
+        starts = self.starts
+        heads = np.flatnonzero(np.diff(starts) != BUNDLE) + 1
+        numbers = [0, *heads.tolist()] if len(starts) else []
+        return [int(starts[n]) for n in numbers], [*numbers, len(starts)]
 
     def indices(self, addresses: Addresses) -> NDArray[np.int64]:
         """The numbers of those bundles that addresses name, in order, each once."""

@@ -120,7 +120,7 @@ def test_passes_of_other_machines_are_refused(original: Path, tmp_path: Path, ru
     result = run("patch", original, "-o", out, "--cpu", "itanium2", "--passes", "bytes")
     assert result.exit_code == 2
     assert (
-        "--passes bytes: not for ia64 (known for ia64: align, schedule, substitute)"
+        "--passes bytes: not for ia64 (known for ia64: align, prefetch, schedule, substitute)"
         in result.stderr
     )
     assert not out.exists()

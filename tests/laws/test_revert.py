@@ -49,16 +49,16 @@ def made_up() -> tuple[bytes, bytes, manifest.Manifest]:
     return old, new, record
 
 
-def packed(document: dict[str, Any]) -> bytes:
-    """A document as a manifest with the right checksum."""
-    stream = lzma.compress(json.dumps(document).encode())
+def packed(document: dict[str, Any], raw: bytes) -> bytes:
+    """A document and the bytes behind it as a manifest with the right checksum."""
+    stream = lzma.compress(json.dumps(document).encode() + b"\n" + raw)
     return manifest.MAGIC + hashlib.sha256(stream).digest() + stream
 
 
-def unpacked(data: bytes) -> dict[str, Any]:
-    """The document of a manifest."""
-    document: dict[str, Any] = json.loads(lzma.decompress(data[36:]))
-    return document
+def unpacked(data: bytes) -> tuple[dict[str, Any], bytes]:
+    """The document of a manifest, and the bytes behind it."""
+    document, _, raw = lzma.decompress(data[36:]).partition(b"\n")
+    return json.loads(document), raw
 
 
 def null_edit(name: str, tmp_path: Path, *options: str) -> None:
@@ -191,25 +191,35 @@ MALFORMED: list[Callable[[dict[str, Any]], object]] = [
     lambda d: d["edits"]["address"].__setitem__(0, True),
     lambda d: d["edits"]["old"].__setitem__(0, 10**6),
     lambda d: d["evidence"][0].__setitem__(0, "CERTAIN"),
-    lambda d: d["patches"].update(old="zz"),
-    lambda d: d["patches"].update(old="00"),
     lambda d: d["patches"]["size"].__setitem__(0, -1),
+    lambda d: d["patches"]["size"].__setitem__(0, 9),
+    lambda d: d.update(appended=-1),
+    lambda d: d.update(appended=2),
+    lambda d: d.update(appended=10**6),
+    lambda d: d.update(appended=""),
 ]
 
 
 @pytest.mark.parametrize("change", MALFORMED, ids=range(len(MALFORMED)))
 def test_a_malformed_manifest_is_bad_input(change: Callable[[dict[str, Any]], object]) -> None:
-    document = unpacked(manifest.dump(made_up()[2]))
-    assert manifest.parse(packed(document)) == made_up()[2]
+    document, raw = unpacked(manifest.dump(made_up()[2]))
+    assert manifest.parse(packed(document, raw)) == made_up()[2]
     change(document)
     with pytest.raises(BadInput, match=r"^m: the manifest is malformed: "):
-        manifest.parse(packed(document), "m")
+        manifest.parse(packed(document, raw), "m")
+
+
+@pytest.mark.parametrize("change", [lambda raw: raw[:-1], lambda raw: raw + b"xy", lambda raw: b""])
+def test_other_bytes_than_the_patches_are_bad_input(change: Callable[[bytes], bytes]) -> None:
+    document, raw = unpacked(manifest.dump(made_up()[2]))
+    with pytest.raises(BadInput, match=r"^m: the manifest is malformed: "):
+        manifest.parse(packed(document, change(raw)), "m")
 
 
 def test_a_manifest_of_another_format() -> None:
-    document = unpacked(manifest.dump(made_up()[2])) | {"format": 99}
-    with pytest.raises(BadInput, match=r"^m: the manifest has format 99, this retune reads 1 \("):
-        manifest.parse(packed(document), "m")
+    document, raw = unpacked(manifest.dump(made_up()[2]))
+    with pytest.raises(BadInput, match=r"^m: the manifest has format 99, this retune reads 2 \("):
+        manifest.parse(packed(document | {"format": 99}, raw), "m")
 
 
 @pytest.mark.parametrize("content", [b"[]", b"1", b"[" * 100_000, b"", b"\xff"])

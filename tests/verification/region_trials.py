@@ -38,9 +38,10 @@ class TrialRegions(Regions):
         live: int,
         place: Callable[[int], int] = int,
         at: Mapping[int, int] = MappingProxyType({}),
+        hints: bool = False,
     ) -> Verdict:
         """The proof's verdict."""
-        verdict = super().compare(old, new, live, place, at)
+        verdict = super().compare(old, new, live, place, at, hints)
         if verdict.is_equal:
             trial = Trial.of(old.slots, self.count)
             seen = self.target.observed

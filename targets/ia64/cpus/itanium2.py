@@ -128,8 +128,9 @@ ISSUE = Bundled(
     traits=traits,
 )
 
+FEATURES = frozenset({"LFETCH"})
 _FETCH = FRONT.fetch_bytes
-CPU = described("itanium2", "Itanium 2 (McKinley)", frozenset(), _FETCH, ISSUE)
+CPU = described("itanium2", "Itanium 2 (McKinley)", FEATURES, _FETCH, ISSUE)
 
 
 def _with_l3(megabytes: int, ways: Figure) -> Bundled:
@@ -141,7 +142,7 @@ def _with_l3(megabytes: int, ways: Figure) -> Bundled:
 MADISON = described(
     "madison",
     "Itanium 2 (Madison): a larger third-level cache",
-    frozenset(),
+    FEATURES,
     _FETCH,
     _with_l3(6, guess(24, "ways")),
 )
