@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from rewriter.core.errors import RetuneError
+from rewriter.core.garbage import seldom_collected
 
 INTERRUPTED = 128 + 2
 BROKEN_PIPE = 128 + 13
@@ -22,7 +23,8 @@ class Retune(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
         try:
-            result = super().invoke(ctx)
+            with seldom_collected():  # imports and tables make much that stays
+                result = super().invoke(ctx)
             # What is still in the buffer may meet a closed pipe too, and then nobody listens.
             sys.stdout.flush()
             return result

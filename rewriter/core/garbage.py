@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -27,5 +26,7 @@ def give_back() -> None:
 
     The C library of GNU keeps them otherwise; another one may have no such function.
     """
+    import ctypes  # `retune --help` shall not pay for it
+
     with suppress(AttributeError, OSError):
         ctypes.CDLL(None).malloc_trim(0)
