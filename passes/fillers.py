@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,24 +28,22 @@ class Fillers:
     def __init__(self, program: Program) -> None:
         self.program = program
         self._idle = _idle(program.listing, program.target)
-
-    @cached_property
-    def _positions(self) -> NDArray[np.int64]:
-        return np.flatnonzero(self._idle)
+        positions = np.flatnonzero(self._idle)
+        blocks = np.searchsorted(program.graph.first, positions, side="right") - 1
+        self._positions: list[int] = positions.tolist()
+        self._executed: list[int] = positions[program.graph.reached[blocks]].tolist()
 
     def within(self, function: Function) -> bool:
         """Whether a function has any."""
-        return bool(self._of(function).size)
+        return self._count(self._positions, function) > 0
 
     def executed(self, function: Function) -> int:
         """How many of a function stand where control passes through."""
-        graph = self.program.graph
-        blocks = np.searchsorted(graph.first, self._of(function), side="right") - 1
-        return int(np.count_nonzero(graph.reached[blocks]))
+        return self._count(self._executed, function)
 
-    def _of(self, function: Function) -> NDArray[np.int64]:
-        span = self.program.listing.span(function.start, function.end)
-        return self._positions[slice(*np.searchsorted(self._positions, span))]
+    def _count(self, positions: Sequence[int], function: Function) -> int:
+        first, last = self.program.listing.span(function.start, function.end)
+        return bisect_left(positions, last) - bisect_left(positions, first)
 
     def standing(
         self, slots: Slots, start: int, end: int, added: Added | None = None

@@ -21,6 +21,7 @@ KIND = "loop over memory"
 LEAST = Fraction(1, 20)
 """Of the cycles out of memory: below that the model itself is not exact."""
 
+_CROWDED = "no register is free all through a pass"
 _SHORT = 4  # times as far as a hint asks ahead: a count that is known to end sooner is short
 
 
@@ -100,17 +101,19 @@ class GroupedStreams:
             return Declined(KIND, at, reason)
         warm = self.walked.warm(loop.plain, walked(self.reading.moving(loop.plain)))
         best: Scheduled | None = None
-        spare = _spare(loop, self)
+        named = _named(loop, self)
+        free = registers_of(loop.dead & self.reading.hints.spare)
+        spare = sorted(free, key=lambda register: (not named >> register & 1, register))
         for stream in sorted(found, key=lambda stream: stream.writes):  # nobody waits for a write
             ahead = self.walked.ahead(stream, warm, len(found))
-            why = self._hot(loop, stream, ahead) or ("" if spare else "no register is free")
+            why = self._hot(loop, stream, ahead) or ("" if spare else _CROWDED)
             if why:
                 reason = reason or why
                 continue
             more = self._asked(stream, ahead, spare[-1], slots)
             tried = self._tried(loop, best, more, warm, self.walked.passes(stream, ahead))
             if isinstance(tried, str):
-                reason = reason or tried
+                reason = reason or (_CROWDED if named >> spare[-1] & 1 else tried)
             else:
                 best, spare = tried, spare[:-1]
         return Declined(KIND, at, reason) if best is None else best
@@ -209,14 +212,13 @@ class GroupedStreams:
         return register
 
 
-def _spare(loop: WalkingLoop, streams: GroupedStreams) -> list[int]:
-    """Scratch registers that are dead at its start, and that it does not name if there are any."""
+def _named(loop: WalkingLoop, streams: GroupedStreams) -> int:
+    """The registers that a loop names, as a mask."""
     named = 0
     for slot in loop.block.slots:
         transfer = streams.reading.target.transfer(slot.insn)
         named |= transfer.uses | transfer.defs
-    free = registers_of(loop.dead & streams.reading.hints.spare)
-    return sorted(free, key=lambda register: (not named >> register & 1, register))
+    return named
 
 
 def _written(transfer: Transfer) -> Iterator[int]:

@@ -161,10 +161,9 @@ def _words(
     target, start, size = program.target, function.start, insns[0].size
     read = program.image.read(start, function.end - start)
     was = {start + at: read[at : at + size] for at in range(0, len(read), size)}
-    kept = {at: word for at, word in was.items() if at not in changed}
     words = dict.fromkeys(was, b"".join(map(target.encode, target.fillers(size))))
     for (old, there, before), insn in zip(layout.items, insns, strict=True):
-        word = kept.get(old) if insn is before else None
+        word = was.get(old) if insn is before and old not in changed else None
         words[there] = word or target.encode(insn)
     return {at: word for at, word in words.items() if word != was[at]}
 

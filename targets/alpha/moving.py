@@ -14,7 +14,7 @@ Placed = tuple[int, Insn]
 """An instruction and its address in the original."""
 
 _CALLS = (Flow.CALL, Flow.INDIRECT_CALL)
-_LDAH = TABLE.find("ldah")
+_LDAH, _LDA = TABLE.find("ldah"), TABLE.find("lda")
 _PAIR_APART = 24  # instructions between the two halves of a gp set-up, at most
 
 
@@ -32,9 +32,11 @@ def moved(
             halves = (insn.operand("disp") << 16) + items[low][1].operand("disp")
             if gp is None or items[call][0] + insn.size + halves != gp:
                 raise CannotMove(f"gp set-up at {address:#x} not understood")
-            high, rest = split(gp - place(items[call][0]) - insn.size)
-            result[index] = insn.replace(disp=high)
-            result[low] = items[low][1].replace(disp=rest)
+            there = place(items[call][0])
+            if there != items[call][0]:
+                high, rest = split(gp - there - insn.size)
+                result[index] = insn.replace(disp=high)
+                result[low] = items[low][1].replace(disp=rest)
     return result
 
 
@@ -57,7 +59,7 @@ def _retargeted(address: int, insn: Insn, function: Function, place: Callable[[i
 def _low_half(items: Sequence[Placed], high: int) -> int:
     for index in range(high + 1, min(high + _PAIR_APART, len(items))):
         insn = items[index][1]
-        if insn.name == "lda" and (insn.operand("ra"), insn.operand("rb")) == (GP, GP):
+        if insn.op is _LDA and (insn.operand("ra"), insn.operand("rb")) == (GP, GP):
             return index
     raise CannotMove(f"half a gp set-up at {items[high][0]:#x}")
 

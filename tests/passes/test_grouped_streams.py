@@ -139,7 +139,7 @@ def test_kernels_and_registers() -> None:
     assert kernel.reason == "a kernel's loop may walk over a device"
     crowded = streams().hinted(walking(LONGER, free=("r8",)))
     assert isinstance(crowded, Declined)
-    assert crowded.reason == "no register is free"
+    assert crowded.reason == "no register is free all through a pass"
     # What does not move is no stream.
     assert streams().hinted(walking(LONGER.replace("[r15],8", "[r15]"))) is None
     # A long count and another register's origin change nothing.
