@@ -119,9 +119,11 @@ def _is_free(term: Term, cut: _Cut) -> bool:
 
 
 def _may_be_free(term: Term) -> bool:
-    """Whether a shared part may be anything; x + c may not be, as x may be shared by itself."""
+    """Whether a shared part may be anything; x + c and -x may not, as x may be shared by itself."""
     if term.kind == "add":
         return term.args[1].kind != "const"
+    if term.kind == "sub":
+        return term.args[0].kind != "const"
     return term.kind not in ("const", "true", "false")
 
 
