@@ -40,6 +40,12 @@ class FixupTables:
             for entry in sorted(self.before.keys() | self.after.keys())
             if self.before.get(entry) != self.after.get(entry)
         ]
+        self._of: dict[Function, list[int]] = {}
+        for entry in self.changed:
+            owners = (self._owner(fixup) for fixup in self._both(entry) if fixup is not None)
+            for owner in dict.fromkeys(owners):
+                if owner is not None:
+                    self._of.setdefault(owner, []).append(entry)
 
     def problems(self, listing: Listing) -> Iterator[str]:
         """What is wrong with the new table by itself; `listing` is the new file's text."""
@@ -65,13 +71,7 @@ class FixupTables:
 
     def functions(self) -> list[Function]:
         """The functions with an entry that changed, in the old or the new file."""
-        found = []
-        for entry in self.changed:
-            for fixup in (self.before.get(entry), self.after.get(entry)):
-                function = self._owner(fixup) if fixup is not None else None
-                if function is not None:
-                    found.append(function)
-        return found
+        return list(self._of)
 
     def compare(
         self, function: Function, resumed: Collection[tuple[Fixup, Fixup]]
@@ -80,8 +80,8 @@ class FixupTables:
         shown, findings = set[int](), list[str]()
         old = {fixup.entry for fixup, _ in resumed}
         new = {fixup.entry for _, fixup in resumed}
-        for entry in self.changed:
-            before, after = self.before.get(entry), self.after.get(entry)
+        for entry in self._of.get(function, ()):
+            before, after = self._both(entry)
             if after is not None and after.access in self.replaced:
                 after = None
             named = before or after
@@ -99,8 +99,8 @@ class FixupTables:
         They are dead now, or those of routines that stand for others.
         """
         shown, findings = set[int](), list[str]()
-        for entry in self.changed:
-            before, after = self.before.get(entry), self.after.get(entry)
+        for entry in self._of.get(function, ()):
+            before, after = self._both(entry)
             if before is None or self._owner(before) != function:
                 continue
             free = function in self.replaced.values()
@@ -109,6 +109,10 @@ class FixupTables:
             else:
                 findings.append(f"{function.name}: the exception entry at {entry:#x} is not met")
         return shown, findings
+
+    def _both(self, entry: int) -> tuple[Fixup | None, Fixup | None]:
+        """What an entry was, and what it is."""
+        return self.before.get(entry), self.after.get(entry)
 
     def _owner(self, fixup: Fixup) -> Function | None:
         return self.program.function_at(fixup.access)

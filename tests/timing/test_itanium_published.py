@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import pytest
 
 from fixtures import inputs
-from rewriter.core.isa import Flow, Insn
+from passes.grouped_walked import Passed
+from rewriter.core.isa import Flow
 from rewriter.elf import image
 from rewriter.timing.bundled_trace import trace
 from targets.ia64 import bundles
@@ -24,20 +24,8 @@ ERROR = 0.05
 _OFF = {PR + n for n in (6, 7, 9, 13)}
 
 
-@dataclass(frozen=True)
-class Passed:
-    """A slot as control passes it; each access finds its line in the first-level cache."""
-
-    address: int
-    insn: Insn
-    stop: bool
-    on: bool
-    access: int | None
-    size: int
-    target: int | None
-
-
 def _path(code: bytes, start: int) -> Iterator[Passed]:
+    """The slots as control passes them; each access finds its line in the first-level cache."""
     for slot in bundles.straight(code, start):
         insn = slot.insn
         predicate = insn.operand("qp") if insn.has("qp") else PR
