@@ -43,6 +43,18 @@ def contains(ascending: Addresses, wanted: Addresses) -> NDArray[np.bool_]:
     return np.asarray(ascending[at] == wanted)
 
 
+def holders(ranges: Iterable[tuple[int, int]], places: Addresses) -> NDArray[np.int64]:
+    """The number of the range [start, end) that each place is in, -1 where it is in none.
+
+    Ranges ascend, and no two overlap.
+    """
+    known = list(ranges)
+    starts = addresses(start for start, _ in known)
+    ends = addresses([*(end for _, end in known), 0])  # of no range: no place is below 0
+    found = starts.searchsorted(places, side="right") - 1
+    return np.where(places < ends[found], found, -1)
+
+
 def span(ascending: Addresses, start: int, end: int) -> tuple[int, int]:
     """The positions of those in [start, end), as a half-open range."""
     return first_at(ascending, start), first_at(ascending, end)

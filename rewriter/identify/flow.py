@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.core.addresses import NOWHERE, Addresses, addresses, contains, first_at, span
+from rewriter.core.addresses import NOWHERE, Addresses, addresses, contains, first_at, holders, span
 from rewriter.core.isa import Flow
 from rewriter.core.listing import FLOW_CODE, Listing
 from rewriter.core.program import Fixup, Function, JumpTable
@@ -115,12 +115,8 @@ def build(
     faulting[[listing.index(fixup.access) for fixup in fixups]] = True
     first = _leaders(listing, functions, tables, entries, fixups)
     last = np.append(first[1:], len(listing))
-    starts = addresses(f.start for f in functions)
-    ends = addresses(f.end for f in functions)
     places = listing.addresses[first]
-    owner = starts.searchsorted(places, side="right") - 1
-    inside = (owner >= 0) & (places < ends[np.maximum(owner, 0)])
-    function_of = np.where(inside, owner, -1)
+    function_of = holders(((f.start, f.end) for f in functions), places)
     found = Collected(listing, first, last, function_of, len(functions), convention)
     found.owner = _with_islands(found, entries)
     found.add_all(tables, callees)

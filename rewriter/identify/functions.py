@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from rewriter.core.addresses import addresses
+from rewriter.core.addresses import addresses, holders
 from rewriter.core.grouped import Range
 from rewriter.core.isa import Flow
 from rewriter.core.listing import FLOW_CODE, Listing
@@ -54,10 +54,9 @@ def with_called(functions: Sequence[Function], listing: Listing) -> tuple[Functi
     """
     calls = listing.targets[listing.flows == FLOW_CODE[Flow.CALL]]
     starts = addresses(f.start for f in functions)
-    ends = addresses(f.end for f in functions)
     called = np.unique(calls)
-    owner = np.searchsorted(starts, called, side="right") - 1
-    free = called[(owner < 0) | (called >= ends[np.maximum(owner, 0)])].tolist()
+    owner = holders(((f.start, f.end) for f in functions), called)
+    free = called[owner < 0].tolist()
     free = [address for address in free if listing.has(address)]
     step = int(np.min(np.diff(listing.addresses)))
     breaks = listing.addresses[np.flatnonzero(np.diff(listing.addresses) > step)] + step

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from rewriter.core.addresses import addresses
+from rewriter.core.addresses import holders
 from rewriter.core.edit import Evidence
 from rewriter.core.errors import BadInput
 from rewriter.core.program import Function
@@ -227,12 +227,9 @@ class _Check:
         """The functions with changed bytes, and the changed offsets that are in none."""
         program = self.program
         places = program.image.addresses_of(changed)
-        starts = addresses(f.start for f in program.functions)
-        ends = addresses(f.end for f in program.functions)
-        owner = np.searchsorted(starts, places, side="right") - 1
-        inside = (owner >= 0) & (places < ends[np.maximum(owner, 0)])
-        owners = [program.functions[n] for n in np.unique(owner[inside]).tolist()]
-        return owners, changed[~inside].tolist()
+        owner = holders(((f.start, f.end) for f in program.functions), places)
+        owners = [program.functions[n] for n in np.unique(owner[owner >= 0]).tolist()]
+        return owners, changed[owner < 0].tolist()
 
     def _place(self, offset: int) -> str:
         for section in self.program.image.sections:

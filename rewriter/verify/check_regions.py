@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.core.addresses import addresses
+from rewriter.core.addresses import holders
 from rewriter.core.edit import Evidence
 from rewriter.core.grouped import Grouped
 from rewriter.core.program import Function
@@ -160,13 +160,10 @@ class _Check:
             left = (places < taken.start) | (places >= taken.stop)
             places, changed = places[left], changed[left]
         ranges.sort(key=lambda item: item[0])
-        starts = addresses(start for start, _, _ in ranges)
-        ends = addresses(end for _, end, _ in ranges)
-        owner = np.searchsorted(starts, places, side="right") - 1
-        inside = (owner >= 0) & (places < ends[np.maximum(owner, 0)])
-        for offset in changed[~inside].tolist()[:_SHOWN]:
+        owner = holders(((start, end) for start, end, _ in ranges), places)
+        for offset in changed[owner < 0].tolist()[:_SHOWN]:
             self.elsewhere.append(f"a byte changed outside all functions: offset {offset:#x}")
-        return sorted({ranges[n][2] for n in np.unique(owner[inside]).tolist()})
+        return sorted({ranges[n][2] for n in np.unique(owner[owner >= 0]).tolist()})
 
     def _described(self, function: Function) -> range:
         try:

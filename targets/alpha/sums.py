@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.core.addresses import Addresses, addresses, contains, shifted
+from rewriter.core.addresses import Addresses, addresses, contains, holders, shifted
 from rewriter.core.listing import Listing
 from rewriter.core.program import Function
 from rewriter.core.target import Pair
@@ -96,10 +96,8 @@ class _Halves:
         register: Numbers,
         distance: Numbers,
     ) -> _Halves:
-        places = listing.addresses[at]
-        owner = addresses(f.start for f in functions).searchsorted(places, side="right") - 1
-        ends = addresses(f.end for f in functions)
-        inside = (owner >= 0) & (places < ends[np.maximum(owner, 0)])
+        owner = holders(((f.start, f.end) for f in functions), listing.addresses[at])
+        inside = owner >= 0
         return cls(at[inside], owner[inside], register[inside], distance[inside])
 
     @property
