@@ -33,11 +33,11 @@ from passes.conflicts import conflicts, window_of
 from passes.insert import Insertion, Setting
 from passes.prefetch import Prefetch
 from passes.replay import Replay
-from passes.schedule import innermost
 from passes.streams import Stream, streams
 from rewriter.core.isa import Flow, Insn
 from rewriter.core.listing import FLOW_CODE, Listing, decode_words
 from rewriter.elf.image import Image, load
+from rewriter.identify.loops import innermost
 from rewriter.identify.program import analyse
 from rewriter.timing.steady import Steady
 from rewriter.verify.prove import Prover

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Protocol, runtime_checkable
 
-from passes.schedule import Loop
 from rewriter.core.cpu import Cpu, System
 from rewriter.core.edit import Evidence
 from rewriter.core.interpret import Step
 from rewriter.core.isa import Insn
 from rewriter.core.program import Function
 from rewriter.core.target import Target
+from rewriter.identify.loops import Loop
 from rewriter.identify.program import Program
 from rewriter.timing.model import simulate
 from rewriter.timing.straight import Probe

@@ -9,7 +9,6 @@ from fractions import Fraction
 import numpy as np
 
 from passes.insert import Declined, Finder, Insertion, Setting, Slots
-from passes.schedule import Loop
 from passes.streams import Stream, streams
 from passes.walked import Hint, Walked
 from rewriter.core.addresses import addresses
@@ -20,6 +19,7 @@ from rewriter.core.listing import FLOW_CODE, Listing
 from rewriter.core.program import Function
 from rewriter.core.term import Terms
 from rewriter.core.trace import registers_of, run
+from rewriter.identify.loops import Loop
 from rewriter.identify.program import Program
 
 _LEAST = Fraction(1, 20)

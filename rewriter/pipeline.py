@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from passes import ORDER, Pass
 from passes.align import Align
 from passes.insert import Inserter, Setting
-from passes.schedule import Schedule, Scheduler, innermost
+from passes.schedule import Schedule, Scheduler
 from passes.substitute import Substitute
 from passes.technique import Technique
 from rewriter.core.cpu import Cpu
@@ -20,6 +20,7 @@ from rewriter.core.workers import each
 from rewriter.elf.caves_build import caves_of
 from rewriter.elf.emit import Patch, difference
 from rewriter.elf.image import Image
+from rewriter.identify.loops import innermost
 from rewriter.identify.profiles import Heat, Profile
 from rewriter.identify.profiles import heat as heat_of
 from rewriter.identify.program import Program, analyse

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from passes.schedule import Item, Loop, NotReordered, Reordered, Schedule, Scheduler
+from passes.schedule import Item, NotReordered, Reordered, Schedule, Scheduler
 from rewriter.core.edit import Edit
 from rewriter.core.program import Function
+from rewriter.identify.loops import Loop
 from rewriter.steps.work import Work, edit_id
 
 _KIND = "loop body"

@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 
 from fixtures import inputs, programs
-from passes.schedule import NotReordered, Reordered, Scheduler, innermost
+from passes.schedule import NotReordered, Reordered, Scheduler
 from rewriter.core.interpret import Step
 from rewriter.core.isa import Flow, Insn
 from rewriter.elf.image import Image, load
+from rewriter.identify.loops import innermost
 from rewriter.identify.program import Program, analyse
 from rewriter.options import Options
 from rewriter.pipeline import Tuned, tune
