@@ -148,7 +148,6 @@ def _arranged(code: Code, wanted: set[int], boundary: int) -> Layout | None:
     new += range(at, end, size)
     reached = code.heads(code.targets)
     aligned = sum(new[n] % boundary == 0 for n in reached)
-    items = zip(code.items, new, strict=True)
-    return Layout(
-        tuple((at, to, insn) for (at, insn), to in items), aligned, len(reached), executed
-    )
+    insns = (insn for _, insn in code.items)
+    items = tuple(zip(code.places, new, insns, strict=True))
+    return Layout(items, aligned, len(reached), executed)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
+from itertools import compress
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from passes.insert import Slots
 from rewriter.core.isa import Flow, Insn
-from rewriter.core.listing import Listing
+from rewriter.core.listing import INLINE, UNKNOWN, Listing
 from rewriter.core.program import Function
 from rewriter.core.target import Target
 from rewriter.identify.program import Program
@@ -27,8 +29,10 @@ class Fillers:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self._idle = _idle(program.listing, program.target)
-        positions = np.flatnonzero(self._idle)
+        idle, rows = _idle(program.listing, program.target), program.listing.rows
+        self._kept = ~idle & (rows != UNKNOWN)
+        self._inline: list[int] = np.flatnonzero(rows == INLINE).tolist()
+        positions = np.flatnonzero(idle)
         blocks = np.searchsorted(program.graph.first, positions, side="right") - 1
         self._positions: list[int] = positions.tolist()
         self._executed: list[int] = positions[program.graph.reached[blocks]].tolist()
@@ -52,17 +56,20 @@ class Fillers:
         listing, is_filler = self.program.listing, self.program.target.is_filler
         first, last = listing.span(start, end)
         addresses, insns = listing.addresses[first:last].tolist(), listing.insns_at(first, last)
-        idle = self._idle[first:last].tolist()
-        here = zip(range(first, last), addresses, insns, idle, strict=True)
-        found = {at: insn or listing.data(n) for n, at, insn, filler in here if not filler}
+        inline = self._inline[bisect_left(self._inline, first) : bisect_left(self._inline, last)]
+        for at in inline:
+            insns[at - first] = listing.data(at)
+        here = compress(zip(addresses, insns, strict=True), self._kept[first:last].tolist())
+        if not slots and not added:  # most functions
+            return cast(list[tuple[int, Insn]], list(here))
+        found = dict(here)
         for at, insn in slots.items():
             if start <= at < end:
                 found[at] = None if insn is None or is_filler(insn) else insn
         for at, more in (added or {}).items():
             if start <= at < end:
                 found.update(enumerate(more, at + 1))
-        items = sorted(found.items()) if slots or added else found.items()
-        return [(at, insn) for at, insn in items if insn is not None]
+        return [(at, insn) for at, insn in sorted(found.items()) if insn is not None]
 
 
 def _idle(listing: Listing, target: Target) -> NDArray[np.bool_]:

@@ -159,13 +159,16 @@ def _words(
     `changed` are addresses at which earlier passes left something else.
     """
     target, start, size = program.target, function.start, insns[0].size
-    read = program.image.read(start, function.end - start)
-    was = {start + at: read[at : at + size] for at in range(0, len(read), size)}
-    words = dict.fromkeys(was, b"".join(map(target.encode, target.fillers(size))))
+    was = program.image.read(start, function.end - start)
+    filler = b"".join(map(target.encode, target.fillers(size)))
+    now = bytearray(filler * (len(was) // size))
     for (old, there, before), insn in zip(layout.items, insns, strict=True):
-        word = was.get(old) if insn is before and old not in changed else None
-        words[there] = word or target.encode(insn)
-    return {at: word for at, word in words.items() if word != was[at]}
+        at, to = old - start, there - start
+        same = insn is before and old not in changed and at % size == 0
+        now[to : to + size] = was[at : at + size] if same else target.encode(insn)
+    words = (np.frombuffer(code, f"u{size}") for code in (was, now))
+    differing = (size * np.flatnonzero(np.not_equal(*words))).tolist()
+    return {start + at: bytes(now[at : at + size]) for at in differing}
 
 
 def _entries(program: Program, table: JumpTable, places: _Places) -> dict[int, bytes]:

@@ -6,6 +6,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,12 +41,10 @@ class Windows:
     def run(self, function: Function) -> None:
         """Goes through every window that has a clue."""
         program = self.work.program
-        if self._clued(*program.listing.span(function.start, function.end)):
-            for window in program.windows(function, self._clued):
+        here = program.listing.span(function.start, function.end)
+        if clues := [clue for clue in self.clues if clue.within(*here)]:
+            for window in program.windows(function, partial(_clued, clues)):
                 self._window(function, window)
-
-    def _clued(self, first: int, last: int) -> bool:
-        return any(clue.within(first, last) for clue in self.clues)
 
     def _window(self, function: Function, window: Window) -> None:
         self._record(function, window, self._tuned(function, window, {}))
@@ -124,7 +123,12 @@ class Clued:
 
     def within(self, first: int, last: int) -> bool:
         """Whether [first, last) has enough of them."""
-        return bisect_left(self.positions, last) - bisect_left(self.positions, first) >= self.least
+        enough = bisect_left(self.positions, first) + self.least - 1
+        return enough < len(self.positions) and self.positions[enough] < last
+
+
+def _clued(clues: Sequence[Clued], first: int, last: int) -> bool:
+    return any(clue.within(first, last) for clue in clues)
 
 
 def clues(program: Program, techniques: Iterable[Technique]) -> list[Clued]:

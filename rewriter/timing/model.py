@@ -57,5 +57,5 @@ def _warm(one: Chip, trace: Sequence[Step]) -> None:
     transfers = [step for step in trace if step.insn.op.flow is not Flow.NEXT]
     if transfers and transfers[0] is not trace[-1]:
         for _ in range(_LEARNING):
-            one.run(transfers)
+            one.learn(transfers)
         one.run(trace)  # fetch goes from block to block again

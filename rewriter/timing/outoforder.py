@@ -43,6 +43,19 @@ class Chip:
             part.restart()
         return _Run(self).all(steps)
 
+    def learn(self, transfers: Sequence[Step]) -> None:
+        """What a run of transfers of control would leave, without timing it; none has an access."""
+        self.below.restart()
+        self.front.restart()
+        block: int | None = None
+        for step in transfers:
+            if block != step.address & self.mask:
+                block = step.address & self.mask
+                self.front.fetch(step.address, BEGINNING)
+            place = self.places.at(step.address, step.insn)
+            if place.control and (self.front.foreseen(place, step) or step.target is not None):
+                block = None
+
 
 class _Issue(NamedTuple):
     """The last issue of an instruction, and what it waited for before."""
