@@ -79,7 +79,11 @@ class Term:
 
 
 class Terms:
-    """A store of terms for registers of `width` bits."""
+    """A store of terms for registers of `width` bits.
+
+    In a `with` statement it ends there, and its terms at once: they and it hold one another, and
+    a collection of garbage that has to find all of them costs more than making them.
+    """
 
     def __init__(self, width: int = 64) -> None:
         self.width = width
@@ -89,6 +93,12 @@ class Terms:
         self._constants: dict[int, Term] = {}
         self.true = self.make("true")
         self.false = self.make("false")
+
+    def __enter__(self) -> Terms:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.__dict__.clear()  # nothing can be made or folded any more
 
     def make(self, kind: str, *args: Term, data: int | str = "") -> Term:
         """The term of this kind, without folding."""

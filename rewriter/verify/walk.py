@@ -208,7 +208,12 @@ class Walk:
         return read
 
     def _compare_given(self, pair: Pair, old: Segment, new: Segment, facts: Facts) -> Compared:
-        terms = Terms(self.target.granule * 8)
+        with Terms(self.target.granule * 8) as terms:
+            return self._compare_in(terms, pair, old, new, facts)
+
+    def _compare_in(
+        self, terms: Terms, pair: Pair, old: Segment, new: Segment, facts: Facts
+    ) -> Compared:
         faulting = bool(old.fixups or new.fixups)
         before = self._run(terms, old, pair.old, pair, facts, faulting)
         after = self._run(terms, new, pair.new, pair, facts, faulting)
