@@ -6,13 +6,13 @@ knows of its meaning only what reordering needs: predication, sums, order, and w
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
 from rewriter.core.groups import Slot
-from rewriter.core.isa import Insn
+from rewriter.core.isa import Insn, register_mask
 
 
 class Order(Enum):
@@ -122,6 +122,45 @@ class Transfer:
     asks: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What an instruction reads and sets as masks, and how control may leave at it.
+
+    Of the registers that it `sets` nothing is left.  `is_certain`: it is taken whenever control
+    comes there.  `reads_all`: everything may be read there.
+    """
+
+    reads: int
+    sets: int
+    exit: Exit | None
+    is_certain: bool
+    reads_all: bool
+
+
+def effect_of(transfer: Transfer) -> Effect:
+    """The effect of an instruction, from all that the proof knows of it."""
+    leaves, guard = transfer.exit, transfer.guard
+    reads = register_mask({*transfer.reads, *(a for t in transfer.sums for a in t.addends)})
+    if guard is not None:
+        reads |= 1 << guard
+    return Effect(
+        reads | transfer.uses,
+        register_mask(set(_set(transfer))),
+        leaves,
+        leaves is not None and leaves.certain and guard is None,
+        transfer.order is Order.SEEN,
+    )
+
+
+def _set(transfer: Transfer) -> Iterator[int]:
+    """The registers of which nothing is left."""
+    for result in transfer.results:
+        if result.how is How.ALWAYS or (result.how is How.SET and transfer.guard is None):
+            yield result.register
+    if transfer.guard is None:
+        yield from (total.register for total in transfer.sums)
+
+
 class Clash(Protocol):
     """Two instructions of a group that must not share it, unless never both execute.
 
@@ -160,6 +199,9 @@ class Provable(Protocol):
 
     def transfer(self, insn: Insn) -> Transfer:
         """The instruction as the proof sees it."""
+
+    def effect(self, insn: Insn) -> Effect:
+        """What `effect_of` says of its transfer."""
 
     def alike(self, insn: Insn) -> Hashable:
         """The same for instructions that read, set and leave alike, whatever else they do."""

@@ -7,30 +7,15 @@ stays as it is and everything outside the function may read all registers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rewriter.core.grouped import Region, Routine
 from rewriter.core.groups import Slot
-from rewriter.core.isa import Insn, register_mask
 from rewriter.core.kept import Kept
-from rewriter.core.transfer import Exit, How, Order, Provable, Transfer
+from rewriter.core.transfer import Exit, Provable
 
 Slots = Callable[[Region], Sequence[Slot]]
-
-
-@dataclass(frozen=True, slots=True)
-class _Effect:
-    """What an instruction reads and sets as masks, and how control may leave at it.
-
-    `reads_all`: everything may be read there.
-    """
-
-    reads: int
-    sets: int
-    exit: Exit | None
-    is_certain: bool
-    reads_all: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +31,7 @@ class Effects:
 
     def __init__(self, target: Provable, everything: int) -> None:
         self.target, self.everything = target, everything
-        self.of = Kept(self._of, target.alike)
-
-    def _of(self, insn: Insn) -> _Effect:
-        """One instruction's effect."""
-        return _effect(self.target.transfer(insn))
+        self.of = Kept(target.effect, target.alike)
 
     def live(self, routine: Routine, slots: Slots) -> dict[int, int]:
         """For each region's start the mask of the registers that may be read from there on."""
@@ -110,27 +91,3 @@ def _comes(made: Mapping[int, _Summary]) -> dict[int, list[int]]:
             if target is not None:
                 comes.setdefault(target, []).append(start)
     return comes
-
-
-def _effect(transfer: Transfer) -> _Effect:
-    leaves = transfer.exit
-    is_certain = leaves is not None and leaves.certain and transfer.guard is None
-    reads = register_mask({*transfer.reads, *(a for t in transfer.sums for a in t.addends)})
-    if transfer.guard is not None:
-        reads |= 1 << transfer.guard
-    return _Effect(
-        reads | transfer.uses,
-        register_mask(_set(transfer)),
-        leaves,
-        is_certain,
-        transfer.order is Order.SEEN,
-    )
-
-
-def _set(transfer: Transfer) -> Iterator[int]:
-    """The registers of which nothing is left."""
-    for result in transfer.results:
-        if result.how is How.ALWAYS or (result.how is How.SET and transfer.guard is None):
-            yield result.register
-    if transfer.guard is None:
-        yield from (total.register for total in transfer.sums)

@@ -18,6 +18,7 @@ from targets.ia64.registers import AR, BR, CR, FR, GR, PR
 SLOT_BITS = 41
 LONG = 44  # the first bit of the L slot in a word
 BUNDLE = 16  # bytes; the unit of code addresses
+_LISTED = 8  # bits of a field whose values are few enough to be written down
 
 Words = NDArray[np.uint64]
 
@@ -67,15 +68,29 @@ class Field(Operand):
 
     def extract(self, word: int) -> int:
         """The operand's value in `word`, in which its code is not reserved."""
-        code = self.code(word)
+        value = self.read(word)
+        assert value is not None, self
+        return value
+
+    def read(self, word: int) -> int | None:
+        """The operand's value in `word`, None where its code is reserved."""
+        return self._of(self.code(word))
+
+    def _of(self, code: int) -> int | None:
+        """The value that a code stands for."""
         if self.values:
-            value = self.values[code]
-            assert value is not None, self
-            return value
+            return self.values[code]
         if self.signed:
             code -= code >> (self.width - 1) << self.width
         value = code * self.scale + self.base
         return Reg(value) if self.kind is Kind.REGISTER else value
+
+    @property
+    def listed(self) -> tuple[int | None, ...]:
+        """What each code stands for, where the field is one short piece; else nothing."""
+        if len(self.pieces) > 1 or self.width > _LISTED:
+            return ()
+        return tuple(map(self._of, range(1 << self.width)))
 
     def insert(self, value: int) -> int:
         """The bits that hold `value`; ValueError when they cannot."""

@@ -46,15 +46,19 @@ class SlotFormat(Format):
         return self._registers(sources) | set(self.updates) | qp
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class SlotOp(Op):
-    """A row: `rules` are the restrictions on where it may stand, in the manual's words."""
+    """A row: `rules` are the restrictions on where it may stand, in the manual's words.
+
+    Of each row there is one object, so it is told by that: what is kept of rows is asked for with
+    every new instruction.
+    """
 
     unit: str = ""
     rules: frozenset[str] = frozenset()
 
-    def __hash__(self) -> int:
-        return hash((self.name, self.format.name, self.match))
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
 
     def __repr__(self) -> str:
         return f"<SlotOp {self.name} {self.format.name}>"

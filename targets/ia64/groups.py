@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 
-from rewriter.core.isa import Flow, Insn, register_mask
+from rewriter.core.isa import Flow, Insn, Op, register_mask
 from targets.ia64.fields import QP
 from targets.ia64.formats import PRIVILEGED, SlotOp
 from targets.ia64.isa import TABLE
@@ -103,12 +104,24 @@ def read(insn: Insn) -> int:
 
 
 def _obeyed(insn: Insn) -> int:
-    op = insn.op
-    if _accesses(insn):
-        return _OBEYED
-    if op.sched in ("TOAR_M", "FRAR_M"):
-        guarded = _WRITTEN_BY_LEVEL if op.sched == "TOAR_M" else _READ_BY_LEVEL
+    guarded = _guarded(insn.op)
+    if guarded is not None:
         return _LEVEL if guarded >> insn.operand("ar3") & 1 else 0
+    return _obeyed_by(insn.op)
+
+
+@cache
+def _guarded(op: Op) -> int | None:
+    """Of a move from or to application registers: those of which only some levels may."""
+    guarded = {"TOAR_M": _WRITTEN_BY_LEVEL, "FRAR_M": _READ_BY_LEVEL}
+    return None if _accesses(op) else guarded.get(op.sched)
+
+
+@cache
+def _obeyed_by(op: Op) -> int:
+    """What all instructions of another row obey."""
+    if _accesses(op):
+        return _OBEYED
     assert isinstance(op, SlotOp)
     is_probe = op.name.startswith("probe.") or NUMBERS["pmd"] in TABLE.effects(op).fixed_reads
     return _LEVEL if op.sched == "LFETCH" or is_probe or PRIVILEGED in op.rules else 0
@@ -143,13 +156,13 @@ def may_read(earlier: Insn, later: Insn) -> int:
         mask |= _FRAME
     if earlier.op.sched in ("CLD", "FCLD", "FLDP") and ".c." in earlier.name:
         mask |= _loaded(earlier)  # a check load that misses starts its readers again
-    if earlier.has("imm24") and not earlier.operand("imm24") & _OF_ACCESSES and _accesses(later):
+    if earlier.has("imm24") and not earlier.operand("imm24") & _OF_ACCESSES and _accesses(later.op):
         mask |= _USER
     return mask
 
 
-def _accesses(insn: Insn) -> bool:
-    effects = TABLE.effects(insn.op)
+def _accesses(op: Op) -> bool:
+    effects = TABLE.effects(op)
     return effects.loads or effects.stores
 
 

@@ -13,12 +13,13 @@ from operator import itemgetter
 from rewriter.core.groups import Slot
 from rewriter.core.isa import Insn, Kind, Op, register_mask
 from rewriter.core.kept import Kept
-from rewriter.core.transfer import Transfer
+from rewriter.core.transfer import Effect, Transfer
 from targets.ia64.bundles import SLOTS, TEMPLATES
 from targets.ia64.fields import BUNDLE, Unit
 from targets.ia64.formats import FIRST, LAST, SLOT2, SlotOp
 from targets.ia64.groups import Violation, may_read, violations
 from targets.ia64.isa import TABLE
+from targets.ia64.proving_effects import Affecting
 from targets.ia64.proving_rows import MASK, SILENT, STACKED, Making, making
 from targets.ia64.registers import AR, CONSTANTS, FR, GR, NAMES
 from targets.ia64.standard import STACK, THREAD
@@ -42,6 +43,7 @@ class Proving:
 
     def __init__(self) -> None:
         self._making: dict[int, Making] = {}
+        self._affecting: dict[int, Affecting] = {}
         self._transfers = Kept(self._transfer, _told)
 
     def transfer(self, insn: Insn) -> Transfer:
@@ -52,12 +54,22 @@ class Proving:
         """The same for instructions of one row that name the same registers and targets."""
         return id(insn.op), _naming(insn.op)(insn.operands)
 
+    def effect(self, insn: Insn) -> Effect:
+        """What it reads and sets, most often without making its transfer."""
+        known = self._affecting.get(id(insn.op))
+        if known is None:
+            known = self._affecting[id(insn.op)] = Affecting.of(self._made(insn.op))
+        return known.effect(insn)
+
     def _transfer(self, insn: Insn) -> Transfer:
-        made = self._making.get(id(insn.op))
-        if made is None:
-            made = self._making[id(insn.op)] = making(insn.op)
         why = illegal(insn)
-        return made.transfer(insn, f"{insn.name} {why}" if why else "")
+        return self._made(insn.op).transfer(insn, f"{insn.name} {why}" if why else "")
+
+    def _made(self, op: Op) -> Making:
+        found = self._making.get(id(op))
+        if found is None:
+            found = self._making[id(op)] = making(op)
+        return found
 
     def forwarded(self, earlier: Insn, later: Insn) -> int:
         """Mask of what `later` sees as `earlier` in its group has written it."""
@@ -149,15 +161,12 @@ def rules_of(insn: Insn) -> frozenset[str]:
 
 def illegal(insn: Insn) -> str:
     """Why the processor refuses the instruction whatever its operands hold, or nothing."""
-    layout = insn.op.format
-    written = TABLE.effects(insn.op).writes
-    targets = [insn.operands[index] for index in written]
-    if any(target in _UNWRITTEN for target in targets):
-        return "writes a register that cannot be written"
-    if len(set(targets)) < len(targets):
+    targets = [insn.operands[index] for index in TABLE.effects(insn.op).writes]
+    for target in targets:
+        if target in _UNWRITTEN:
+            return "writes a register that cannot be written"
+    if len(targets) > 1 and len(set(targets)) < len(targets):
         return "writes one register twice"
-    if insn.op.sched == "FLDP":
-        first, second = (insn.operands[layout.index(name)] for name in ("f1", "f2"))
-        if not (first - second) & 1:
-            return "loads two even or two odd registers"
+    if insn.op.sched == "FLDP" and not (insn.operand("f1") - insn.operand("f2")) & 1:
+        return "loads two even or two odd registers"
     return ""

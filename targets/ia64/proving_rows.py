@@ -32,7 +32,7 @@ _EXCHANGED = {
     "clrrrb.pr": _ROTATING_PREDICATES,
 }
 _ALAT, _IP = NUMBERS["alat"], NUMBERS["ip"]
-_ANY_ORDER = 1 << _ALAT  # within a group its uses are in the order of the slots
+ANY_ORDER = 1 << _ALAT  # within a group its uses are in the order of the slots
 _FLAGS, _MODIFIED, _UNAT = NUMBERS["fpsr.flags"], NUMBERS["psr.mf"], NUMBERS["ar.unat"]
 
 _TESTS = ("ICMP", "TBIT", "FCMP", "FCLASS")
@@ -63,7 +63,8 @@ class Making:
 
     `guard`, `reads`, `immediates`, `tagged` and `distance` index operands: the predicate, what the
     function reads, what it depends on, registers whose number it depends on, the way to the target;
-    `mask` one that says which predicates are written.
+    `mask` one that says which predicates are written, `numbered` those that name registers of the
+    system.  `spelling` is what tells the function from those of other rows.
     """
 
     op: Op
@@ -84,13 +85,15 @@ class Making:
     is_placed: bool
     is_ruled: bool
     mask: int | None
+    numbered: tuple[int, ...]
+    spelling: tuple[str, ...]
 
     def transfer(self, insn: Insn, wrong: str) -> Transfer:
         """What the instruction of this row is; `wrong` is why the processor refuses it."""
         values = insn.operands
         guard = None if self.guard is None or values[self.guard] == PR else values[self.guard]
         sums = tuple(total.of(values) for total in self.totals)
-        uses, defs = touched(insn) & ~_ANY_ORDER, TABLE.defs(insn) & ~_ANY_ORDER
+        uses, defs = touched(insn) & ~ANY_ORDER, TABLE.defs(insn) & ~ANY_ORDER
         if self.is_silent and not defs >> STACK & 1:
             asks = insn.operand("r3") if self.op.sched == "LFETCH" else None
             return Transfer(insn.name, uses, defs, guard=guard, sums=sums, wrong=wrong, asks=asks)
@@ -104,12 +107,12 @@ class Making:
             defs,
             self._function(values),
             guard,
-            (*read, *self.fixed_reads, *_besides(read, written)),
+            (*read, *self.fixed_reads, *(_besides(read, written) if self.numbered else ())),
             (*self._selected(insn, written), *_modified(written)),
             sums,
             moved_order(self.op.sched, self.order, named, defs),
             self.size,
-            self._exit(values),
+            self.exit_of(values),
             self.is_test,
             self.is_placed,
             is_alloc,
@@ -120,14 +123,8 @@ class Making:
 
     def _function(self, values: tuple[int, ...]) -> tuple[object, ...]:
         """A system register is more than a place for a value: its number counts."""
-        touched = (*self.reads, *(n for n, _, _ in self.writes))
-        numbers = [values[n] for n in touched if values[n] >= AR and n not in self.immediates]
-        return (
-            *_spelling(self.op),
-            *(values[n] for n in self.immediates),
-            *numbers,
-            *(values[n] for n in self.tagged),
-        )
+        told = (*self.immediates, *self.numbered, *self.tagged)
+        return *self.spelling, *[values[n] for n in told]
 
     def _selected(self, insn: Insn, written: tuple[Result, ...]) -> Iterator[Result]:
         """The results without those that a mask leaves out, with those that come along."""
@@ -141,7 +138,8 @@ class Making:
             for register in WRITTEN_WITH.get(result.register, ()):
                 yield Result(register, _part(register))
 
-    def _exit(self, values: tuple[int, ...]) -> Exit | None:
+    def exit_of(self, values: tuple[int, ...]) -> Exit | None:
+        """How control may leave at an instruction with these operands."""
         if self.exit is None or self.distance is None:
             return self.exit
         leaves = self.exit
@@ -183,6 +181,8 @@ def making(op: Op) -> Making:
         _IP in effects.fixed_reads,
         isinstance(op, SlotOp) and not op.rules.isdisjoint((FIRST, LAST, SLOT2)),
         names.index(MASK) if MASK in names else None,
+        tuple(n for n in (*reads, *(n for n, _, _ in writes)) if layout.operands[n].base >= AR),
+        _spelling(op),
     )
 
 

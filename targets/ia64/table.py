@@ -6,8 +6,10 @@ major opcode and then only at the few masks that rows of that opcode have.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +33,14 @@ def _fields(op: Op) -> tuple[Field, ...]:
     return tuple(operand for operand in op.format.operands if isinstance(operand, Field))
 
 
+_Plan = tuple[int, int, tuple[int | None, ...], Callable[[int], int | None]]
+
+
+def _plan(operand: Field) -> _Plan:
+    """How an operand is read: where it is and its values by code, or else what works it out."""
+    return operand.low, (1 << operand.width) - 1, operand.listed, operand.read
+
+
 @dataclass
 class SlotTable(Table):
     """Rows of all units.  A word is as `fields` describes it."""
@@ -49,21 +59,30 @@ class SlotTable(Table):
         every = (*self.rows, self.data)
         self._reads_with = {id(row): _moving(row, self._reads[id(row)][0]) for row in every}
         self._writes_with = {id(row): _moving(row, self._writes[id(row)][0]) for row in every}
-        self._checked = [tuple(o for o in _fields(row) if o.reserved) for row in self.rows]
+        plans = {operand: _plan(operand) for row in self.rows for operand in _fields(row)}
+        self._plans = [tuple(plans[operand] for operand in _fields(row)) for row in self.rows]
         self._reserving: dict[Field, list[int]] = {}
-        for number, operands in enumerate(self._checked):
-            for operand in operands:
-                self._reserving.setdefault(operand, []).append(number)
+        for number, row in enumerate(self.rows):
+            for operand in _fields(row):
+                if operand.reserved:
+                    self._reserving.setdefault(operand, []).append(number)
+        self._checked = frozenset(chain.from_iterable(self._reserving.values()))
 
     def _decode(self, word: int) -> Insn | None:
         for mask, rows in self._majors.get(word >> _MAJOR & _MAJORS - 1, ()):
             number = rows.get(word & mask)
             if number is not None:
-                if any(o.values[o.code(word)] is None for o in self._checked[number]):
-                    return None
-                op = self.rows[number]
-                return Insn(op, tuple(o.extract(word) for o in op.format.operands))
+                return self._made(number, word)
         return None
+
+    def _made(self, number: int, word: int) -> Insn | None:
+        """The instruction of a row in a word; None where a code in it is reserved."""
+        found = [
+            values[word >> low & mask] if values else read(word)
+            for low, mask, values, read in self._plans[number]
+        ]
+        is_reserved = number in self._checked and None in found
+        return None if is_reserved else Insn(self.rows[number], cast(tuple[int, ...], tuple(found)))
 
     def classify(self, words: Words) -> NDArray[np.int16]:
         """The row number of each word (its L slot left out), -1 where none matches."""
@@ -138,20 +157,18 @@ class SlotTable(Table):
                     masks[registers == register] |= _columns(register_mask(others), masks.shape[1])
         return masks
 
-    def uses(self, insn: Insn) -> int:
-        """Mask of the registers that `insn` reads."""
+    def _used(self, insn: Insn) -> int:
         number = id(insn.op)
-        uses = Table.uses(self, insn)
+        uses = Table._used(self, insn)
         if moving := self._reads_with[number]:
             uses |= _besides(insn, moving, READ_WITH)
         if moving := self._writes_with[number]:
             uses |= _besides(insn, moving, READ_TO_WRITE)
         return uses
 
-    def defs(self, insn: Insn) -> int:
-        """Mask of the registers that `insn` writes."""
+    def _set(self, insn: Insn) -> int:
         moving = self._writes_with[id(insn.op)]
-        defs = Table.defs(self, insn)
+        defs = Table._set(self, insn)
         return defs | _besides(insn, moving, WRITTEN_WITH) if moving else defs
 
     def flow(self, insn: Insn) -> Flow:
