@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import chain
 from types import MappingProxyType
 from typing import Any
@@ -88,6 +88,34 @@ class Memory:
         return found
 
 
+@cache
+def _lanes(count: int) -> tuple[Lanes, Lanes]:
+    """What each lane mixes into its values, and the address that its addresses may be near."""
+    lane = _mixed(np.arange(count, dtype=_U) << _U(32))
+    return lane, _mixed(lane + _U(1)) & ~_U(_LINE - 1)
+
+
+@lru_cache(32)  # claims number what is free in them, from 0 on
+def _draw(lanes: int, name: str) -> tuple[NDArray[Any], ...]:
+    """For a value of a name the kind in each lane, and of each kind what no claim has a say in."""
+    lane, near = _lanes(lanes)
+    drawn = _mixed(lane ^ _salt(name))
+    again = _mixed(drawn)
+    other = _mixed(again)
+    inside = _U(8) * (again % _U(3)) + np.array([0, 0, 1, 7], dtype=_U)[again >> _U(62)]
+    off = np.where(other & _U(1), _U(0), again >> _U(61))
+    spread = again >> (_U(40) + (other & _U(0x17)))
+    return _kind(lane, drawn % _U(8)), again, inside, near + off, spread, again & _U(15)
+
+
+def _kind(lane: Lanes, drawn: Lanes) -> NDArray[np.intp]:
+    """A kind of value for each lane: any, small and meeting, near each other, or mixed."""
+    mixed = np.array([0, 1, 2, 3, 4, 5, 2, 1])[drawn]
+    meeting = np.array([1, 1, 1, 1, 5, 5, 5, 5])[drawn]
+    near = np.array([2, 2, 2, 2, 2, 2, 5, 5])[drawn]
+    return np.choose(((lane >> _U(3)) % _U(4)).astype(np.intp), (mixed, meeting, near, mixed))
+
+
 class Noise:
     """Values of what is free in a claim, in `lanes` lanes, `width` bits wide.
 
@@ -105,10 +133,9 @@ class Noise:
         self.width, self.pool, self.distances = width, pool, distances
         self.ones = _U((1 << width) - 1)
         self.machine = Batched(lanes, np.zeros((0, 0), np.uint8), np.zeros(0, _U), width=width)
-        self._lane = _mixed(np.arange(lanes, dtype=_U) << _U(32))
+        self._lane, self._near = _lanes(lanes)
         self._drawn: dict[str, Lanes] = {}
         self._memories: dict[str, Memory] = {}
-        self._near = _mixed(self._lane + _U(1)) & ~_U(_LINE - 1)
 
     # What is free -------------------------------------------------------------------------
 
@@ -120,31 +147,12 @@ class Noise:
         return drawn if bits == _WORD else drawn & _U((1 << max(bits, 1)) - 1)
 
     def _value(self, name: str) -> Lanes:
-        drawn = _mixed(self._lane ^ _salt(name))
-        again = _mixed(drawn)
-        other = _mixed(again)
+        kind, again, inside, near, spread, small = _draw(len(self._lane), name)
         chosen = self.pool[again % _U(len(self.pool))]
-        inside = _U(8) * (again % _U(3)) + np.array([0, 0, 1, 7], dtype=_U)[again >> _U(62)]
         own = np.array([0, *self.distances.get(name, ())], dtype=_U)
         beside = np.where(again & _U(8), chosen, -own[again % _U(len(own))])
-        kinds = (
-            again,
-            inside,
-            self._near + beside + np.where(other & _U(1), _U(0), again >> _U(61)),
-            chosen,
-            again >> (_U(40) + (other & _U(0x17))),
-            again & _U(15),
-        )
-        found: Lanes = np.choose(self._kind(drawn % _U(8)), kinds)
+        found: Lanes = np.choose(kind, (again, inside, near + beside, chosen, spread, small))
         return found
-
-    def _kind(self, drawn: Lanes) -> NDArray[np.intp]:
-        """A kind of value for each lane: any, small and meeting, near each other, or mixed."""
-        mixed = np.array([0, 1, 2, 3, 4, 5, 2, 1])[drawn]
-        meeting = np.array([1, 1, 1, 1, 5, 5, 5, 5])[drawn]
-        near = np.array([2, 2, 2, 2, 2, 2, 5, 5])[drawn]
-        lane = (self._lane >> _U(3)) % _U(4)
-        return np.choose(lane.astype(np.intp), (mixed, meeting, near, mixed))
 
     def condition(self, name: str) -> Conditions:
         """A condition."""
