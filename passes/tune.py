@@ -14,7 +14,7 @@ from rewriter.core.edit import Evidence, Rewrite
 from rewriter.core.isa import Insn
 from rewriter.core.program import Fixup, Window
 from rewriter.core.target import Target, accesses
-from rewriter.core.term import Term, Terms
+from rewriter.core.term import Term
 from rewriter.core.trace import INPUT, Facts, Trace, drop_dead, inputs, registers_of, run, written
 from rewriter.verify.devices import Access, accessed, same_devices, stack_of
 from rewriter.verify.equivalence import Comparison, Different
@@ -38,13 +38,12 @@ class _Numbered:
 class Tuner:
     """Tries every technique's sites of a window in order; each is proved against the original.
 
-    `terms` are for this window alone.  `locked` are addresses between a load-locked and its
-    store-conditional: nothing there changes.  `facts` are known of registers at the start; `held`
-    says why the instruction at an address must stay what it is, or nothing; `devices` that
-    accesses may reach a device; `fixups` are the accesses that a kernel lets fault.
+    `locked` are addresses between a load-locked and its store-conditional: nothing there changes.
+    `facts` are known of registers at the start; `held` says why the instruction at an address must
+    stay what it is, or nothing; `devices` that accesses may reach a device; `fixups` are the
+    accesses that a kernel lets fault.
     """
 
-    terms: Terms
     window: Window
     techniques: Sequence[Technique]
     target: Target
@@ -58,10 +57,8 @@ class Tuner:
 
     def __post_init__(self) -> None:
         window, target = self.window, self.target
-        self.trace = Trace(
-            *(target.table, window.insns, window.address, target.granule, window.exits),
-            *(self.facts, self.terms),
-        )
+        code = window.insns, window.address, target.granule, window.exits
+        self.trace = Trace(target.table, *code, self.facts)
         self._reasons: dict[int, str] = {}
         self._known: dict[tuple[_Name, ...], Tried | str] = {}
         found = (

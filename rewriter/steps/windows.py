@@ -19,7 +19,6 @@ from rewriter.core.edit import Edit
 from rewriter.core.isa import Insn, Kind
 from rewriter.core.listing import Listing
 from rewriter.core.program import Function, Window
-from rewriter.core.term import Terms
 from rewriter.core.trace import Facts
 from rewriter.identify.program import Program
 from rewriter.steps.work import Work, edit_id
@@ -53,28 +52,26 @@ class Windows:
 
     def _tuned(self, function: Function, window: Window, facts: Facts) -> TunedWindow:
         """The window; where more of the registers at its start may help, with what is known."""
-        program = self.work.program
-        with Terms(8 * program.target.granule) as terms:
-            tuner = self._tuner(terms, window, facts)
+        program, tuner = self.work.program, self._tuner(window, facts)
 
-            def tuned(avoided: frozenset[Key]) -> TunedWindow:
-                def chosen(technique: str, address: int, made: int) -> bool:
-                    wanted = self.work.wants(edit_id(technique, function, address), made)
-                    return wanted and (technique, address) not in avoided
+        def tuned(avoided: frozenset[Key]) -> TunedWindow:
+            def chosen(technique: str, address: int, made: int) -> bool:
+                wanted = self.work.wants(edit_id(technique, function, address), made)
+                return wanted and (technique, address) not in avoided
 
-                return tuner.tune(chosen)
+            return tuner.tune(chosen)
 
-            found, known = tuned(frozenset()), None
-            if not facts and any(refused.reason == UNRELATED for refused in found.refused):
-                known = program.facts(function).get(window.address)
-            if known:
-                return self._tuned(function, window, known)
-            return untrapped(found, tuned, self.setting) if found.accepted else found
+        found, known = tuned(frozenset()), None
+        if not facts and any(refused.reason == UNRELATED for refused in found.refused):
+            known = program.facts(function).get(window.address)
+        if known:
+            return self._tuned(function, window, known)
+        return untrapped(found, tuned, self.setting) if found.accepted else found
 
-    def _tuner(self, terms: Terms, window: Window, facts: Facts) -> Tuner:
+    def _tuner(self, window: Window, facts: Facts) -> Tuner:
         program, work = self.work.program, self.work
         return Tuner(
-            *(terms, window, self.techniques, program.target, work.cpu, work.prover),
+            *(window, self.techniques, program.target, work.cpu, work.prover),
             *(program.locked_addresses, facts, program.held),
             devices=program.devices,
             fixups=program.fixups,

@@ -24,7 +24,6 @@ from passes.tune import Tuner
 from passes.tuned import TunedWindow
 from rewriter.core.isa import Insn, register_mask
 from rewriter.core.program import Window
-from rewriter.core.term import Terms
 from rewriter.identify.locked import LOCK, RELEASE
 from rewriter.verify.prove import Prover
 from targets import TARGETS
@@ -88,7 +87,7 @@ def tuner_of(case: Case) -> Tuner:
     every = [TECHNIQUES[name]() for name in case.flags["passes"].split(",")]
     techniques = [t for t in every if t.needs & cpu.features]
     window = Window(BASE, insns, ((len(insns) - 1, case.exits),))
-    return Tuner(Terms(), window, techniques, ALPHA, cpu, PROVER, locked(insns))
+    return Tuner(window, techniques, ALPHA, cpu, PROVER, locked(insns))
 
 
 def tuned(case: Case) -> TunedWindow:

@@ -22,7 +22,6 @@ from passes.tuned import TunedWindow
 from rewriter.core.concrete import Misaligned
 from rewriter.core.isa import Insn
 from rewriter.core.program import Window
-from rewriter.core.term import Terms
 from rewriter.elf.image import load
 from rewriter.identify.program import Program, analyse
 from rewriter.options import Options
@@ -154,7 +153,7 @@ def bytes_of(lines: str, cpu: str = "ev67") -> TunedWindow:
     window = Window(BASE, insns, ((len(insns) - 1, ALPHA.everything & ~0b110),))
     chosen = ALPHA.cpus[cpu]
     setting = Setting(ALPHA, chosen, ALPHA.system(chosen), PROVER, frozenset())
-    tuner = Tuner(Terms(), window, [Bytes()], ALPHA, chosen, PROVER, frozenset())
+    tuner = Tuner(window, [Bytes()], ALPHA, chosen, PROVER, frozenset())
 
     def again(without: frozenset[tuple[str, int]]) -> TunedWindow:
         def wanted(name: str, at: int, _: int) -> bool:

@@ -21,7 +21,6 @@ from passes.tuned import Accepted
 from rewriter.core.concrete import Concrete, Misaligned
 from rewriter.core.isa import Insn, Kind, Reg
 from rewriter.core.program import Window
-from rewriter.core.term import Terms
 from rewriter.core.trace import registers_of
 from rewriter.elf import image
 from rewriter.identify.locked import locked_addresses
@@ -170,9 +169,8 @@ def _tuned(program: Program) -> Iterator[list[Sample]]:
         found = []
         for window in windows if number % EVERY == 0 else ():
             cpu = target.cpus["ev67"]
-            with Terms() as terms:
-                tuner = Tuner(terms, window, techniques, target, cpu, prover, locked)
-                tuned = tuner.tune(lambda *_: True)
+            tuner = Tuner(window, techniques, target, cpu, prover, locked)
+            tuned = tuner.tune(lambda *_: True)
             if tuned.accepted:
                 found.append(Sample(window, tuple(tuned.accepted)))
         number += 1

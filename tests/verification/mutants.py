@@ -14,6 +14,7 @@ from rewriter.core.program import Function, JumpTable
 from rewriter.elf import unwind_rows
 from rewriter.elf.image import Image
 from rewriter.identify.program import Program
+from rewriter.verify.kinds import Kinds
 from rewriter.verify.prove import Prover
 from rewriter.verify.walk import Pair, Segment, Walk
 from targets.alpha.registers import GP
@@ -37,7 +38,7 @@ class Recorder(Walk):
 
     def _segments(self, pair: Pair) -> list[Pair]:
         following = super()._segments(pair)
-        old = self.old_code.by_blocks(self.program.graph, pair.old)
+        old = self.old_code.by_blocks(pair.old)
         self.walked.append((pair, old, self.new_code.by_transfers(pair.new, len(old.exits))))
         return following
 
@@ -95,8 +96,8 @@ class Bench:
         if function not in self._walks:
             target = self.program.target
             prover = Prover(target.granule * 8, target.granule)
-            locked = self.program.locked_addresses
-            walk = Recorder(self.program, self.tuned, self.listing, function, prover, locked)
+            locked, kinds = self.program.locked_addresses, Kinds(target)
+            walk = Recorder(self.program, self.tuned, self.listing, function, prover, locked, kinds)
             walk.run()
             assert not walk.findings, walk.findings
             self._walks[function] = walk
