@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-import numpy as np
-
 from rewriter.core.garbage import seldom_collected
 from rewriter.core.isa import Flow, Insn
 from rewriter.core.listing import FLOW_CODE, UNKNOWN, Listing
@@ -88,8 +86,7 @@ class Program:
 
     def has_locked(self, function: Function) -> bool:
         """Whether some of these addresses are in a function."""
-        at = bisect_left(self._locked, function.start)
-        return at < len(self._locked) and self._locked[at] in function
+        return _within(self._locked, function)
 
     @cached_property
     def _locked(self) -> list[int]:
@@ -183,12 +180,26 @@ class Program:
 
     def not_understood(self, function: Function) -> str:
         """Why a function must be left alone, or nothing."""
-        first, last = self.listing.span(function.start, function.end)
-        if np.any(self.listing.rows[first:last] == UNKNOWN):
+        if _within(self._unknown, function):
             return "data in text"
-        if any(address in function for address in self.references.unresolved):
+        if _within(self._unresolved, function):
             return "computed jump not understood"
         return ""
+
+    @cached_property
+    def _unknown(self) -> list[int]:
+        found: list[int] = self.listing.addresses[self.listing.rows == UNKNOWN].tolist()
+        return found
+
+    @cached_property
+    def _unresolved(self) -> list[int]:
+        return sorted(self.references.unresolved)
+
+
+def _within(ascending: Sequence[int], function: Function) -> bool:
+    """Whether one of some addresses is in a function."""
+    at = bisect_left(ascending, function.start)
+    return at < len(ascending) and ascending[at] in function
 
 
 @seldom_collected()
