@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
 from rewriter.core.isa import Flow, Insn, Kind, Op, Operand
 from rewriter.core.transfer import Exit, How, Order, Result, Sum, Transfer
@@ -16,7 +17,17 @@ from targets.ia64.formats import FIRST, LAST, SLOT2, SlotFormat, SlotOp
 from targets.ia64.groups import read as touched
 from targets.ia64.isa import TABLE
 from targets.ia64.proving_orders import exit_of, moved_order, order_of, size_of
-from targets.ia64.registers import AR, FR, GR, NUMBERS, PR, READ_TO_WRITE, READ_WITH, WRITTEN_WITH
+from targets.ia64.registers import (
+    AR,
+    FR,
+    GR,
+    NAMES,
+    NUMBERS,
+    PR,
+    READ_TO_WRITE,
+    READ_WITH,
+    WRITTEN_WITH,
+)
 from targets.ia64.standard import STACK
 
 STACKED = tuple(range(GR + 32, GR + 128))
@@ -64,7 +75,8 @@ class Making:
     `guard`, `reads`, `immediates`, `tagged` and `distance` index operands: the predicate, what the
     function reads, what it depends on, registers whose number it depends on, the way to the target;
     `mask` one that says which predicates are written, `numbered` those that name registers of the
-    system.  `spelling` is what tells the function from those of other rows.
+    system.  `spelling` is what tells the function from those of other rows; `results` has those of
+    `writes` by the register that an operand names.
     """
 
     op: Op
@@ -86,20 +98,22 @@ class Making:
     is_ruled: bool
     mask: int | None
     numbered: tuple[int, ...]
+    is_floating: bool
     spelling: tuple[str, ...]
+    results: tuple[tuple[int, tuple[Result, ...]], ...]
 
     def transfer(self, insn: Insn, wrong: str) -> Transfer:
         """What the instruction of this row is; `wrong` is why the processor refuses it."""
         values = insn.operands
         guard = None if self.guard is None or values[self.guard] == PR else values[self.guard]
-        sums = tuple(total.of(values) for total in self.totals)
+        sums = tuple([total.of(values) for total in self.totals])
         uses, defs = touched(insn) & ~ANY_ORDER, TABLE.defs(insn) & ~ANY_ORDER
         if self.is_silent and not defs >> STACK & 1:
             asks = insn.operand("r3") if self.op.sched == "LFETCH" else None
             return Transfer(insn.name, uses, defs, guard=guard, sums=sums, wrong=wrong, asks=asks)
-        read = tuple(values[n] for n in self.reads)
-        written = tuple(Result(values[n], part, how) for n, part, how in self.writes)
-        named = (*read, *(each.register for each in written))
+        read = tuple([values[n] for n in self.reads])
+        written = tuple([by_register[values[n]] for n, by_register in self.results])
+        named = (*read, *[each.register for each in written])
         is_alloc = insn.name == "alloc"
         return Transfer(
             insn.name,
@@ -108,7 +122,7 @@ class Making:
             self._function(values),
             guard,
             (*read, *self.fixed_reads, *(_besides(read, written) if self.numbered else ())),
-            (*self._selected(insn, written), *_modified(written)),
+            (*self._selected(insn, written), *(_modified(written) if self.is_floating else ())),
             sums,
             moved_order(self.op.sched, self.order, named, defs),
             self.size,
@@ -128,11 +142,14 @@ class Making:
 
     def _selected(self, insn: Insn, written: tuple[Result, ...]) -> Iterator[Result]:
         """The results without those that a mask leaves out, with those that come along."""
-        mask = -1 if self.mask is None else insn.operands[self.mask]
-        for result in self.fixed_writes:
-            number = result.register - PR
-            if not 0 <= number < 64 or mask >> number & 1:
-                yield result
+        if self.mask is None:
+            yield from self.fixed_writes
+        else:
+            mask = insn.operands[self.mask]
+            for result in self.fixed_writes:
+                number = result.register - PR
+                if not 0 <= number < 64 or mask >> number & 1:
+                    yield result
         for result in written:
             yield result
             for register in WRITTEN_WITH.get(result.register, ()):
@@ -182,7 +199,9 @@ def making(op: Op) -> Making:
         isinstance(op, SlotOp) and not op.rules.isdisjoint((FIRST, LAST, SLOT2)),
         names.index(MASK) if MASK in names else None,
         tuple(n for n in (*reads, *(n for n, _, _ in writes)) if layout.operands[n].base >= AR),
+        any(FR <= layout.operands[n].base < PR for n, _, _ in writes),
         _spelling(op),
+        tuple((n, _results(part, how)) for n, part, how in writes),
     )
 
 
@@ -284,6 +303,12 @@ def _besides(read: tuple[int, ...], written: tuple[Result, ...]) -> Iterator[int
             yield from READ_WITH.get(register, ())
     for result in written:
         yield from READ_TO_WRITE.get(result.register, ())
+
+
+@cache
+def _results(part: int, how: How) -> tuple[Result, ...]:
+    """A part of a result by the register that it is in: few, and asked for again and again."""
+    return tuple(Result(register, part, how) for register in range(len(NAMES)))
 
 
 def _is_distance(name: str) -> bool:
