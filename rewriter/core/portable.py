@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import Any, ClassVar
 
 
-class Packed:
+class Portable:
     """A frozen dataclass with slots that is pickled as the call which makes it.
 
     Left to itself it is taken apart and put together field by field, each looked up by its name:
