@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from passes.dependence import accesses
 from passes.insert import Setting, cycles
 from passes.technique import Site
-from passes.tune import Accepted, Refused, TunedWindow
+from passes.tuned import Accepted, Refused, TunedWindow
 from rewriter.core.cpu import Cpu, OutOfOrder
 from rewriter.core.isa import Flow, Insn, Op
 from rewriter.core.listing import Listing

@@ -6,15 +6,17 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
-from rewriter.core.evaluate import Evaluator
+from rewriter.core.evaluate import FUNCTIONS
 from rewriter.core.term import Term
 
 WIDTH = 64
 """Bits, of the counts in the table below."""
 TESTS = 3
 """Of some bits against zero: what every cascade has."""
+
+_ONES = (1 << WIDTH) - 1
 
 Step = tuple[str, int | None]
 
@@ -145,15 +147,15 @@ class Searches:
 
     def __init__(self) -> None:
         self._probes = {byte: _Known(inputs) for byte, inputs in _PROBES.items()}
-        self._known: dict[tuple[Any, ...], Search | str | None] = {}
+        self._known: dict[tuple[bool, bool, _Shape], Search | str | None] = {}
         self._stages = {byte: _stages(inputs) for byte, inputs in ((True, _BYTES), (False, _WORDS))}
 
     def recognise(self, value: Term, x: Term) -> Search | str | None:
         """The search that a value is of x, or what it nearly is; remembered by its shape."""
-        byte, single = value.store.bits(x) <= 8, _has_one_bit(x)
-        key = (byte, single, *_shape(value, x))
+        byte, single, shape = value.store.bits(x) <= 8, _has_one_bit(x), _shape(value, x)
+        key = byte, single, shape
         if key not in self._known:
-            self._known[key] = self._find(_Function(value, x), byte, single)
+            self._known[key] = self._find(_Function(shape), byte, single)
         return self._known[key]
 
     def _find(self, function: _Function, byte: bool, single: bool) -> Search | str | None:
@@ -172,19 +174,26 @@ class Searches:
         return "a search only where a single bit is set, which the block does not show"
 
 
-@dataclass(frozen=True, slots=True)
 class _Function:
-    """A value as a function of one that it is made from."""
+    """A shape as a function of x, whose nodes are looked up once: it is called for many x."""
 
-    value: Term
-    x: Term
+    def __init__(self, shape: _Shape) -> None:
+        self._nodes = [(FUNCTIONS.get(kind), data, args) for kind, data, *args in shape]
 
-    def __call__(self, content: int) -> int:
-        result: int = Evaluator({}, lambda _: 0, _known={self.x.number: content})(self.value)
-        return result
+    def __call__(self, x: int) -> int:
+        known = [x]
+        for function, data, args in self._nodes:
+            if function is None:  # a constant
+                known.append(data)
+            else:  # a mask leaves a condition what it is
+                known.append(function(WIDTH, *[known[n] for n in args]) & _ONES)
+        return known[-1]
 
 
-def _shape(value: Term, x: Term) -> tuple[Any, ...]:
+_Shape: TypeAlias = tuple[tuple[Any, ...], ...]
+
+
+def _shape(value: Term, x: Term) -> _Shape:
     """What makes `value` from x, with nothing of what x is: its nodes in order."""
     number, nodes, stack = {x.number: 0}, [], [value]
     while stack:

@@ -117,41 +117,50 @@ def _written(
     Unless `related`, any low bits are taken for those of the address, or of the next one where
     they count down from the top.
     """
-    store = value.store
-    root, displacement = store.linear(address)
-    nodes: list[tuple[Any, ...]] = []
-    number: dict[int, int] = {}
+    writing = _Writing(load, address, granule, related)
+    return tuple(writing.nodes) if writing.visit(value, 0) is not None else None
 
-    def visit(term: Term, depth: int) -> int | None:
-        if term.number in number:
-            return number[term.number]
-        if depth > _DEEPEST:
-            return None
-        node: tuple[Any, ...] | None
-        residue = _residue(term, root, displacement, granule)
-        if residue is None and not related:
-            residue = _unrelated(term, granule)
-        if term is load:
-            node = ("content",)
-        elif residue is not None:
-            node = ("at", *residue)
-        elif term.kind == "const":
-            node = ("const", term.data)
-        elif not term.args or term.kind in ("load", "opaque"):
-            return None
-        else:
-            inner = []
-            for argument in term.args:
-                seen = visit(argument, depth + 1)
-                if seen is None:
-                    return None
-                inner.append(seen)
-            node = (term.kind, *inner)
-        number[term.number] = len(nodes)
-        nodes.append(node)
-        return number[term.number]
 
-    return tuple(nodes) if visit(value, 0) is not None else None
+class _Writing:
+    """The nodes of a value, as far as they are written."""
+
+    def __init__(self, load: Term, address: Term, granule: int, related: bool) -> None:
+        self.load, self.granule, self.related = load, granule, related
+        self.root, self.displacement = load.store.linear(address)
+        self.nodes: list[tuple[Any, ...]] = []
+        self.number: dict[int, int] = {}
+
+    def visit(self, term: Term, depth: int) -> int | None:
+        """The number of a term's node; None if it is of more than the load and the low bits."""
+        if term.number in self.number:
+            return self.number[term.number]
+        node = None if depth > _DEEPEST else self._leaf(term) or self._inner(term, depth)
+        if node is None:
+            return None
+        self.number[term.number] = len(self.nodes)
+        self.nodes.append(node)
+        return self.number[term.number]
+
+    def _leaf(self, term: Term) -> tuple[Any, ...] | None:
+        if term is self.load:
+            return ("content",)
+        residue = _residue(term, self.root, self.displacement, self.granule)
+        if residue is None and not self.related:
+            residue = _unrelated(term, self.granule)
+        if residue is not None:
+            return ("at", *residue)
+        return ("const", term.data) if term.kind == "const" else None
+
+    def _inner(self, term: Term, depth: int) -> tuple[Any, ...] | None:
+        if not term.args or term.kind in ("load", "opaque"):
+            return None
+        inner = []
+        for argument in term.args:
+            seen = self.visit(argument, depth + 1)
+            if seen is None:
+                return None
+            inner.append(seen)
+        return (term.kind, *inner)
 
 
 def _residue(term: Term, root: Term, displacement: int, granule: int) -> tuple[int, int] | None:
@@ -176,17 +185,17 @@ def _unrelated(term: Term, granule: int) -> tuple[int, int] | None:
 
 def _compute(key: tuple[Any, ...], content: int, at: int, granule: int) -> int:
     """The value of a written shape."""
-    terms = Terms(8 * granule)
-    built: list[Term] = []
-    for kind, *rest in key:
-        if kind == "content":
-            built.append(terms.const(content))
-        elif kind == "at":
-            sign, offset = rest
-            built.append(terms.const((sign * at + offset) % granule))
-        elif kind == "const":
-            built.append(terms.const(rest[0]))
-        else:
-            built.append(terms.make(kind, *(built[n] for n in rest)))
-    result: int = Evaluator({}, lambda _: 0)(built[-1])
+    with Terms(8 * granule) as terms:
+        built: list[Term] = []
+        for kind, *rest in key:
+            if kind == "content":
+                built.append(terms.const(content))
+            elif kind == "at":
+                sign, offset = rest
+                built.append(terms.const((sign * at + offset) % granule))
+            elif kind == "const":
+                built.append(terms.const(rest[0]))
+            else:
+                built.append(terms.make(kind, *(built[n] for n in rest)))
+        result: int = Evaluator({}, lambda _: 0)(built[-1])
     return result

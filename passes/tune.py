@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from passes.technique import Site, Technique, idle, usable
+from passes.tuned import Accepted, Refused, TunedWindow, count
 from rewriter.core.cpu import Cpu
 from rewriter.core.edit import Evidence, Rewrite
 from rewriter.core.isa import Insn
@@ -24,130 +24,102 @@ Chosen = Callable[[str, int, int], bool]
 """Whether the user wants the edit of a technique at an address, after so many in the window."""
 
 
-@dataclass(frozen=True)
-class Accepted:
-    """A rewrite that was proved; `before` and `after` are the slots."""
+@dataclass(frozen=True, slots=True)
+class _Numbered:
+    """A site of a technique; its proposals are without feeders that must stay."""
 
-    technique: str
-    rewrite: Rewrite
-    evidence: Evidence
-    before: tuple[Insn | None, ...]
-    after: tuple[Insn | None, ...]
-
-    @property
-    def gain(self) -> int:
-        """How many instructions fewer the window has."""
-        return _count(self.before) - _count(self.after)
-
-
-@dataclass(frozen=True)
-class Refused:
-    """A site that was left alone."""
-
+    number: int
     technique: str
     site: Site
-    reason: str
+    proposals: tuple[Rewrite, ...]
 
 
 @dataclass
-class TunedWindow:
-    """A window's slots after all that was accepted; an empty slot is None.
-
-    `facts` are what was known of registers at the start.  `carried` says, of accesses that had an
-    exception entry and went, at which address the access is that has the entry now; None where
-    another entry serves that one.
-    """
-
-    window: Window
-    slots: tuple[Insn | None, ...]
-    facts: Facts = field(default_factory=dict)
-    accepted: list[Accepted] = field(default_factory=list)
-    refused: list[Refused] = field(default_factory=list)
-    carried: dict[int, int | None] = field(default_factory=dict)
-
-
-def tune_window(
-    window: Window,
-    techniques: Sequence[Technique],
-    target: Target,
-    cpu: Cpu,
-    prover: Prover,
-    chosen: Chosen,
-    locked: frozenset[int],
-    facts: Facts | None = None,
-    held: Callable[[int], str] = lambda _: "",
-    devices: bool = False,
-    fixups: Mapping[int, Fixup] = MappingProxyType({}),
-) -> TunedWindow:
-    """Tries every technique's sites in order; each is proved against the original.
+class Tuner:
+    """Tries every technique's sites of a window in order; each is proved against the original.
 
     `locked` are addresses between a load-locked and its store-conditional: nothing there changes.
     `facts` are known of registers at the start; `held` says why the instruction at an address must
-    stay what it is, or nothing; `devices` that accesses may reach a device;
-    `fixups` are the accesses that a kernel lets fault.
+    stay what it is, or nothing; `devices` that accesses may reach a device; `fixups` are the
+    accesses that a kernel lets fault.
     """
-    trace = Trace(
-        target.table, window.insns, window.address, target.granule, window.exits, facts or {}
-    )
-    tuned = TunedWindow(window, window.insns, facts or {})
-    attempt = _Attempt(tuned, trace, target, cpu, prover, chosen, locked, held, devices, fixups)
-    open_sites = [
-        (technique.name, site)
-        for technique in techniques
-        for site in technique.sites(trace, target.spelling, cpu)
-    ]
-    while open_sites:
-        # One rewrite may free the register that another needs: try the refused ones again.
-        accepted, tuned.refused = len(tuned.accepted), []
-        open_sites = [(name, site) for name, site in open_sites if not attempt.site(name, site)]
-        if len(tuned.accepted) == accepted:
-            break
-    return tuned
 
-
-@dataclass
-class _Attempt:
-    tuned: TunedWindow
-    trace: Trace
+    window: Window
+    techniques: Sequence[Technique]
     target: Target
     cpu: Cpu
     prover: Prover
-    chosen: Chosen
     locked: frozenset[int]
-    held: Callable[[int], str]
-    devices: bool
-    fixups: Mapping[int, Fixup]
-    feeders: frozenset[int] = frozenset()
-    aligned: frozenset[int] = frozenset()
+    facts: Facts = field(default_factory=dict)
+    held: Callable[[int], str] = lambda _: ""
+    devices: bool = False
+    fixups: Mapping[int, Fixup] = field(default_factory=dict)
 
-    def site(self, technique: str, site: Site) -> bool:
+    def __post_init__(self) -> None:
+        window, target = self.window, self.target
+        code = window.insns, window.address, target.granule, window.exits
+        self.trace = Trace(target.table, *code, self.facts)
+        self._reasons: dict[int, str] = {}
+        self._known: dict[tuple[_Name, ...], Tried | str] = {}
+        found = (
+            (technique.name, site)
+            for technique in self.techniques
+            for site in technique.sites(self.trace, target.spelling, self.cpu)
+        )
+        self._sites = [
+            _Numbered(number, name, site, tuple(map(self._without_held, site.proposals)))
+            for number, (name, site) in enumerate(found)
+        ]
+
+    def tune(self, chosen: Chosen) -> TunedWindow:
+        """The window with all that is chosen and can be shown."""
+        self.tuned = TunedWindow(self.window, self.window.insns, self.facts)
+        self._made: tuple[_Name, ...] = ()
+        self.feeders = self.aligned = frozenset[int]()
+        open_sites = self._sites
+        while open_sites:
+            # One rewrite may free the register that another needs: try the refused ones again.
+            made, self.tuned.refused = self._made, []
+            open_sites = [site for site in open_sites if not self._site(site, chosen)]
+            if self._made == made:
+                break
+        return self.tuned
+
+    def _site(self, one: _Numbered, chosen: Chosen) -> bool:
         """Whether the site is settled: rewritten, made needless by another, or not wanted."""
+        site, tuned = one.site, self.tuned
         address = self.trace.addresses[site.slot]
-        wanted = self.chosen(technique, address, len(self.tuned.accepted))
-        if self.tuned.slots[site.slot] is None or not wanted:
+        wanted = chosen(one.technique, address, len(tuned.accepted))
+        if tuned.slots[site.slot] is None or not wanted:
             return True
         reason = site.reason or "no free register or place"
-        for number, proposal in enumerate(map(self._without_held, site.proposals)):
-            result = self._try(proposal)
+        for number, proposal in enumerate(one.proposals):
+            made = (*self._made, (one.number, number))
+            result = self._tried(made, proposal)
             if isinstance(result, str):
                 # The first proposal is the natural one: its failure says most.
                 reason = result if number == 0 else reason
                 continue
             slots, evidence, carried = result
-            self.tuned.carried |= carried
-            accepted = Accepted(technique, proposal, evidence, self.tuned.slots, slots)
-            self.tuned.accepted.append(accepted)
-            self.tuned.slots = slots
+            tuned.carried |= carried
+            tuned.accepted.append(Accepted(one.technique, proposal, evidence, tuned.slots, slots))
+            tuned.slots, self._made = slots, made
             self.feeders |= proposal.feeders
             self.aligned |= proposal.aligned
             return True
-        self.tuned.refused.append(Refused(technique, site, reason))
+        tuned.refused.append(Refused(one.technique, site, reason))
         return False
+
+    def _tried(self, made: tuple[_Name, ...], proposal: Rewrite) -> Tried | str:
+        """As `_try`, once for each proposal after the same ones."""
+        if made not in self._known:
+            self._known[made] = self._try(proposal)
+        return self._known[made]
 
     def _without_held(self, proposal: Rewrite) -> Rewrite:
         """The proposal with feeders only that may go."""
-        free = (f for f in proposal.feeders if not self._held(f))
-        return replace(proposal, feeders=frozenset(free))
+        held = [slot for slot in proposal.feeders if self._held(slot)]
+        return replace(proposal, feeders=proposal.feeders.difference(held)) if held else proposal
 
     def _try(self, proposal: Rewrite) -> Tried | str:
         """The new slots with their evidence and the exception entries that moved, or why not."""
@@ -169,7 +141,7 @@ class _Attempt:
                 slots[slot] = None if idle(insn, self.target) else insn
             feeders = self.feeders | proposal.feeders
             slots = drop_dead(self.target.table, slots, feeders, self.trace.exits)
-            if _count(slots) >= _count(self.tuned.slots):
+            if count(slots) >= count(self.tuned.slots):
                 reason = reason or "no instruction saved"
                 continue
             try:
@@ -247,8 +219,10 @@ class _Attempt:
 
     def _held(self, slot: int) -> str:
         """Why the instruction in a slot must stay what it is, or nothing."""
-        reason = self.held(self.trace.addresses[slot])
-        return reason if reason and not self._on_stack(slot) else ""
+        if slot not in self._reasons:
+            reason = self.held(self.trace.addresses[slot])
+            self._reasons[slot] = reason if reason and not self._on_stack(slot) else ""
+        return self._reasons[slot]
 
     def _on_stack(self, slot: int) -> bool:
         """Whether an access is to the stack, which is memory."""
@@ -307,6 +281,5 @@ class _Attempt:
 
 Tried: TypeAlias = tuple[tuple[Insn | None, ...], Evidence, dict[int, int | None]]
 
-
-def _count(slots: Sequence[Any]) -> int:
-    return sum(insn is not None for insn in slots)
+_Name: TypeAlias = tuple[int, int]
+"""Of a proposal: the number of its site, and its own there."""

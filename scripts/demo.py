@@ -10,7 +10,8 @@ import sys
 from pathlib import Path
 
 from fixtures import programs
-from fixtures.inputs import CHECKOUT, Missing, find
+from fixtures.inputs import Missing, find
+from fixtures.places import CHECKOUT
 
 CPU = "ev67"
 SHOWN = "bench-string"

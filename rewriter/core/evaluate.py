@@ -71,7 +71,7 @@ class Evaluator:
         return self._known[term.number]
 
     def _apply(self, term: Term, args: list[Any]) -> Any:
-        function = _FUNCTIONS.get(term.kind)
+        function = FUNCTIONS.get(term.kind)
         if function is not None:
             width = term.store.width
             result = function(width, *args)
@@ -94,7 +94,7 @@ def _signed(width: int, value: int) -> int:
     return value - (1 << width) if value >> (width - 1) else value
 
 
-_FUNCTIONS: dict[str, Callable[..., int | bool]] = {
+FUNCTIONS: dict[str, Callable[..., int | bool]] = {
     "add": lambda w, a, b: a + b,
     "sub": lambda w, a, b: a - b,
     "mul": lambda w, a, b: a * b,
@@ -116,12 +116,16 @@ _FUNCTIONS: dict[str, Callable[..., int | bool]] = {
     "bnot": lambda w, a: not a,
     "true": lambda w: True,
     "false": lambda w: False,
+    "ite": lambda w, c, a, b: a if c else b,
 }
+"""By kind, what a term is of its arguments: a condition, or a value modulo two to the power of w.
+
+The first argument of each is the width w.
+"""
 
 _LEAVES: dict[str, Callable[[Evaluator, Term, list[Any]], Any]] = {
     "const": lambda e, term, args: term.value,
     "var": lambda e, term, args: e.variables[str(term.data)] & term.store.ones,
-    "ite": lambda e, term, args: args[1] if args[0] else args[2],
     "mem": lambda e, term, args: Granules(e.memory),
     "store": lambda e, term, args: Granules(e.memory, *args),
     "load": lambda e, term, args: args[0].read(args[1]) & term.store.ones,

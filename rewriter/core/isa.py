@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import cache
-from typing import Any
+from functools import cache, cached_property, reduce
+from operator import and_
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,8 +96,8 @@ class Operand:
 class Format:
     """A layout of operands, in the order of the assembler's text.
 
-    `syntax` is a `str.format` template over operand names; `size` is in bytes of text, `target`
-    the position of the operand that is a code address.
+    `syntax` is a `str.format` template over operand names; `size` is in bytes of text;
+    `registers`, `immediates` and `target` are the positions of the operands of each kind.
     """
 
     name: str
@@ -104,15 +105,19 @@ class Format:
     syntax: str
     size: int
     positions: dict[str, int] = field(init=False, repr=False, compare=False)
-    kinds: tuple[Kind, ...] = field(init=False, repr=False, compare=False)
+    registers: tuple[int, ...] = field(init=False, repr=False, compare=False)
+    immediates: tuple[int, ...] = field(init=False, repr=False, compare=False)
     target: int | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         positions = {operand.name: number for number, operand in enumerate(self.operands)}
-        targets = (n for n, operand in enumerate(self.operands) if operand.kind is Kind.TARGET)
         object.__setattr__(self, "positions", positions)
-        object.__setattr__(self, "kinds", tuple(operand.kind for operand in self.operands))
-        object.__setattr__(self, "target", next(targets, None))
+        object.__setattr__(self, "registers", self._of_kind(Kind.REGISTER))
+        object.__setattr__(self, "immediates", self._of_kind(Kind.IMMEDIATE))
+        object.__setattr__(self, "target", next(iter(self._of_kind(Kind.TARGET)), None))
+
+    def _of_kind(self, kind: Kind) -> tuple[int, ...]:
+        return tuple(n for n, operand in enumerate(self.operands) if operand.kind is kind)
 
     def index(self, name: str) -> int:
         """The position of operand `name`."""
@@ -148,12 +153,17 @@ class Op:
         return f"<Op {self.name} {self.format.name}>"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Insn:
-    """An instruction with its operand values; position-free (a target operand is a distance)."""
+    """An instruction with its operand values; position-free (a target operand is a distance).
+
+    Nobody changes one; a class that sees to that takes twice as long to make one, and millions are
+    made.  `masks` is its `Table`'s, which finds once what it reads and writes.
+    """
 
     op: Op
     operands: tuple[int, ...]
+    masks: tuple[int, int] | None = field(default=None, init=False, repr=False, compare=False)
 
     @property
     def name(self) -> str:
@@ -219,6 +229,12 @@ Words = NDArray[np.unsignedinteger[Any]]
 _REMEMBERED = 1 << 16
 """Decoded words that are kept: code repeats itself nearby, and a kernel has half a million."""
 
+_UNSEEN = Insn(None, ())  # type: ignore[arg-type]
+"""What a word stands for that is not remembered."""
+
+_LISTED = 8
+"""Bits of an operand whose values are written down."""
+
 
 @dataclass
 class Table:
@@ -273,20 +289,38 @@ class Table:
 
     def decode(self, word: int) -> Insn | None:
         """The instruction that `word` encodes, or None."""
-        try:
-            return self._decoded[word]
-        except KeyError:
+        insn = self._decoded.get(word, _UNSEEN)
+        if insn is _UNSEEN:
             if len(self._decoded) == _REMEMBERED:
                 self._decoded.clear()
             insn = self._decoded[word] = self._decode(word)
-            return insn
+        return insn
+
+    @cached_property
+    def _by_major(self) -> tuple[int, dict[int, list[tuple[int, dict[int, Op]]]]]:
+        """The bits that every mask has; by what is in them, the masks and rows of such words."""
+        major = reduce(and_, (mask for mask, _ in self._groups))
+        found: dict[int, dict[int, dict[int, Op]]] = {}
+        for mask, rows in self._groups:
+            for match, index in rows.items():
+                found.setdefault(match & major, {}).setdefault(mask, {})[match] = self.rows[index]
+        return major, {key: list(masks.items()) for key, masks in found.items()}
+
+    @cached_property
+    def _fields(self) -> dict[str, tuple[_Field, ...]]:
+        """How the operands of each format are read."""
+        return {row.format.name: tuple(map(_field, row.format.operands)) for row in self.rows}
 
     def _decode(self, word: int) -> Insn | None:
-        for mask, rows in self._groups:
-            index = rows.get(word & mask)
-            if index is not None:
-                op = self.rows[index]
-                return Insn(op, tuple(operand.extract(word) for operand in op.format.operands))
+        major, groups = self._by_major
+        for fixed, rows in groups.get(word & major, ()):
+            op = rows.get(word & fixed)
+            if op is not None:
+                values = [
+                    listed[word >> low & mask] if listed else extract(word)
+                    for low, mask, listed, extract in self._fields[op.format.name]
+                ]
+                return Insn(op, tuple(values))
         return None
 
     def encode(self, insn: Insn) -> int:
@@ -342,13 +376,23 @@ class Table:
 
     def uses(self, insn: Insn) -> int:
         """Mask of the registers that `insn` reads."""
+        return (insn.masks or self._masks(insn))[0]
+
+    def defs(self, insn: Insn) -> int:
+        """Mask of the registers that `insn` writes."""
+        return (insn.masks or self._masks(insn))[1]
+
+    def _masks(self, insn: Insn) -> tuple[int, int]:
+        insn.masks = masks = self._used(insn), self._set(insn)
+        return masks
+
+    def _used(self, insn: Insn) -> int:
         named, mask = self._reads[id(insn.op)]
         for index in named:
             mask |= 1 << insn.operands[index]
         return mask & self._variable
 
-    def defs(self, insn: Insn) -> int:
-        """Mask of the registers that `insn` writes."""
+    def _set(self, insn: Insn) -> int:
         named, mask = self._writes[id(insn.op)]
         for index in named:
             mask |= 1 << insn.operands[index]
@@ -365,6 +409,16 @@ class Table:
             else:
                 values[operand.name] = str(value)
         return f"{insn.name} {insn.op.format.syntax.format(**values)}".rstrip()
+
+
+_Field: TypeAlias = tuple[int, int, tuple[int, ...], Callable[[int], int]]
+"""Where an operand is, as lowest bit and mask; its values by code, or else what works it out."""
+
+
+def _field(operand: Operand) -> _Field:
+    mask, few = (1 << operand.width) - 1, operand.width <= _LISTED
+    values = tuple(operand.extract(code << operand.low) for code in range(mask + 1)) if few else ()
+    return operand.low, mask, values, operand.extract
 
 
 def register_mask(registers: Iterable[int]) -> int:

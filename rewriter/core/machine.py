@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
-from rewriter.core.isa import Insn, Kind, Reg
+from rewriter.core.isa import Insn, Reg
 
 Value = Any  # an int, a NumPy array, a Term: each machine knows its own
 
@@ -159,15 +159,12 @@ class Machine(ABC):
         """Runs one instruction that stands at `address`."""
         form = insn.op.format
         self.following = address + form.size
-        operands: list[Reg | Value] = []
-        for kind, value in zip(form.kinds, insn.operands, strict=True):
-            if kind is _REGISTER:
-                operands.append(value if isinstance(value, Reg) else Reg(value))
-            elif kind is _IMMEDIATE:
-                operands.append(self.const(value))
-            else:
-                operands.append(self.code(self.following + value))
+        operands: list[Reg | Value] = list(insn.operands)
+        for position in form.registers:
+            if not isinstance(operands[position], Reg):
+                operands[position] = Reg(operands[position])
+        for position in form.immediates:
+            operands[position] = self.const(operands[position])
+        if form.target is not None:
+            operands[form.target] = self.code(self.following + operands[form.target])
         insn.op.does(self, *operands)
-
-
-_REGISTER, _IMMEDIATE = Kind.REGISTER, Kind.IMMEDIATE

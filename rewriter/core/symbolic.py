@@ -33,17 +33,19 @@ class Symbolic(Machine):
 
     def snapshot(self) -> Symbolic:
         """The state as it is now; the terms are shared."""
-        copy = Symbolic(self.terms, self.constants, self.granule, self.movable)
-        copy.registers, copy.memory = dict(self.registers), self.memory
-        copy.events, copy.stored = list(self.events), list(self.stored)
-        copy.loaded, copy.narrow = set(self.loaded), set(self.narrow)
-        copy.control = self.control
-        return copy
+        now = object.__new__(Symbolic)
+        now.__dict__.update(self.__dict__)
+        now.registers = dict(self.registers)
+        now.events, now.stored = list(self.events), list(self.stored)
+        now.loaded, now.narrow = set(self.loaded), set(self.narrow)
+        return now
 
     def __post_init__(self) -> None:
         self.memory = self.terms.make("mem", data="M")
         self.width = self.terms.width
         self._base = self.terms.var("load address") if self.movable else self.terms.const(0)
+        self._low, self._high = self.const(self.granule - 1), self.const(-self.granule)
+        self._zero, self._eight = self.const(0), self.const(3)
 
     def get(self, source: Reg | Term) -> Term:
         if not isinstance(source, Reg):
@@ -51,7 +53,7 @@ class Symbolic(Machine):
         value = self.registers.get(source)
         if value is None:
             fixed = self.constants.get(source)
-            value = self.terms.var(f"r{int(source)}") if fixed is None else self.terms.const(fixed)
+            value = self.terms.var(f"r{source:d}") if fixed is None else self.terms.const(fixed)
             self.registers[source] = value
         return value
 
@@ -63,18 +65,20 @@ class Symbolic(Machine):
 
     def _place(self, address: Term, size: int) -> tuple[Term, Term]:
         """The granule's address, and the shift in bits of an access of `size` bytes in it."""
-        low = self.terms.const(self.granule - 1)
         if size > 1:
             self.narrow.add((address, size))
-        inside = self.terms.and_(address, low)
+        place = self.terms.and_(address, self._high)
         if size == self.granule:
-            inside = self.terms.const(0)
-        return self.terms.and_(address, ~low), self.terms.shl(inside, self.terms.const(3))
+            return place, self._zero
+        inside = self.terms.and_(address, self._low)
+        return place, self.terms.shl(inside, self._eight)
 
     def load(self, address: Term, size: int) -> Term:
         place, shift = self._place(address, size)
         self.loaded.add(place)
         value = self.terms.load(self.memory, place)
+        if size == self.granule:
+            return value
         return self.terms.and_(self.terms.lshr(value, shift), self.const((1 << 8 * size) - 1))
 
     def store(self, address: Term, value: Term, size: int) -> None:

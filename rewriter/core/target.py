@@ -264,7 +264,7 @@ class Target(Protocol):
         ...
 
     def touches_frame(self, insn: Insn) -> bool:
-        """Whether an instruction may be what an unwind row changes for."""
+        """Whether an instruction may be what an unwind row changes for, by the registers named."""
         ...
 
     def in_order(self, insn: Insn) -> bool:
@@ -293,7 +293,7 @@ class Target(Protocol):
         ...
 
     def is_filler(self, insn: Insn) -> bool:
-        """Whether an instruction does nothing at all."""
+        """Whether an instruction does nothing at all, by the registers named."""
         ...
 
     def coarse(self, words: Words) -> Words:

@@ -12,7 +12,9 @@ world is what an event left); load (value of a memory granule); opaque (uninterp
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import count
 from types import MappingProxyType
 
 
@@ -34,9 +36,6 @@ class Term:
         self.args = args
         self.data = data
         self.number = number
-        if kind == "const":
-            assert isinstance(data, int)
-            self.value = data
 
     def __add__(self, other: Term) -> Term:
         return self.store.add(self, other)
@@ -80,32 +79,45 @@ class Term:
 
 
 class Terms:
-    """A store of terms for registers of `width` bits."""
+    """A store of terms for registers of `width` bits.
+
+    In a `with` statement it ends there, and its terms at once: they and it hold one another, and
+    a collection of garbage that has to find all of them costs more than making them.
+    """
 
     def __init__(self, width: int = 64) -> None:
         self.width = width
         self.ones = (1 << width) - 1
-        self._table: dict[tuple[object, ...], Term] = {}
+        self._tables: defaultdict[str, dict[tuple[object, ...], Term]] = defaultdict(dict)
+        self._numbers = count()
         self._constants: dict[int, Term] = {}
         self.true = self.make("true")
         self.false = self.make("false")
 
+    def __enter__(self) -> Terms:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.__dict__.clear()  # nothing can be made or folded any more
+
     def make(self, kind: str, *args: Term, data: int | str = "") -> Term:
         """The term of this kind, without folding."""
-        key = (kind, data, args)
-        term = self._table.get(key)
+        table = self._tables[kind]
+        key = (data, *args) if data else args
+        term = table.get(key)
         if term is None:
-            term = self._table[key] = Term(self, kind, args, data, len(self._table))
+            term = table[key] = Term(self, kind, args, data, next(self._numbers))
         return term
 
     def const(self, value: int) -> Term:
         """A constant, modulo two to the power of the width."""
         value &= self.ones
-        try:
-            return self._constants[value]
-        except KeyError:
-            term = self._constants[value] = self.make("const", data=value)
-            return term
+        term = self._constants.get(value)
+        if term is None:
+            term = Term(self, "const", (), value, next(self._numbers))
+            self._constants[value] = term
+            term.value = value
+        return term
 
     def var(self, name: str) -> Term:
         """A free value."""

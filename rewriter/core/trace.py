@@ -68,19 +68,19 @@ def run(
     found = Run(state)
     if INPUT in leaving:
         found.exits[INPUT] = state.snapshot()
+    stores = 0
     for slot, (insn, address) in enumerate(zip(insns, addresses, strict=True)):
         if insn is not None:
-            known, stores = len(state.narrow), len(state.stored)
-            reads = registers_of(table.uses(insn))
-            found.operand[slot] = tuple(map(state.get, reads))
+            found.operand[slot] = tuple(map(state.get, registers_of(table.uses(insn))))
             before = set(state.narrow) if insn.op.needs else None
             state.execute(insn, address)
             if len(state.stored) > stores:
-                found.store[slot] = len(state.stored) - 1
+                found.store[slot] = stores
+                stores += 1
             writes = registers_of(table.defs(insn))
             if len(writes) == 1:
                 found.value[slot] = state.registers[writes[0]]
-            if before is not None and len(state.narrow) > known:
+            if before is not None and len(state.narrow) > len(before):
                 found.narrow[slot] = next(iter(state.narrow - before))
         if slot in leaving:
             found.exits[slot] = state.snapshot()

@@ -89,12 +89,12 @@ class Image:
         raise BadInput(f"{self.name}: the byte at file offset {offset:#x} is not loaded")
 
     def addresses_of(self, offsets: npt.NDArray[np.int64]) -> Addresses:
-        """Return where bytes at file offsets are loaded; NOWHERE for those that are not."""
+        """Return where bytes at ascending offsets are loaded; NOWHERE for those that are not."""
         addresses = np.full(offsets.shape, NOWHERE, dtype=np.uint64)
         for s in self.segments:
             if s.p_type == PT_LOAD:
-                inside = (offsets >= s.p_offset) & (offsets < s.p_offset + s.p_filesz)
-                addresses[inside] = shifted(s.p_vaddr, offsets[inside] - s.p_offset)
+                here = slice(*np.searchsorted(offsets, (s.p_offset, s.p_offset + s.p_filesz)))
+                addresses[here] = shifted(s.p_vaddr, offsets[here] - s.p_offset)
         return addresses
 
     def executable_ranges(self) -> tuple[tuple[int, int], ...]:

@@ -21,6 +21,8 @@ State = dict[int, Value]
 Facts = dict[int, tuple[int, int]]
 """Register: (another register, distance), for registers that are another plus a constant."""
 
+_CALLS = (Flow.CALL, Flow.INDIRECT_CALL, Flow.TRAP)
+
 
 def relations(graph: Graph, function: Function, target: Target) -> dict[int, Facts]:
     """The facts at the start of each of the function's blocks, by address."""
@@ -29,10 +31,11 @@ def relations(graph: Graph, function: Function, target: Target) -> dict[int, Fac
     # Fillers behind a jump never run; where a fault's handler goes on, nothing is known.
     states: dict[int, State] = {b: {} for b in blocks if graph.entered[b] or graph.resumed[b]}
     facts: dict[int, Facts] = {block: {} for block in states}
+    code = _Code(graph, blocks, target)
     waiting = sorted(states)  # a heap: in order of address, most of what leads to a block is known
     while waiting:
         block = heappop(waiting)
-        after = _through(graph, block, states[block], target)
+        after = code.through(block, states[block])
         for following in edges.get(block, ()):
             known = states.get(following)
             if known is not None and not facts[following]:
@@ -47,27 +50,36 @@ def relations(graph: Graph, function: Function, target: Target) -> dict[int, Fac
     return {int(addresses[graph.first[b]]): facts[b] for b, state in states.items() if state}
 
 
-def _through(graph: Graph, block: int, state: State, target: Target) -> State:
-    """The state after a block; a call leaves only what callees save."""
-    state = dict(state)
-    listing = graph.listing
-    for at in range(int(graph.first[block]), int(graph.last[block])):
-        insn = listing.insn(at)
-        if insn is None:
-            return {}
-        step = target.linear(insn)
-        if step is not None:
-            result, source, distance = step
-            name, added = state.get(source, (("input", block, source), 0))
-            state.setdefault(source, (name, added))
-            state[result] = (name, added + distance)
-            continue
-        for register in registers_of(listing.table.defs(insn)):
-            state[register] = ((at, register), 0)
-        if insn.op.flow in (Flow.CALL, Flow.INDIRECT_CALL, Flow.TRAP):
-            kept = target.saved
-            state = {r: value for r, value in state.items() if kept >> r & 1}
-    return state
+class _Code:
+    """The instructions of a function's blocks."""
+
+    def __init__(self, graph: Graph, blocks: range, target: Target) -> None:
+        here = slice(blocks.start, blocks.stop)
+        first, last = graph.first[here].tolist(), graph.last[here].tolist()
+        self.target, self.start = target, min(first, default=0)
+        self.insns = graph.listing.insns_at(self.start, max(last, default=0))
+        self.places = dict(zip(blocks, zip(first, last, strict=True), strict=True))
+
+    def through(self, block: int, state: State) -> State:
+        """The state after a block; a call leaves only what callees save."""
+        state, start = dict(state), self.start
+        linear, defs, kept = self.target.linear, self.target.table.defs, self.target.saved
+        first, last = self.places[block]
+        for at, insn in enumerate(self.insns[first - start : last - start], first):
+            if insn is None:
+                return {}
+            step = linear(insn)
+            if step is not None:
+                result, source, distance = step
+                name, added = state.get(source) or (("input", block, source), 0)
+                state.setdefault(source, (name, added))
+                state[result] = (name, added + distance)
+                continue
+            for register in registers_of(defs(insn)):
+                state[register] = ((at, register), 0)
+            if insn.op.flow in _CALLS:
+                state = {r: value for r, value in state.items() if kept >> r & 1}
+        return state
 
 
 def _join(a: State, b: State) -> State:

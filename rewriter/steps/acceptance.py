@@ -28,12 +28,14 @@ def accepted(work: Work, progress: Callable[[str, int, int], None], jobs: int) -
     """
     doubtful: frozenset[Function] | None = None
     followed: frozenset[int] = frozenset()
+    listing = None
     while True:
         data = emitted(work)
         new = replace(work.program.image, data=data)
         verdict = verify(
-            work.program, new, progress, doubtful, followed, work.prover, work.known, jobs
+            work.program, new, progress, doubtful, followed, work.prover, work.known, jobs, listing
         )
+        listing = verdict.listing
         tried(work, verdict.tried)
         if verdict.ok:
             return data

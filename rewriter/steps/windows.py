@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from passes.conflicts import Key, untrapped
 from passes.insert import Setting
 from passes.technique import UNRELATED, Technique
-from passes.tune import Accepted, Refused, TunedWindow, tune_window
+from passes.tune import Tuner
+from passes.tuned import Accepted, Refused, TunedWindow
 from rewriter.core.edit import Edit
 from rewriter.core.isa import Insn, Kind
 from rewriter.core.listing import Listing
@@ -47,38 +48,34 @@ class Windows:
         return any(clue.within(first, last) for clue in self.clues)
 
     def _window(self, function: Function, window: Window) -> None:
-        work, avoided = self.work, set[Key]()
+        self._record(function, window, self._tuned(function, window, {}))
 
-        def chosen(technique: str, address: int, made: int) -> bool:
-            wanted = work.wants(edit_id(technique, function, address), made)
-            return wanted and (technique, address) not in avoided
+    def _tuned(self, function: Function, window: Window, facts: Facts) -> TunedWindow:
+        """The window; where more of the registers at its start may help, with what is known."""
+        program, tuner = self.work.program, self._tuner(window, facts)
 
-        def attempt(facts: Facts) -> TunedWindow:
-            program = work.program
-            return tune_window(
-                window,
-                self.techniques,
-                program.target,
-                work.cpu,
-                work.prover,
-                chosen,
-                program.locked_addresses,
-                facts,
-                program.held,
-                program.devices,
-                program.fixups,
-            )
+        def tuned(avoided: frozenset[Key]) -> TunedWindow:
+            def chosen(technique: str, address: int, made: int) -> bool:
+                wanted = self.work.wants(edit_id(technique, function, address), made)
+                return wanted and (technique, address) not in avoided
 
-        def again(without: frozenset[Key]) -> TunedWindow:
-            avoided.update(without)
-            return attempt(tuned.facts)
+            return tuner.tune(chosen)
 
-        tuned = attempt({})
-        if any(refused.reason == UNRELATED for refused in tuned.refused):
-            facts = work.program.facts(function).get(window.address)
-            tuned = attempt(facts) if facts else tuned
-        tuned = untrapped(tuned, again, self.setting) if tuned.accepted else tuned
-        self._record(function, window, tuned)
+        found, known = tuned(frozenset()), None
+        if not facts and any(refused.reason == UNRELATED for refused in found.refused):
+            known = program.facts(function).get(window.address)
+        if known:
+            return self._tuned(function, window, known)
+        return untrapped(found, tuned, self.setting) if found.accepted else found
+
+    def _tuner(self, window: Window, facts: Facts) -> Tuner:
+        program, work = self.work.program, self.work
+        return Tuner(
+            *(window, self.techniques, program.target, work.cpu, work.prover),
+            *(program.locked_addresses, facts, program.held),
+            devices=program.devices,
+            fixups=program.fixups,
+        )
 
     def _record(self, function: Function, window: Window, tuned: TunedWindow) -> None:
         work, addresses = self.work, window.addresses()

@@ -19,12 +19,14 @@ import numpy as np
 from rewriter.core.addresses import holders
 from rewriter.core.edit import Evidence
 from rewriter.core.errors import BadInput
+from rewriter.core.listing import Listing
 from rewriter.core.program import Function
 from rewriter.core.target import Target
 from rewriter.core.workers import each
 from rewriter.elf.image import Image
 from rewriter.identify.program import Program, analyse
 from rewriter.verify.exchange import Exchange
+from rewriter.verify.kinds import Kinds
 from rewriter.verify.prove import Prover
 from rewriter.verify.rows import Rows, frame_owners
 from rewriter.verify.substituted import Substituted
@@ -43,7 +45,7 @@ class Verdict:
     `grades` counts segments by how they were shown equal; `preconditions` those that rest on one;
     `failed` are functions with a finding of their own, `followed` the addresses of jump table and
     exception table bytes that were compared by where they lead; `tried` is how new routines
-    behave, by the start of their function.
+    behave, by the start of their function; `listing` is the new file's text.
     """
 
     findings: tuple[str, ...]
@@ -55,6 +57,7 @@ class Verdict:
     failed: tuple[Function, ...] = ()
     followed: frozenset[int] = frozenset()
     tried: Mapping[int, Evidence] = field(default_factory=dict)
+    listing: Listing | None = field(default=None, compare=False, repr=False)
 
     @property
     def ok(self) -> bool:
@@ -81,6 +84,7 @@ def verify(
     prover: Prover | None = None,
     known: Known | None = None,
     jobs: int = 1,
+    like: Listing | None = None,
 ) -> Verdict:
     """Compares an analysed file with a new one, which may be longer by what new code needs.
 
@@ -89,7 +93,7 @@ def verify(
     With `only`, other functions are known to be as they were when they were last compared, and
     `followed` are the addresses of table bytes that were compared then.  A `prover` may know
     patterns already: what it says of one depends on the pattern alone.  `known` says what routines
-    the analysed file has.
+    the analysed file has.  Words of the listing that the new file is `like` are decoded already.
     """
     substituted = Substituted(program, known or Known(program), new.data)
     baseline = substituted.baseline()
@@ -102,7 +106,8 @@ def verify(
     granule = program.target.granule
     prover = prover or Prover(granule * 8, granule)
     view = replace(program.image, data=new.data)
-    check = _Check(program, view, prover, substituted, only, tables=set(followed))
+    listing = program.target.listing(view, like or program.listing)
+    check = _Check(program, view, listing, prover, substituted, only, tables=set(followed))
     check.run(changed, progress, jobs)
     return Verdict(
         findings=tuple(check.findings),
@@ -114,6 +119,7 @@ def verify(
         failed=tuple(check.failed),
         followed=frozenset(check.tables),
         tried=dict(check.tried),
+        listing=listing,
     )
 
 
@@ -150,6 +156,7 @@ class _Check:
 
     program: Program
     new: Image
+    listing: Listing
     prover: Prover
     substituted: Substituted
     only: Collection[Function] | None = None
@@ -170,7 +177,6 @@ class _Check:
     ) -> None:
         """Goes through all that changed."""
         target = self.program.target
-        self.listing = target.listing(self.new, self.program.listing)
         self.locked = self.program.locked_addresses
         functions, elsewhere = self._owners(changed)
         functions += self._frames(elsewhere)
@@ -184,7 +190,8 @@ class _Check:
         if self.only is not None:
             functions = [function for function in functions if function in self.only]
         left = (function for function in functions if function not in self.replaced)
-        self.rows = Rows(self.program, self.substituted.frames, self.listing, left)
+        self.kinds = Kinds(target)
+        self.rows = Rows(self.program, self.substituted.frames, self.listing, left, self.kinds)
         for listing in (self.program.listing, self.listing):
             listing.prepare()
         exchange = Exchange(self.prover)
@@ -228,8 +235,9 @@ class _Check:
         program = self.program
         places = program.image.addresses_of(changed)
         owner = holders(((f.start, f.end) for f in program.functions), places)
-        owners = [program.functions[n] for n in np.unique(owner[owner >= 0]).tolist()]
-        return owners, changed[owner < 0].tolist()
+        inside = owner >= 0
+        owners = np.flatnonzero(np.bincount(owner[inside])).tolist()
+        return [program.functions[n] for n in owners], changed[~inside].tolist()
 
     def _place(self, offset: int) -> str:
         for section in self.program.image.sections:
@@ -276,6 +284,7 @@ class _Check:
             function,
             self.prover,
             self.locked,
+            self.kinds,
             fixups=self.entries.new,
             others=self.owned,
         )

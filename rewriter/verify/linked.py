@@ -28,14 +28,19 @@ def same_but_for_place(
 
     `live_after` gives the registers that may be read after a slot of the old one.
     """
-    one, other = ([i for i in enumerate(s.insns) if not target.is_filler(i[1])] for s in (old, new))
+    one, other = old.proper(), new.proper()
     if len(one) != len(other) or old.fixups or new.fixups:
         return False
     linked = _Linked(target, places)
-    for (slot, before), (_, after) in zip(one, other, strict=True):
-        if not linked.step(before, after):
+    for slot, there in zip(one, other, strict=True):
+        if old.uses[slot] & linked.differing:
+            if not linked.made(old.insns[slot], new.insns[there]):
+                return False
+        elif old.placeless[slot] != new.placeless[there]:
             return False
-        if before.op.flow is not Flow.NEXT and linked.differing & live_after(slot):
+        else:
+            linked.differing &= ~old.defs[slot]
+        if slot in old.exits and linked.differing and linked.differing & live_after(slot):
             return False
     return not (old.falls_out and linked.differing)
 
@@ -51,14 +56,7 @@ class _Linked:
             state.registers[target.link] = state.code(place)
         self.differing = register_mask((target.link,))
 
-    def step(self, before: Insn, after: Insn) -> bool:
-        """Whether one instruction does the same in both, but for what it makes from places."""
-        if not self.table.uses(before) & self.differing:
-            self.differing &= ~self.table.defs(before)
-            return before.op is after.op and before.placeless == after.placeless
-        return self._made(before, after)
-
-    def _made(self, before: Insn, after: Insn) -> bool:
+    def made(self, before: Insn, after: Insn) -> bool:
         """Whether both compute one register from such registers alone; is it equal then?"""
         table = self.table
         effects = table.effects(before.op)

@@ -93,11 +93,11 @@ class Prover:
             tried = Tried(pattern, self.width, lanes)
             if tried.refuted:
                 return Grade.REFUTED
-        smaller = swept(pattern, self.width, tried, self._shown)
-        if smaller is None:
-            return self._solve(pattern)
-        a, b, given = smaller
-        return self._equal(a, b, given)[0]
+        with Terms(self.width) as store:
+            smaller = swept(pattern, store, tried, self._shown)
+            if smaller is not None:
+                return self._equal(*smaller)[0]
+        return self._solve(pattern)
 
     def _shown(self, a: Term, b: Term, given: Sequence[Term]) -> bool:
         return self._equal(a, b, given)[0] is Grade.PROVED

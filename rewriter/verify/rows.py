@@ -8,18 +8,18 @@ control as before, and directly so if it did.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping
-from functools import lru_cache, partial
+from functools import partial
 
 import numpy as np
 
-from rewriter.core.addresses import first_at
 from rewriter.core.isa import Flow
-from rewriter.core.listing import Listing
+from rewriter.core.listing import FLOW_CODE, Listing
 from rewriter.core.program import Function
-from rewriter.core.target import Target
 from rewriter.elf import unwind, unwind_rows
 from rewriter.identify.program import Program
+from rewriter.verify.kinds import FILLER, FRAME, Kinds
 
 
 def frame_owners(frames: Iterable[unwind.Fde], offsets: Iterable[int]) -> dict[int, unwind.Fde]:
@@ -43,14 +43,14 @@ class Rows:
         new: Mapping[int, unwind.Fde],
         listing: Listing,
         functions: Iterable[Function],
+        kinds: Kinds,
     ) -> None:
         """`new` are the entries of the new file by where they start, `listing` is its text."""
         starts = (function.start for function in functions)
         self.old = {start: program.frames[start] for start in starts if start in program.frames}
         self.new = new
-        marks = _Marks(program.target)
-        self.before = partial(_Frame, program.listing, marks)
-        self.after = partial(_Frame, listing, marks)
+        self.before = partial(_Frame, program.listing, kinds)
+        self.after = partial(_Frame, listing, kinds)
 
     def problem(self, function: Function) -> str:
         """What is wrong with the unwind entry of a function, or nothing."""
@@ -63,43 +63,22 @@ class Rows:
         return "" if same else "its unwind rows do not follow its instructions"
 
 
-class _Marks:
-    """What rows make of the instruction that a word is: no instruction or a filler, any, a mark."""
-
-    def __init__(self, target: Target) -> None:
-        self.target = target
-        self.of = lru_cache(_REMEMBERED)(self._of)
-
-    def _of(self, word: int) -> int:
-        insn = self.target.table.decode(word)
-        if insn is None or self.target.is_filler(insn):
-            return _NOTHING
-        goes = insn.op.flow is not Flow.NEXT or self.target.touches_frame(insn)
-        return _MARK if goes else _PLAIN
-
-
-_NOTHING, _PLAIN, _MARK = range(3)
-_REMEMBERED = 1 << 15
-"""Words: code repeats itself nearby."""
-
-
 class _Frame:
     """Where an address stands among the instructions that rows go by, from a function's start."""
 
-    def __init__(self, listing: Listing, marks: _Marks, frame: unwind.Fde) -> None:
+    def __init__(self, listing: Listing, kinds: Kinds, frame: unwind.Fde) -> None:
         self.rows = unwind_rows.rows(frame)
-        span = slice(*listing.span(frame.start, frame.end))
-        found = np.array(list(map(marks.of, listing.words[span].tolist())))
-        found[listing.rows[span] < 0] = _NOTHING
-        kept = np.flatnonzero(found)
-        self.addresses = listing.addresses[span][kept]
-        self.marks = np.append(True, found[kept] == _MARK)  # the start counts as one
-        self.passed = np.cumsum(self.marks)
+        first, last = listing.span(frame.start, frame.end)
+        kind = np.frombuffer(kinds.of(listing, first, last), np.uint8)
+        kept = np.flatnonzero((kind & FILLER == 0) & (listing.rows[first:last] >= 0))
+        marks = (listing.flows[first:last] != FLOW_CODE[Flow.NEXT]) | (kind & FRAME != 0)
+        self.addresses: list[int] = listing.addresses[first:last][kept].tolist()
+        self.marks = [True, *marks[kept].tolist()]  # the start counts as one
 
     def place(self, address: int) -> tuple[int, bool]:
         """How many stand before an address, and whether one does directly."""
-        at = first_at(self.addresses, address)
-        return int(self.passed[at]), bool(self.marks[at])
+        at = bisect_left(self.addresses, address)
+        return sum(self.marks[: at + 1]), self.marks[at]
 
 
 def _agree(old: _Frame, new: _Frame) -> bool:

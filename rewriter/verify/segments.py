@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import cast, overload
+from typing import NamedTuple, cast, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rewriter.core.isa import Flow, Insn
-from rewriter.core.listing import FLOW_CODE, Listing
-from rewriter.core.program import Fixup
+from rewriter.core.listing import FLOW_CODE, FLOWS, Listing
+from rewriter.core.program import Fixup, Function
 from rewriter.identify.flow import Graph
+from rewriter.verify.kinds import FILLER, Kinds
 
 _NEXT, _BRANCH = FLOW_CODE[Flow.NEXT], FLOW_CODE[Flow.BRANCH]
+_ROW = np.uint64(16)  # bits
 _LONGEST = 4096  # instructions in a segment; a walk beyond that has lost its way
 
 
@@ -50,98 +53,177 @@ class Decoded(Sequence[Insn]):
     __hash__ = None  # type: ignore[assignment]
 
 
-@dataclass(frozen=True)
-class Segment:
+class Segment(NamedTuple):
     """Straight code from an address to a transfer of control or the function's end.
 
-    `exits` are the slots after which control may leave, the last one included; `fixups` say where
-    it goes before a slot whose access faults; `placeless` are the words as they stand in the
-    file, without how far branches go, and empty where something was taken out.
+    `exits` are the slots after which control may leave, the last one included, `flows` what the
+    instructions there do and `targets` the places that they name; `fixups` say where control goes
+    before a slot whose access faults.  By slot, `placeless` are the words as they stand in the
+    file, without how far branches go but with their rows, `kinds` what `Kinds` says of them, `uses`
+    and `defs` the masks of the registers that they read and write.
     """
 
-    insns: Sequence[Insn]
-    addresses: tuple[int, ...]
     exits: tuple[int, ...]
-    fixups: Mapping[int, Fixup] = field(default_factory=dict)
-    placeless: bytes = b""
+    flows: tuple[Flow, ...]
+    targets: tuple[int, ...]
+    fixups: Mapping[int, Fixup]
+    insns: Sequence[Insn]
+    addresses: Sequence[int]
+    placeless: Sequence[int]
+    kinds: bytes
+    uses: Sequence[int]
+    defs: Sequence[int]
 
     @property
     def falls_out(self) -> bool:
         """Whether it ends at the end of the function, without a transfer of control."""
-        return self.insns[-1].op.flow is Flow.NEXT
+        return self.flows[-1] is Flow.NEXT
 
     def same_words(self, other: Segment) -> bool:
         """Whether another has the same words but for how far branches go."""
-        return bool(self.placeless) and self.placeless == other.placeless
+        return self.placeless == other.placeless
 
     def without(self, gone: set[int]) -> Segment:
         """The segment with some slots taken out."""
         kept = [slot for slot in range(len(self.insns)) if slot not in gone]
         position = {slot: n for n, slot in enumerate(kept)}
-        return Segment(
-            tuple(self.insns[slot] for slot in kept),
-            tuple(self.addresses[slot] for slot in kept),
-            tuple(position[slot] for slot in self.exits),
-            {position[slot]: fixup for slot, fixup in self.fixups.items()},
+        return self._replace(
+            exits=tuple(position[slot] for slot in self.exits),
+            fixups={position[slot]: fixup for slot, fixup in self.fixups.items()},
+            insns=[self.insns[slot] for slot in kept],
+            addresses=[self.addresses[slot] for slot in kept],
+            placeless=[self.placeless[slot] for slot in kept],
+            kinds=bytes(self.kinds[slot] for slot in kept),
+            uses=[self.uses[slot] for slot in kept],
+            defs=[self.defs[slot] for slot in kept],
         )
 
+    def proper(self) -> list[int]:
+        """The slots of what is no filler."""
+        return [slot for slot, kind in enumerate(self.kinds) if not kind & FILLER]
 
-@dataclass(frozen=True)
+
 class Cutter:
-    """Cuts segments from one listing; `last` is the position behind the function."""
+    """Cuts segments from positions [first, last) of one listing, which end with a function.
 
-    listing: Listing
-    fixups: Mapping[int, Fixup]
-    last: int
+    What a walk asks of single positions is kept in lists: arrays are slow at that.
+    """
 
-    def by_blocks(self, graph: Graph, start: int) -> Segment:
-        """From a block's start through blocks that only it leads to, or that follow."""
-        flows = self.listing.flows
-        try:
-            block = graph.block_at(start)
-        except KeyError:
-            raise Lost(f"no block starts at {start:#x}") from None
-        first = end = int(graph.first[block])
-        exits: list[int] = []
-        while end - first < _LONGEST:
-            end = int(graph.last[block])
-            flow = flows[end - 1]
-            if flow != _NEXT or end >= self.last:
-                exits.append(end - 1)
-            follows = flow == _NEXT or (flow == _BRANCH and bool(graph.continues[block + 1]))
-            if end >= self.last or not follows:
-                break
-            block += 1
-        if not exits or exits[-1] != end - 1:
-            raise Lost(f"the code from {start:#x} has no end")
-        return self._cut(first, exits)
+    def __init__(
+        self, listing: Listing, fixups: Mapping[int, Fixup], kinds: Kinds, first: int, last: int
+    ) -> None:
+        self.source = listing, fixups, kinds
+        self.listing, self.first, self.last = listing, first, last
+        here = slice(first, last)
+        self.addresses: list[int] = listing.addresses[here].tolist()
+        self.words: list[int] = listing.words[here].tolist()
+        self.rows: list[int] = listing.rows[here].tolist()
+        self.flows: list[int] = listing.flows[here].tolist()
+        self.targets: list[int] = listing.targets[here].tolist()
+        self.transfers: list[int] = np.flatnonzero(listing.flows[here] != _NEXT).tolist()
+        self.at = dict(zip(self.addresses, range(last - first), strict=True))
+        self.fixups = {self.at[a]: fixups[a] for a in sorted(fixups.keys() & self.at.keys())}
+        rows = listing.rows[here].view(np.uint16)
+        self.placeless = (listing.placeless[here].astype(np.uint64) << _ROW | rows).tolist()
+        self.kinds = kinds.of(listing, first, last)
+        self.uses, self.defs = masks(listing.uses[here]), masks(listing.defs[here])
 
     def by_transfers(self, start: int, count: int) -> Segment:
         """From an address to its n-th transfer of control, or the function's end."""
-        if not self.listing.has(start):
-            raise Lost(f"no instruction at {start:#x} in the new file")
-        first = self.listing.index(start)
-        end = self.last if first < self.last else len(self.listing)
-        leaving = self.listing.transfers
-        n = int(np.searchsorted(leaving, first))
-        exits = [at for at in leaving[n : n + count].tolist() if at < end]
+        first = self.at.get(start)
+        if first is None:
+            return self._elsewhere(start).by_transfers(start, count)
+        n = bisect_left(self.transfers, first)
+        exits = self.transfers[n : n + count]
+        end = len(self.addresses)
         if len(exits) < count and end - 1 not in exits:
             exits.append(end - 1)  # out of the function
         if len(exits) != count or exits[-1] - first >= _LONGEST:
             raise Lost(f"the new code from {start:#x} ends otherwise")
         return self._cut(first, exits)
 
+    def _elsewhere(self, start: int) -> Cutter:
+        """Code outside the function, where new code may lead."""
+        if not self.listing.has(start):
+            raise Lost(f"no instruction at {start:#x} in the new file")
+        first = self.listing.index(start)
+        last = self.last if first < self.last else len(self.listing)
+        return Cutter(*self.source, first, min(last, first + _LONGEST + 1))
+
     def _cut(self, first: int, exits: Sequence[int]) -> Segment:
-        listing, span = self.listing, slice(first, exits[-1] + 1)
-        addresses = listing.addresses[span].tolist()
-        unknown = np.flatnonzero(listing.rows[span] < 0)
-        if unknown.size:
-            raise Lost(f"no instruction at {addresses[unknown[0]]:#x}")
-        fixups = {n: self.fixups[at] for n, at in enumerate(addresses) if at in self.fixups}
+        end = exits[-1] + 1
+        if min(self.rows[first:end]) < 0:
+            unknown = next(at for at in range(first, end) if self.rows[at] < 0)
+            raise Lost(f"no instruction at {self.addresses[unknown]:#x}")
+        fixups = self.fixups  # of most functions none
+        if fixups:
+            fixups = {at - first: fixups[at] for at in range(first, end) if at in fixups}
         return Segment(
-            Decoded(listing.words[span].tolist(), listing.table.decode),
-            tuple(addresses),
-            tuple(at - first for at in exits),
+            tuple([at - first for at in exits]),
+            tuple([FLOWS[self.flows[at]] for at in exits]),
+            tuple([self.targets[at] for at in exits]),
             fixups,
-            listing.placeless[span].tobytes(),
+            Decoded(self.words[first:end], self.listing.table.decode),
+            self.addresses[first:end],
+            self.placeless[first:end],
+            self.kinds[first:end],
+            self.uses[first:end],
+            self.defs[first:end],
         )
+
+
+class BlockCutter(Cutter):
+    """Cuts along the blocks of a function."""
+
+    def __init__(
+        self,
+        listing: Listing,
+        fixups: Mapping[int, Fixup],
+        kinds: Kinds,
+        function: Function,
+        graph: Graph,
+    ) -> None:
+        first, last = listing.span(function.start, function.end)
+        super().__init__(listing, fixups, kinds, first, last)
+        blocks = graph.blocks_of(function)
+        self._number = blocks.start
+        here = slice(blocks.start, blocks.stop)
+        self._ends = (graph.last[here] - first).tolist()
+        self._continues = graph.continues[here].tolist()
+        self._starts = (graph.first[here] - first).tolist()
+        self._blocks = {at: n for n, at in enumerate(self._starts)}
+
+    def block_holding(self, address: int) -> int:
+        """The graph's block with an instruction of the function."""
+        return self._number + bisect_right(self._starts, self.at[address]) - 1
+
+    def by_blocks(self, start: int) -> Segment:
+        """From a block's start through blocks that only it leads to, or that follow."""
+        first = self.at.get(start, -1)
+        block = self._blocks.get(first)
+        if block is None:
+            raise Lost(f"no block starts at {start:#x}")
+        end, last = first, len(self.addresses)
+        exits: list[int] = []
+        while end - first < _LONGEST:
+            end = self._ends[block]
+            flow = self.flows[end - 1]
+            if flow != _NEXT or end >= last:
+                exits.append(end - 1)
+            if end >= last or not (
+                flow == _NEXT or (flow == _BRANCH and self._continues[block + 1])
+            ):
+                break
+            block += 1
+        if not exits or exits[-1] != end - 1:
+            raise Lost(f"the code from {start:#x} has no end")
+        return self._cut(first, exits)
+
+
+def masks(columns: NDArray[np.uint64]) -> list[int]:
+    """Register masks from as many columns as they need."""
+    masks: list[int] = columns[:, 0].tolist()
+    for number in range(1, columns.shape[1]):
+        more = columns[:, number].tolist()
+        masks = [mask | high << 64 * number for mask, high in zip(masks, more, strict=True)]
+    return masks

@@ -22,9 +22,9 @@ Shown = Callable[[Term, Term, Sequence[Term]], bool]
 Smaller: TypeAlias = tuple[Term, Term, tuple[Term, ...]]
 
 
-def swept(pattern: Pattern, width: int, tried: Tried, shown: Shown) -> Smaller | None:
-    """The claim with the parts that are shown equal made one; None where nothing is."""
-    terms = _Rebuilt(pattern, Terms(width))
+def swept(pattern: Pattern, store: Terms, tried: Tried, shown: Shown) -> Smaller | None:
+    """The claim, in a store, with the parts that are shown equal made one; None where none is."""
+    terms = _Rebuilt(pattern, store)
     first, second = pattern.roots
     mine, others = _below(pattern, first), _below(pattern, second) - {second}
     by_signature: dict[bytes, int] = {}

@@ -3,35 +3,36 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import TypeAlias
+from functools import partial, reduce
+from operator import or_
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from rewriter.core.addresses import addresses
 from rewriter.core.edit import Evidence, Grade
-from rewriter.core.isa import Flow, Insn, Op
-from rewriter.core.listing import Listing
+from rewriter.core.isa import Flow, Insn
+from rewriter.core.listing import INLINE, Listing
 from rewriter.core.program import Fixup, Function
 from rewriter.core.symbolic import Symbolic
 from rewriter.core.term import Term, Terms
-from rewriter.core.trace import Facts, Run, inputs, registers_of, run
+from rewriter.core.trace import Facts, Run, registers_of, run
 from rewriter.elf.image import Image
 from rewriter.identify.program import Program
 from rewriter.verify import faults, hints
 from rewriter.verify.devices import accessed, same_devices
 from rewriter.verify.equivalence import Comparison, Different, agreeing
+from rewriter.verify.kinds import FILLER, HINT, Kinds
 from rewriter.verify.linked import same_but_for_place
 from rewriter.verify.prove import Prover
-from rewriter.verify.segments import Cutter, Lost, Segment
+from rewriter.verify.segments import BlockCutter, Cutter, Lost, Segment, masks
 
 _WORD = 2  # bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(NamedTuple):
     """Places in the old and the new file at which the same must hold.
 
     `linked` says that control comes back from a call here: the link register holds the place.
@@ -57,6 +58,7 @@ class Walk:
     function: Function
     prover: Prover
     locked: frozenset[int]
+    kinds: Kinds
     findings: list[str] = field(default_factory=list)
     evidence: list[Evidence] = field(default_factory=list)
     visited: set[int] = field(default_factory=set)
@@ -68,11 +70,16 @@ class Walk:
     def run(self) -> None:
         """Walks from every entry until nothing new follows, then looks at what was not walked."""
         self.target = self.program.target
-        listing = self.program.listing
-        first, last = listing.span(self.function.start, self.function.end)
-        self.old_code = Cutter(listing, self.program.fixups, last)
-        self.new_code = Cutter(self.new, self.fixups, last)
-        self.locked_here = not self.locked.isdisjoint(listing.addresses[first:last].tolist())
+        program = self.program
+        source = program.listing, program.fixups, self.kinds
+        self.old_code = old = BlockCutter(*source, self.function, program.graph)
+        there = self.new.span(self.function.start, self.function.end)
+        self.new_code = Cutter(self.new, self.fixups, self.kinds, *there)
+        if self.new_code.addresses != old.addresses:
+            self.findings.append(f"{self.function.name}: its instructions are in other places")
+            return
+        self.size = program.listing.table.rows[0].format.size
+        self.locked_here = not self.locked.isdisjoint(old.addresses)
         queue = [Pair(entry, entry) for entry in self._entries()]
         seen: set[Pair] = set()
         while queue:
@@ -89,11 +96,12 @@ class Walk:
 
     def _new_writes(self) -> None:
         """A caller may keep a value in a register because nothing in the function writes it."""
-        old = self.program.listing
-        visited = np.searchsorted(self.new.addresses, addresses(self.visited))
-        before = old.defs[slice(*old.span(self.function.start, self.function.end))]
-        after = self.new.defs[visited]
-        if np.any(np.bitwise_or.reduce(after) & ~np.bitwise_or.reduce(before)):
+        new, before = self.new_code, reduce(or_, self.old_code.defs, 0)
+        if self.visited <= new.at.keys() and not reduce(or_, new.defs, 0) & ~before:
+            return  # and so nothing that was walked does
+        walked = np.searchsorted(self.new.addresses, addresses(self.visited))
+        after = masks(self.new.defs[walked])
+        if reduce(or_, after, 0) & ~before:
             self.findings.append(f"{self.function.name}: a register is written that was not before")
 
     def _entries(self) -> list[int]:
@@ -107,31 +115,33 @@ class Walk:
     # One pair of segments -----------------------------------------------------------------
 
     def _segments(self, pair: Pair) -> list[Pair]:
-        old = self.old_code.by_blocks(self.program.graph, pair.old)
+        old = self.old_code.by_blocks(pair.old)
         new = self.new_code.by_transfers(pair.new, len(old.exits))
         self.visited.update(new.addresses)
         if not old.same_words(new):
             new = self._without_hints(old, new)
+            if old.falls_out != new.falls_out:
+                raise Different("control falls out of the function otherwise")
+            for slot, other in zip(old.exits, new.exits, strict=True):
+                _same_transfer(old.insns[slot], new.insns[other])
         if self.locked_here:
             self._unlocked(old, new)
-        if old.falls_out != new.falls_out:
-            raise Different("control falls out of the function otherwise")
-        for slot, other in zip(old.exits, new.exits, strict=True):
-            _same_transfer(old.insns[slot], new.insns[other])
         if not self._plainly_same(pair, old, new):
             evidence, resumed = self._compare(pair, old, new)
         else:
-            evidence = Evidence(Grade.PROVED)
+            evidence = _PLAIN
             resumed = list(zip(old.fixups.values(), new.fixups.values(), strict=True))
         self.evidence.append(evidence)
         self.resumed.update(resumed)
-        following = list(self._successors(old, new))
+        following = self._successors(old, new)
         for before, after in resumed:
             following += self._targets(before.resume, after.resume)
         return following
 
     def _without_hints(self, old: Segment, new: Segment) -> Segment:
         """The new segment without loads that do nothing but ask for a line."""
+        if not any(kind & HINT for kind in new.kinds):
+            return new
         gone = set(hints.added(old.insns, new.insns, self.target))
         for slot in gone:
             stretch = bisect_left(new.exits, slot)
@@ -144,24 +154,22 @@ class Walk:
         faulting = old.fixups or new.fixups
         if faulting and list(self._faults(old)) != list(self._faults(new)):
             return False
-        if old.addresses == new.addresses and old.insns == new.insns:
+        same = old.same_words(new)
+        if same and old.addresses == new.addresses and old.insns == new.insns:
             return True
-        table = self.target.table
-        leaving = (old.insns[slot] for slot in old.exits)
-        if any(insn.op.flow is Flow.JUMP and table.defs(insn) for insn in leaving):
+        if Flow.JUMP in old.flows and self.target.table.defs(old.insns[-1]):
             return False  # it reads its own address
         if pair.linked and pair.old != pair.new:
             places = pair.old, pair.new
             live = partial(self._live_after, old)
             return same_but_for_place(self.target, old, new, places, live)
-        return old.same_words(new) or self._bare(old) == self._bare(new)
+        return same or self._bare(old) == self._bare(new)
 
     def _faults(self, segment: Segment) -> Iterator[object]:
         return faults.numbered(segment.insns, segment.fixups, self.target)
 
-    def _bare(self, segment: Segment) -> list[tuple[Op, tuple[int, ...]]]:
-        kept = (insn for insn in segment.insns if not self.target.is_filler(insn))
-        return [(insn.op, insn.placeless) for insn in kept]
+    def _bare(self, segment: Segment) -> list[int]:
+        return [segment.placeless[slot] for slot in segment.proper()]
 
     def _unlocked(self, old: Segment, new: Segment) -> None:
         """Nothing changed between a load-locked and its store-conditional."""
@@ -193,11 +201,19 @@ class Walk:
             return self._compare_given(pair, old, new, facts)
 
     def _inputs(self, segment: Segment) -> int:
-        insns = (insn for insn in segment.insns if not self.target.is_filler(insn))
-        return inputs(self.target.table, insns)
+        read = written = 0
+        for slot in segment.proper():
+            read |= segment.uses[slot] & ~written
+            written |= segment.defs[slot]
+        return read
 
     def _compare_given(self, pair: Pair, old: Segment, new: Segment, facts: Facts) -> Compared:
-        terms = Terms(self.target.granule * 8)
+        with Terms(self.target.granule * 8) as terms:
+            return self._compare_in(terms, pair, old, new, facts)
+
+    def _compare_in(
+        self, terms: Terms, pair: Pair, old: Segment, new: Segment, facts: Facts
+    ) -> Compared:
         faulting = bool(old.fixups or new.fixups)
         before = self._run(terms, old, pair.old, pair, facts, faulting)
         after = self._run(terms, new, pair.new, pair, facts, faulting)
@@ -324,42 +340,39 @@ class Walk:
 
     def _live_after(self, old: Segment, slot: int) -> int:
         """Registers that may be read after an exit of the old code."""
-        graph = self.program.graph
         insn, address = old.insns[slot], old.addresses[slot]
         if insn.op.flow is Flow.BRANCH and slot != old.exits[-1]:
             target = insn.target(address)
             assert target is not None
             return self.program.live_into(target)
-        block = graph.block_holding(address)
-        return self.program.live.out_of(block)
+        return self.program.live.out_of(self.old_code.block_holding(address))
 
     # What follows -------------------------------------------------------------------------
 
-    def _successors(self, old: Segment, new: Segment) -> Iterator[Pair]:
-        for slot, other in zip(old.exits, new.exits, strict=True):
-            insn, address, there = old.insns[slot], old.addresses[slot], new.addresses[other]
-            flow = insn.op.flow
+    def _successors(self, old: Segment, new: Segment) -> list[Pair]:
+        found: list[Pair] = []
+        leaving = zip(old.exits, new.exits, old.flows, old.targets, new.targets, strict=True)
+        for slot, other, flow, target, there in leaving:
             if flow in (Flow.BRANCH, Flow.JUMP, Flow.CALL):
-                yield from self._targets(insn.target(address), new.insns[other].target(there))
-            following = Pair(address + insn.size, there + insn.size)
+                found += self._targets(target, there)
             if flow in (Flow.CALL, Flow.INDIRECT_CALL):
-                yield from self._following(replace(following, linked=self._links(insn)))
+                linked = old.insns[slot].operand("ra") == self.target.link
+                found += self._following(old.addresses[slot], new.addresses[other], linked)
             elif flow is Flow.TRAP or (flow is Flow.BRANCH and slot == old.exits[-1]):
-                yield from self._following(following)
+                found += self._following(old.addresses[slot], new.addresses[other])
             elif flow is Flow.INDIRECT:
-                yield from self._table_targets(address)
+                found += self._table_targets(old.addresses[slot])
+        return found
 
-    def _links(self, insn: Insn) -> bool:
-        return insn.operand("ra") == self.target.link
-
-    def _following(self, pair: Pair) -> Iterator[Pair]:
+    def _following(self, old: int, new: int, linked: bool = False) -> Iterable[Pair]:
         """What comes after an instruction; past the function's end only the same place will do."""
+        pair = Pair(old + self.size, new + self.size, linked)
         if pair.old >= self.function.end:
-            return
-        if self.program.listing.data(self.program.listing.index(pair.old)) is None:
-            yield pair
-        else:
-            self._same_data(pair)
+            return ()
+        if self.old_code.rows[self.old_code.at[pair.old]] != INLINE:
+            return (pair,)
+        self._same_data(pair)
+        return ()
 
     def _same_data(self, pair: Pair) -> None:
         """Data behind a trap, from where control does not come back."""
@@ -371,12 +384,12 @@ class Walk:
             self.visited.add(int(new.addresses[there]))
             at, there = at + 1, there + 1
 
-    def _targets(self, old: int | None, new: int | None) -> Iterator[Pair]:
-        assert old is not None and new is not None
+    def _targets(self, old: int, new: int) -> Iterable[Pair]:
         if old in self.function:
-            yield Pair(old, new)
-        elif old != new:
+            return (Pair(old, new),)
+        if old != new:
             raise Different(f"a branch to {old:#x} became one to {new:#x}")
+        return ()
 
     def _table_targets(self, jump: int) -> Iterator[Pair]:
         for table in self.program.tables_of(self.function):
@@ -394,26 +407,25 @@ class Walk:
 
     def _unvisited(self) -> None:
         """What the new file has in the function beside what was walked."""
-        listing = self.program.listing
-        first, last = listing.span(self.function.start, self.function.end)
-        fillers = {self.target.encode(i) for i in self.target.fillers(listing.insn(first).size)}  # type: ignore[union-attr]
-        for at in range(first, last):
-            if listing.words[at] == self.new.words[at]:
+        old, new, encode = self.old_code, self.new_code, self.target.table.encode
+        fillers = {encode(insn) for insn in self.target.fillers(self.size)}
+        for at, address in enumerate(new.addresses):
+            if old.words[at] == new.words[at]:
                 continue
-            address = int(listing.addresses[at])
-            insn = self.new.insn(at)
-            if insn is None and address in self.visited:
-                continue
-            if insn is None:
-                self.findings.append(
-                    f"{self.function.name}: no instruction at {address:#x} any more"
-                )
-            elif self.target.is_filler(insn):
-                if self.target.encode(insn) not in fillers:
+            seen = address in self.visited
+            if new.rows[at] < 0:
+                if not seen:
+                    self.findings.append(
+                        f"{self.function.name}: no instruction at {address:#x} any more"
+                    )
+            elif new.kinds[at] & FILLER:
+                if new.words[at] not in fillers:
                     self.findings.append(f"{self.function.name}: an odd filler at {address:#x}")
-            elif address not in self.visited and address not in self.others:
+            elif not seen and address not in self.others:
                 self.findings.append(f"{self.function.name}: unreachable change at {address:#x}")
 
+
+_PLAIN = Evidence(Grade.PROVED)
 
 Compared: TypeAlias = tuple[Evidence, list[tuple[Fixup, Fixup]]]
 """How a pair of segments was shown equal, and which exception entries do the same in them."""

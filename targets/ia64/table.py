@@ -157,20 +157,18 @@ class SlotTable(Table):
                     masks[registers == register] |= _columns(register_mask(others), masks.shape[1])
         return masks
 
-    def uses(self, insn: Insn) -> int:
-        """Mask of the registers that `insn` reads."""
+    def _used(self, insn: Insn) -> int:
         number = id(insn.op)
-        uses = Table.uses(self, insn)
+        uses = Table._used(self, insn)
         if moving := self._reads_with[number]:
             uses |= _besides(insn, moving, READ_WITH)
         if moving := self._writes_with[number]:
             uses |= _besides(insn, moving, READ_TO_WRITE)
         return uses
 
-    def defs(self, insn: Insn) -> int:
-        """Mask of the registers that `insn` writes."""
+    def _set(self, insn: Insn) -> int:
         moving = self._writes_with[id(insn.op)]
-        defs = Table.defs(self, insn)
+        defs = Table._set(self, insn)
         return defs | _besides(insn, moving, WRITTEN_WITH) if moving else defs
 
     def flow(self, insn: Insn) -> Flow:

@@ -20,7 +20,8 @@ import pytest
 from passes.bitscan import BitScan
 from passes.bytes import Bytes
 from passes.technique import Technique
-from passes.tune import TunedWindow, tune_window
+from passes.tune import Tuner
+from passes.tuned import TunedWindow
 from rewriter.core.isa import Insn, register_mask
 from rewriter.core.program import Window
 from rewriter.identify.locked import LOCK, RELEASE
@@ -80,13 +81,18 @@ def locked(insns: tuple[Insn, ...]) -> frozenset[int]:
     return frozenset(BASE + 4 * n for a, b in pairs for n in range(a, b + 1))
 
 
-def tuned(case: Case) -> TunedWindow:
-    """The case's block after its passes."""
+def tuner_of(case: Case) -> Tuner:
+    """The case's block before its passes."""
     insns, cpu = decoded(case.before), ALPHA.cpus[case.flags["cpu"]]
     every = [TECHNIQUES[name]() for name in case.flags["passes"].split(",")]
     techniques = [t for t in every if t.needs & cpu.features]
     window = Window(BASE, insns, ((len(insns) - 1, case.exits),))
-    return tune_window(window, techniques, ALPHA, cpu, PROVER, lambda *_: True, locked(insns))
+    return Tuner(window, techniques, ALPHA, cpu, PROVER, locked(insns))
+
+
+def tuned(case: Case) -> TunedWindow:
+    """The case's block after its passes."""
+    return tuner_of(case).tune(lambda *_: True)
 
 
 def text(insn: Insn | None) -> str:
@@ -103,6 +109,22 @@ def test_case(path: Path) -> None:
     assert len(refused) == len(case.refused), refused
     for reason, expected in zip(refused, case.refused, strict=True):
         assert reason.startswith(expected)
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_a_block_is_tuned_again(path: Path) -> None:
+    """What was made before, with other wishes, leaves no trace."""
+    tuner = tuner_of(read(path))
+    first = tuner.tune(lambda *_: True)
+    for number, gone in enumerate(first.accepted):
+        at = tuner.trace.addresses[gone.rewrite.site]
+        part = tuner.tune(lambda _, address, __, at=at: address != at)
+        assert part.accepted[:number] == first.accepted[:number]
+        assert gone not in part.accepted
+    again = tuner.tune(lambda *_: True)
+    assert (again.slots, again.accepted, again.refused) == (
+        first.slots, first.accepted, first.refused,
+    )  # fmt: skip
 
 
 def test_there_are_cases_of_every_pass() -> None:

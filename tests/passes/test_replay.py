@@ -17,7 +17,8 @@ from passes.bytes import Bytes
 from passes.conflicts import conflicts, untrapped
 from passes.insert import Declined, Insertion, Setting, cycles
 from passes.replay import Replay
-from passes.tune import TunedWindow, tune_window
+from passes.tune import Tuner
+from passes.tuned import TunedWindow
 from rewriter.core.concrete import Misaligned
 from rewriter.core.isa import Insn
 from rewriter.core.program import Window
@@ -152,12 +153,13 @@ def bytes_of(lines: str, cpu: str = "ev67") -> TunedWindow:
     window = Window(BASE, insns, ((len(insns) - 1, ALPHA.everything & ~0b110),))
     chosen = ALPHA.cpus[cpu]
     setting = Setting(ALPHA, chosen, ALPHA.system(chosen), PROVER, frozenset())
+    tuner = Tuner(window, [Bytes()], ALPHA, chosen, PROVER, frozenset())
 
     def again(without: frozenset[tuple[str, int]]) -> TunedWindow:
         def wanted(name: str, at: int, _: int) -> bool:
             return (name, at) not in without
 
-        return tune_window(window, [Bytes()], ALPHA, chosen, PROVER, wanted, frozenset())
+        return tuner.tune(wanted)
 
     return untrapped(again(frozenset()), again, setting)
 

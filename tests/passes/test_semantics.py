@@ -16,7 +16,8 @@ import pytest
 
 from passes.bitscan import BitScan
 from passes.bytes import Bytes
-from passes.tune import Accepted, tune_window
+from passes.tune import Tuner
+from passes.tuned import Accepted
 from rewriter.core.concrete import Concrete, Misaligned
 from rewriter.core.isa import Insn, Kind, Reg
 from rewriter.core.program import Window
@@ -167,9 +168,9 @@ def _tuned(program: Program) -> Iterator[list[Sample]]:
             continue
         found = []
         for window in windows if number % EVERY == 0 else ():
-            tuned = tune_window(
-                window, techniques, target, target.cpus["ev67"], prover, lambda *_: True, locked
-            )
+            cpu = target.cpus["ev67"]
+            tuner = Tuner(window, techniques, target, cpu, prover, locked)
+            tuned = tuner.tune(lambda *_: True)
             if tuned.accepted:
                 found.append(Sample(window, tuple(tuned.accepted)))
         number += 1

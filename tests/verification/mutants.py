@@ -1,34 +1,24 @@
-"""Wrong changes in a tuned file, and an oracle that knows them without a prover.
-
-The oracle runs the original and the changed code on numbers, from places that correspond, until
-control leaves the function or comes to a call.  What it cannot tell apart is not called wrong.
-"""
+"""Wrong changes in a tuned file, in places that tuning changed."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 
-from rewriter.core.concrete import Concrete, Misaligned
-from rewriter.core.errors import BadInput
-from rewriter.core.interpret import PREFETCH
+from random_runs import Code, Start, World, literals_of
+from run_oracle import SEEDS, Oracle
+
 from rewriter.core.isa import Flow, Insn, Kind, Reg
 from rewriter.core.program import Function, JumpTable
-from rewriter.core.trace import registers_of
 from rewriter.elf import unwind_rows
 from rewriter.elf.image import Image
 from rewriter.identify.program import Program
+from rewriter.verify.kinds import Kinds
 from rewriter.verify.prove import Prover
 from rewriter.verify.walk import Pair, Segment, Walk
-from targets.alpha.registers import GP, RA, SP
+from targets.alpha.registers import GP
 
-ARENA, ARENA_QUADS = 0x1_2000_0000, 6  # pointers meet in a few quadwords
-LIMIT = 300  # instructions of a run: more is a loop, and no verdict
-SEEDS = 24
-CHECKED = (*range(9, 16), RA)  # what an unwinder must find again
-_CALLS = (Flow.CALL, Flow.INDIRECT_CALL)
 OTHER_OP = {
     "ldbu": "ldwu", "ldwu": "ldbu", "stb": "stw", "stw": "stb",
     "sextb": "sextw", "sextw": "sextb", "cttz": "ctlz", "ctlz": "cttz", "ctpop": "cttz",
@@ -37,263 +27,6 @@ OTHER_OP = {
     "ldl": "ldq", "ldq": "ldl", "stl": "stq", "stq": "stl", "lda": "ldah",
     "beq": "bne", "bne": "beq", "blt": "bge", "bge": "blt", "blbs": "blbc", "blbc": "blbs",
 }  # fmt: skip
-
-
-# Running ----------------------------------------------------------------------------------
-
-
-class Start:
-    """A random state at the start, the same for every run from it."""
-
-    def __init__(self, seed: int, literals: Sequence[int]) -> None:
-        self.seed, self.literals = seed, [0, *literals]
-        self.aligned = random.Random(seed).random()
-        self.known: dict[tuple[str, int], int] = {}
-
-    def value(self, kind: str, number: int) -> int:
-        """A pointer into the arena, bytes that the code may look for, or any number."""
-        key = kind, number
-        if key not in self.known:
-            self.known[key] = self._draw(random.Random(f"{self.seed} {kind} {number}"), kind)
-        return self.known[key]
-
-    def _draw(self, draw: random.Random, kind: str) -> int:
-        if draw.random() < (0.7 if kind == "r" else 0.3):
-            low = 0 if draw.random() < self.aligned else draw.randrange(8)
-            return ARENA + 8 * draw.randrange(ARENA_QUADS) + low
-        if draw.random() < 0.5:
-            size = draw.choice((1, 8))
-            return int.from_bytes(value & 0xFF for value in draw.choices(self.literals, k=size))
-        sparse = draw.getrandbits(64) << draw.randrange(64) if draw.random() < 0.3 else -1
-        return draw.getrandbits(64) & sparse
-
-
-class World(Concrete):
-    """The concrete reading from a start; what has no meaning gives a random number."""
-
-    def __init__(self, start: Start, constants: dict[int, int]) -> None:
-        self.start = start
-        super().__init__(
-            constants=constants,
-            initial_register=lambda register: start.value("r", register),
-            initial_byte=lambda at: start.value("m", at >> 3) >> 8 * (at & 7) & 0xFF,
-        )
-
-    def opaque(self, name: str, *values: int) -> int:
-        return random.Random(f"{self.start.seed} {name} {values}").getrandbits(64)
-
-    def byte(self, at: int) -> int:
-        """Memory, whether this run has seen it or not."""
-        return self.memory.get(at, self.initial_byte(at) & 0xFF)
-
-
-@dataclass(frozen=True)
-class End:
-    """Where a run ended: the transfer, or "out", "data", "trap" or "limit"; and at which address.
-
-    `link` is the register that a call leaves its own address in.
-    """
-
-    kind: str
-    address: int
-    target: int | None
-    world: World
-    link: int | None = None
-
-
-@dataclass(frozen=True)
-class Code:
-    """A function's instructions in one version of the file."""
-
-    program: Program
-    function: Function
-    data: bytes
-
-    def insn(self, address: int) -> Insn | None:
-        """The instruction at an address of the function."""
-        at = self.program.image.offset_of(address)
-        return self.program.target.table.decode(int.from_bytes(self.data[at : at + 4], "little"))
-
-    def insns(self) -> Iterator[tuple[int, Insn | None]]:
-        """Every address with its instruction."""
-        for address in range(self.function.start, self.function.end, 4):
-            yield address, self.insn(address)
-
-    def run(self, address: int, world: World, visit: Callable[[int], None] | None = None) -> End:
-        """Runs from an address until control leaves the function, calls, or runs too long.
-
-        With `visit`, calls are stepped over and each address is visited before it runs.
-        """
-        for _ in range(LIMIT):
-            if address not in self.function:
-                return End("out", address, address, world)
-            if visit is not None:
-                visit(address)
-            insn = self.insn(address)
-            if insn is None:
-                return End("data", address, None, world)
-            world.target, here = None, address
-            try:
-                world.execute(insn, address)
-            except Misaligned:
-                return End("trap", address, None, world)
-            flow, target, address = insn.op.flow, insn.target(address), address + insn.size
-            if flow in (Flow.JUMP, Flow.BRANCH):
-                address = target if world.target is not None and target is not None else address
-            elif flow in (*_CALLS, Flow.TRAP) and visit is not None:
-                continue
-            elif flow is not Flow.NEXT:
-                outside = target if target is None or target not in self.function else None
-                link = insn.operand("ra") if flow in _CALLS else None
-                return End(f"{insn.name} {insn.operands[:1]}", here, outside, world, link)
-        return End("limit", address, None, world)
-
-
-def literals_of(program: Program, function: Function) -> list[int]:
-    """The small numbers in a function's instructions."""
-    return [
-        value
-        for insn in program.listing.insns(function.start, function.end)
-        if insn is not None
-        for operand, value in zip(insn.op.format.operands, insn.operands, strict=True)
-        if operand.kind is Kind.IMMEDIATE and operand.width == 8
-    ]
-
-
-@dataclass
-class Oracle:
-    """Tells a changed function from its original by running both.
-
-    `disagreed` are places where the right code differs from the original: there must be none.
-    """
-
-    program: Program
-    disagreed: list[str] = field(default_factory=list)
-
-    def wrong(self, function: Function, right: bytes, changed: bytes, pairs: Iterable[Pair]) -> str:
-        """What the change does wrong from one of the pairs, or nothing."""
-        codes = [Code(self.program, function, d) for d in (self.program.image.data, right, changed)]
-        literals = literals_of(self.program, function)
-        for pair in pairs:
-            for seed in range(SEEDS):
-                found = self._once(pair, codes, Start(seed, literals))
-                if found:
-                    return f"seed {seed} from {pair.old:#x}: {found}"
-        return ""
-
-    def _once(self, pair: Pair, codes: Sequence[Code], start: Start) -> str:
-        ends, facts = [], self.program.facts(codes[0].function).get(pair.old, {})
-        for code, place in zip(codes, (pair.old, pair.new, pair.new), strict=True):
-            world = World(start, dict(self.program.target.table.constants))
-            # On every way to this place these registers are others plus a constant.
-            for register, (base, distance) in facts.items():
-                world.set(Reg(register), world.get(Reg(base)) + distance)
-            if pair.linked:
-                world.registers[RA] = place
-            ends.append(code.run(place, world))
-        old, right, wrong = ends
-        if "limit" in (old.kind, right.kind) or "trap" in (old.kind, right.kind):
-            return ""
-        found = self._difference(old, right, pair)
-        if found:
-            self.disagreed.append(f"{pair}: {found}")
-            return ""
-        return "" if wrong.kind == "limit" else self._difference(old, wrong, pair)
-
-    def _difference(self, old: End, new: End, pair: Pair) -> str:
-        if (old.kind, old.target) != (new.kind, new.target):
-            return f"ends with {new.kind} {new.target}, not {old.kind} {old.target}"
-        if _seen(old) != _seen(new):
-            return "events"
-        for at in old.world.memory.keys() | new.world.memory.keys():
-            if old.world.byte(at) != new.world.byte(at):
-                return f"memory at {at:#x}"
-        for register in registers_of(self._live(old)):
-            if register == old.link or (register == RA and pair.linked):
-                continue  # each file's own return address
-            if old.world.get(Reg(register)) != new.world.get(Reg(register)):
-                return f"register {register}"
-        return ""
-
-    def _live(self, end: End) -> int:
-        """What may be read after an end of the original."""
-        if end.kind == "out":
-            return self.program.live_into(end.address)
-        return self.program.live.out_of(self.program.graph.block_holding(end.address))
-
-    def unwinds_wrong(self, function: Function, right: bytes, changed: bytes) -> str:
-        """Whether unwinding by the changed rows fails somewhere where the right ones succeed."""
-        literals = literals_of(self.program, function)
-        good, bad = (_rules(self.program, function, data) for data in (right, changed))
-        if bad is None or good is None:
-            return "cannot be read" if bad is None else ""
-        code = Code(self.program, function, right)
-        for seed in range(SEEDS):
-            world = World(Start(seed, literals), dict(self.program.target.table.constants))
-            world.registers[SP] = top = 0x1_4000_0000
-            entry = {register: world.get(Reg(register)) for register in CHECKED}
-            found: list[int] = []
-
-            visit = partial(_look, good, bad, world, top, entry, found)
-            code.run(function.start, world, visit)
-            if found:
-                return f"seed {seed}: the frame at {found[0]:#x} is lost"
-        return ""
-
-
-def _seen(end: End) -> list[tuple[object, ...]]:
-    """The events that a program sees: a hint has no effect."""
-    return [event for event in end.world.events if event[0] != PREFETCH]
-
-
-Rows = Sequence[tuple[int, unwind_rows.Rules]]
-
-
-def _rules(program: Program, function: Function, data: bytes) -> Rows | None:
-    frame = program.frames[function.start]
-    try:
-        return unwind_rows.rows(replace(frame, image=replace(program.image, data=data)))
-    except BadInput:
-        return None
-
-
-def _look(
-    good: Rows,
-    bad: Rows,
-    world: World,
-    top: int,
-    entry: dict[int, int],
-    found: list[int],
-    address: int,
-) -> None:
-    """Notes an address where the good rows lead back to the caller and the bad ones do not."""
-    state = world, top, entry, address
-    if not found and _recovers(good, *state) and not _recovers(bad, *state):
-        found.append(address)
-
-
-def _recovers(rows: Rows, world: World, top: int, entry: dict[int, int], address: int) -> bool:
-    """Whether the row in force finds the frame and the saved registers of the caller."""
-    rules = [rules for at, rules in rows if at <= address][-1]
-    kind, register, offset = rules.cfa
-    if kind != "register" or not isinstance(offset, int):
-        return False
-    frame = world.get(Reg(register)) + offset & world.ones
-    if frame != top:
-        return False
-    kept = dict(rules.registers)
-    for register, value in entry.items():
-        rule, place = kept.get(register, ("same_value", None))
-        if rule == "offset" and isinstance(place, int):
-            found = sum(world.byte(frame + place + n) << 8 * n for n in range(8))
-        else:
-            found = world.get(Reg(register))
-        if found != value:
-            return False
-    return True
-
-
-# What corresponds -------------------------------------------------------------------------
 
 
 class Recorder(Walk):
@@ -305,7 +38,7 @@ class Recorder(Walk):
 
     def _segments(self, pair: Pair) -> list[Pair]:
         following = super()._segments(pair)
-        old = self.old_code.by_blocks(self.program.graph, pair.old)
+        old = self.old_code.by_blocks(pair.old)
         self.walked.append((pair, old, self.new_code.by_transfers(pair.new, len(old.exits))))
         return following
 
@@ -363,8 +96,8 @@ class Bench:
         if function not in self._walks:
             target = self.program.target
             prover = Prover(target.granule * 8, target.granule)
-            locked = self.program.locked_addresses
-            walk = Recorder(self.program, self.tuned, self.listing, function, prover, locked)
+            locked, kinds = self.program.locked_addresses, Kinds(target)
+            walk = Recorder(self.program, self.tuned, self.listing, function, prover, locked, kinds)
             walk.run()
             assert not walk.findings, walk.findings
             self._walks[function] = walk
@@ -373,9 +106,6 @@ class Bench:
     def pairs_through(self, function: Function, address: int) -> list[Pair]:
         """Pairs from which the tuned code runs straight through an address."""
         return [pair for pair, _, new in self.walk(function).walked if address in new.addresses]
-
-
-# Making mutants ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from rewriter.core.isa import Flow, Insn, register_mask
+from rewriter.core.isa import register_mask
+from rewriter.core.listing import decode_words
+from rewriter.verify.kinds import Kinds
 from rewriter.verify.linked import same_but_for_place
-from rewriter.verify.segments import Segment
+from rewriter.verify.segments import Cutter, Segment
 from targets import for_machine
 from targets.alpha.assembler import assemble
 from targets.alpha.isa import TABLE
@@ -19,11 +22,10 @@ MADE = "ldah gp,2({0}); lda gp,{1}(gp)"
 
 
 def _segment(text: str) -> Segment:
-    code = assemble(text.replace(";", "\n")).code
-    words = [int.from_bytes(code[at : at + 4], "little") for at in range(0, len(code), 4)]
-    insns: list[Insn] = [insn for insn in map(TABLE.decode, words) if insn is not None]
-    exits = tuple(n for n, insn in enumerate(insns) if insn.op.flow is not Flow.NEXT)
-    return Segment(tuple(insns), tuple(range(0, len(code), 4)), exits)
+    words = np.frombuffer(assemble(text.replace(";", "\n")).code, "<u4")
+    listing = decode_words(TABLE, [(0, words)])
+    exits = len({*listing.transfers.tolist(), len(listing) - 1})
+    return Cutter(listing, {}, Kinds(TARGET), 0, len(listing)).by_transfers(0, exits)
 
 
 def _same(old: str, new: str, live: int = register_mask((GP,))) -> bool:

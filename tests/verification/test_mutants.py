@@ -13,7 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from mutants import Bench, Maker, Mutant, Oracle, batches, is_wrong
+from mutants import Bench, Maker, Mutant, batches, is_wrong
+from run_oracle import Oracle
 
 from rewriter.core.errors import RetuneError
 from rewriter.elf import image, manifest

@@ -10,7 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from mutants import SEEDS, Bench, Code, Oracle, Start, World
+from mutants import Bench
+from random_runs import Code, Start, World
+from run_oracle import SEEDS, Oracle
 
 from fixtures import inputs
 from rewriter.cli import main

@@ -1,0 +1,49 @@
+"""What a walk asks of each instruction by itself, for whole functions at once.
+
+The answers depend on the row and on the registers that are named (`Target`), so a kernel's half a
+million instructions are of a few thousand kinds.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rewriter.core.isa import Kind
+from rewriter.core.listing import Listing
+from rewriter.core.target import Target
+
+FILLER, HINT, FRAME = 1, 2, 4
+"""It does nothing; it is a load that does nothing but ask for a line; it touches the frame."""
+
+
+class Kinds:
+    """The kinds of instructions, found once each."""
+
+    def __init__(self, target: Target) -> None:
+        self.target, table = target, target.table
+        self.is_hint = getattr(target.spelling, "is_hint", None)  # an architecture may have none
+        # Behind the last row are those of what is no instruction, by their negative numbers.
+        self.named = np.zeros(len(table.rows) + 2, dtype=np.uint64)
+        for number, op in enumerate(table.rows):
+            self.named[number] = (1 << table.word_bits) - 1
+            for operand in op.format.operands:
+                if operand.kind is not Kind.REGISTER:
+                    self.named[number] &= ~np.uint64(operand.mask)
+        self.known: dict[int, int] = {}
+
+    def of(self, listing: Listing, first: int, last: int) -> bytes:
+        """What each position of [first, last) is, nothing where no instruction is."""
+        rows = listing.rows[first:last]
+        words = listing.words[first:last] & self.named[rows]
+        keys = (words << np.uint64(16) | rows.view(np.uint16)).tolist()
+        for key in set(keys).difference(self.known):
+            self.known[key] = self._kind(listing, first + keys.index(key))
+        return bytes(map(self.known.__getitem__, keys))
+
+    def _kind(self, listing: Listing, at: int) -> int:
+        insn = listing.insn(at)
+        if insn is None:
+            return 0
+        hint = self.is_hint is not None and self.is_hint(insn)
+        touches = self.target.touches_frame(insn)
+        return FILLER * self.target.is_filler(insn) | HINT * hint | FRAME * touches
