@@ -60,12 +60,13 @@ class Windows:
 
             return tuner.tune(chosen)
 
-        found, known = tuned(frozenset()), None
-        if not facts and any(refused.reason == UNRELATED for refused in found.refused):
-            known = program.facts(function).get(window.address)
-        if known:
-            return self._tuned(function, window, known)
-        return untrapped(found, tuned, self.setting) if found.accepted else found
+        with tuner.trace.terms:
+            found, known = tuned(frozenset()), None
+            if not facts and any(refused.reason == UNRELATED for refused in found.refused):
+                known = program.facts(function).get(window.address)
+            if not known:
+                return untrapped(found, tuned, self.setting) if found.accepted else found
+        return self._tuned(function, window, known)
 
     def _tuner(self, window: Window, facts: Facts) -> Tuner:
         program, work = self.work.program, self.work
