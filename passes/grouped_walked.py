@@ -9,7 +9,7 @@ from fractions import Fraction
 from passes.streams import Moving, Stream, Touch
 from rewriter.core.bundled import BundledCpu
 from rewriter.core.groups import Slot, groups
-from rewriter.core.isa import Insn
+from rewriter.core.isa import Flow, Insn
 from rewriter.core.prefetching import Prefetching
 from rewriter.core.transfer import Provable
 from rewriter.timing.bundled_trace import trace
@@ -63,6 +63,8 @@ class Reading:
 
     def leads(self, slot: Slot) -> int | None:
         """Where a branch goes that does nothing else; None for what is no such branch."""
+        if slot.insn.op.flow is Flow.NEXT:
+            return None
         leaves = self.target.transfer(slot.insn).exit
         if leaves is None or leaves.distance is None or leaves.links:
             return None

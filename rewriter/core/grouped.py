@@ -15,6 +15,7 @@ from rewriter.core import transfer
 from rewriter.core.cpu import Cpu
 from rewriter.core.groups import Slot
 from rewriter.core.isa import Insn, Table
+from rewriter.core.portable import Portable
 from rewriter.core.prefetching import Prefetching
 from rewriter.core.program import Function
 from rewriter.core.substituting import Substituting
@@ -97,7 +98,7 @@ class Range(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
+class Region(Portable):
     """Whole bundles [start, end) that are entered at the first slot only.
 
     Control leaves on the way by branches ahead only, and comes back behind the last bundle.
@@ -110,7 +111,7 @@ class Region:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Place(Portable):
     """The bytes of a region that stood at `old`, at `new`; `old` is the function's end for rest."""
 
     old: int
@@ -119,7 +120,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Laid:
+class Laid(Portable):
     """A function laid out: its places, and other bytes that follow them by their address."""
 
     places: tuple[Place, ...]
@@ -127,7 +128,7 @@ class Laid:
 
 
 @dataclass(frozen=True, slots=True)
-class Routine:
+class Routine(Portable):
     """A function's regions, in order; together they are all of it.
 
     `reason` says why the whole function stays as it is, `stays` why its regions keep their

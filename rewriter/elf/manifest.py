@@ -105,9 +105,17 @@ def record(
         edits=tuple(edits),
         patches=tuple(patches),
         options=dict(options or {}),
-        skips=dict(Counter(f"{skip.technique}: {cause(skip.reason)}" for skip in skips)),
+        skips=_counted(skips),
         appended=patched[len(original) :],
     )
+
+
+def _counted(skips: Iterable[Skip]) -> dict[str, int]:
+    """How many sites were left alone, by pass and cause: they have few reasons."""
+    found: Counter[str] = Counter()
+    for (technique, reason), number in Counter((s.technique, s.reason) for s in skips).items():
+        found[f"{technique}: {cause(reason)}"] += number
+    return dict(found)
 
 
 def version() -> str:

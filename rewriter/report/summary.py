@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Protocol
 
+import numpy as np
+
 from rewriter.core.cpu import Cpu
 from rewriter.core.edit import Edit, Skip
 from rewriter.core.errors import NothingToDo
@@ -87,7 +89,10 @@ class Report:
     def of(cls, outcome: Outcome) -> Report:
         """The report on what the pipeline gave."""
         heat = outcome.heat
-        changed = (zip(p.old, p.new, strict=True) for p in outcome.patches)
+        old, new = (
+            np.frombuffer(b"".join(parts), np.uint8)
+            for parts in ((p.old for p in outcome.patches), (p.new for p in outcome.patches))
+        )
         return cls(
             cpu=outcome.cpu.name,
             functions=outcome.functions,
@@ -97,7 +102,7 @@ class Report:
             proofs=dict(outcome.proofs),
             edits=tuple(outcome.edits),
             skips=tuple(outcome.skips),
-            changed_bytes=sum(old != new for pairs in changed for old, new in pairs),
+            changed_bytes=int(np.count_nonzero(old != new)),
             hot=Hot.of(heat, outcome.edits, outcome.refusals) if heat is not None else None,
             room=dict(outcome.room),
         )
@@ -241,8 +246,9 @@ def _tallies(edits: Iterable[Edit], skips: Iterable[Skip]) -> Iterator[Tally]:
     left: dict[tuple[str, str], Counter[str]] = {}
     for edit in edits:
         made.setdefault((edit.technique, edit.kind), []).append(edit)
-    for skip in skips:
-        left.setdefault((skip.technique, skip.kind), Counter())[cause(skip.reason)] += 1
+    every = Counter((skip.technique, skip.kind, skip.reason) for skip in skips)
+    for (technique, kind, reason), number in every.items():
+        left.setdefault((technique, kind), Counter())[cause(reason)] += number
     for key in sorted({*made, *left}):
         done = made.get(key, [])
         saved = sum(edit.gain for edit in done)

@@ -9,10 +9,11 @@ from itertools import pairwise
 from passes.grouped_streams import Hinted
 from passes.insert import Declined
 from rewriter.core.grouped import Laid, Region, Routine
+from rewriter.core.portable import Portable
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class Figures(Portable):
     """A region in numbers; cycles as the CPU's model counts them."""
 
     bundles: int
@@ -26,7 +27,7 @@ class Figures:
 
 
 @dataclass(frozen=True, slots=True)
-class Reordered:
+class Reordered(Portable):
     """A region with new code, as it must be at the region's start.
 
     With hints in it `hinted` says which, and `plain` is the region without them, if that gains.

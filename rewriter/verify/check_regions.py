@@ -163,7 +163,9 @@ class _Check:
         owner = holders(((start, end) for start, end, _ in ranges), places)
         for offset in changed[owner < 0].tolist()[:_SHOWN]:
             self.elsewhere.append(f"a byte changed outside all functions: offset {offset:#x}")
-        return sorted({ranges[n][2] for n in np.unique(owner[owner >= 0]).tolist()})
+        touched = np.zeros(len(ranges), dtype=np.bool_)
+        touched[owner[owner >= 0]] = True
+        return sorted({ranges[n][2] for n in np.flatnonzero(touched).tolist()})
 
     def _described(self, function: Function) -> range:
         try:

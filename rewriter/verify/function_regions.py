@@ -10,6 +10,7 @@ from rewriter.core.edit import Evidence, Grade
 from rewriter.core.errors import BadInput
 from rewriter.core.grouped import Code, Grouped, Routine
 from rewriter.core.groups import Slot
+from rewriter.core.isa import Flow
 from rewriter.core.program import Function
 from rewriter.elf.image import Image
 from rewriter.identify.grouped_liveness import Effects
@@ -157,10 +158,13 @@ class Comparison:
         moved = one.start - one.old.start
         for mine, its in zip(old, new, strict=True):
             is_alike = mine.insn is its.insn or mine.insn == its.insn
-            if is_alike and not moved and mine.stop == its.stop:
+            along = its.address - mine.address == moved
+            # What leads nowhere is the same at any place.
+            stays = not moved or (along and its.insn.op.flow is Flow.NEXT)
+            if is_alike and stays and mine.stop == its.stop:
                 continue
             alike = (
-                its.address - mine.address == moved
+                along
                 and mine.stop == its.stop
                 and self.target.place_free(mine.insn) == self.target.place_free(its.insn)
             )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain
 from types import MappingProxyType
 from typing import Any
@@ -20,12 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewriter.core.batched import Batched, Lanes
-from rewriter.core.term import Term
 
 Conditions = NDArray[np.bool_]
 
 _WORD = 64  # bits of a lane
-_FEW = 64  # lanes of a signature
 _U = np.uint64
 _EDGES = np.array(
     [0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0x8000, 0xFFFF, 1 << 31, (1 << 63) - 1, 1 << 63, 2**64 - 1],
@@ -37,11 +35,25 @@ _LINE = 64  # bytes, which the addresses near each other are aligned to
 
 def _mixed(value: Any) -> Lanes:
     """A mixture of the bits of each value: the finalizer of SplitMix64 (Steele and others 2014)."""
-    value = np.asarray(value, dtype=_U) + _U(0x9E3779B97F4A7C15)
-    value = (value ^ value >> _U(30)) * _U(0xBF58476D1CE4E5B9)
-    value = (value ^ value >> _U(27)) * _U(0x94D049BB133111EB)
-    result: Lanes = value ^ value >> _U(31)
+    start, first, again, last = _STEPS
+    value = np.asarray(value, dtype=_U) + start
+    for shift, factor in (first, again):
+        value = (value ^ value >> shift) * factor
+    result: Lanes = value ^ value >> last
     return result
+
+
+def _number(value: int) -> Lanes:
+    """An array without lanes: NumPy takes half as long with one as with a scalar."""
+    return np.array(value, dtype=_U)
+
+
+_STEPS = (
+    _number(0x9E3779B97F4A7C15),
+    (_number(30), _number(0xBF58476D1CE4E5B9)),
+    (_number(27), _number(0x94D049BB133111EB)),
+    _number(31),
+)
 
 
 def _salt(name: str) -> Lanes:
@@ -76,6 +88,34 @@ class Memory:
         return found
 
 
+@cache
+def _lanes(count: int) -> tuple[Lanes, Lanes]:
+    """What each lane mixes into its values, and the address that its addresses may be near."""
+    lane = _mixed(np.arange(count, dtype=_U) << _U(32))
+    return lane, _mixed(lane + _U(1)) & ~_U(_LINE - 1)
+
+
+@lru_cache(32)  # claims number what is free in them, from 0 on
+def _draw(lanes: int, name: str) -> tuple[NDArray[Any], ...]:
+    """For a value of a name the kind in each lane, and of each kind what no claim has a say in."""
+    lane, near = _lanes(lanes)
+    drawn = _mixed(lane ^ _salt(name))
+    again = _mixed(drawn)
+    other = _mixed(again)
+    inside = _U(8) * (again % _U(3)) + np.array([0, 0, 1, 7], dtype=_U)[again >> _U(62)]
+    off = np.where(other & _U(1), _U(0), again >> _U(61))
+    spread = again >> (_U(40) + (other & _U(0x17)))
+    return _kind(lane, drawn % _U(8)), again, inside, near + off, spread, again & _U(15)
+
+
+def _kind(lane: Lanes, drawn: Lanes) -> NDArray[np.intp]:
+    """A kind of value for each lane: any, small and meeting, near each other, or mixed."""
+    mixed = np.array([0, 1, 2, 3, 4, 5, 2, 1])[drawn]
+    meeting = np.array([1, 1, 1, 1, 5, 5, 5, 5])[drawn]
+    near = np.array([2, 2, 2, 2, 2, 2, 5, 5])[drawn]
+    return np.choose(((lane >> _U(3)) % _U(4)).astype(np.intp), (mixed, meeting, near, mixed))
+
+
 class Noise:
     """Values of what is free in a claim, in `lanes` lanes, `width` bits wide.
 
@@ -93,9 +133,9 @@ class Noise:
         self.width, self.pool, self.distances = width, pool, distances
         self.ones = _U((1 << width) - 1)
         self.machine = Batched(lanes, np.zeros((0, 0), np.uint8), np.zeros(0, _U), width=width)
-        self._lane = _mixed(np.arange(lanes, dtype=_U) << _U(32))
+        self._lane, self._near = _lanes(lanes)
         self._drawn: dict[str, Lanes] = {}
-        self._near = _mixed(self._lane + _U(1)) & ~_U(_LINE - 1)
+        self._memories: dict[str, Memory] = {}
 
     # What is free -------------------------------------------------------------------------
 
@@ -103,34 +143,16 @@ class Noise:
         """A value of at most so many bits."""
         if name not in self._drawn:
             self._drawn[name] = self._value(name)
-        return self._drawn[name] & _U((1 << max(bits, 1)) - 1)
+        drawn = self._drawn[name]
+        return drawn if bits == _WORD else drawn & _U((1 << max(bits, 1)) - 1)
 
     def _value(self, name: str) -> Lanes:
-        drawn = _mixed(self._lane ^ _salt(name))
-        again = _mixed(drawn)
-        other = _mixed(again)
+        kind, again, inside, near, spread, small = _draw(len(self._lane), name)
         chosen = self.pool[again % _U(len(self.pool))]
-        inside = _U(8) * (again % _U(3)) + np.array([0, 0, 1, 7], dtype=_U)[again >> _U(62)]
         own = np.array([0, *self.distances.get(name, ())], dtype=_U)
         beside = np.where(again & _U(8), chosen, -own[again % _U(len(own))])
-        kinds = (
-            again,
-            inside,
-            self._near + beside + np.where(other & _U(1), _U(0), again >> _U(61)),
-            chosen,
-            again >> (_U(40) + (other & _U(0x17))),
-            again & _U(15),
-        )
-        found: Lanes = np.choose(self._kind(drawn % _U(8)), kinds)
+        found: Lanes = np.choose(kind, (again, inside, near + beside, chosen, spread, small))
         return found
-
-    def _kind(self, drawn: Lanes) -> NDArray[np.intp]:
-        """A kind of value for each lane: any, small and meeting, near each other, or mixed."""
-        mixed = np.array([0, 1, 2, 3, 4, 5, 2, 1])[drawn]
-        meeting = np.array([1, 1, 1, 1, 5, 5, 5, 5])[drawn]
-        near = np.array([2, 2, 2, 2, 2, 2, 5, 5])[drawn]
-        lane = (self._lane >> _U(3)) % _U(4)
-        return np.choose(lane.astype(np.intp), (mixed, meeting, near, mixed))
 
     def condition(self, name: str) -> Conditions:
         """A condition."""
@@ -143,6 +165,11 @@ class Noise:
         Where values are near each other many granules are too if the claim has distances: they may
         be addresses.
         """
+        if name not in self._memories:
+            self._memories[name] = self._memory(name)
+        return self._memories[name]
+
+    def _memory(self, name: str) -> Memory:
         salt, any_value = _salt(name), (self._lane >> _U(9) & _U(1)).astype(bool)
         near = (self._lane >> _U(3)) % _U(4) == _U(_NEAR)
         own = np.array([0, *chain(*self.distances.values())], dtype=_U)
@@ -172,12 +199,13 @@ class Noise:
     def apply(self, kind: str, data: Any, args: Sequence[Any]) -> Any:
         """The value of a node of `rewriter.core.term` that is not free, from its arguments'."""
         if kind == "const":
-            return np.array([data], dtype=_U)
+            return _constant(data)
         if kind == "opaque":
             return self.opaque(str(data), args)
         result = _FUNCTIONS[kind](self, *args)
-        narrow = self.width < _WORD and isinstance(result, np.ndarray) and result.dtype == _U
-        return result & self.ones if narrow else result
+        if self.width == _WORD or not isinstance(result, np.ndarray) or result.dtype != _U:
+            return result
+        return result & self.ones
 
     def signed(self, value: Lanes) -> NDArray[np.int64]:
         """The value as a signed number."""
@@ -196,74 +224,19 @@ class Noise:
 
     def ashr(self, value: Lanes, amount: Lanes) -> Lanes:
         """An arithmetic shift by any amount; the sign from the width on."""
-        last = np.minimum(amount, _U(self.width - 1)).astype(np.int64)
-        return (self.signed(value) >> last).view(_U)
+        last: Any = self.width - 1
+        last = min(int(amount[0]), last) if len(amount) == 1 else np.minimum(amount, _U(last))
+        return (self.signed(value) >> np.asarray(last, dtype=np.int64)).view(_U)
 
     def umulh(self, a: Lanes, b: Lanes) -> Lanes:
         """The high half of a product."""
         return self.machine.umulh(a, b) if self.width == _WORD else a * b >> _U(self.width)
 
 
-@cache
-def _few(width: int) -> Noise:
-    return Noise(_FEW, width)
-
-
-class Signatures:
-    """What terms of one store are on a few assignments, as bytes: equal terms have equal ones."""
-
-    def __init__(self, width: int) -> None:
-        self.noise = _few(width)
-        self.known: dict[int, Any] = {}
-
-    def of(self, term: Term) -> bytes:
-        """The signature of a value."""
-        value = self._on(term)
-        if isinstance(value, Memory):
-            return b""
-        found: bytes = (value if len(value) == _FEW else np.repeat(value, _FEW)).tobytes()
-        return found
-
-    def differ(self, a: Term, b: Term, given: Sequence[Term]) -> bool:
-        """Whether two terms differ on an assignment on which all that is given holds."""
-        one, other = self._on(a), self._on(b)
-        if isinstance(one, Memory):
-            return False
-        different = one != other
-        for condition in given:
-            different = different & self._on(condition)
-        return bool(different.any())
-
-    def hold(self, conditions: Sequence[Term]) -> bool:
-        """Whether all conditions hold on one of the assignments."""
-        holding = np.ones(_FEW, dtype=bool)
-        for condition in conditions:
-            holding = holding & self._on(condition)
-        return bool(holding.any())
-
-    def _on(self, term: Term) -> Any:
-        """What a term is on the assignments."""
-        if term.number in self.known:
-            return self.known[term.number]
-        # An own stack: a term from a long block is deeper than Python's.
-        stack = [term]
-        while stack:
-            top = stack[-1]
-            missing = [a for a in top.args if a.number not in self.known]
-            if missing:
-                stack.extend(missing)
-                continue
-            stack.pop()
-            if top.number not in self.known:
-                self.known[top.number] = self._value(top)
-        return self.known[term.number]
-
-    def _value(self, term: Term) -> Any:
-        if term.kind == "var":
-            return self.noise.value(str(term.data), self.noise.width)
-        if term.kind == "mem":
-            return self.noise.memory(str(term.data))
-        return self.noise.apply(term.kind, term.data, [self.known[a.number] for a in term.args])
+@lru_cache(1 << 12)  # the same ones in claim after claim
+def _constant(value: int) -> Lanes:
+    """One lane for all."""
+    return np.array([value], dtype=_U)
 
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from rewriter.core.edit import Grade
 from rewriter.core.term import Term, Terms
 from rewriter.verify.assumed import under
-from rewriter.verify.noise import Signatures
 from rewriter.verify.patterns import Pattern, contradiction, exact, general
+from rewriter.verify.signatures import Signatures
 from rewriter.verify.sweep import swept
 from rewriter.verify.tried import Tried
 

@@ -294,21 +294,22 @@ class Walk:
     ) -> tuple[tuple[Term, int], ...]:
         """New word accesses, where the old code handles a word at the address as an aligned one."""
         terms = comparison.terms
+        words = [comparison.through(a) for a, size in after.narrow.values() if size == _WORD]
+        if not words:
+            return ()
         crossing = {
             terms.linear(value)[0]
             for slot, insn in enumerate(old.insns)
             if insn.name in self.target.spelling.CROSSING
             for value in before.operand.get(slot, ())
         }
-        words = self._words(terms, before, old)
+        handled = self._words(terms, before, old)
         wider = {address for address, size in before.state.narrow if size > _WORD}
-        accesses = ((comparison.through(a), size) for a, size in after.narrow.values())
         return tuple(
-            (address, size)
-            for address, size in accesses
-            if size == _WORD
-            and terms.linear(address)[0] not in crossing
-            and (self._granular(terms, address) in words or address in wider)
+            (address, _WORD)
+            for address in words
+            if terms.linear(address)[0] not in crossing
+            and (self._granular(terms, address) in handled or address in wider)
         )
 
     def _words(self, terms: Terms, before: Run, old: Segment) -> set[tuple[Term, int]]:

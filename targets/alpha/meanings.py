@@ -238,12 +238,11 @@ def mask_high(size: int) -> Binary:
 
 
 def byte_mask(m: Machine, b: Value) -> Value:
-    """0xff in each byte whose bit of rb<7:0> is set."""
-    mask = m.const(0)
-    for i in range(8):
-        one = m.lshr(b, m.const(i)) & m.const(1)
-        mask = mask | one * m.const(0xFF << 8 * i)
-    return mask
+    """0xff in each byte whose bit of rb<7:0> is set, at once: code is full of these."""
+    ones = m.const(0x0101010101010101)
+    own = (b & m.const(0xFF)) * ones & m.const(0x8040201008040201)  # byte i has bit i of rb alone
+    some = m.lshr(own + m.const(0x7F7F7F7F7F7F7F7F), m.const(7)) & ones
+    return some * m.const(0xFF)
 
 
 def compare_bytes(m: Machine, a: Value, b: Value) -> Value:

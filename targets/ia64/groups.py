@@ -95,6 +95,11 @@ def violations(group: Sequence[Insn]) -> Iterator[Violation]:
                         yield Violation(first, second, hazard, register, certain)
 
 
+def clash(earlier: Insn, later: Insn) -> bool:
+    """Whether there is one between two instructions that are alone in a group."""
+    return not earlier.name.startswith(_TAKEN) and any(True for _ in _clashes(earlier, later))
+
+
 def read(insn: Insn) -> int:
     """Mask of what the instruction reads, with what it obeys: privilege level and user mask.
 
@@ -134,9 +139,9 @@ def _qualifying(insn: Insn) -> int:
 def _clashes(earlier: Insn, later: Insn) -> Iterator[tuple[Hazard, int]]:
     written = TABLE.defs(earlier)
     uses = read(later) if written & _OBEYED else TABLE.uses(later)
-    if raw := written & uses & ~may_read(earlier, later):
+    if (both := written & uses) and (raw := both & ~may_read(earlier, later)):
         yield Hazard.RAW, raw
-    if waw := written & TABLE.defs(later) & ~_may_write(earlier, later):
+    if (both := written & TABLE.defs(later)) and (waw := both & ~_may_write(earlier, later)):
         yield Hazard.WAW, waw
     if _rotates(later) and (war := TABLE.uses(earlier) & TABLE.defs(later) & _P63):
         yield Hazard.WAR, war

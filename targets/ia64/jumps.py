@@ -8,6 +8,7 @@ gcc's switch adds to the address of a table's word that word, a distance from it
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping
 
 import numpy as np
@@ -19,6 +20,7 @@ from targets.ia64.isa import TABLE
 from targets.ia64.tables import entries
 from targets.ia64.text import GP, Text
 
+_MAKERS = np.array([op.name in ("addl", "movl") for op in TABLE.rows] + [False])
 _BACK = 60  # slots before a branch in which its address is made
 
 
@@ -36,8 +38,9 @@ def tables(
     Only those whose first word leads into this code.
     """
     made: set[int] = set()
-    for position in range(SLOTS * first, SLOTS * last):
-        insn = text.insn(position)
+    rows = text.rows[SLOTS * first : SLOTS * last]
+    for position in np.flatnonzero(_MAKERS[rows]).tolist():
+        insn = text.insn(SLOTS * first + position)
         if insn is not None and insn.name == "addl" and insn.operand("r3") == GP:
             place = (gp + insn.operand("imm22")) % (1 << 64)
             made |= {place, slots.get(place, place)}
@@ -86,8 +89,7 @@ def _writes(insn: Insn, register: int) -> bool:
 
 def unread(text: Text, first: int, last: int, branches: list[int], found: int) -> str:
     """Why the computed branches of bundles [first, last) are not understood; "" if they are."""
-    low, high = np.searchsorted(branches, [SLOTS * first, SLOTS * last]).tolist()
-    own = branches[low:high]
+    own = branches[bisect_left(branches, SLOTS * first) : bisect_left(branches, SLOTS * last)]
     if not all(reads_table(text, position, first) for position in own):
         return "a computed branch has no table that is understood"
     if found < len(own):

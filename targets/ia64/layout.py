@@ -8,7 +8,7 @@ end are bundles of nops that nothing reaches.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
 
@@ -97,6 +97,7 @@ class _Frame:
     read: Callable[[int, int], bytes]
     codes: Mapping[int, bytes]
     starts: Mapping[int, int]
+    _decoded: dict[int, tuple[list[Slot], list[Slot]]] = field(default_factory=dict)
 
     def region(self, slot: int) -> Region:
         """The region that a slot of the function is in."""
@@ -114,14 +115,21 @@ class _Frame:
         base = self.slot(self.starts[region.start])
         if region.start not in self.codes:
             return base + within
-        old = _slots(self.read(region.start, region.end - region.start))
-        new = _slots(self.codes[region.start])
+        old, new = self._both(region)
         wanted = next((place_free(s.insn) for s in old if _number(s) == within), None)
         mine = [_number(s) for s in old if place_free(s.insn) == wanted]
         others = [_number(s) for s in new if place_free(s.insn) == wanted]
         if wanted is None or wanted[0].startswith("nop") or len(mine) != len(others):
             raise CannotMove("an instruction that unwind information names is not there any more")
         return base + others[mine.index(within)]
+
+    def _both(self, region: Region) -> tuple[list[Slot], list[Slot]]:
+        """A region's old and new slots; a prologue is asked for with each thing that it saves."""
+        found = self._decoded.get(region.start)
+        if found is None:
+            old = self.read(region.start, region.end - region.start)
+            found = self._decoded[region.start] = _slots(old), _slots(self.codes[region.start])
+        return found
 
 
 def _slots(code: bytes) -> list[Slot]:

@@ -81,7 +81,7 @@ class Shape:
 
     code: int
     steps: tuple[tuple[Unit, int, bool], ...]  # the unit, rules that may stand there, a stop behind
-    special: frozenset[Unit]  # units that few nodes have
+    special: int  # units that few nodes have, as bits
 
 
 class Fitted(NamedTuple):
@@ -107,7 +107,8 @@ def _shapes() -> Iterator[Shape]:
                 (unit, _allowed(n, len(units), template.stops), n in template.stops)
                 for n, unit in enumerate(units)
             )
-            yield Shape(template.code, steps, frozenset(units) & _SPECIAL)
+            special = sum(1 << unit for unit in frozenset(units) & _SPECIAL)
+            yield Shape(template.code, steps, special)
 
 
 def _allowed(slot: int, count: int, stops: frozenset[int]) -> int:
@@ -119,6 +120,7 @@ def _allowed(slot: int, count: int, stops: frozenset[int]) -> int:
 _SPECIAL = frozenset({Unit.F, Unit.B, Unit.X})
 # Of several that hold the same, the one with fewer I slots is left more ports.
 SHAPES = tuple(sorted(_shapes(), key=lambda shape: sum(u is Unit.I for u, _, _ in shape.steps)))
+_PLACES = {(unit, rules) for shape in SHAPES for unit, rules, _ in shape.steps}
 SHAPE = {shape.code: shape for shape in SHAPES}
 STOP = 1  # the bit of a template's code that says that it ends with a stop
 WIDE = Unit.X  # takes two slots
@@ -183,6 +185,7 @@ class Problem:
         self.slow = 0  # those for which others wait longer than a cycle
         self.late: list[list[tuple[int, int]]] = [[] for _ in nodes]
         behind: list[list[int]] = [[] for _ in nodes]
+        right = _right_before(nodes)
         for at, number in enumerate(rank):
             for unit in nodes[number].units:
                 self.fits[unit] |= 1 << at
@@ -190,11 +193,12 @@ class Problem:
                 self.before[at] |= 1 << place[before]
                 self.apart[at] |= apart << place[before]
                 self.splits[at] |= (cycles > 0) << place[before]
-                behind[place[before]].append(at)
+                if right[number] >> before & 1:
+                    behind[place[before]].append(at)
                 if cycles > 1:
                     self.slow |= 1 << place[before]
                     self.late[place[before]].append((at, cycles))
-        # Of each that stands behind another: what is before it, what in another group, its bit.
+        # Of each that stands right behind: what is before it, what in another group, its bit.
         self.after = [[(self.before[n], self.apart[n], 1 << n) for n in each] for each in behind]
         self.last = self.first = 0
         self.allowed = [self.every] * (2 * SLOT2)  # by the rules that a slot takes
@@ -220,21 +224,27 @@ class Problem:
                 self.closes[at].append(mask)
         self.is_limited = limit is not None
         self.most = limit.most if limit else len(nodes) + 1
-        self.shapes = [self._fitted(shape) for shape in SHAPES if self._useful(shape)]
         self.rare = [(int(unit), self.fits[unit]) for unit in _SPECIAL if self.fits[unit]]
+        self.shapes = self._shapes(~sum([1 << unit for unit, _ in self.rare]))
         self._bundles: dict[int, int] = {}
 
-    def _useful(self, shape: Shape) -> bool:
-        return all(self.fits[unit] for unit in shape.special)
-
-    def _fitted(self, shape: Shape) -> Fitted:
-        steps, takes = [], 0
-        for unit, rules, ends in shape.steps:
+    def _shapes(self, missing: int) -> list[Fitted]:
+        """The shapes that have no special unit of those missing."""
+        steps = {}
+        for unit, rules in _PLACES:
             begins = self.fits[unit] & self.allowed[rules]
-            steps.append((int(unit), begins, begins & ~self.first, ends))
-            takes |= -1 if ends else begins
-        special = sum(1 << unit for unit in shape.special)
-        return Fitted(shape.code, tuple(steps), special, takes)
+            inside = begins & ~self.first
+            for ends in (False, True):
+                steps[unit, rules, ends] = int(unit), begins, inside, ends
+        fitted = []
+        for shape in SHAPES:
+            if not shape.special & missing:
+                made = tuple([steps[step] for step in shape.steps])
+                takes = 0
+                for _, begins, _, ends in made:
+                    takes |= -1 if ends else begins
+                fitted.append(Fitted(shape.code, made, shape.special, takes))
+        return fitted
 
     @property
     def fewest(self) -> tuple[int, int]:
@@ -265,6 +275,20 @@ class Problem:
             ((left & memory).bit_count() + longs + 1) // 2,
             longs + floats + (integers + 1) // 2,
         )
+
+
+def _right_before(nodes: Sequence[Node]) -> list[int]:
+    """For each node those before it, as a mask, that are not before another one before it."""
+    right: list[int] = []
+    reached: list[int] = []
+    for node in nodes:
+        before = through = 0
+        for number, _, _ in node.before:
+            before |= 1 << number
+            through |= reached[number]
+        right.append(before & ~through)
+        reached.append(before | through)
+    return right
 
 
 def bits(mask: int) -> Iterator[int]:

@@ -20,7 +20,8 @@ from targets.ia64.formats import FIRST, LAST, SLOT2, SlotOp
 from targets.ia64.groups import Violation, may_read, violations
 from targets.ia64.isa import TABLE
 from targets.ia64.proving_effects import Affecting
-from targets.ia64.proving_rows import MASK, SILENT, STACKED, Making, making
+from targets.ia64.proving_making import STACKED, Making
+from targets.ia64.proving_rows import MASK, SILENT, making
 from targets.ia64.registers import AR, CONSTANTS, FR, GR, NAMES
 from targets.ia64.standard import STACK, THREAD
 

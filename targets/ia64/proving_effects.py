@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from rewriter.core.isa import Insn, register_mask
 from rewriter.core.transfer import Effect, Exit, How, Order, effect_of
 from targets.ia64.groups import read
-from targets.ia64.proving_rows import ANY_ORDER, Making
+from targets.ia64.proving_making import ANY_ORDER, Making
 from targets.ia64.registers import PR
 
 

@@ -7,19 +7,17 @@ unknown function of its name, its immediates and what it reads (SDM vol. 3, chap
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from functools import cache
 
-from rewriter.core.isa import Flow, Insn, Kind, Op, Operand
-from rewriter.core.transfer import Exit, How, Order, Result, Sum, Transfer
+from rewriter.core.isa import Flow, Kind, Op, Operand
+from rewriter.core.transfer import How, Result
 from targets.ia64.fields import QP
 from targets.ia64.formats import FIRST, LAST, SLOT2, SlotFormat, SlotOp
-from targets.ia64.groups import read as touched
 from targets.ia64.isa import TABLE
-from targets.ia64.proving_orders import exit_of, moved_order, order_of, size_of
-from targets.ia64.registers import AR, FR, GR, NUMBERS, PR, READ_TO_WRITE, READ_WITH, WRITTEN_WITH
-from targets.ia64.standard import STACK
+from targets.ia64.proving_making import MODIFIED, STACKED, Making, Total, part_of
+from targets.ia64.proving_orders import exit_of, order_of, size_of
+from targets.ia64.registers import AR, FR, GR, NAMES, NUMBERS, PR
 
-STACKED = tuple(range(GR + 32, GR + 128))
 _BANKED = tuple(range(GR + 16, GR + 32))
 _ROTATING_PREDICATES = tuple(range(PR + 16, PR + 64))
 _ROTATING = (*STACKED, *range(FR + 32, FR + 128), *_ROTATING_PREDICATES)
@@ -32,8 +30,7 @@ _EXCHANGED = {
     "clrrrb.pr": _ROTATING_PREDICATES,
 }
 _ALAT, _IP = NUMBERS["alat"], NUMBERS["ip"]
-ANY_ORDER = 1 << _ALAT  # within a group its uses are in the order of the slots
-_FLAGS, _MODIFIED, _UNAT = NUMBERS["fpsr.flags"], NUMBERS["psr.mf"], NUMBERS["ar.unat"]
+_FLAGS, _UNAT = NUMBERS["fpsr.flags"], NUMBERS["ar.unat"]
 
 _TESTS = ("ICMP", "TBIT", "FCMP", "FCLASS")
 _CALLS = (Flow.CALL, Flow.INDIRECT_CALL)
@@ -41,109 +38,6 @@ _ON_PREDICATE = ("br.wtop", "br.wexit")  # their predicate says whether to go on
 # Operands that say nothing about what is done: predictions of a branch target, bits without use.
 SILENT = frozenset(("tag13", "slot", "ignored"))
 MASK = "mask17"  # the operand that says which predicates are written
-
-
-@dataclass(frozen=True, slots=True)
-class _Total:
-    """A sum in a row: indices of the target, the addends and the constant."""
-
-    target: int
-    addends: tuple[int, ...]
-    immediate: int | None = None
-    constant: int = 0
-
-    def of(self, values: tuple[int, ...]) -> Sum:
-        constant = self.constant if self.immediate is None else values[self.immediate]
-        return Sum(values[self.target], tuple(values[n] for n in self.addends), constant)
-
-
-@dataclass(frozen=True, slots=True)
-class Making:
-    """A row made ready for its instructions.
-
-    `guard`, `reads`, `immediates`, `tagged` and `distance` index operands: the predicate, what the
-    function reads, what it depends on, registers whose number it depends on, the way to the target;
-    `mask` one that says which predicates are written, `numbered` those that name registers of the
-    system.  `spelling` is what tells the function from those of other rows.
-    """
-
-    op: Op
-    guard: int | None
-    totals: tuple[_Total, ...]
-    is_silent: bool
-    reads: tuple[int, ...]
-    fixed_reads: tuple[int, ...]
-    writes: tuple[tuple[int, int, How], ...]
-    fixed_writes: tuple[Result, ...]
-    immediates: tuple[int, ...]
-    tagged: tuple[int, ...]
-    order: Order
-    size: int
-    exit: Exit | None
-    distance: int | None
-    is_test: bool
-    is_placed: bool
-    is_ruled: bool
-    mask: int | None
-    numbered: tuple[int, ...]
-    spelling: tuple[str, ...]
-
-    def transfer(self, insn: Insn, wrong: str) -> Transfer:
-        """What the instruction of this row is; `wrong` is why the processor refuses it."""
-        values = insn.operands
-        guard = None if self.guard is None or values[self.guard] == PR else values[self.guard]
-        sums = tuple(total.of(values) for total in self.totals)
-        uses, defs = touched(insn) & ~ANY_ORDER, TABLE.defs(insn) & ~ANY_ORDER
-        if self.is_silent and not defs >> STACK & 1:
-            asks = insn.operand("r3") if self.op.sched == "LFETCH" else None
-            return Transfer(insn.name, uses, defs, guard=guard, sums=sums, wrong=wrong, asks=asks)
-        read = tuple(values[n] for n in self.reads)
-        written = tuple(Result(values[n], part, how) for n, part, how in self.writes)
-        named = (*read, *(each.register for each in written))
-        is_alloc = insn.name == "alloc"
-        return Transfer(
-            insn.name,
-            uses,
-            defs,
-            self._function(values),
-            guard,
-            (*read, *self.fixed_reads, *(_besides(read, written) if self.numbered else ())),
-            (*self._selected(insn, written), *_modified(written)),
-            sums,
-            moved_order(self.op.sched, self.order, named, defs),
-            self.size,
-            self.exit_of(values),
-            self.is_test,
-            self.is_placed,
-            is_alloc,
-            STACKED if is_alloc else (),
-            wrong,
-            self.is_ruled,
-        )
-
-    def _function(self, values: tuple[int, ...]) -> tuple[object, ...]:
-        """A system register is more than a place for a value: its number counts."""
-        told = (*self.immediates, *self.numbered, *self.tagged)
-        return *self.spelling, *[values[n] for n in told]
-
-    def _selected(self, insn: Insn, written: tuple[Result, ...]) -> Iterator[Result]:
-        """The results without those that a mask leaves out, with those that come along."""
-        mask = -1 if self.mask is None else insn.operands[self.mask]
-        for result in self.fixed_writes:
-            number = result.register - PR
-            if not 0 <= number < 64 or mask >> number & 1:
-                yield result
-        for result in written:
-            yield result
-            for register in WRITTEN_WITH.get(result.register, ()):
-                yield Result(register, _part(register))
-
-    def exit_of(self, values: tuple[int, ...]) -> Exit | None:
-        """How control may leave at an instruction with these operands."""
-        if self.exit is None or self.distance is None:
-            return self.exit
-        leaves = self.exit
-        return Exit(values[self.distance], leaves.certain, leaves.links, leaves.rotates)
 
 
 def making(op: Op) -> Making:
@@ -182,7 +76,9 @@ def making(op: Op) -> Making:
         isinstance(op, SlotOp) and not op.rules.isdisjoint((FIRST, LAST, SLOT2)),
         names.index(MASK) if MASK in names else None,
         tuple(n for n in (*reads, *(n for n, _, _ in writes)) if layout.operands[n].base >= AR),
+        any(FR <= layout.operands[n].base < PR for n, _, _ in writes),
         _spelling(op),
+        tuple((n, _results(part, how)) for n, part, how in writes),
     )
 
 
@@ -203,26 +99,26 @@ def _is_silent(op: Op) -> bool:
     return op.sched == "BRP" or op.name.startswith("nop.")
 
 
-def _totals(op: Op, layout: SlotFormat, names: list[str]) -> Iterator[_Total]:
+def _totals(op: Op, layout: SlotFormat, names: list[str]) -> Iterator[Total]:
     if op.name in ("adds", "addl"):
         immediate = next(n for n, name in enumerate(names) if name.startswith("imm"))
-        yield _Total(names.index("r1"), (names.index("r3"),), immediate)
+        yield Total(names.index("r1"), (names.index("r3"),), immediate)
     elif op.name == "add":
         addends = names.index("r2"), names.index("r3")
-        yield _Total(names.index("r1"), addends, None, layout.syntax.endswith(",1"))
+        yield Total(names.index("r1"), addends, None, layout.syntax.endswith(",1"))
     elif op.name == "movl":
-        yield _Total(names.index("r1"), (), names.index("imm64"))
+        yield Total(names.index("r1"), (), names.index("imm64"))
     for name in layout.updates:
         yield _increment(names.index(name), layout.syntax.rpartition(",")[2], names)
 
 
-def _increment(base: int, by: str, names: list[str]) -> _Total:
+def _increment(base: int, by: str, names: list[str]) -> Total:
     """What is added to an address, as the syntax has it after the last comma."""
     if by == "{r2}":
-        return _Total(base, (base, names.index("r2")))
+        return Total(base, (base, names.index("r2")))
     if by.startswith("{"):
-        return _Total(base, (base,), names.index(by[1:-1]))
-    return _Total(base, (base,), None, int(by))
+        return Total(base, (base,), names.index(by[1:-1]))
+    return Total(base, (base,), None, int(by))
 
 
 def _address_first(op: Op, layout: SlotFormat, names: list[str], reads: list[int]) -> list[int]:
@@ -253,37 +149,22 @@ def _how(op: Op, name: str) -> How:
     return How.ALWAYS if is_always else How.SET
 
 
-def _part(register: int) -> int:
-    """The part of a result that no operand names: behind the two that operands name."""
-    return 2 + register
-
-
 def _fixed(op: Op, layout: SlotFormat, registers: list[int]) -> Iterator[Result]:
     """The results that no operand names; what writes floating-point registers is in `_modified`."""
     has_field = any(operand.name == "sf" for operand in layout.operands)
     if layout.written & {"f1", "f2"}:
-        registers = [register for register in registers if register != _MODIFIED]
+        registers = [register for register in registers if register != MODIFIED]
     for register in registers:
         gathers = (register == _FLAGS and has_field and op.name != "fclrf") or (
             register == _UNAT and op.name == "st8.spill"
         )
-        yield Result(register, _part(register), How.GATHERS if gathers else How.SET)
+        yield Result(register, part_of(register), How.GATHERS if gathers else How.SET)
 
 
-def _modified(written: tuple[Result, ...]) -> Iterator[Result]:
-    """The bits that say that a low or a high floating-point register was written."""
-    halves = {result.register >= FR + 32 for result in written if FR <= result.register < PR}
-    for is_high in sorted(halves):
-        yield Result(_MODIFIED, _part(_MODIFIED), How.GATHERS, "mfh" if is_high else "mfl")
-
-
-def _besides(read: tuple[int, ...], written: tuple[Result, ...]) -> Iterator[int]:
-    """What a move from or to an application register reads besides."""
-    for register in read:
-        if register >= AR:
-            yield from READ_WITH.get(register, ())
-    for result in written:
-        yield from READ_TO_WRITE.get(result.register, ())
+@cache
+def _results(part: int, how: How) -> tuple[Result, ...]:
+    """A part of a result by the register that it is in: few, and asked for again and again."""
+    return tuple(Result(register, part, how) for register in range(len(NAMES)))
 
 
 def _is_distance(name: str) -> bool:

@@ -6,8 +6,9 @@ what data, a symbol or an instruction may mean, and behind a transfer of control
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -70,9 +71,9 @@ class Code(Facts):
         if described is not None:
             regions = tuple(_agreeing(regions, described, function.start))
         words = tuple(_words(found, function))
-        seen = self._coming(regions, function, frozenset(dict(words).values()))
+        seen = self._coming(regions, first, frozenset(dict(words).values()))
         parts = () if described is None else described.parts
-        regions = tuple(superblocks.joined(seen, self, parts, function.start))
+        regions = tuple(superblocks.joined(seen, self, parts, first))
         stays = self._stays(first, last, frozenset(dict(words)), described, regions)
         return Routine(function, regions, reason or strange, stays, words)
 
@@ -191,8 +192,8 @@ class Code(Facts):
 
     def _computed(self, first: int, last: int) -> tuple[str, Mapping[int, tuple[int, ...]]]:
         """Why computed branches are not understood, and where the tables found lead."""
-        low, high = np.searchsorted(self.computed, [SLOTS * first, SLOTS * last]).tolist()
-        if low == high:
+        after = bisect_left(self.computed, SLOTS * first)
+        if after == len(self.computed) or self.computed[after] >= SLOTS * last:
             return "", {}
         if self.gp is None:
             return "a computed branch, and what gp holds is not known", {}
@@ -213,13 +214,16 @@ class Code(Facts):
         )
 
     def _coming(
-        self, regions: Iterable[Region], function: Function, by_table: frozenset[int]
+        self, regions: Sequence[Region], first: int, by_table: frozenset[int]
     ) -> Iterator[Region]:
-        """Regions, those held that may be data, since nothing is seen to come to them."""
+        """Regions, those held that may be data, since nothing is seen to come to them.
+
+        The first of them begins at the bundle of the number `first`, and no hole is among them.
+        """
+        start, reached = regions[0].start, self.reached
         for region in regions:
-            at = self.text.index(region.start)
-            seen = region.start in by_table or region.start == function.start
-            if region.reason or seen or (at is not None and self.reached[at]):
+            seen = region.reason or region.start == start or region.start in by_table
+            if seen or reached[first + (region.start - start) // BUNDLE]:
                 yield region
             else:
                 yield Region(region.start, region.end, _UNSEEN)
@@ -279,6 +283,9 @@ def _agreeing(
         for before, after in zip(described.parts, described.parts[1:], strict=False)
         if after.start < after.end and not (after.body and not before.body)
     ]
+    if not fixed and not cuts:
+        yield from regions
+        return
     for region in regions:
         low, high = ((at - start) // BUNDLE * SLOTS for at in (region.start, region.end))
         reason = region.reason
@@ -286,4 +293,4 @@ def _agreeing(
             reason = reason or _NAMED
         elif any(low < cut < high for cut in cuts):
             reason = reason or _CUT
-        yield Region(region.start, region.end, reason)
+        yield region if reason == region.reason else Region(region.start, region.end, reason)

@@ -18,13 +18,14 @@ from targets.ia64 import scheduling_rows as rows
 from targets.ia64.classes import RUNNING
 from targets.ia64.fields import QP, SLOT, Unit
 from targets.ia64.formats import SlotFormat, SlotOp
-from targets.ia64.groups import violations
+from targets.ia64.groups import clash
 from targets.ia64.isa import TABLE
 from targets.ia64.registers import FR, GR, NUMBERS, PR
 from targets.ia64.scheduling_rows import ORDERED, Order
 from targets.ia64.standard import STACK, THREAD
 
 # As numbers, which are faster.
+_NONE: frozenset[int] = frozenset()
 _STORE, _COUNTED, _MACHINE = int(Order.STORE), int(Order.COUNTED), int(Order.SYSTEM)
 _NUMBERED = int(Order.TRACKED | Order.WALL)
 _FENCE, _WALL = int(Order.FENCE | Order.PLAIN), int(Order.WALL)
@@ -58,11 +59,12 @@ def facts(insn: Insn) -> Facts:
     uses, defs = uses & ~(_ALAT | _IP), defs & ~_ALAT
     if known.keeps:
         uses |= defs & _REGISTERS
-    predicate = insn.operand(QP.name) if known.predicated else PR
+    values = insn.operands
+    predicate = PR if known.predicate is None else values[known.predicate]
     step = None
     if known.step and predicate == PR:
         first, second, distance = known.step
-        step = insn.operand(first), insn.operand(second), insn.operand(distance)
+        step = values[first], values[second], values[distance]
     return Facts(
         uses=uses,
         defs=defs,
@@ -71,7 +73,7 @@ def facts(insn: Insn) -> Facts:
         among=rows.among(order),
         predicate=0 if predicate == PR else predicate,
         either=_either(insn, known, predicate),
-        access=Access(insn.operand("r3"), known.size) if known.is_access else None,
+        access=None if known.base is None else Access(values[known.base], known.size),
         stores=bool(order & _STORE),
         step=step,
         is_nop=known.is_nop,
@@ -117,12 +119,7 @@ def _either(insn: Insn, known: rows.Row, predicate: int) -> frozenset[int]:
     """The targets of a compare that writes one and its complement, or clears both."""
     if known.compares and (predicate == PR or known.compares == "unc"):
         return frozenset({insn.operand("p1"), insn.operand("p2")} - {PR})
-    return frozenset()
-
-
-def shares(earlier: Insn, later: Insn) -> bool:
-    """Whether the later one may stand in the group of the earlier one, whose register it needs."""
-    return not any(True for _ in violations((earlier, later)))
+    return _NONE
 
 
 def needs_stop(earlier: Insn, later: Insn) -> bool:
@@ -133,7 +130,7 @@ def needs_stop(earlier: Insn, later: Insn) -> bool:
         return True
     if mine.defs & others.uses & _PREDICATES and not others.order & Order.WALL:
         return True
-    return not shares(earlier, later)
+    return clash(earlier, later)
 
 
 def moved(insn: Insn, distance: int) -> Insn:
@@ -155,7 +152,8 @@ def on(insn: Insn, unit: Unit) -> Insn:
 @Kept
 def _other(insn: Insn) -> Insn:
     """An A-type instruction in a slot of the other unit."""
-    return insn.replace(**{SLOT.name: 1 - insn.operand(SLOT.name)})
+    values, at = insn.operands, insn.op.format.positions[SLOT.name]
+    return Insn(insn.op, (*values[:at], 1 - values[at], *values[at + 1 :]))
 
 
 _KEPT = register_mask((STACK, THREAD))

@@ -63,15 +63,15 @@ class Row:
     """
 
     order: int
-    is_access: bool
+    base: int | None
     size: int
     is_nop: bool
     is_fixed: bool
     keeps: bool
-    predicated: bool
+    predicate: int | None
     gathers: str
     compares: str
-    step: tuple[str, str, str] | None
+    step: tuple[int, int, int] | None
 
 
 @cache
@@ -81,12 +81,12 @@ def of(op: SlotOp) -> Row:
     is_access = effects.loads or effects.stores
     return Row(
         order=int(_order(op) | Order.PLAIN),
-        is_access=is_access,
+        base=op.format.positions["r3"] if is_access else None,
         size=size_of(op.name) if is_access else 0,
         is_nop=op.name.startswith("nop."),
         is_fixed=op.name.startswith(_FIXED),
         keeps=op.name.startswith(("bsw.", "rfi")) or ".c." in op.name,
-        predicated=QP.name in op.format.positions,
+        predicate=op.format.positions.get(QP.name),
         gathers=_gathers(op),
         compares=_compares(op),
         step=_step(op),
@@ -149,10 +149,12 @@ def _compares(op: SlotOp) -> str:
     return "unc" if op.name.endswith(".unc") else "normal"
 
 
-def _step(op: SlotOp) -> tuple[str, str, str] | None:
+def _step(op: SlotOp) -> tuple[int, int, int] | None:
     """The operands of a sum: what becomes what plus how much."""
-    if op.name in ("adds", "addl"):
-        return "r1", "r3", "imm14" if op.name == "adds" else "imm22"
     layout = op.format
     assert isinstance(layout, SlotFormat)
-    return ("r3", "r3", "imm9") if "r3" in layout.updates and "imm9" in layout.positions else None
+    place = layout.positions
+    if op.name in ("adds", "addl"):
+        return place["r1"], place["r3"], place["imm14" if op.name == "adds" else "imm22"]
+    increments = "r3" in layout.updates and "imm9" in place
+    return (place["r3"], place["r3"], place["imm9"]) if increments else None

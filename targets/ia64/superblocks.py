@@ -18,13 +18,15 @@ MOST = 100
 
 
 def joined(
-    regions: Iterable[Region], facts: Facts, parts: Sequence[Part], start: int
+    regions: Iterable[Region], facts: Facts, parts: Sequence[Part], first: int
 ) -> Iterator[Region]:
     """The regions, one for those that follow each other; `parts` are those of the unwind
-    information for the function at `start`."""
+    information for the function, which begins at the bundle of the number `first`."""
     whole: Region | None = None
+    start = int(facts.text.starts[first])
     for region in regions:
-        if whole is not None and _follows(whole, region, facts, parts, start):
+        at = first + (region.start - start) // BUNDLE
+        if whole is not None and _follows(whole, region, facts, at, parts, start):
             whole = Region(whole.start, region.end, "")
             continue
         if whole is not None:
@@ -35,11 +37,10 @@ def joined(
 
 
 def _follows(
-    whole: Region, region: Region, facts: Facts, parts: Sequence[Part], start: int
+    whole: Region, region: Region, facts: Facts, at: int, parts: Sequence[Part], start: int
 ) -> bool:
-    """Whether control comes to a region from the end of that before it alone."""
-    at = facts.text.index(region.start)
-    if whole.reason or region.reason or at is None or facts.labelled[at]:
+    """Whether control comes to a region, at a bundle, from the end of that before it alone."""
+    if whole.reason or region.reason or facts.labelled[at]:
         return False
     if region.end - whole.start > MOST * BUNDLE or not facts.text.goes_on[at - 1]:
         return False

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from rewriter.core.edit import Grade
 from rewriter.core.evaluate import Evaluator
 from rewriter.core.term import Term, Terms
-from rewriter.verify.noise import Noise, Signatures, pool_of
+from rewriter.verify.noise import Noise, pool_of
 from rewriter.verify.prove import Prover
+from rewriter.verify.signatures import Signatures
 
 LANES = 96
 VALUES = ("add", "sub", "mul", "and", "or", "xor", "umulh", "shl", "lshr", "ashr")
