@@ -173,17 +173,18 @@ class Trace:
 
     def escapes(self, slot: int) -> bool:
         """Whether a result of `slot` may be read after an exit."""
-        results = self.table.defs(self.insns[slot])
-        at = slot
-        for leaving, live in self.exits:
-            if leaving < slot:
-                continue
-            for between in range(at + 1, leaving + 1):
-                results &= ~self.table.defs(self.insns[between])
-            at = leaving
+        return slot in self._escaping
+
+    @cached_property
+    def _escaping(self) -> set[int]:
+        found, live, leaving = set[int](), 0, dict(self.exits)
+        for slot in range(len(self.insns) - 1, -1, -1):
+            live |= leaving.get(slot, 0)
+            results = self.table.defs(self.insns[slot])
             if results & live:
-                return True
-        return False
+                found.add(slot)
+            live &= ~results
+        return found
 
     def slice(self, slot: int, stop: frozenset[int] = frozenset()) -> set[int]:
         """The slots that the results of `slot` come from, without those in `stop`."""
