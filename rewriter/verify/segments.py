@@ -222,8 +222,8 @@ class BlockCutter(Cutter):
 
 def masks(columns: NDArray[np.uint64]) -> list[int]:
     """Register masks from as many columns as they need."""
-    masks: list[int] = columns[:, 0].tolist()
+    found: list[int] = columns[:, 0].tolist()
     for number in range(1, columns.shape[1]):
         more = columns[:, number].tolist()
-        masks = [mask | high << 64 * number for mask, high in zip(masks, more, strict=True)]
-    return masks
+        found = [mask | high << 64 * number for mask, high in zip(found, more, strict=True)]
+    return found

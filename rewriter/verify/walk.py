@@ -142,7 +142,7 @@ class Walk:
         """The new segment without loads that do nothing but ask for a line."""
         if not any(kind & HINT for kind in new.kinds):
             return new
-        gone = set(hints.added(old.insns, new.insns, self.target))
+        gone = {*hints.added(old.insns, new.insns, self.target)} - {*new.exits}
         for slot in gone:
             stretch = bisect_left(new.exits, slot)
             first = old.exits[stretch - 1] + 1 if stretch else 0
