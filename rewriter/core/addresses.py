@@ -30,6 +30,11 @@ def shifted(base: Addresses | int, distances: NDArray[Any]) -> Addresses:
     return np.asarray(start + distances.astype(np.int64).view(np.uint64))
 
 
+def distances(base: int, places: Addresses) -> NDArray[np.int64]:
+    """How far each address is from a base, less than half the space either way."""
+    return (places - np.uint64(base)).view(np.int64)
+
+
 def first_at(ascending: Addresses, address: int) -> int:
     """The position of the first that is not below an address."""
     return int(ascending.searchsorted(np.uint64(address % (1 << 64))))

@@ -10,7 +10,6 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from rewriter.core.addresses import NOWHERE, Addresses, shifted
 from rewriter.core.errors import BadInput
 from rewriter.elf.headers import (
     PF_X,
@@ -87,15 +86,6 @@ class Image:
             if s.p_type == PT_LOAD and s.p_offset <= offset < s.p_offset + s.p_filesz:
                 return s.p_vaddr + offset - s.p_offset
         raise BadInput(f"{self.name}: the byte at file offset {offset:#x} is not loaded")
-
-    def addresses_of(self, offsets: npt.NDArray[np.int64]) -> Addresses:
-        """Return where bytes at ascending offsets are loaded; NOWHERE for those that are not."""
-        addresses = np.full(offsets.shape, NOWHERE, dtype=np.uint64)
-        for s in self.segments:
-            if s.p_type == PT_LOAD:
-                here = slice(*np.searchsorted(offsets, (s.p_offset, s.p_offset + s.p_filesz)))
-                addresses[here] = shifted(s.p_vaddr, offsets[here] - s.p_offset)
-        return addresses
 
     def executable_ranges(self) -> tuple[tuple[int, int], ...]:
         """Return (start, end) addresses of code: sections, or PF_X segments without sections."""

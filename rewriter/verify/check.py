@@ -14,9 +14,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
-from rewriter.core.addresses import holders
 from rewriter.core.edit import Evidence
 from rewriter.core.errors import BadInput
 from rewriter.core.listing import Listing
@@ -27,6 +24,7 @@ from rewriter.elf.image import Image
 from rewriter.identify.program import Program, analyse
 from rewriter.verify.exchange import Exchange
 from rewriter.verify.kinds import Kinds
+from rewriter.verify.owners import Offsets, changed_offsets, owners
 from rewriter.verify.prove import Prover
 from rewriter.verify.rows import Rows, frame_owners
 from rewriter.verify.substituted import Substituted
@@ -102,7 +100,7 @@ def verify(
             f"the size changed from {len(program.image.data)} to {len(new.data)} bytes,"
             " and not by what new code needs"
         )
-    changed = _changed_offsets(baseline, new.data)
+    changed = changed_offsets(baseline, new.data)
     granule = program.target.granule
     prover = prover or Prover(granule * 8, granule)
     view = replace(program.image, data=new.data)
@@ -125,11 +123,6 @@ def verify(
 
 def _refused(reason: str) -> Verdict:
     return Verdict((reason,), 0, 0, 0, {}, {})
-
-
-def _changed_offsets(old: bytes, new: bytes) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    a, b = np.frombuffer(old, np.uint8), np.frombuffer(new, np.uint8)
-    return np.flatnonzero(a != b)
 
 
 @dataclass
@@ -171,7 +164,7 @@ class _Check:
 
     def run(
         self,
-        changed: np.ndarray[tuple[int], np.dtype[np.int64]],
+        changed: Offsets,
         progress: Progress,
         jobs: int,
     ) -> None:
@@ -228,16 +221,12 @@ class _Check:
         except BadInput:
             return None
 
-    def _owners(
-        self, changed: np.ndarray[tuple[int], np.dtype[np.int64]]
-    ) -> tuple[list[Function], list[int]]:
+    def _owners(self, changed: Offsets) -> tuple[list[Function], list[int]]:
         """The functions with changed bytes, and the changed offsets that are in none."""
         program = self.program
-        places = program.image.addresses_of(changed)
-        owner = holders(((f.start, f.end) for f in program.functions), places)
-        inside = owner >= 0
-        owners = np.flatnonzero(np.bincount(owner[inside])).tolist()
-        return [program.functions[n] for n in owners], changed[~inside].tolist()
+        ranges = [(f.start, f.end) for f in program.functions]
+        found, elsewhere = owners(program.image, ranges, changed)
+        return [program.functions[n] for n in found], elsewhere.tolist()
 
     def _place(self, offset: int) -> str:
         for section in self.program.image.sections:

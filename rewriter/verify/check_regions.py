@@ -13,10 +13,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-from numpy.typing import NDArray
-
-from rewriter.core.addresses import holders
 from rewriter.core.edit import Evidence
 from rewriter.core.grouped import Grouped
 from rewriter.core.program import Function
@@ -29,6 +25,7 @@ from rewriter.verify.function_regions import Compared, Comparison, Files, Findin
 from rewriter.verify.grouped_known import KnownGrouped
 from rewriter.verify.grouped_substituted import GroupedSubstituted
 from rewriter.verify.landmarks import named_by_tables
+from rewriter.verify.owners import Offsets, changed_offsets, owners
 from rewriter.verify.placed import bundles_of
 from rewriter.verify.regions import Regions
 
@@ -116,9 +113,7 @@ class _Check:
 
     def run(self, only: Collection[Function] | None, progress: Progress, jobs: int) -> None:
         """Goes through all that changed."""
-        changed = np.flatnonzero(
-            np.frombuffer(self.old.data, np.uint8) != np.frombuffer(self.new.data, np.uint8)
-        )
+        changed = changed_offsets(self.old.data, self.new.data)
         self.changed_bytes = len(changed)
         functions = self._owners(changed)
         functions = [f for f in functions if f not in self.substituted.functions]
@@ -147,7 +142,7 @@ class _Check:
             else:
                 self.wrong.append(Finding(one.function, None, outcome))
 
-    def _owners(self, changed: NDArray[np.int64]) -> list[Function]:
+    def _owners(self, changed: Offsets) -> list[Function]:
         """The functions whose code or description changed; all other bytes are findings."""
         functions = self.code.functions
         described = [(self._described(f), f) for f in functions]
@@ -155,17 +150,12 @@ class _Check:
         ranges += [(r.start, r.stop, f) for r, f in described if len(r)]
         size = self.target.jump_word
         ranges += [(p, p + size, f) for f in functions for p, _ in self.code.routine(f).words]
-        places = self.old.addresses_of(changed)
-        for taken in self.substituted.accounted():
-            left = (places < taken.start) | (places >= taken.stop)
-            places, changed = places[left], changed[left]
-        ranges.sort(key=lambda item: item[0])
-        owner = holders(((start, end) for start, end, _ in ranges), places)
-        for offset in changed[owner < 0].tolist()[:_SHOWN]:
+        compared = [(taken.start, taken.stop) for taken in self.substituted.accounted()]
+        _, left = owners(self.old, compared, changed)
+        found, elsewhere = owners(self.old, [(start, end) for start, end, _ in ranges], left)
+        for offset in elsewhere[:_SHOWN].tolist():
             self.elsewhere.append(f"a byte changed outside all functions: offset {offset:#x}")
-        touched = np.zeros(len(ranges), dtype=np.bool_)
-        touched[owner[owner >= 0]] = True
-        return sorted({ranges[n][2] for n in np.flatnonzero(touched).tolist()})
+        return sorted({ranges[n][2] for n in found})
 
     def _described(self, function: Function) -> range:
         try:
