@@ -7,6 +7,7 @@ from enum import Enum
 from fractions import Fraction
 
 from rewriter.core.isa import Insn
+from rewriter.core.portable import Portable
 
 
 class Grade(Enum):
@@ -21,7 +22,7 @@ class Grade(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Portable):
     """What was shown.
 
     `preconditions` are assumed, named in the manual's terms; `patterns` are the keys of the
@@ -62,7 +63,7 @@ class Rewrite:
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(Portable):
     """An accepted rewrite.
 
     `id` is stable: pass, routine and the offset of its site in the original.  `gain` counts
@@ -84,7 +85,7 @@ class Edit:
 
 
 @dataclass(frozen=True, slots=True)
-class Skip:
+class Skip(Portable):
     """A site that was found and left alone, with the reason."""
 
     technique: str

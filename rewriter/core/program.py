@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rewriter.core.isa import Insn
+from rewriter.core.portable import Portable
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Function:
+class Function(Portable):
     """A named range of text, [start, end) in addresses; `source` says who said so."""
 
     start: int

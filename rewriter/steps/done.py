@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from passes.substitute import Substitution
 from rewriter.core.edit import Edit, Skip
+from rewriter.core.portable import Portable
 from rewriter.core.program import Function, Refusal
 from rewriter.elf.emit import Patch
 from rewriter.elf.image import Image
@@ -16,7 +17,7 @@ Bytes = tuple[tuple[int, bytes], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class Stage(Portable):
     """A whole function after some of its passes.
 
     `last` is the pass that made it from the stage before; "" for all that change instructions
