@@ -13,8 +13,7 @@ fail() { echo "setup: $*" >&2; exit 1; }
 
 new_enough() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; }
 
-# A distribution's Python is built with profile feedback; one built by hand seldom is, and retune
-# then takes an eighth longer.
+# A distribution's Python is built with profile feedback; one built by hand seldom is, and slower.
 default_python() { if new_enough /usr/bin/python3; then echo /usr/bin/python3; else echo python3; fi; }
 
 python=${PYTHON:-$(default_python)}
