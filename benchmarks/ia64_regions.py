@@ -155,7 +155,7 @@ def superblocks(name: str) -> None:
             raw = loaded.read(region.start, region.end - region.start)
             slots = tuple(target.straight(raw, region.start))
             free, exits = _without_exits(slots)
-            least_cycles, _ = bound(Superblock(free), scheduling)
+            least_cycles, *_ = bound(Superblock(free), scheduling)
             kept = [s.insn for s in slots if not s.insn.name.startswith("nop.")]
             total["regions"] += 1
             total["exits"] += exits
