@@ -39,7 +39,7 @@ from rewriter.identify.signatures import Database, Signature
 from rewriter.identify.symbols import contract_of
 from rewriter.verify.known import Status, known_routines, like_routines, unknown_functions
 
-TARGET = targets.TARGETS[0]
+TARGET = targets.plain()[0]
 LIBC_A = "/usr/alpha-linux-gnu/lib/libc.a"
 LEFT_OUT = """
 leave one build out: routines; matched by signatures of the others, known, refused;

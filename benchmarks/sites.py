@@ -42,7 +42,7 @@ from rewriter.identify.program import analyse
 from rewriter.timing.steady import Steady
 from rewriter.verify.prove import Prover
 
-ALPHA = next(t for t in targets.TARGETS if t.name == "alpha")
+ALPHA = next(t for t in targets.plain() if t.name == "alpha")
 EV67 = ALPHA.cpus["ev67"]
 LINE = 64
 LOW = (1 << 40) - 1  # a kernel's addresses without the bits that all of them have

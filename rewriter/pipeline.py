@@ -28,7 +28,6 @@ from rewriter.options import Options
 from rewriter.steps.acceptance import accepted
 from rewriter.steps.done import Done
 from rewriter.steps.emission import stages
-from rewriter.steps.grouped import GroupedRoad
 from rewriter.steps.insertions import Insertions
 from rewriter.steps.layout import Layout
 from rewriter.steps.loops import Loops
@@ -117,6 +116,8 @@ def _tune_grouped(
     jobs: int,
 ) -> Tuned:
     """The same for code that says what issues together."""
+    from rewriter.steps.grouped import GroupedRoad  # its passes are of no use to other code
+
     road = GroupedRoad(image, target, cpu, options, profile, jobs)
     data = road.run(progress)
     return Tuned(

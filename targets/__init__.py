@@ -1,18 +1,50 @@
-"""The registry of targets, by ELF machine number."""
+"""The registry of targets, by ELF machine number.
+
+A target is loaded when it is asked for: its tables take longer to build than a small file to read.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
 
 from rewriter.core.errors import BadInput
 from rewriter.core.grouped import Grouped
 from rewriter.core.target import Target
-from targets.alpha import Alpha
-from targets.ia64 import Ia64
+from targets import machines
 
-TARGETS: tuple[Target, ...] = (Alpha(),)
-GROUPED: tuple[Grouped, ...] = (Ia64(),)
-"""Those whose code says what issues together."""
 
-EVERY: tuple[Target | Grouped, ...] = (*TARGETS, *GROUPED)
+@cache
+def _alpha() -> Target:
+    from targets.alpha import Alpha
+
+    return Alpha()
+
+
+@cache
+def _ia64() -> Grouped:
+    from targets.ia64 import Ia64
+
+    return Ia64()
+
+
+_PLAIN: dict[frozenset[int], Callable[[], Target]] = {machines.ALPHA: _alpha}
+_EVERY: dict[frozenset[int], Callable[[], Target | Grouped]] = {**_PLAIN, machines.IA64: _ia64}
+
+
+def plain() -> tuple[Target, ...]:
+    """The targets whose instructions stand alone."""
+    return tuple(load() for load in _PLAIN.values())
+
+
+def every() -> tuple[Target | Grouped, ...]:
+    """All targets: those whose code says what issues together stand last."""
+    return tuple(load() for load in _EVERY.values())
+
+
+def knows(machine: int) -> bool:
+    """Whether there is a target for an `e_machine`."""
+    return any(machine in numbers for numbers in _EVERY)
 
 
 def for_machine(machine: int, name: str) -> Target:
@@ -28,10 +60,10 @@ def for_machine(machine: int, name: str) -> Target:
 
 def any_for(machine: int, name: str) -> Target | Grouped:
     """The target of an `e_machine`; BadInput for a file of an architecture that retune lacks."""
-    for target in EVERY:
-        if machine in target.machines:
-            return target
-    known = ", ".join(target.name for target in EVERY)
+    for numbers, load in _EVERY.items():
+        if machine in numbers:
+            return load()
+    known = ", ".join(target.name for target in every())
     raise BadInput(
         f"{name}: e_machine {machine:#x} is no architecture that retune knows",
         hint=f"it knows {known}",

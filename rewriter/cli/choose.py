@@ -141,7 +141,7 @@ def function(functions: Sequence[Function], image: Image, name: str) -> Function
 def _known_machine(image: Image) -> bool:
     import targets
 
-    return any(image.machine in target.machines for target in targets.EVERY)
+    return targets.knows(image.machine)
 
 
 def cpu_named(target: Target | Grouped, option: str, name: str) -> Cpu:

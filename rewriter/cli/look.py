@@ -247,4 +247,4 @@ def cpus(view: View) -> None:
     import targets
     from rewriter.report.catalog import Catalog
 
-    show.result(Catalog(targets.EVERY), view)
+    show.result(Catalog(targets.every()), view)

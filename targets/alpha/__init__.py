@@ -34,8 +34,8 @@ from targets.alpha.registers import RA, SP
 from targets.alpha.sweep import AlphaTrials
 from targets.alpha.systems import SYSTEMS, UP1000, USUAL
 from targets.assembly import ROUTINE_ALIGNMENT
+from targets.machines import ALPHA
 
-EM_ALPHA, EM_ALPHA_OFFICIAL = 0x9026, 41
 R_REFQUAD, R_GLOB_DAT, R_JMP_SLOT, R_RELATIVE = 2, 25, 26, 27
 LOCAL_ENTRY = 8  # bytes that a caller with the same gp skips
 
@@ -44,7 +44,7 @@ class Alpha:
     """The target."""
 
     name = "alpha"
-    machines = frozenset({EM_ALPHA, EM_ALPHA_OFFICIAL})
+    machines = ALPHA
     table = TABLE
     cpus: Mapping[str, Cpu] = CPUS
     everything = abi.ALL

@@ -24,15 +24,14 @@ from targets.ia64.proving import Proving
 from targets.ia64.registers import NAMES
 from targets.ia64.standard import RETURNED
 from targets.ia64.substituting import Substituting
-
-EM_IA_64 = 50
+from targets.machines import IA64
 
 
 class Ia64:
     """The target."""
 
     name = "ia64"
-    machines = frozenset({EM_IA_64})
+    machines = IA64
     table: Table = TABLE
     cpus: Mapping[str, Cpu] = CPUS
     passes = frozenset({"align", "prefetch", "schedule", "substitute"})

@@ -28,7 +28,7 @@ from rewriter.difftest.kernel import kernel
 Run = Callable[..., Result]
 Boot = Callable[..., Result]
 
-ALPHA: Boots = next(t.boots for t in targets.TARGETS if t.name == "alpha")
+ALPHA: Boots = next(t.boots for t in targets.plain() if t.name == "alpha")
 OFF = "reboot: Power down\n"
 
 

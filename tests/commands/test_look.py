@@ -11,7 +11,7 @@ from click.testing import Result
 
 from fixtures import inputs
 from rewriter.elf import manifest, note
-from targets import EVERY
+from targets import every
 
 Run = Callable[..., Result]
 
@@ -155,7 +155,7 @@ def test_cpus_names_every_cpu_and_source(run: Run) -> None:
     result = run("cpus", "-v")
     document = json.loads(run("cpus", "--json").stdout)
     assert (result.exit_code, result.stderr) == (0, "")
-    for target in EVERY:
+    for target in every():
         assert set(document[target.name]) == set(target.cpus)
         for cpu in target.cpus.values():
             assert f"{target.name} {cpu.name}: {cpu.description}; features: " in result.stdout

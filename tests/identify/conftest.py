@@ -26,7 +26,7 @@ EXPORTED = 30  # routines of glibc 2.36 for Alpha that have a contract
 @pytest.fixture(scope="session")
 def target() -> Target:
     """Alpha."""
-    return targets.TARGETS[0]
+    return targets.plain()[0]
 
 
 @pytest.fixture(scope="session")

@@ -23,7 +23,7 @@ from rewriter.elf import emit, manifest, note
 from rewriter.elf.emit import Patch
 from rewriter.elf.headers import read_headers
 from rewriter.elf.image import load
-from targets import EVERY
+from targets import every
 
 Patched = Callable[..., Path]
 
@@ -78,7 +78,7 @@ def test_the_null_edit_is_the_same_file(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", inputs.elf_names())
 def test_the_null_edit_for_every_cpu(name: str, tmp_path: Path) -> None:
     machine = load(inputs.require(name)).machine
-    for target in EVERY:
+    for target in every():
         if machine in target.machines:
             null_edit(name, tmp_path, "--cpu", next(iter(target.cpus)))
             return

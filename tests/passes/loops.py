@@ -10,10 +10,10 @@ from passes.listed import Pass
 from rewriter.core.interpret import AccessFault, Interpreter, Memory
 from rewriter.core.isa import Insn
 from rewriter.timing.steady import Steady
-from targets import TARGETS
+from targets import plain
 from targets.alpha.assembler import assemble
 
-ALPHA = next(t for t in TARGETS if t.name == "alpha")
+ALPHA = next(t for t in plain() if t.name == "alpha")
 CODE, DATA = 0x10000, 0x20000
 PAGE = 0x1000
 

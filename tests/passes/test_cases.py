@@ -26,13 +26,13 @@ from rewriter.core.isa import Insn, register_mask
 from rewriter.core.program import Window
 from rewriter.identify.locked import LOCK, RELEASE
 from rewriter.verify.prove import Prover
-from targets import TARGETS
+from targets import plain
 from targets.alpha.assembler import REGISTERS, assemble
 
 TECHNIQUES: dict[str, type[Technique]] = {"bytes": Bytes, "bitscan": BitScan}
 FOLDER = Path(__file__).parents[2] / "fixtures" / "passes"
 CASES = sorted(path for name in TECHNIQUES for path in FOLDER.glob(f"{name}/*.case"))
-ALPHA = next(t for t in TARGETS if t.name == "alpha")
+ALPHA = next(t for t in plain() if t.name == "alpha")
 BASE = 0x10000
 PROVER = Prover()
 

@@ -18,11 +18,11 @@ from rewriter.core.interpret import Interpreter, Memory, Step
 from rewriter.core.isa import Flow, Kind
 from rewriter.elf.image import load
 from rewriter.verify.engines.qemu import headers_size, static_executable
-from targets.alpha import EM_ALPHA
 from targets.alpha.assembler import assemble
 from targets.alpha.cpus import CPUS
 from targets.alpha.isa import TABLE
 from targets.alpha.systems import UP1000
+from targets.machines import EM_ALPHA
 
 DATA = 0x1000  # bytes from the code
 CODE = 0x120000000 + headers_size(64)
