@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
@@ -31,32 +32,35 @@ class Space:
 
 @dataclass
 class Spaces:
-    """What is free: the smallest space that fits is used, of several the first."""
+    """What is free, by size: the smallest space that fits is used, of several the first."""
 
     free: list[Space] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.free.sort(key=_by_size)
 
     def take(
         self, size: int, phase: int, block: int, fits: Callable[[int], bool]
     ) -> tuple[int, Function | None] | None:
         """A place for `size` bytes that is `phase` modulo `block`, and whose it was."""
-        best: tuple[int, int, Space] | None = None
-        for space in self.free:
+        for number in range(bisect_left(self.free, (size, 0), key=_by_size), len(self.free)):
+            space = self.free[number]
             at = space.start + (phase - space.start) % block
-            if at + size <= space.end and (best is None or (space.size, at) < best[:2]):
-                best = (space.size, at, space) if fits(at) else best
-        if best is None:
-            return None
-        _, at, space = best
-        self.free.remove(space)
-        self.give(replace(space, end=at))
-        self.give(replace(space, start=at + size))
-        return at, space.host
+            if at + size <= space.end and fits(at):
+                del self.free[number]
+                self.give(replace(space, end=at))
+                self.give(replace(space, start=at + size))
+                return at, space.host
+        return None
 
     def give(self, space: Space) -> None:
         """More that is free."""
         if space.size > 0:
-            self.free.append(space)
-            self.free.sort(key=lambda one: one.start)
+            insort(self.free, space, key=_by_size)
+
+
+def _by_size(space: Space) -> tuple[int, int]:
+    return space.size, space.start
 
 
 @dataclass(frozen=True)

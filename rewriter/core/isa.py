@@ -236,6 +236,15 @@ _LISTED = 8
 """Bits of an operand whose values are written down."""
 
 
+def by_row(rows: NDArray[np.int16]) -> Iterator[tuple[int, NDArray[np.intp]]]:
+    """Each row number that is there, with the positions at which it is; -1 is none."""
+    order = np.argsort(rows, kind="stable")
+    numbers, starts = np.unique(rows[order], return_index=True)
+    for number, at in zip(numbers.tolist(), np.split(order, starts[1:]), strict=True):
+        if number >= 0:
+            yield number, at
+
+
 @dataclass
 class Table:
     """The rows of one instruction set, with what is derived from them.
@@ -331,15 +340,24 @@ class Table:
         return word
 
     def classify(self, words: Words) -> NDArray[np.int16]:
-        """The row number of each word, -1 where none matches.  One vectorised pass per mask."""
+        """The row number of each word, -1 where none matches.
+
+        One vectorised pass per mask, over the words whose major opcode has a row of that mask.
+        """
         result = np.full(words.shape, -1, dtype=np.int16)
+        major, _ = self._by_major
+        low = (major & -major).bit_length() - 1 if major else 0
+        majors = (words & words.dtype.type(major)) >> words.dtype.type(low)
         for mask, rows in reversed(self._groups):
             matches = np.array(sorted(rows), dtype=words.dtype)
             numbers = np.array([rows[int(match)] for match in matches], dtype=np.int16)
-            masked = words & words.dtype.type(mask)
+            has = np.zeros((major >> low) + 1, dtype=np.bool_)
+            has[[(match & major) >> low for match in rows]] = True
+            near = np.flatnonzero(has[majors])
+            masked = words[near] & words.dtype.type(mask)
             at = np.minimum(np.searchsorted(matches, masked), len(matches) - 1)
             found = matches[at] == masked
-            result[found] = numbers[at[found]]
+            result[near[found]] = numbers[at[found]]
         return result
 
     def extract(self, words: Words, operand: Operand) -> NDArray[np.int64]:
@@ -357,11 +375,8 @@ class Table:
         """Register masks (bit n for register n) read and written by each word."""
         uses = np.zeros(words.shape, dtype=np.uint64)
         defs = np.zeros(words.shape, dtype=np.uint64)
-        for number in np.unique(rows):
-            if number < 0:
-                continue
-            op = self.rows[number]
-            at = np.flatnonzero(rows == number)
+        for number, at in by_row(rows):
+            op, here = self.rows[number], words[at]
             effects = self.effects(op)
             for masks, indices, fixed in (
                 (uses, effects.reads, effects.fixed_reads),
@@ -369,7 +384,7 @@ class Table:
             ):
                 total = np.full(at.shape, register_mask(fixed), dtype=np.uint64)
                 for index in indices:
-                    registers = self.extract(words[at], op.format.operands[index]).astype(np.uint64)
+                    registers = self.extract(here, op.format.operands[index]).astype(np.uint64)
                     total |= np.uint64(1) << registers
                 masks[at] = total & np.uint64(~register_mask(self.constants) & (1 << 64) - 1)
         return uses, defs

@@ -6,7 +6,7 @@ makes the listing: for fixed-width words with `decode_words`, for bundles slot b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewriter.core.addresses import NOWHERE, Addresses, first_at, shifted, span
-from rewriter.core.isa import Flow, Insn, Kind, Table, Words
+from rewriter.core.isa import Flow, Insn, Kind, Table, Words, by_row
 
 FLOWS = tuple(Flow)
 FLOW_CODE = {flow: code for code, flow in enumerate(FLOWS)}
@@ -58,6 +58,17 @@ class Listing:
                     kept[number] &= ~self.words.dtype.type(operand.mask)
         return self.words & kept[self.rows]
 
+    @cached_property
+    def branched(self) -> NDArray[np.int64]:
+        """The positions that branches and calls lead to."""
+        return self.positions(self.targets[self.targets != NOWHERE])
+
+    def positions(self, places: Addresses) -> NDArray[np.int64]:
+        """The positions at some addresses, ascending; none where no instruction starts."""
+        wanted = np.sort(places)  # the next place is then near the last one
+        at = np.minimum(self.addresses.searchsorted(wanted), len(self) - 1)
+        return np.asarray(at[self.addresses[at] == wanted])
+
     def prepare(self) -> None:
         """Makes what is made once and for all, before processes share the listing."""
         _ = self.transfers, self.placeless
@@ -87,6 +98,21 @@ class Listing:
         if self.rows[at] != INLINE:
             return None
         return Insn(self.table.data, (int(self.words[at]),))
+
+    def covers(self, parts: Sequence[tuple[int, int]], size: int) -> bool:
+        """Whether these are the positions of (start, how many) words of some size, ascending.
+
+        Positions are a word or more apart, so that the ends of a part tell what is between.
+        """
+        first = 0
+        for start, count in parts:
+            last = first + count - 1
+            if count and (last >= len(self) or int(self.addresses[first]) != start):
+                return False
+            if count and int(self.addresses[last]) != start + size * (count - 1):
+                return False
+            first += count
+        return first == len(self)
 
     def with_words(self, words: Words) -> Listing:
         """The same places with other words: what is equal is not decoded again, nor inline data."""
@@ -130,13 +156,11 @@ def decode_words(
     pieces = list(parts)
     size = table.rows[0].format.size
     words = np.concatenate([words for _, words in pieces]).astype(np.dtype(f"u{size}"))
-    addresses = np.concatenate(
-        [shifted(start, size * np.arange(len(w), dtype=np.int64)) for start, w in pieces]
-    )
-    if like is not None and np.array_equal(addresses, like.addresses):
+    if like is not None and like.covers([(start, len(w)) for start, w in pieces], size):
         listing = like.with_words(words)
     else:
-        listing = _decoded(table, addresses, words)
+        places = (shifted(start, size * np.arange(len(w), dtype=np.int64)) for start, w in pieces)
+        listing = _decoded(table, np.concatenate(list(places)), words)
     at = inline(words)
     listing.rows[at], listing.flows[at], listing.targets[at] = INLINE, UNKNOWN, NOWHERE
     listing.uses[at], listing.defs[at] = 0, 0
@@ -163,9 +187,8 @@ def _targets(
     table: Table, words: Words, rows: NDArray[np.int16], addresses: Addresses, size: int
 ) -> Addresses:
     targets = np.full(len(words), NOWHERE, dtype=np.uint64)
-    for number in np.unique(rows[rows >= 0]):
+    for number, at in by_row(rows):
         for operand in table.rows[number].format.operands:
             if operand.kind is Kind.TARGET:
-                at = np.flatnonzero(rows == number)
                 targets[at] = shifted(addresses[at], size + table.extract(words[at], operand))
     return targets

@@ -7,8 +7,10 @@ apart (all ids, all addresses as distances, ...) and every repeated text is stor
 
     bytes 0..4    b"RTM1"
     bytes 4..36   SHA-256 of the rest
-    the rest      xz stream of the canonical document (ASCII, sorted keys, no spaces), a line feed,
-                  all old bytes of the patches, all new ones, and what stands behind the original
+    the rest      xz streams of the canonical document (ASCII, sorted keys, no spaces), a line
+                  feed, each patch's old bytes and its new ones, and what stands behind the original
+
+Format 2, which is still read, has the old bytes of all patches, then the new ones of all.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ from rewriter.elf.compressed import Wrapping
 from rewriter.elf.emit import Patch
 from rewriter.elf.streams import pack, unpack
 
-FORMAT = 2
+FORMAT, _APART = 3, 2
 MAGIC, DIGEST_SIZE = b"RTM1", 32
 _DETAIL = re.compile(r"(.*?(?:differs?|is lost|is new)): ", re.DOTALL)
 _MALFORMED = (lzma.LZMAError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
@@ -291,14 +293,15 @@ def _patch_columns(patches: Sequence[Patch]) -> dict[str, Any]:
 
 
 def _raw(manifest: Manifest) -> bytes:
-    old, new = (patch.old for patch in manifest.patches), (patch.new for patch in manifest.patches)
-    return b"".join((*old, *new, manifest.appended))
+    # Old code is near the new code that is like it: less is left for the compression to do.
+    sides = (side for patch in manifest.patches for side in (patch.old, patch.new))
+    return b"".join((*sides, manifest.appended))
 
 
 def _manifest(document: dict[str, Any], raw: bytes) -> Manifest:
-    if document["format"] != FORMAT:
+    if document["format"] not in (FORMAT, _APART):
         raise BadInput(
-            f"the manifest has format {document['format']}, this retune reads {FORMAT}",
+            f"the manifest has format {document['format']}, this retune reads {_APART} to {FORMAT}",
             hint=f"it was written by retune {document.get('retune')}",
         )
     strings = _all(str, document["strings"])
@@ -312,7 +315,7 @@ def _manifest(document: dict[str, Any], raw: bytes) -> Manifest:
     return Manifest(
         **{name: document[name] for name in texts},
         edits=tuple(_edits(document["edits"], strings, evidence)),
-        patches=tuple(_patches(document["patches"], raw[: len(raw) - appended])),
+        patches=tuple(_patches(document, raw[: len(raw) - appended])),
         options=dict(document["options"]),
         skips=document["skips"],
         appended=raw[len(raw) - appended :],
@@ -350,13 +353,14 @@ def _edits(
         yield Edit(name, technique, kind, routine, address, old, new, evidence[shown], gain)
 
 
-def _patches(columns: dict[str, Any], raw: bytes) -> Iterable[Patch]:
-    old, new = raw[: len(raw) // 2], raw[len(raw) // 2 :]
+def _patches(document: dict[str, Any], raw: bytes) -> Iterable[Patch]:
+    columns, apart = document["patches"], document["format"] == _APART
     at = 0
     for offset, size in zip(_sums(columns["offset"]), _all(int, columns["size"]), strict=True):
-        yield Patch(offset, old[at : at + size], new[at : at + size])
-        at += size
-    if not at == len(old) == len(new):
+        new = at + len(raw) // 2 if apart else at + size
+        yield Patch(offset, raw[at : at + size], raw[new : new + size])
+        at += size if apart else 2 * size
+    if at * (2 if apart else 1) != len(raw):
         raise ValueError("sizes of patches")
 
 

@@ -6,7 +6,7 @@ BadInput: the caller then leaves the function alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -88,14 +88,32 @@ def frames(image: Image) -> tuple[Fde, ...]:
     return tuple(_records(DwarfReader(image, offset, end, bias, ".eh_frame"), cies, terminated))
 
 
-def frames_again(image: Image, known: Sequence[Fde]) -> tuple[Fde, ...]:
-    """Return what `frames` does of a file whose headers are those of the file of `known` entries.
+class _Again(Mapping[int, Fde]):
+    """Entries of one file in another, in which they stand as they did."""
 
-    Entries are parsed again if a byte of the table differs that is no call frame instruction.
+    def __init__(self, known: Mapping[int, Fde], image: Image) -> None:
+        self._known, self._image = known, image
+
+    def __getitem__(self, start: int) -> Fde:
+        return replace(self._known[start], image=self._image)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+
+def frames_again(image: Image, known: Mapping[int, Fde]) -> Mapping[int, Fde]:
+    """Return what `frames` finds in a file whose headers are those of the file of `known` entries.
+
+    Entries are by where they start.  They are parsed again if a byte of the table differs that is
+    no call frame instruction.
     """
-    if not known or not _only_instructions(known[0].image, image, known):
-        return frames(image)
-    return tuple(replace(frame, image=image) for frame in known)
+    entries = tuple(known.values())
+    if not entries or not _only_instructions(entries[0].image, image, entries):
+        return {frame.start: frame for frame in frames(image)}
+    return _Again(known, image)
 
 
 def _only_instructions(old: Image, new: Image, known: Sequence[Fde]) -> bool:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rewriter.core.addresses import NOWHERE, Addresses, addresses
 from rewriter.core.isa import Flow, Insn
-from rewriter.core.listing import FLOW_CODE, INLINE, UNKNOWN, Listing
+from rewriter.core.listing import FLOW_CODE, FLOWS, INLINE, UNKNOWN, Listing
 from rewriter.core.program import Fixup, JumpTable
 
 Edges = NDArray[np.int64]
@@ -70,7 +70,9 @@ class Collected:
 
     def ends(self, *flows: Flow) -> Edges:
         """The blocks whose last instruction goes on in one of some ways."""
-        return np.flatnonzero(np.isin(self.codes, [FLOW_CODE[flow] for flow in flows]))
+        wanted = np.zeros(len(FLOWS) + 1, dtype=bool)  # the last is of what is not known
+        wanted[[FLOW_CODE[flow] for flow in flows]] = True
+        return np.flatnonzero(wanted[self.codes])
 
     def add_all(self, tables: Sequence[JumpTable], callees: Mapping[int, int]) -> None:
         """The edges of every block but for accesses that fault."""

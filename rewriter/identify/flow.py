@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.core.addresses import NOWHERE, Addresses, addresses, contains, first_at, holders, span
+from rewriter.core.addresses import Addresses, addresses, contains, first_at, holders, span
 from rewriter.core.isa import Flow
 from rewriter.core.listing import FLOW_CODE, Listing
 from rewriter.core.program import Fixup, Function, JumpTable
@@ -138,7 +138,7 @@ def build(
         returned=found.returned,
         nodes=found.nodes,
         faulting=faulting,
-        resumed=np.isin(places, addresses(fixup.resume for fixup in fixups)),
+        resumed=contains(addresses(sorted({fixup.resume for fixup in fixups})), places),
         continues=(reaching == 1) & ~entered & _after_straight(found),
         reached=entered | (reaching > 0),
         entered=entered | _entered_from_elsewhere(source, target, kind, function_of),
@@ -158,13 +158,11 @@ def _leaders(
     step = int(np.min(np.diff(listing.addresses)))
     for fixup in fixups:
         named.update((fixup.access + step, fixup.resume))
-    wanted = np.concatenate((addresses(named), listing.targets[listing.targets != NOWHERE]))
-    wanted.sort()  # the next place is then near the last one
-    at = listing.addresses.searchsorted(wanted)
     starts = np.zeros(len(listing) + 1, dtype=bool)
     starts[0] = True
-    starts[at[contains(listing.addresses, wanted)]] = True
-    starts[1:][listing.flows != FLOW_CODE[Flow.NEXT]] = True
+    starts[listing.positions(addresses(named))] = True
+    starts[listing.branched] = True
+    starts[listing.transfers + 1] = True
     starts[1:-1][np.diff(listing.addresses) > step] = True
     return np.flatnonzero(starts[:-1])
 

@@ -109,11 +109,13 @@ class _Incoming:
             carried = np.repeat(live_in[changed], counts) & passed[edges]
             np.bitwise_or.at(live_out, source[~early], carried[~early])
             np.bitwise_or.at(first, source[early], carried[early])
-            reached = np.zeros(len(live_in), dtype=bool)
-            reached[source] = True
-            after = first | (live_out & ~written)
-            changed = np.flatnonzero(reached & (after != live_in))
-            live_in = after
+            flags = np.zeros(len(live_in), dtype=bool)
+            flags[source] = True
+            reached = np.flatnonzero(flags)
+            after = first[reached] | (live_out[reached] & ~written[reached])
+            new = after != live_in[reached]
+            changed = reached[new]
+            live_in[changed] = after[new]
         return live_in
 
     def _into(self, nodes: Edges) -> tuple[Edges, Edges]:
@@ -131,11 +133,19 @@ def summaries(graph: Graph) -> tuple[Masks, Masks]:
     written = np.zeros_like(read)
     length = graph.last - graph.first
     longest_first = np.argsort(-length, kind="stable")
-    sorted_length = -length[longest_first]
-    for step in range(int(length.max(initial=0))):
-        # Every block that is long enough takes its next instruction, in one operation.
-        blocks = longest_first[: int(np.searchsorted(sorted_length, -step, side="left"))]
-        at = graph.first[blocks] + step
-        read[blocks] |= uses[at] & ~written[blocks]
-        written[blocks] |= defs[at]
+    first, longer = graph.first[longest_first], _longer(length)
+    for n in range(uses.shape[1]):
+        used, set_before = (np.zeros(len(first), dtype=np.uint64) for _ in range(2))
+        for step, count in enumerate(longer):
+            # Every block that is long enough takes its next instruction, in one operation.
+            at = first[:count] + step
+            used[:count] |= uses[at, n] & ~set_before[:count]
+            set_before[:count] |= defs[at, n]
+        read[longest_first, n], written[longest_first, n] = used, set_before
     return read, written
+
+
+def _longer(length: NDArray[np.int64]) -> list[int]:
+    """How many blocks have more than 0, 1, 2 ... instructions, as long as there are any."""
+    longer: list[int] = np.bincount(length)[:0:-1].cumsum()[::-1].tolist()
+    return longer

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from rewriter.core.addresses import Addresses, addresses
 from rewriter.core.garbage import seldom_collected
 from rewriter.core.isa import Flow, Insn
 from rewriter.core.listing import FLOW_CODE, UNKNOWN, Listing
@@ -49,6 +50,12 @@ class Program:
         """The function that holds an address."""
         at = bisect_right(self._starts, address) - 1
         return self.functions[at] if at >= 0 and address in self.functions[at] else None
+
+    @cached_property
+    def ranges(self) -> tuple[Addresses, Addresses]:
+        """Where each function starts, and where each ends."""
+        functions = self.functions
+        return addresses(f.start for f in functions), addresses(f.end for f in functions)
 
     def tables_of(self, function: Function) -> tuple[JumpTable, ...]:
         """The jump tables that the function's jumps read."""

@@ -14,6 +14,8 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from rewriter.core.edit import Evidence
 from rewriter.core.errors import BadInput
 from rewriter.core.listing import Listing
@@ -197,19 +199,18 @@ class _Check:
         self._elsewhere(elsewhere)
         self.findings += self.substituted.whole(self.replaced.values())
 
-    def _frames(self, offsets: list[int]) -> list[Function]:
+    def _frames(self, offsets: Offsets) -> list[Function]:
         """The functions whose unwind rows changed."""
-        owners = frame_owners(self.program.frames.values(), offsets)
-        found = (self.program.function_at(frame.start) for frame in owners.values())
-        self.in_frames = set(owners)
+        frames, self.in_frames = frame_owners(self.program.frames.values(), offsets)
+        found = (self.program.function_at(frame.start) for frame in frames)
         return [function for function in found if function is not None]
 
-    def _elsewhere(self, offsets: list[int]) -> None:
+    def _elsewhere(self, offsets: Offsets) -> None:
         """Changed bytes outside functions: jump tables that were followed, rows that agree."""
-        known = self.in_frames | self.substituted.accounted(self.replaced.values())
+        known = self.substituted.accounted(self.replaced.values())
         left = [
             offset
-            for offset in offsets
+            for offset in np.setdiff1d(offsets, self.in_frames, assume_unique=True).tolist()
             if offset not in known and self._address(offset) not in self.tables
         ]
         for offset in left[:_SHOWN]:
@@ -221,12 +222,11 @@ class _Check:
         except BadInput:
             return None
 
-    def _owners(self, changed: Offsets) -> tuple[list[Function], list[int]]:
+    def _owners(self, changed: Offsets) -> tuple[list[Function], Offsets]:
         """The functions with changed bytes, and the changed offsets that are in none."""
         program = self.program
-        ranges = [(f.start, f.end) for f in program.functions]
-        found, elsewhere = owners(program.image, ranges, changed)
-        return [program.functions[n] for n in found], elsewhere.tolist()
+        found, elsewhere = owners(program.image, program.ranges, changed)
+        return [program.functions[n] for n in found], elsewhere
 
     def _place(self, offset: int) -> str:
         for section in self.program.image.sections:

@@ -25,7 +25,7 @@ from rewriter.verify.function_regions import Compared, Comparison, Files, Findin
 from rewriter.verify.grouped_known import KnownGrouped
 from rewriter.verify.grouped_substituted import GroupedSubstituted
 from rewriter.verify.landmarks import named_by_tables
-from rewriter.verify.owners import Offsets, changed_offsets, owners
+from rewriter.verify.owners import Offsets, changed_offsets, owners, sides
 from rewriter.verify.placed import bundles_of
 from rewriter.verify.regions import Regions
 
@@ -151,8 +151,8 @@ class _Check:
         size = self.target.jump_word
         ranges += [(p, p + size, f) for f in functions for p, _ in self.code.routine(f).words]
         compared = [(taken.start, taken.stop) for taken in self.substituted.accounted()]
-        _, left = owners(self.old, compared, changed)
-        found, elsewhere = owners(self.old, [(start, end) for start, end, _ in ranges], left)
+        _, left = owners(self.old, sides(compared), changed)
+        found, elsewhere = owners(self.old, sides([(start, end) for start, end, _ in ranges]), left)
         for offset in elsewhere[:_SHOWN].tolist():
             self.elsewhere.append(f"a byte changed outside all functions: offset {offset:#x}")
         return sorted({ranges[n][2] for n in found})

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.core.addresses import addresses, distances
+from rewriter.core.addresses import Addresses, addresses, distances
 from rewriter.elf.headers import PT_LOAD
 from rewriter.elf.image import Image
 
@@ -19,25 +19,30 @@ def changed_offsets(old: bytes, new: bytes) -> Offsets:
     return np.flatnonzero(np.frombuffer(old, np.uint8) != np.frombuffer(new, np.uint8))
 
 
-def owners(
-    image: Image, ranges: Sequence[tuple[int, int]], changed: Offsets
-) -> tuple[list[int], Offsets]:
-    """The numbers of the ranges [start, end) with a changed byte; the offsets in none of them.
+Sides = tuple[Addresses, Addresses]
+"""Where each of some ranges starts, and where each ends."""
+
+
+def sides(ranges: Sequence[tuple[int, int]]) -> Sides:
+    """The sides of ranges [start, end)."""
+    return addresses(start for start, _ in ranges), addresses(end for _, end in ranges)
+
+
+def owners(image: Image, ranges: Sides, changed: Offsets) -> tuple[list[int], Offsets]:
+    """The numbers of the ranges with a changed byte; the offsets in none of them.
 
     A file has millions of changed bytes and thousands of ranges, so ranges are looked for among
     the bytes.
     """
-    starts, ends = (addresses(r[side] for r in ranges) for side in (0, 1))
-    touched = np.zeros(len(ranges), dtype=np.bool_)
+    touched = np.zeros(len(ranges[0]), dtype=np.bool_)
     depth = np.zeros(len(changed) + 1, dtype=np.int64)
     for s in image.segments:
         if s.p_type != PT_LOAD:
             continue
         first, last = (
             changed.searchsorted(s.p_offset + distances(s.p_vaddr, at).clip(0, s.p_filesz))
-            for at in (starts, ends)
+            for at in ranges
         )
         touched |= first < last
-        np.add.at(depth, first, 1)
-        np.add.at(depth, last, -1)
+        depth += np.bincount(first, minlength=len(depth)) - np.bincount(last, minlength=len(depth))
     return np.flatnonzero(touched).tolist(), changed[depth[:-1].cumsum() == 0]

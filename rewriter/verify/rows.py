@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rewriter.core.isa import Flow
 from rewriter.core.listing import FLOW_CODE, Listing
@@ -22,16 +23,17 @@ from rewriter.identify.program import Program
 from rewriter.verify.kinds import FILLER, FRAME, Kinds
 
 
-def frame_owners(frames: Iterable[unwind.Fde], offsets: Iterable[int]) -> dict[int, unwind.Fde]:
-    """For each file offset among the instructions of an unwind entry, that entry."""
+def frame_owners(
+    frames: Iterable[unwind.Fde], offsets: NDArray[np.int64]
+) -> tuple[list[unwind.Fde], NDArray[np.int64]]:
+    """The unwind entries with one of some file offsets among their instructions; those offsets."""
     ordered = sorted(frames, key=lambda frame: frame.instructions)
-    starts = np.array([frame.instructions[0] for frame in ordered], dtype=np.int64)
-    owners = {}
-    for offset in offsets:
-        at = int(np.searchsorted(starts, offset, side="right")) - 1
-        if at >= 0 and offset < ordered[at].instructions[1]:
-            owners[offset] = ordered[at]
-    return owners
+    if not ordered:
+        return [], offsets[:0]
+    spans = np.array([frame.instructions for frame in ordered], dtype=np.int64)
+    at = spans[:, 0].searchsorted(offsets, side="right") - 1
+    inside = (at >= 0) & (offsets < spans[at, 1])
+    return [ordered[n] for n in np.unique(at[inside]).tolist()], offsets[inside]
 
 
 class Rows:

@@ -9,7 +9,7 @@ unwind tables are built again and compared.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -205,13 +205,10 @@ class Substituted:
             yield "its unwind rows are not those of the new code"
 
     @cached_property
-    def frames(self) -> dict[int, unwind.Fde]:
+    def frames(self) -> Mapping[int, unwind.Fde]:
         """The unwind entries of the new file by where they start."""
-        new, known = (
-            replace(self.program.image, data=self.data),
-            tuple(self.program.frames.values()),
-        )
-        return {frame.start: frame for frame in unwind.frames_again(new, known)}
+        new = replace(self.program.image, data=self.data)
+        return unwind.frames_again(new, self.program.frames)
 
     def accounted(self, replaced: Collection[Replaced]) -> set[int]:
         """File offsets outside functions that were compared for substitutions."""

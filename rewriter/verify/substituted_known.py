@@ -6,6 +6,7 @@ trial of the routine where it stands.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -105,7 +106,13 @@ class Known:
 
     def within(self, function: Function) -> list[Named]:
         """The named routines that are entered in a function."""
-        return [named for at, named in self.named.items() if at in function]
+        first = bisect_left(self._places, function.start)
+        last = bisect_left(self._places, function.end)
+        return [self.named[at] for at in self._places[first:last]]
+
+    @cached_property
+    def _places(self) -> list[int]:
+        return sorted(self.named)
 
     def outcome(self, named: Named, contract: Contract) -> Evidence | str:
         """How the original behaves: evidence, or what speaks against the name."""

@@ -218,8 +218,21 @@ def test_other_bytes_than_the_patches_are_bad_input(change: Callable[[bytes], by
 
 def test_a_manifest_of_another_format() -> None:
     document, raw = unpacked(manifest.dump(made_up()[2]))
-    with pytest.raises(BadInput, match=r"^m: the manifest has format 99, this retune reads 2 \("):
+    with pytest.raises(
+        BadInput, match=r"^m: the manifest has format 99, this retune reads 2 to 3"
+    ):
         manifest.parse(packed(document | {"format": 99}, raw), "m")
+
+
+def test_a_manifest_of_format_2() -> None:
+    """All old bytes, then all new ones."""
+    record = replace(made_up()[2], patches=(Patch(1, b"abc", b"xyz"), Patch(9, b"d", b"w")))
+    document, raw = unpacked(manifest.dump(record))
+    assert raw == b"abcxyzdw" + record.appended
+    apart = document | {"format": 2}
+    assert manifest.parse(packed(apart, b"abcdxyzw" + record.appended)) == record
+    with pytest.raises(BadInput, match="malformed"):
+        manifest.parse(packed(apart, b"abcdxyzwv" + record.appended))
 
 
 @pytest.mark.parametrize("content", [b"[]", b"1", b"[" * 100_000, b"", b"\xff"])

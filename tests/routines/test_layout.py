@@ -8,9 +8,11 @@ import pytest
 
 from rewriter.core.isa import Flow, Insn
 from targets.alpha import routines
+from targets.alpha.assembler import assemble
 from targets.alpha.cpus import CPUS
 from targets.alpha.pointers import is_filler
 from targets.alpha.routines import Routine
+from targets.assembly import ROUTINE_ALIGNMENT
 
 OURS = [routine for name in routines.names() for routine in routines.variants(name)]
 IDS = [f"{routine.folder}/{routine.name}" for routine in OURS]
@@ -20,6 +22,13 @@ LOWER = {"ild", "ist", "br", "mem_misc"}
 CONTROL = {"icbr", "br"}
 ENDS = (Flow.JUMP, Flow.RETURN)
 BEST = {routine.name: routine for routine in OURS}
+
+
+@pytest.mark.parametrize("routine", OURS, ids=IDS)
+def test_a_routine_does_not_depend_on_its_address(routine: Routine) -> None:
+    """The same bytes on any boundary of the sort that routines stand on."""
+    for address in (ROUTINE_ALIGNMENT, 0x123_4567 * ROUTINE_ALIGNMENT):
+        assert assemble(routine.text, address).code == routine.code
 
 
 def _blocks(routine: Routine) -> Iterator[tuple[int, list[Insn]]]:

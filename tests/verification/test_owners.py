@@ -10,7 +10,7 @@ from fixtures import inputs
 from rewriter.core.errors import BadInput
 from rewriter.elf.headers import PT_LOAD
 from rewriter.elf.image import Image, load
-from rewriter.verify.owners import changed_offsets, owners
+from rewriter.verify.owners import changed_offsets, owners, sides
 
 IMAGE = load(inputs.find("alpha-sample"))
 LOADED = [s for s in IMAGE.segments if s.p_type == PT_LOAD]
@@ -47,7 +47,7 @@ def test_a_byte_belongs_to_the_ranges_that_hold_its_address(
     kept = data.draw(st.sets(st.sampled_from(offsets)))
     changed = np.array(sorted(kept), dtype=np.int64)
     ranges = [(start, start + size) for start, size in places]
-    touched, elsewhere = owners(IMAGE, ranges, changed)
+    touched, elsewhere = owners(IMAGE, sides(ranges), changed)
     holding = {
         offset: [n for n, (start, end) in enumerate(ranges) if at is not None and start <= at < end]
         for offset, at in ((offset, address(IMAGE, offset)) for offset in kept)

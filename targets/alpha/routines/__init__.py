@@ -21,7 +21,7 @@ from pathlib import Path
 from rewriter.core.isa import Insn
 from targets.alpha.assembler import assemble
 from targets.alpha.isa import TABLE
-from targets.assembly import ROUTINE_ALIGNMENT, included
+from targets.assembly import included
 
 _FOLDER = Path(__file__).parent
 _BEST_FIRST = ("ev67", "ev6")
@@ -84,7 +84,6 @@ def _read(folder: str, name: str) -> Routine:
     own = (_FOLDER / folder / f"{name}.s").read_text(encoding="utf-8")
     text = included(own, shared / folder, shared)
     result = assemble(text)
-    assert assemble(text, ROUTINE_ALIGNMENT).code == result.code, f"{name} depends on its address"
     resumes = tuple(
         (address, result.labels[match[1]])
         for label, address in result.labels.items()
