@@ -126,6 +126,14 @@ class Substitute:
 
     def chosen(self, known: Known, named: Named, cpu: Cpu) -> Chosen:
         """The routine for an old one, without a place; CannotMove if that one stays."""
+        function, routine = self.behaving(known, named, cpu)
+        assumed = preconditions(known, named, function, routine)
+        if isinstance(assumed, str):
+            raise CannotMove(assumed)
+        return Chosen(function, named, routine, assumed)
+
+    def behaving(self, known: Known, named: Named, cpu: Cpu) -> tuple[Function, Tuned]:
+        """The function of a routine that was tried, and a better one; CannotMove if it stays."""
         target, function = known.program.target, known.program.function_at(named.address)
         if function is None:
             raise CannotMove("in no function")
@@ -135,10 +143,7 @@ class Substitute:
         reason = objection(known, named, function)
         if reason:
             raise CannotMove(reason)
-        assumed = preconditions(known, named, function, routine)
-        if isinstance(assumed, str):
-            raise CannotMove(assumed)
-        return Chosen(function, named, routine, assumed)
+        return function, routine
 
 
 _Placed = tuple[dict[int, bytes], tuple[Patch, ...], Body | None]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from passes import ORDER, Pass
 from passes.align import Align
@@ -16,7 +17,7 @@ from rewriter.core.edit import Edit, Skip
 from rewriter.core.grouped import Grouped
 from rewriter.core.program import Function, Refusal
 from rewriter.core.target import Target
-from rewriter.core.workers import each
+from rewriter.core.workers import Together, each
 from rewriter.elf.caves_build import caves_of
 from rewriter.elf.emit import Patch, difference
 from rewriter.elf.image import Image
@@ -35,7 +36,7 @@ from rewriter.steps.routines import Routines
 from rewriter.steps.scatter import Scatter
 from rewriter.steps.windows import Windows, clues
 from rewriter.steps.work import Work
-from rewriter.verify.exchange import Exchange
+from rewriter.verify.exchange import Exchange, Outcomes
 from rewriter.verify.substituted_rules import in_pieces
 
 Progress = Callable[[str, int, int], None]
@@ -186,19 +187,26 @@ class _Road:
         later = [n for n in wanted if self._waits(functions[n])]
         now = [n for n in wanted if n not in set(later)]
         left = (number for number in now if not self._settled(functions[number]))
-        self._functions(left, len(wanted), progress, jobs)
+        self._functions(self._first, chain(later, left), len(wanted), progress, jobs)
         if self.scatter is not None:
             for done in self.scatter.run([functions[n] for n in later]):
                 work.add(done)
             stay = [n for n in later if work.done[functions[n]].substitution is None]
-            self._functions(stay, len(wanted), progress, jobs)
+            self._functions(self._function, stay, len(wanted), progress, jobs)
         progress("prove", len(wanted), len(wanted))
         found = (work.done.get(functions[number]) for number in wanted)
         work.done = {one.function: one for one in found if one is not None}
 
-    def _functions(self, numbers: Iterable[int], count: int, progress: Progress, jobs: int) -> None:
-        exchange = Exchange(self.work.prover)
-        for at, done in enumerate(each(self._function, numbers, jobs, exchange)):
+    def _functions(
+        self,
+        task: Callable[[int], Done],
+        numbers: Iterable[int],
+        count: int,
+        progress: Progress,
+        jobs: int,
+    ) -> None:
+        learning = Together(Exchange(self.work.prover), Outcomes(self.work.known))
+        for at, done in enumerate(each(task, numbers, jobs, learning)):
             if at % 50 == 0:
                 progress("prove", at, count)
             self.work.add(done)
@@ -225,6 +233,14 @@ class _Road:
         if settled or done.skips:
             self.work.add(done)
         return settled
+
+    def _first(self, number: int) -> Done:
+        """A function, or no more than a look at one that waits."""
+        function = self.work.program.functions[number]
+        if self.scatter is None or not self._waits(function):
+            return self._function(number)
+        self.scatter.look(function)
+        return Done(function)
 
     def _function(self, number: int) -> Done:
         work, function = self.work, self.work.program.functions[number]

@@ -53,6 +53,22 @@ class Apart:
         """Nothing to learn."""
 
 
+class Together:
+    """What processes find out of several kinds."""
+
+    def __init__(self, *kinds: Learning) -> None:
+        self.kinds = kinds
+
+    def news(self) -> list[Any]:
+        """What is new of each kind."""
+        return [kind.news() for kind in self.kinds]
+
+    def learn(self, news: list[Any]) -> None:
+        """What another process found out of each."""
+        for kind, one in zip(self.kinds, news, strict=True):
+            kind.learn(one)
+
+
 class WorkerLost(RetuneError):
     """A process ended before its work was done."""
 
@@ -82,6 +98,9 @@ def _in_order(
 ) -> Iterator[_Result]:
     starts = range(0, len(known), _SHARE)
     shares = [known[start : start + _SHARE] for start in starts]
+    if len(shares) < 2:  # another process would leave this one with nothing to do
+        yield from map(task, known)
+        return
     ready: dict[int, list[_Result]] = {}
     following = 0
     for number, results in _shared(task, shares, min(jobs, len(shares)), learning):

@@ -72,13 +72,14 @@ def difference(old: bytes, new: bytes, apart: int = 1) -> tuple[Patch, ...]:
     if len(old) != len(new):
         raise BadInput(f"files differ in length: {len(old)} and {len(new)} bytes")
     changed = np.frombuffer(old, np.uint8) != np.frombuffer(new, np.uint8)
-    edges = np.flatnonzero(np.diff(changed, prepend=False, append=False)).tolist()
-    runs: list[tuple[int, int]] = []
-    for start, end in zip(edges[::2], edges[1::2], strict=True):
-        if runs and start - runs[-1][1] < apart:
-            runs[-1] = (runs[-1][0], end)
-        else:
-            runs.append((start, end))
+    edges = np.flatnonzero(np.diff(changed, prepend=False, append=False))
+    starts, ends = edges[::2], edges[1::2]
+    between = starts[1:] - ends[:-1] >= apart
+    runs = zip(
+        np.append(starts[:1], starts[1:][between]).tolist(),
+        np.append(ends[:-1][between], ends[-1:]).tolist(),
+        strict=True,
+    )
     return tuple(Patch(start, old[start:end], new[start:end]) for start, end in runs)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from passes.pieces import Space, Spaces
@@ -26,6 +27,14 @@ class Scatter:
     """Substitutes in a kernel, in pieces, when all else is done: in the room that this left."""
 
     routines: Routines
+
+    def look(self, function: Function) -> None:
+        """Tries the routines of a function where they stand: what they do is known then."""
+        work, substitute = self.routines.work, self.routines.substitute
+        for named in work.known.within(function):
+            if work.wants(edit_id(substitute.name, function, named.address)):
+                with suppress(CannotMove):
+                    substitute.behaving(work.known, named, work.cpu)
 
     def run(self, functions: Sequence[Function]) -> list[Done]:
         """What became of functions with routines, in their order.

@@ -1,7 +1,7 @@
-"""What provers in several processes tell each other: patterns that are decided.
+"""What several processes tell each other: patterns that are decided, routines that were tried.
 
-What is said of a pattern depends on the pattern alone, so hearing it saves work and changes
-nothing else.
+What is said of a pattern depends on the pattern alone, and of a routine on the original file, so
+hearing it saves work and changes nothing else.
 """
 
 from __future__ import annotations
@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import islice
 
+from rewriter.core.edit import Evidence
 from rewriter.verify.prove import Decided, Prover
+from rewriter.verify.substituted_known import Known
 
 News = tuple[int, Mapping[bytes, Decided]]
 """How many equalities were asked for, and patterns decided, since the last time."""
@@ -39,3 +41,21 @@ class Exchange:
                 self.prover.solved += 1
                 self.prover.decided[digest] = found
         self.known = len(self.prover.decided)
+
+
+class Outcomes:
+    """What is known of one file's routines."""
+
+    def __init__(self, known: Known) -> None:
+        self.outcomes, self.told = known.outcomes, len(known.outcomes)
+
+    def news(self) -> Mapping[tuple[int, str], Evidence | str]:
+        """How routines behaved that were tried here since the last time."""
+        new = dict(islice(self.outcomes.items(), self.told, None))
+        self.told = len(self.outcomes)
+        return new
+
+    def learn(self, news: Mapping[tuple[int, str], Evidence | str]) -> None:
+        """How others behaved."""
+        self.outcomes.update(news)
+        self.told = len(self.outcomes)

@@ -44,5 +44,6 @@ def owners(image: Image, ranges: Sides, changed: Offsets) -> tuple[list[int], Of
             for at in ranges
         )
         touched |= first < last
-        depth += np.bincount(first, minlength=len(depth)) - np.bincount(last, minlength=len(depth))
+        np.add.at(depth, first, 1)
+        np.add.at(depth, last, -1)
     return np.flatnonzero(touched).tolist(), changed[depth[:-1].cumsum() == 0]

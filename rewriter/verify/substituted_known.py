@@ -88,13 +88,14 @@ def by_either(program: Program) -> tuple[Named, ...]:
 class Known:
     """What is known of one original file: names, behaviour, and what callers rely on.
 
-    All of it comes from that file alone, so a rewriter and a verifier may share it.
+    All of it comes from that file alone, so a rewriter and a verifier may share it.  `outcomes`
+    are those of the trials so far, by address and contract.
     """
 
     program: Program
     identify: Identify = by_either
     calls: Calls = field(init=False)
-    _outcomes: dict[tuple[int, str], Evidence | str] = field(default_factory=dict)
+    outcomes: dict[tuple[int, str], Evidence | str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "calls", Calls(self.program))
@@ -117,11 +118,11 @@ class Known:
     def outcome(self, named: Named, contract: Contract) -> Evidence | str:
         """How the original behaves: evidence, or what speaks against the name."""
         key = named.address, contract.name
-        if key not in self._outcomes:
+        if key not in self.outcomes:
             function = self.program.function_at(named.address)
             size = function.end - named.address if function else self.trials.word
-            self._outcomes[key] = behaviour(self.trials, named.address, size, contract)
-        return self._outcomes[key]
+            self.outcomes[key] = behaviour(self.trials, named.address, size, contract)
+        return self.outcomes[key]
 
     @cached_property
     def trials(self) -> Trials:

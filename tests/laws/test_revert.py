@@ -218,9 +218,7 @@ def test_other_bytes_than_the_patches_are_bad_input(change: Callable[[bytes], by
 
 def test_a_manifest_of_another_format() -> None:
     document, raw = unpacked(manifest.dump(made_up()[2]))
-    with pytest.raises(
-        BadInput, match=r"^m: the manifest has format 99, this retune reads 2 to 3"
-    ):
+    with pytest.raises(BadInput, match=r"^m: the manifest has format 99, this retune reads 2 to 3"):
         manifest.parse(packed(document | {"format": 99}, raw), "m")
 
 
