@@ -240,9 +240,10 @@ def by_row(rows: NDArray[np.int16]) -> Iterator[tuple[int, NDArray[np.intp]]]:
     """Each row number that is there, with the positions at which it is; -1 is none."""
     order = np.argsort(rows, kind="stable")
     numbers, starts = np.unique(rows[order], return_index=True)
-    for number, at in zip(numbers.tolist(), np.split(order, starts[1:]), strict=True):
+    bounds = [*starts.tolist(), len(rows)]
+    for number, start, end in zip(numbers.tolist(), bounds, bounds[1:], strict=False):
         if number >= 0:
-            yield number, at
+            yield number, order[start:end]
 
 
 @dataclass

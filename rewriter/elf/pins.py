@@ -30,6 +30,51 @@ def relocated(image: Image, target: Target) -> dict[int, int]:
     return found
 
 
+_Source = tuple[int, str, str | int]
+"""An address, what relies on it, and which one of these: a name, an address, or "" for neither."""
+
+
+def _sources(
+    image: Image,
+    target: Target,
+    listing: Listing,
+    functions: Sequence[Function],
+    frames: Iterable[Fde],
+) -> Iterator[_Source]:
+    yield from ((function.start, "function start", "") for function in functions)
+    yield image.entry, "entry point", ""
+    yield from ((s.st_value, "symbol ", s.name) for s in image.symbols if s.st_shndx)
+    for address, place in relocated(image, target).items():
+        yield place, "relocated word at ", address
+    for address, place in text_words(image, listing):
+        yield place, "word at ", address
+    for frame in frames:
+        if frame.lsda is not None:
+            for site in lsda_ranges(image, frame):
+                if site.landing_pad is not None:
+                    yield site.landing_pad, "landing pad", ""
+
+
+def _inside(listing: Listing, sources: Sequence[_Source]) -> list[bool]:
+    """Which of the addresses are in text."""
+    found: list[bool] = contains(
+        listing.addresses, addresses(place % (1 << 64) for place, _, _ in sources)
+    ).tolist()
+    return found
+
+
+def pinned(
+    image: Image,
+    target: Target,
+    listing: Listing,
+    functions: Sequence[Function],
+    frames: Iterable[Fde],
+) -> set[int]:
+    """Every address in text that something outside text names."""
+    found = list(_sources(image, target, listing, functions, frames))
+    return {place for place, _, _ in compress(found, _inside(listing, found))}
+
+
 def data_pins(
     image: Image,
     target: Target,
@@ -37,21 +82,16 @@ def data_pins(
     functions: Sequence[Function],
     frames: Iterable[Fde],
 ) -> tuple[Pin, ...]:
-    """Every address in text that something outside text names, ascending, with the reason."""
-    found = [(function.start, "function start") for function in functions]
-    found.append((image.entry, "entry point"))
-    found += [(s.st_value, f"symbol {s.name}") for s in image.symbols if s.st_shndx]
-    for address, place in relocated(image, target).items():
-        found.append((place, f"relocated word at {address:#x}"))
-    for address, place in text_words(image, listing):
-        found.append((place, f"word at {address:#x}"))
-    for frame in frames:
-        if frame.lsda is not None:
-            for site in lsda_ranges(image, frame):
-                if site.landing_pad is not None:
-                    found.append((site.landing_pad, "landing pad"))
-    inside = contains(listing.addresses, addresses(place % (1 << 64) for place, _ in found))
-    return tuple(Pin(*pin) for pin in sorted(set(compress(found, inside.tolist()))))
+    """The same, ascending, with each reason."""
+    found = list(_sources(image, target, listing, functions, frames))
+    named = compress(found, _inside(listing, found))
+    return tuple(
+        Pin(*pin) for pin in sorted({(at, why + _shown(which)) for at, why, which in named})
+    )
+
+
+def _shown(which: str | int) -> str:
+    return which if isinstance(which, str) else f"{which:#x}"
 
 
 _DATA_TYPES = (1, 14, 15, 16)

@@ -83,6 +83,11 @@ class Graph:
         return found
 
     @cached_property
+    def by_target(self) -> Edges:
+        """The edges in the order of their targets."""
+        return np.argsort(self.target, kind="stable")
+
+    @cached_property
     def _starts(self) -> Addresses:
         return self.listing.addresses[self.first]
 

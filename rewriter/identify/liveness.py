@@ -76,8 +76,8 @@ def _fixed_point(
 
     Registers know nothing of each other, so each column of them is found for itself.
     """
-    order = np.flatnonzero(chosen)
-    order = order[np.argsort(graph.target[order], kind="stable")]
+    order = graph.by_target
+    order = order[chosen[order]]
     source, target, kind = graph.source[order], graph.target[order], graph.kind[order]
     edges = _Incoming(source, target.searchsorted(np.arange(graph.nodes + 1)), kind == FAULT)
     live_out = out.copy()

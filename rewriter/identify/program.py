@@ -16,7 +16,7 @@ from rewriter.core.target import References, Target, accesses, whole
 from rewriter.elf import unwind
 from rewriter.elf.headers import ET_EXEC
 from rewriter.elf.image import Image
-from rewriter.elf.pins import data_pins, relocated, text_words
+from rewriter.elf.pins import data_pins, pinned, relocated, text_words
 from rewriter.identify import flow, labels, liveness
 from rewriter.identify.edges import Convention
 from rewriter.identify.functions import find_functions, with_called
@@ -29,7 +29,7 @@ _IN_FLIGHT = 100
 
 @dataclass(frozen=True)
 class Program:
-    """A file's text: listing, functions, graph, liveness, pins, and what is not understood.
+    """A file's text: listing, functions, graph, liveness, and what is not understood.
 
     `fixups` are by the address of the access that may fault.
     """
@@ -40,11 +40,16 @@ class Program:
     functions: tuple[Function, ...]
     frames: dict[int, unwind.Fde]
     references: References
-    pins: tuple[Pin, ...]
     graph: flow.Graph
     live: liveness.Liveness
     fixups: dict[int, Fixup] = field(default_factory=dict)
     _starts: list[int] = field(default_factory=list)
+
+    @cached_property
+    def pins(self) -> tuple[Pin, ...]:
+        """What outside text relies on addresses in it."""
+        image, frames = self.image, self.frames.values()
+        return data_pins(image, self.target, self.listing, self.functions, frames)
 
     def function_at(self, address: int) -> Function | None:
         """The function that holds an address."""
@@ -213,13 +218,12 @@ def analyse(image: Image, target: Target) -> Program:
     listing = target.listing(image)
     frames = unwind.frames(image)
     functions = with_called(find_functions(image, frames), listing)
-    pins = data_pins(image, target, listing, functions, frames)
     slots = {at: place for at, place in relocated(image, target).items() if listing.has(place)}
     if image.e_type == ET_EXEC:  # nothing is relocated: words are what they will be
         slots |= dict(text_words(image, listing))
     references = target.references(image, listing, functions, slots)
     fixups = [fixup for fixup in target.fixups(image) if listing.has(fixup.access)]
-    entries = {pin.address for pin in pins}
+    entries = pinned(image, target, listing, functions, frames)
     for function in functions:
         entries.update(target.entries(listing, function))
     graph = _graph(listing, target, functions, references, entries, fixups)
@@ -234,7 +238,6 @@ def analyse(image: Image, target: Target) -> Program:
         functions=functions,
         frames={frame.start: frame for frame in frames},
         references=references,
-        pins=pins,
         graph=graph,
         live=liveness.solve(graph),
         fixups={fixup.access: fixup for fixup in fixups},
