@@ -25,8 +25,8 @@ def innermost(program: Program) -> dict[int, list[Loop]]:
     """Loops that contain no other, by the start of their function; ascending."""
     listing, graph = program.listing, program.graph
     kinds = (FLOW_CODE[Flow.BRANCH], FLOW_CODE[Flow.JUMP])
-    back = listing.targets <= listing.addresses
-    latches = np.flatnonzero(back & np.isin(listing.flows, kinds))
+    going = listing.transfers[np.isin(listing.flows[listing.transfers], kinds)]
+    latches = going[listing.targets[going] <= listing.addresses[going]]
     owners = graph.function_of[np.searchsorted(graph.first, latches, side="right") - 1]
     found: dict[int, dict[int, int]] = {}
     addresses, targets = listing.addresses[latches].tolist(), listing.targets[latches].tolist()

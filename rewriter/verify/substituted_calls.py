@@ -83,9 +83,11 @@ class Calls:
     @cached_property
     def _written(self) -> list[int]:
         listing = self.program.listing
-        spans = (listing.span(f.start, f.end) for f in self.program.functions)
-        defs = listing.defs[:, 0]
-        return [int(np.bitwise_or.reduce(defs[a:b], initial=0)) for a, b in spans]
+        spans = np.stack([listing.addresses.searchsorted(at) for at in self.program.ranges], axis=1)
+        defs = np.append(listing.defs[:, 0], np.uint64(0))
+        masks = np.bitwise_or.reduceat(defs, spans.ravel())[::2]
+        written: list[int] = np.where(spans[:, 0] < spans[:, 1], masks, np.uint64(0)).tolist()
+        return written
 
     @cached_property
     def _links(self) -> tuple[dict[int, set[int]], dict[int, set[int]], dict[int, set[int]]]:
