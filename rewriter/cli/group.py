@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
-import gc
 import os
 import sys
 from typing import Any
@@ -21,11 +19,6 @@ BROKEN_PIPE = 128 + 13
 
 class Retune(click.Group):
     """Turns what a user can act on into one line on stderr and an exit status."""
-
-    def main(self, *args: Any, **kwargs: Any) -> Any:
-        """Run as a program: when it ends, nothing is looked at for garbage."""
-        atexit.register(gc.freeze)
-        return super().main(*args, **kwargs)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
