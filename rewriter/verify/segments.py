@@ -121,7 +121,7 @@ class Cutter:
         self.flows: list[int] = listing.flows[here].tolist()
         self.targets: list[int] = listing.targets[here].tolist()
         self.transfers: list[int] = np.flatnonzero(listing.flows[here] != _NEXT).tolist()
-        self.at = dict(zip(self.addresses, range(last - first), strict=True))
+        self.at: dict[int, int] = dict(zip(self.addresses, range(last - first), strict=True))
         self.fixups = {self.at[a]: fixups[a] for a in sorted(fixups.keys() & self.at.keys())}
         rows = listing.rows[here].view(np.uint16)
         self.placeless = (listing.placeless[here].astype(np.uint64) << _ROW | rows).tolist()
@@ -141,6 +141,21 @@ class Cutter:
         if len(exits) != count or exits[-1] - first >= _LONGEST:
             raise Lost(f"the new code from {start:#x} ends otherwise")
         return self._cut(first, exits)
+
+    def same(self, first: int, end: int, other: Cutter, there: int) -> bool:
+        """Whether all of [first, end) is code that another has too, but for how far branches go.
+
+        It ends with a transfer of control, and no access in it goes on elsewhere when it faults.
+        """
+        behind = there + end - first
+        return (
+            self.placeless[first:end] == other.placeless[there:behind]
+            and self.flows[end - 1] != _NEXT
+            and end - first <= _LONGEST
+            and min(self.rows[first:end]) >= 0
+            and not any(first <= at < end for at in self.fixups)
+            and not any(there <= at < behind for at in other.fixups)
+        )
 
     def _elsewhere(self, start: int) -> Cutter:
         """Code outside the function, where new code may lead."""
@@ -199,6 +214,10 @@ class BlockCutter(Cutter):
 
     def by_blocks(self, start: int) -> Segment:
         """From a block's start through blocks that only it leads to, or that follow."""
+        return self._cut(*self.extent(start))
+
+    def extent(self, start: int) -> tuple[int, list[int]]:
+        """The position where `by_blocks` cuts first, and those of its exits."""
         first = self.at.get(start, -1)
         block = self._blocks.get(first)
         if block is None:
@@ -217,7 +236,7 @@ class BlockCutter(Cutter):
             block += 1
         if not exits or exits[-1] != end - 1:
             raise Lost(f"the code from {start:#x} has no end")
-        return self._cut(first, exits)
+        return first, exits
 
 
 def masks(columns: NDArray[np.uint64]) -> list[int]:

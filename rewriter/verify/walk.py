@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from operator import or_
@@ -14,7 +14,7 @@ import numpy as np
 from rewriter.core.addresses import addresses
 from rewriter.core.edit import Evidence, Grade
 from rewriter.core.isa import Flow, Insn
-from rewriter.core.listing import INLINE, Listing
+from rewriter.core.listing import FLOWS, INLINE, Listing
 from rewriter.core.program import Fixup, Function
 from rewriter.core.symbolic import Symbolic
 from rewriter.core.term import Term, Terms
@@ -115,6 +115,35 @@ class Walk:
     # One pair of segments -----------------------------------------------------------------
 
     def _segments(self, pair: Pair) -> list[Pair]:
+        first, exits = self.old_code.extent(pair.old)
+        there = self._unchanged(pair, first, exits)
+        if there is None:
+            return self._changed(pair, first, exits)
+        new, moved = self.new_code, there - first
+        self.visited.update(new.addresses[there : exits[-1] + moved + 1])
+        self.evidence.append(_PLAIN)
+        others = [at + moved for at in exits]
+        return self._successors(
+            exits, [new.targets[at] for at in others], [new.addresses[at] for at in others]
+        )
+
+    def _unchanged(self, pair: Pair, first: int, exits: Sequence[int]) -> int | None:
+        """Where the same words do what those from `first` did; None where more must be seen."""
+        old, new, end = self.old_code, self.new_code, exits[-1] + 1
+        there = new.at.get(pair.new)
+        if there is None or not old.same(first, end, new, there):
+            return None
+        if there == first and old.words[first:end] == new.words[first:end]:
+            return there
+        linked = pair.linked and pair.old != pair.new
+        locked = self.locked_here and not self.locked.isdisjoint(old.addresses[first:end])
+        return None if linked or locked or self._own_place(end - 1) else there
+
+    def _own_place(self, at: int) -> bool:
+        """Whether a jump reads its own address."""
+        return FLOWS[self.old_code.flows[at]] is Flow.JUMP and self.old_code.defs[at] != 0
+
+    def _changed(self, pair: Pair, first: int, exits: Sequence[int]) -> list[Pair]:
         old = self.old_code.by_blocks(pair.old)
         new = self.new_code.by_transfers(pair.new, len(old.exits))
         self.visited.update(new.addresses)
@@ -124,7 +153,7 @@ class Walk:
                 raise Different("control falls out of the function otherwise")
             for slot, other in zip(old.exits, new.exits, strict=True):
                 _same_transfer(old.insns[slot], new.insns[other])
-        if self.locked_here:
+        if self.locked_here and not self.locked.isdisjoint(old.addresses):
             self._unlocked(old, new)
         if not self._plainly_same(pair, old, new):
             evidence, resumed = self._compare(pair, old, new)
@@ -133,7 +162,9 @@ class Walk:
             resumed = list(zip(old.fixups.values(), new.fixups.values(), strict=True))
         self.evidence.append(evidence)
         self.resumed.update(resumed)
-        following = self._successors(old, new)
+        following = self._successors(
+            exits, new.targets, [new.addresses[slot] for slot in new.exits]
+        )
         for before, after in resumed:
             following += self._targets(before.resume, after.resume)
         return following
@@ -350,20 +381,27 @@ class Walk:
 
     # What follows -------------------------------------------------------------------------
 
-    def _successors(self, old: Segment, new: Segment) -> list[Pair]:
-        found: list[Pair] = []
-        leaving = zip(old.exits, new.exits, old.flows, old.targets, new.targets, strict=True)
-        for slot, other, flow, target, there in leaving:
+    def _successors(
+        self, exits: Sequence[int], targets: Sequence[int], places: Sequence[int]
+    ) -> list[Pair]:
+        """What follows the old code's exits, by the targets and addresses of the new code's."""
+        old, last, found = self.old_code, exits[-1], list[Pair]()
+        for at, target, place in zip(exits, targets, places, strict=True):
+            flow = FLOWS[old.flows[at]]
             if flow in (Flow.BRANCH, Flow.JUMP, Flow.CALL):
-                found += self._targets(target, there)
+                found += self._targets(old.targets[at], target)
             if flow in (Flow.CALL, Flow.INDIRECT_CALL):
-                linked = old.insns[slot].operand("ra") == self.target.link
-                found += self._following(old.addresses[slot], new.addresses[other], linked)
-            elif flow is Flow.TRAP or (flow is Flow.BRANCH and slot == old.exits[-1]):
-                found += self._following(old.addresses[slot], new.addresses[other])
+                found += self._following(old.addresses[at], place, self._links(at))
+            elif flow is Flow.TRAP or (flow is Flow.BRANCH and at == last):
+                found += self._following(old.addresses[at], place)
             elif flow is Flow.INDIRECT:
-                found += self._table_targets(old.addresses[slot])
+                found += self._table_targets(old.addresses[at])
         return found
+
+    def _links(self, at: int) -> bool:
+        """Whether a call of the old code leaves its return address where calls should."""
+        call = self.target.table.decode(self.old_code.words[at])
+        return call is not None and call.operand("ra") == self.target.link
 
     def _following(self, old: int, new: int, linked: bool = False) -> Iterable[Pair]:
         """What comes after an instruction; past the function's end only the same place will do."""
