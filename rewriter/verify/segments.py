@@ -9,6 +9,7 @@ from typing import NamedTuple, cast, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from rewriter.core.addresses import Addresses
 from rewriter.core.isa import Flow, Insn
 from rewriter.core.listing import FLOW_CODE, FLOWS, Listing
 from rewriter.core.program import Fixup, Function
@@ -110,18 +111,25 @@ class Cutter:
     """
 
     def __init__(
-        self, listing: Listing, fixups: Mapping[int, Fixup], kinds: Kinds, first: int, last: int
+        self,
+        listing: Listing,
+        fixups: Mapping[int, Fixup],
+        kinds: Kinds,
+        first: int,
+        last: int,
+        like: Cutter | None = None,
     ) -> None:
+        """Of another listing, `like` may have the same addresses."""
         self.source = listing, fixups, kinds
         self.listing, self.first, self.last = listing, first, last
         here = slice(first, last)
-        self.addresses: list[int] = listing.addresses[here].tolist()
+        self.places = listing.addresses[here]
+        self.addresses, self.at = _indexed(self.places, like)
         self.words: list[int] = listing.words[here].tolist()
         self.rows: list[int] = listing.rows[here].tolist()
         self.flows: list[int] = listing.flows[here].tolist()
         self.targets: list[int] = listing.targets[here].tolist()
         self.transfers: list[int] = np.flatnonzero(listing.flows[here] != _NEXT).tolist()
-        self.at: dict[int, int] = dict(zip(self.addresses, range(last - first), strict=True))
         self.fixups = {self.at[a]: fixups[a] for a in sorted(fixups.keys() & self.at.keys())}
         rows = listing.rows[here].view(np.uint16)
         self.placeless = (listing.placeless[here].astype(np.uint64) << _ROW | rows).tolist()
@@ -185,6 +193,14 @@ class Cutter:
             self.uses[first:end],
             self.defs[first:end],
         )
+
+
+def _indexed(places: Addresses, like: Cutter | None) -> tuple[list[int], dict[int, int]]:
+    """The addresses and where each stands, which may be known."""
+    if like is not None and np.array_equal(places, like.places):
+        return like.addresses, like.at
+    addresses: list[int] = places.tolist()
+    return addresses, dict(zip(addresses, range(len(addresses)), strict=True))
 
 
 class BlockCutter(Cutter):

@@ -74,7 +74,7 @@ class Walk:
         source = program.listing, program.fixups, self.kinds
         self.old_code = old = BlockCutter(*source, self.function, program.graph)
         there = self.new.span(self.function.start, self.function.end)
-        self.new_code = Cutter(self.new, self.fixups, self.kinds, *there)
+        self.new_code = Cutter(self.new, self.fixups, self.kinds, *there, like=old)
         if self.new_code.addresses != old.addresses:
             self.findings.append(f"{self.function.name}: its instructions are in other places")
             return
@@ -105,12 +105,12 @@ class Walk:
             self.findings.append(f"{self.function.name}: a register is written that was not before")
 
     def _entries(self) -> list[int]:
-        graph, addresses = self.program.graph, self.program.listing.addresses
-        return [
-            int(addresses[graph.first[block]])
-            for block in graph.blocks_of(self.function)
-            if graph.entered[block]
-        ]
+        graph = self.program.graph
+        blocks = graph.blocks_of(self.function)
+        here = slice(blocks.start, blocks.stop)
+        entered = graph.first[here][graph.entered[here]]
+        entries: list[int] = self.program.listing.addresses[entered].tolist()
+        return entries
 
     # One pair of segments -----------------------------------------------------------------
 
@@ -223,6 +223,7 @@ class Walk:
     def _compare(self, pair: Pair, old: Segment, new: Segment) -> Compared:
         if self._inputs(new) & ~self._inputs(old):
             raise Different("a register is read that nothing keeps")
+        old, new = (one._replace(insns=list(one.insns)) for one in (old, new))
         try:
             return self._compare_given(pair, old, new, {})
         except Different:
@@ -266,7 +267,9 @@ class Walk:
         assumed = matching.finish()
         evidence = comparison.evidence()
         resumed = [(a.fixup, b.fixup) for a, b in matching.pairs if a.fixup and b.fixup]
-        return replace(evidence, preconditions=(*evidence.preconditions, *assumed)), resumed
+        if assumed:
+            evidence = replace(evidence, preconditions=(*evidence.preconditions, *assumed))
+        return evidence, resumed
 
     def _matching(
         self, comparison: Comparison, before: Run, after: Run, old: Segment, new: Segment
@@ -448,9 +451,9 @@ class Walk:
         """What the new file has in the function beside what was walked."""
         old, new, encode = self.old_code, self.new_code, self.target.table.encode
         fillers = {encode(insn) for insn in self.target.fillers(self.size)}
-        for at, address in enumerate(new.addresses):
-            if old.words[at] == new.words[at]:
-                continue
+        words = zip(old.words, new.words, strict=True)
+        for at in [at for at, (word, other) in enumerate(words) if word != other]:
+            address = new.addresses[at]
             seen = address in self.visited
             if new.rows[at] < 0:
                 if not seen:
