@@ -17,19 +17,18 @@ from rewriter.core.isa import Flow, Insn
 from rewriter.core.listing import FLOWS, INLINE, Listing
 from rewriter.core.program import Fixup, Function
 from rewriter.core.symbolic import Symbolic
-from rewriter.core.term import Term, Terms
-from rewriter.core.trace import Facts, Run, registers_of, run
+from rewriter.core.term import Terms
+from rewriter.core.trace import Facts, Run, run
 from rewriter.elf.image import Image
 from rewriter.identify.program import Program
 from rewriter.verify import faults, hints
+from rewriter.verify.aligned import aligned
 from rewriter.verify.devices import accessed, same_devices
 from rewriter.verify.equivalence import Comparison, Different, agreeing
 from rewriter.verify.kinds import FILLER, HINT, Kinds
 from rewriter.verify.linked import same_but_for_place
 from rewriter.verify.prove import Prover
 from rewriter.verify.segments import BlockCutter, Cutter, Lost, Segment, masks
-
-_WORD = 2  # bytes
 
 
 class Pair(NamedTuple):
@@ -255,7 +254,7 @@ class Walk:
             old_accesses = accessed(before, old.insns, self.target, facts)
             new_accesses = accessed(after, new.insns, self.target, facts)
             same_devices(comparison, self.target, old_accesses, new_accesses)
-        comparison.aligned = self._aligned(comparison, before, after, old)
+        comparison.aligned = aligned(self.target, comparison, before, after, old)
         matching = self._matching(comparison, before, after, old, new)
         waiting = [access for access in matching.old if access.fixup is not None]
         for slot, other in zip(old.exits, new.exits, strict=True):
@@ -322,56 +321,6 @@ class Walk:
                 returns = segment.addresses[at] + insn.size
                 if state.registers.get(register) is state.code(returns):
                     state.registers[register] = state.terms.var("return address")
-
-    def _aligned(
-        self, comparison: Comparison, before: Run, after: Run, old: Segment
-    ) -> tuple[tuple[Term, int], ...]:
-        """New word accesses, where the old code handles a word at the address as an aligned one."""
-        terms = comparison.terms
-        words = [comparison.through(a) for a, size in after.narrow.values() if size == _WORD]
-        if not words:
-            return ()
-        crossing = {
-            terms.linear(value)[0]
-            for slot, insn in enumerate(old.insns)
-            if insn.name in self.target.spelling.CROSSING
-            for value in before.operand.get(slot, ())
-        }
-        handled = self._words(terms, before, old)
-        wider = {address for address, size in before.state.narrow if size > _WORD}
-        return tuple(
-            (address, _WORD)
-            for address in words
-            if terms.linear(address)[0] not in crossing
-            and (self._granular(terms, address) in handled or address in wider)
-        )
-
-    def _words(self, terms: Terms, before: Run, old: Segment) -> set[tuple[Term, int]]:
-        """Where the old code handles a word: an address' root and the byte in its granule."""
-        spelling = self.target.spelling
-        kept = {
-            value
-            for slot, insn in enumerate(old.insns)
-            if spelling.keeps_top_word(insn)
-            for value in before.operand[slot]
-        }
-        found = set()
-        for slot, insn in enumerate(old.insns):
-            position = spelling.word_position(insn)
-            if position is None or (
-                spelling.needs_top_word(insn) and before.value.get(slot) not in kept
-            ):
-                continue
-            register, distance = position
-            reads = registers_of(self.target.table.uses(insn))
-            if register in reads:
-                at = before.operand[slot][reads.index(register)]
-                found.add(self._granular(terms, terms.add(at, terms.const(distance))))
-        return found
-
-    def _granular(self, terms: Terms, address: Term) -> tuple[Term, int]:
-        root, distance = terms.linear(address)
-        return root, distance % self.target.granule
 
     def _live_after(self, old: Segment, slot: int) -> int:
         """Registers that may be read after an exit of the old code."""
