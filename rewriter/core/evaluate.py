@@ -55,6 +55,8 @@ class Evaluator:
 
     def __call__(self, term: Term) -> Any:
         """An int for a value, a bool for a condition, `Granules` for a memory."""
+        if term.number in self._known:
+            return self._known[term.number]
         # An own stack: a term from a long block is deeper than Python's.
         stack = [term]
         while stack:

@@ -153,17 +153,21 @@ class Op:
         return f"<Op {self.name} {self.format.name}>"
 
 
+Masks: TypeAlias = tuple[int, int, Reg | None]
+"""Of registers that are read and written, and the one that is computed, if no more is done."""
+
+
 @dataclass(slots=True, unsafe_hash=True)
 class Insn:
     """An instruction with its operand values; position-free (a target operand is a distance).
 
     Nobody changes one; a class that sees to that takes twice as long to make one, and millions are
-    made.  `masks` is its `Table`'s, which finds once what it reads and writes.
+    made.  `masks` is its `Table`'s, which finds once what it reads, writes and computes.
     """
 
     op: Op
     operands: tuple[int, ...]
-    masks: tuple[int, int] | None = field(default=None, init=False, repr=False, compare=False)
+    masks: Masks | None = field(default=None, init=False, repr=False, compare=False)
 
     @property
     def name(self) -> str:
@@ -398,8 +402,16 @@ class Table:
         """Mask of the registers that `insn` writes."""
         return (insn.masks or self._masks(insn))[1]
 
-    def _masks(self, insn: Insn) -> tuple[int, int]:
-        insn.masks = masks = self._used(insn), self._set(insn)
+    def computes(self, insn: Insn) -> Reg | None:
+        """The register that `insn` makes of registers and memory if it does no more than that."""
+        return (insn.masks or self._masks(insn))[2]
+
+    def _masks(self, insn: Insn) -> Masks:
+        effects, written = self.effects(insn.op), self._set(insn)
+        more = effects.stores or effects.events or insn.op.flow is not Flow.NEXT
+        single = written and not written & written - 1 and not more
+        result = _register(written.bit_length() - 1) if single else None
+        insn.masks = masks = self._used(insn), written, result
         return masks
 
     def _used(self, insn: Insn) -> int:

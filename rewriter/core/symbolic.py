@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from rewriter.core.isa import Reg
+from rewriter.core.isa import Insn, Reg
 from rewriter.core.machine import Machine
 from rewriter.core.term import Term, Terms
 
@@ -42,6 +42,8 @@ class Symbolic(Machine):
 
     def __post_init__(self) -> None:
         self.memory = self.terms.make("mem", data="M")
+        self._accesses: list[tuple[Term, Term, int]] = []
+        self._placed = False
         self.width = self.terms.width
         self._base = self.terms.var("load address") if self.movable else self.terms.const(0)
         self._low, self._high = self.const(self.granule - 1), self.const(-self.granule)
@@ -61,6 +63,28 @@ class Symbolic(Machine):
         if register not in self.constants:
             self.registers[register] = value
 
+    def compute(self, insn: Insn, address: int, operands: tuple[Term, ...], result: Reg) -> Term:
+        """Executes what makes one register of operands and memory, once for the same ones.
+
+        Runs over one store are much alike: the old code and the new, proposal after proposal.
+        """
+        computed, key = self.terms.computed, (id(insn), operands)
+        known = computed.get(key)
+        if known is None or (known[1] is not None and known[1] is not self.memory):
+            self._accesses, self._placed = [], False
+            self.execute(insn, address)
+            value, found = self.registers[result], tuple(self._accesses)
+            if not self._placed:  # elsewhere it may be another; the id is that of what is kept
+                computed[key] = insn, self.memory if found else None, value, found
+            return value
+        _, _, value, accesses = known
+        for accessed, place, size in accesses:
+            self.loaded.add(place)
+            if size > 1:
+                self.narrow.add((accessed, size))
+        self.registers[result] = value
+        return value
+
     # Memory -------------------------------------------------------------------------------
 
     def _place(self, address: Term, size: int) -> tuple[Term, Term]:
@@ -68,6 +92,7 @@ class Symbolic(Machine):
         if size > 1:
             self.narrow.add((address, size))
         place = self.terms.and_(address, self._high)
+        self._accesses.append((address, place, size))
         if size == self.granule:
             return place, self._zero
         inside = self.terms.and_(address, self._low)
@@ -116,6 +141,7 @@ class Symbolic(Machine):
         return self.terms.const(value)
 
     def code(self, address: int) -> Term:
+        self._placed = True
         return self.terms.add(self._base, self.terms.const(address))
 
     def shl(self, value: Term, amount: Term) -> Term:

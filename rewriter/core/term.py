@@ -16,6 +16,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import count
 from types import MappingProxyType
+from typing import TypeAlias
 
 
 class Term:
@@ -78,11 +79,16 @@ class Term:
         return iter(reached((self,)).values())
 
 
+Computed: TypeAlias = tuple[object, Term | None, Term, tuple[tuple[Term, Term, int], ...]]
+"""What makes a value, the memory that it finds if it loads, the value, and what it accesses."""
+
+
 class Terms:
     """A store of terms for registers of `width` bits.
 
     In a `with` statement it ends there, and its terms at once: they and it hold one another, and
-    a collection of garbage that has to find all of them costs more than making them.
+    a collection of garbage that has to find all of them costs more than making them.  `computed`
+    is for what is found again: what instructions made of terms.
     """
 
     def __init__(self, width: int = 64) -> None:
@@ -91,6 +97,7 @@ class Terms:
         self._tables: defaultdict[str, dict[tuple[object, ...], Term]] = defaultdict(dict)
         self._numbers = count()
         self._constants: dict[int, Term] = {}
+        self.computed: dict[tuple[int, tuple[Term, ...]], Computed] = {}
         self.true = self.make("true")
         self.false = self.make("false")
 

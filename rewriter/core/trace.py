@@ -71,15 +71,20 @@ def run(
     stores = 0
     for slot, (insn, address) in enumerate(zip(insns, addresses, strict=True)):
         if insn is not None:
-            found.operand[slot] = tuple(map(state.get, registers_of(table.uses(insn))))
+            operands = tuple(map(state.get, registers_of(table.uses(insn))))
+            found.operand[slot] = operands
             before = set(state.narrow) if insn.op.needs else None
-            state.execute(insn, address)
-            if len(state.stored) > stores:
-                found.store[slot] = stores
-                stores += 1
-            writes = registers_of(table.defs(insn))
-            if len(writes) == 1:
-                found.value[slot] = state.registers[writes[0]]
+            result = table.computes(insn)
+            if result is not None:
+                found.value[slot] = state.compute(insn, address, operands, result)
+            else:
+                state.execute(insn, address)
+                if len(state.stored) > stores:
+                    found.store[slot] = stores
+                    stores += 1
+                writes = registers_of(table.defs(insn))
+                if len(writes) == 1:
+                    found.value[slot] = state.registers[writes[0]]
             if before is not None and len(state.narrow) > len(before):
                 found.narrow[slot] = next(iter(state.narrow - before))
         if slot in leaving:

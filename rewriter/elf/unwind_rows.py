@@ -88,6 +88,17 @@ def rows(fde: Fde) -> list[tuple[int, Rules]]:
     return table
 
 
+def unchanged(old: Fde, new: Fde) -> bool:
+    """Whether an entry of two files is the same, byte for byte, so that its rows are."""
+    before, after = old.image, new.image
+    parts = (slice(*old.instructions), slice(*old.cie.instructions))
+    return (
+        old == new
+        and before.sections == after.sections
+        and all(before.data[part] == after.data[part] for part in parts)
+    )
+
+
 def initial_rules(fde: Fde) -> Rules:
     """Return the rules that the CIE gives, before any instruction of the entry."""
     return _State(fde.cie, fde.image).rules()

@@ -9,12 +9,13 @@ accesses stay as they are.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 
 from rewriter.core.isa import Insn, Reg
 from rewriter.core.target import Target, accesses, whole
 from rewriter.core.term import Term, Terms
 from rewriter.core.trace import Facts, Run, machine, registers_of
-from rewriter.verify.equivalence import Comparison, Different, agreeing
+from rewriter.verify.equivalence import Comparison, Different, Likely, agreeing
 
 Access = tuple[Insn, Term]
 """An instruction and the address that it accesses."""
@@ -49,13 +50,14 @@ def same_devices(
     """Shows that all accesses but those to granules are made as before, or raises Different."""
     before = list(old)
     waiting = [access for access in before if not whole(access[0], target)]
-    granules = [address for insn, address in before if whole(insn, target)]
+    granules = (address for insn, address in before if whole(insn, target))
+    inside = _Granules(comparison, target, granules)
     for insn, address in new:
         if whole(insn, target):
             continue
         if waiting and waiting[0][0].op is insn.op and _same(comparison, waiting[0][1], address):
             waiting.pop(0)
-        elif not _in_one(comparison, target, granules, address):
+        elif address not in inside:
             raise Different(CHANGED)
     if waiting:
         raise Different(CHANGED)
@@ -66,13 +68,27 @@ def _same(comparison: Comparison, old: Term, new: Term) -> bool:
     return comparison.through(new) is old
 
 
-def _in_one(
-    comparison: Comparison, target: Target, granules: Iterable[Term], address: Term
-) -> bool:
-    """Whether an address is in one of the granules that old instructions accessed as such."""
-    low = ~comparison.terms.const(target.granule - 1)
-    place = comparison.terms.and_(comparison.through(address), low)
-    places = [comparison.terms.and_(granule, low) for granule in granules]
-    # A solver needs long to say no: it is asked where nothing else says yes, and little says no.
-    likely = agreeing(places, comparison)
-    return place in places or any(comparison.suggest(other, place) for other in likely(0, place))
+class _Granules:
+    """Granules that old instructions accessed as such."""
+
+    def __init__(self, comparison: Comparison, target: Target, addresses: Iterable[Term]) -> None:
+        self.comparison, self.and_ = comparison, comparison.terms.and_
+        self.low = comparison.terms.const(-target.granule)
+        self.addresses = addresses
+
+    @cached_property
+    def places(self) -> dict[Term, None]:
+        """The first bytes; often nobody asks."""
+        return dict.fromkeys(self.and_(address, self.low) for address in self.addresses)
+
+    @cached_property
+    def likely(self) -> Likely:
+        """A solver needs long to say no: it is asked where nothing else says yes or no."""
+        return agreeing(self.places, self.comparison)
+
+    def __contains__(self, address: Term) -> bool:
+        """Whether a new address is in one of them."""
+        place = self.and_(self.comparison.through(address), self.low)
+        return place in self.places or any(
+            self.comparison.suggest(old, place) for old in self.likely(0, place)
+        )

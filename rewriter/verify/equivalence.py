@@ -32,7 +32,7 @@ _CANDIDATES = 3
 def agreeing(old: Collection[Term], comparison: Comparison) -> Likely:
     """Old values that agree with the new one on random inputs."""
     known = {term.number for term in old}
-    by_signature: dict[bytes, dict[Term, None]] = {}
+    by_number: dict[int, dict[Term, None]] = {}
     terms = comparison.terms
     signatures = comparison.prover.signatures(terms)
 
@@ -40,11 +40,13 @@ def agreeing(old: Collection[Term], comparison: Comparison) -> Likely:
         value = comparison.through(value)
         if value.number in known:
             return ()
-        if not by_signature:  # most runs never get here
+        if not by_number:  # most runs never get here
             for term in old:
                 for reading in (term, terms.unsigned(term)):
-                    by_signature.setdefault(signatures.of(reading), {})[reading] = None
-        return islice(by_signature.get(signatures.of(value), ()), _CANDIDATES)
+                    by_number.setdefault(signatures.on_one(reading), {})[reading] = None
+        near = by_number.get(signatures.on_one(value), ())
+        same = (one for one in near if signatures.of(one) == signatures.of(value))
+        return islice(same, _CANDIDATES)
 
     return likely
 

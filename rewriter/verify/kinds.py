@@ -36,9 +36,12 @@ class Kinds:
         rows = listing.rows[first:last]
         words = listing.words[first:last] & self.named[rows]
         keys = (words << np.uint64(16) | rows.view(np.uint16)).tolist()
-        for key in set(keys).difference(self.known):
-            self.known[key] = self._kind(listing, first + keys.index(key))
-        return bytes(map(self.known.__getitem__, keys))
+        try:
+            return bytes(map(self.known.__getitem__, keys))
+        except KeyError:  # seldom: few are new
+            for key in set(keys).difference(self.known):
+                self.known[key] = self._kind(listing, first + keys.index(key))
+            return bytes(map(self.known.__getitem__, keys))
 
     def _kind(self, listing: Listing, at: int) -> int:
         insn = listing.insn(at)

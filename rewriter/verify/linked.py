@@ -7,7 +7,8 @@ value in both files before anything else reads it, the rest is as it was.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cached_property
 
 from rewriter.core.isa import Flow, Insn, register_mask
 from rewriter.core.symbolic import Symbolic
@@ -31,30 +32,42 @@ def same_but_for_place(
     one, other = old.proper(), new.proper()
     if len(one) != len(other) or old.fixups or new.fixups:
         return False
-    linked = _Linked(target, places)
-    for slot, there in zip(one, other, strict=True):
-        if old.uses[slot] & linked.differing:
-            if not linked.made(old.insns[slot], new.insns[there]):
+    with Terms(target.granule * 8) as terms:
+        linked = _Linked(target, places, terms)
+        for n, (slot, there) in enumerate(zip(one, other, strict=True)):
+            if old.uses[slot] & linked.differing:
+                if not linked.made(old.insns[slot], new.insns[there]):
+                    return False
+            elif old.placeless[slot] != new.placeless[there]:
                 return False
-        elif old.placeless[slot] != new.placeless[there]:
-            return False
-        else:
-            linked.differing &= ~old.defs[slot]
-        if slot in old.exits and linked.differing and linked.differing & live_after(slot):
-            return False
-    return not (old.falls_out and linked.differing)
+            else:
+                linked.differing &= ~old.defs[slot]
+            if not linked.differing:  # nor will anything again
+                return _words(old, one[n + 1 :]) == _words(new, other[n + 1 :])
+            if slot in old.exits and linked.differing & live_after(slot):
+                return False
+        return not old.falls_out
+
+
+def _words(segment: Segment, slots: Sequence[int]) -> list[int]:
+    return [segment.placeless[slot] for slot in slots]
 
 
 class _Linked:
     """Two machines; `differing` is the mask of registers that may hold different values in them."""
 
-    def __init__(self, target: Target, places: tuple[int, int]) -> None:
-        self.target, self.table = target, target.table
-        terms = Terms(target.granule * 8)
-        self.states = tuple(Symbolic(terms, target.table.constants, target.granule) for _ in places)
-        for state, place in zip(self.states, places, strict=True):
-            state.registers[target.link] = state.code(place)
+    def __init__(self, target: Target, places: tuple[int, int], terms: Terms) -> None:
+        self.target, self.table, self.places, self.terms = target, target.table, places, terms
         self.differing = register_mask((target.link,))
+
+    @cached_property
+    def states(self) -> tuple[Symbolic, Symbolic]:
+        """The machines: often the address is not used."""
+        one = Symbolic(self.terms, self.table.constants, self.target.granule)
+        found = one, one.snapshot()
+        for state, place in zip(found, self.places, strict=True):
+            state.registers[self.target.link] = state.code(place)
+        return found
 
     def made(self, before: Insn, after: Insn) -> bool:
         """Whether both compute one register from such registers alone; is it equal then?"""

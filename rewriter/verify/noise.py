@@ -48,11 +48,15 @@ def _number(value: int) -> Lanes:
     return np.array(value, dtype=_U)
 
 
+START, LAST = 0x9E3779B97F4A7C15, 31
+ROUNDS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
+"""Of the mixture: what is added first, and the last shift; shift and factor of each round."""
+
 _STEPS = (
-    _number(0x9E3779B97F4A7C15),
-    (_number(30), _number(0xBF58476D1CE4E5B9)),
-    (_number(27), _number(0x94D049BB133111EB)),
-    _number(31),
+    _number(START),
+    (_number(ROUNDS[0][0]), _number(ROUNDS[0][1])),
+    (_number(ROUNDS[1][0]), _number(ROUNDS[1][1])),
+    _number(LAST),
 )
 
 

@@ -18,7 +18,7 @@ from rewriter.core.term import Term, reached, rebuilt
 _BY_VALUE = 2  # the last format of `marshal` in which equal values are equal bytes
 
 _CONDITIONS = frozenset({"eq", "ult", "slt", "band", "bnot", "true", "false"})
-_MEMORIES = frozenset({"mem", "store", "world"})
+MEMORIES = frozenset({"mem", "store", "world"})
 _INPUTS = frozenset({"var", "mem", "world"})
 
 _Cut = Mapping[int, Term]
@@ -111,7 +111,7 @@ def _bearing(terms: Sequence[Term], given: Sequence[Term], cut: _Cut) -> list[Te
 def _free_in(terms: Sequence[Term], cut: _Cut) -> set[int]:
     """What is free and no memory, by number: all claims share the memory."""
     reached_ = [*terms, *(arg for term in _above(terms, cut) for arg in term.args)]
-    return {t.number for t in reached_ if t.kind not in _MEMORIES and _is_free(t, cut)}
+    return {t.number for t in reached_ if t.kind not in MEMORIES and _is_free(t, cut)}
 
 
 def _is_free(term: Term, cut: _Cut) -> bool:
@@ -157,7 +157,7 @@ def _pattern(a: Term, b: Term, given: Sequence[Term], cut: _Cut) -> Pattern:
                     "bool"
                     if term.kind in _CONDITIONS
                     else "mem"
-                    if term.kind in _MEMORIES
+                    if term.kind in MEMORIES
                     else term.store.bits(term)
                 )
                 node: tuple[Any, ...] = ("?", sort)

@@ -54,7 +54,10 @@ class Prover:
         if a is b:
             return Grade.PROVED, ""
         self.asked += 1
-        if self.signatures(a.store).differ(a, b, given) or not self._possible(given):
+        signatures = self.signatures(a.store)
+        if not given and signatures.apart(a, b):
+            return Grade.REFUTED, ""
+        if signatures.differ(a, b, given) or not self._possible(given):
             return Grade.REFUTED, ""
         return self._equal(a, b, given)
 

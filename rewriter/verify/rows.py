@@ -51,8 +51,8 @@ class Rows:
         starts = (function.start for function in functions)
         self.old = {start: program.frames[start] for start in starts if start in program.frames}
         self.new = new
-        self.before = partial(_Frame, program.listing, kinds)
-        self.after = partial(_Frame, listing, kinds)
+        self.before = partial(_Order, program.listing, kinds)
+        self.after = partial(_Order, listing, kinds)
 
     def problem(self, function: Function) -> str:
         """What is wrong with the unwind entry of a function, or nothing."""
@@ -61,16 +61,29 @@ class Rows:
             return ""
         if new is None or (new.end, new.lsda) != (old.end, old.lsda):
             return "its unwind entry covers something else"
-        same = _agree(self.before(old), self.after(new))
-        return "" if same else "its unwind rows do not follow its instructions"
+        return "" if self._agree(old, new) else "its unwind rows do not follow its instructions"
+
+    def _agree(self, old: unwind.Fde, new: unwind.Fde) -> bool:
+        before = unwind_rows.rows(old)
+        after = before if unwind_rows.unchanged(old, new) else unwind_rows.rows(new)
+        if [rules for _, rules in before] != [rules for _, rules in after]:
+            return False
+        if len(before) == 1:
+            return True  # from the start on
+        one, other = (
+            order(old.start, rows[-1][0])
+            for order, rows in ((self.before, before), (self.after, after))
+        )
+        return all(
+            one.place(a) == other.place(b) for (a, _), (b, _) in zip(before, after, strict=True)
+        )
 
 
-class _Frame:
-    """Where an address stands among the instructions that rows go by, from a function's start."""
+class _Order:
+    """Where addresses up to `end` stand among the instructions that rows go by, from `start` on."""
 
-    def __init__(self, listing: Listing, kinds: Kinds, frame: unwind.Fde) -> None:
-        self.rows = unwind_rows.rows(frame)
-        first, last = listing.span(frame.start, frame.end)
+    def __init__(self, listing: Listing, kinds: Kinds, start: int, end: int) -> None:
+        first, last = listing.span(start, end)
         kind = np.frombuffer(kinds.of(listing, first, last), np.uint8)
         kept = np.flatnonzero((kind & FILLER == 0) & (listing.rows[first:last] >= 0))
         marks = (listing.flows[first:last] != FLOW_CODE[Flow.NEXT]) | (kind & FRAME != 0)
@@ -81,11 +94,3 @@ class _Frame:
         """How many stand before an address, and whether one does directly."""
         at = bisect_left(self.addresses, address)
         return sum(self.marks[: at + 1]), self.marks[at]
-
-
-def _agree(old: _Frame, new: _Frame) -> bool:
-    if [rules for _, rules in old.rows] != [rules for _, rules in new.rows]:
-        return False
-    return all(
-        old.place(a) == new.place(b) for (a, _), (b, _) in zip(old.rows, new.rows, strict=True)
-    )

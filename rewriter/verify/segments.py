@@ -9,6 +9,7 @@ from typing import NamedTuple, cast, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from rewriter.core.addresses import Addresses
 from rewriter.core.isa import Flow, Insn
 from rewriter.core.listing import FLOW_CODE, FLOWS, Listing
 from rewriter.core.program import Fixup, Function
@@ -110,18 +111,25 @@ class Cutter:
     """
 
     def __init__(
-        self, listing: Listing, fixups: Mapping[int, Fixup], kinds: Kinds, first: int, last: int
+        self,
+        listing: Listing,
+        fixups: Mapping[int, Fixup],
+        kinds: Kinds,
+        first: int,
+        last: int,
+        like: Cutter | None = None,
     ) -> None:
+        """Of another listing, `like` may have the same addresses."""
         self.source = listing, fixups, kinds
         self.listing, self.first, self.last = listing, first, last
         here = slice(first, last)
-        self.addresses: list[int] = listing.addresses[here].tolist()
+        self.places = listing.addresses[here]
+        self.addresses, self.at = _indexed(self.places, like)
         self.words: list[int] = listing.words[here].tolist()
         self.rows: list[int] = listing.rows[here].tolist()
         self.flows: list[int] = listing.flows[here].tolist()
         self.targets: list[int] = listing.targets[here].tolist()
         self.transfers: list[int] = np.flatnonzero(listing.flows[here] != _NEXT).tolist()
-        self.at = dict(zip(self.addresses, range(last - first), strict=True))
         self.fixups = {self.at[a]: fixups[a] for a in sorted(fixups.keys() & self.at.keys())}
         rows = listing.rows[here].view(np.uint16)
         self.placeless = (listing.placeless[here].astype(np.uint64) << _ROW | rows).tolist()
@@ -141,6 +149,21 @@ class Cutter:
         if len(exits) != count or exits[-1] - first >= _LONGEST:
             raise Lost(f"the new code from {start:#x} ends otherwise")
         return self._cut(first, exits)
+
+    def same(self, first: int, end: int, other: Cutter, there: int) -> bool:
+        """Whether all of [first, end) is code that another has too, but for how far branches go.
+
+        It ends with a transfer of control, and no access in it goes on elsewhere when it faults.
+        """
+        behind = there + end - first
+        return (
+            self.placeless[first:end] == other.placeless[there:behind]
+            and self.flows[end - 1] != _NEXT
+            and end - first <= _LONGEST
+            and min(self.rows[first:end]) >= 0
+            and not any(first <= at < end for at in self.fixups)
+            and not any(there <= at < behind for at in other.fixups)
+        )
 
     def _elsewhere(self, start: int) -> Cutter:
         """Code outside the function, where new code may lead."""
@@ -172,6 +195,14 @@ class Cutter:
         )
 
 
+def _indexed(places: Addresses, like: Cutter | None) -> tuple[list[int], dict[int, int]]:
+    """The addresses and where each stands, which may be known."""
+    if like is not None and np.array_equal(places, like.places):
+        return like.addresses, like.at
+    addresses: list[int] = places.tolist()
+    return addresses, dict(zip(addresses, range(len(addresses)), strict=True))
+
+
 class BlockCutter(Cutter):
     """Cuts along the blocks of a function."""
 
@@ -199,6 +230,10 @@ class BlockCutter(Cutter):
 
     def by_blocks(self, start: int) -> Segment:
         """From a block's start through blocks that only it leads to, or that follow."""
+        return self._cut(*self.extent(start))
+
+    def extent(self, start: int) -> tuple[int, list[int]]:
+        """The position where `by_blocks` cuts first, and those of its exits."""
         first = self.at.get(start, -1)
         block = self._blocks.get(first)
         if block is None:
@@ -217,7 +252,7 @@ class BlockCutter(Cutter):
             block += 1
         if not exits or exits[-1] != end - 1:
             raise Lost(f"the code from {start:#x} has no end")
-        return self._cut(first, exits)
+        return first, exits
 
 
 def masks(columns: NDArray[np.uint64]) -> list[int]:

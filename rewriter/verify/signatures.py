@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from rewriter.core.term import Term
+from rewriter.verify.lane import evaluator
 from rewriter.verify.noise import Memory, Noise
+from rewriter.verify.patterns import MEMORIES
 
 _FEW = 64  # lanes of a signature
 
@@ -20,11 +22,15 @@ def _few(width: int) -> Noise:
 
 
 class Signatures:
-    """What terms of one store are on a few assignments, as bytes: equal terms have equal ones."""
+    """What terms of one store are on a few assignments, as bytes: equal terms have equal ones.
+
+    `on_one` gives the value on one more, which is quicker to find.
+    """
 
     def __init__(self, width: int) -> None:
         self.noise = _few(width)
         self.known: dict[int, Any] = {}
+        self.on_one = evaluator()
 
     def of(self, term: Term) -> bytes:
         """The signature of a value."""
@@ -33,6 +39,10 @@ class Signatures:
             return b""
         found: bytes = value.tobytes()
         return found if len(value) == _FEW else found * _FEW
+
+    def apart(self, a: Term, b: Term) -> bool:
+        """Whether two values differ on one assignment, at once."""
+        return a.kind not in MEMORIES and bool(self.on_one(a) != self.on_one(b))
 
     def differ(self, a: Term, b: Term, given: Sequence[Term]) -> bool:
         """Whether two terms differ on an assignment on which all that is given holds."""

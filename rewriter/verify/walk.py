@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from operator import or_
@@ -14,22 +14,21 @@ import numpy as np
 from rewriter.core.addresses import addresses
 from rewriter.core.edit import Evidence, Grade
 from rewriter.core.isa import Flow, Insn
-from rewriter.core.listing import INLINE, Listing
+from rewriter.core.listing import FLOWS, INLINE, Listing
 from rewriter.core.program import Fixup, Function
 from rewriter.core.symbolic import Symbolic
-from rewriter.core.term import Term, Terms
-from rewriter.core.trace import Facts, Run, registers_of, run
+from rewriter.core.term import Terms
+from rewriter.core.trace import Facts, Run, run
 from rewriter.elf.image import Image
 from rewriter.identify.program import Program
 from rewriter.verify import faults, hints
+from rewriter.verify.aligned import aligned
 from rewriter.verify.devices import accessed, same_devices
 from rewriter.verify.equivalence import Comparison, Different, agreeing
 from rewriter.verify.kinds import FILLER, HINT, Kinds
 from rewriter.verify.linked import same_but_for_place
 from rewriter.verify.prove import Prover
 from rewriter.verify.segments import BlockCutter, Cutter, Lost, Segment, masks
-
-_WORD = 2  # bytes
 
 
 class Pair(NamedTuple):
@@ -74,7 +73,7 @@ class Walk:
         source = program.listing, program.fixups, self.kinds
         self.old_code = old = BlockCutter(*source, self.function, program.graph)
         there = self.new.span(self.function.start, self.function.end)
-        self.new_code = Cutter(self.new, self.fixups, self.kinds, *there)
+        self.new_code = Cutter(self.new, self.fixups, self.kinds, *there, like=old)
         if self.new_code.addresses != old.addresses:
             self.findings.append(f"{self.function.name}: its instructions are in other places")
             return
@@ -105,16 +104,45 @@ class Walk:
             self.findings.append(f"{self.function.name}: a register is written that was not before")
 
     def _entries(self) -> list[int]:
-        graph, addresses = self.program.graph, self.program.listing.addresses
-        return [
-            int(addresses[graph.first[block]])
-            for block in graph.blocks_of(self.function)
-            if graph.entered[block]
-        ]
+        graph = self.program.graph
+        blocks = graph.blocks_of(self.function)
+        here = slice(blocks.start, blocks.stop)
+        entered = graph.first[here][graph.entered[here]]
+        entries: list[int] = self.program.listing.addresses[entered].tolist()
+        return entries
 
     # One pair of segments -----------------------------------------------------------------
 
     def _segments(self, pair: Pair) -> list[Pair]:
+        first, exits = self.old_code.extent(pair.old)
+        there = self._unchanged(pair, first, exits)
+        if there is None:
+            return self._changed(pair, first, exits)
+        new, moved = self.new_code, there - first
+        self.visited.update(new.addresses[there : exits[-1] + moved + 1])
+        self.evidence.append(_PLAIN)
+        others = [at + moved for at in exits]
+        return self._successors(
+            exits, [new.targets[at] for at in others], [new.addresses[at] for at in others]
+        )
+
+    def _unchanged(self, pair: Pair, first: int, exits: Sequence[int]) -> int | None:
+        """Where the same words do what those from `first` did; None where more must be seen."""
+        old, new, end = self.old_code, self.new_code, exits[-1] + 1
+        there = new.at.get(pair.new)
+        if there is None or not old.same(first, end, new, there):
+            return None
+        if there == first and old.words[first:end] == new.words[first:end]:
+            return there
+        linked = pair.linked and pair.old != pair.new
+        locked = self.locked_here and not self.locked.isdisjoint(old.addresses[first:end])
+        return None if linked or locked or self._own_place(end - 1) else there
+
+    def _own_place(self, at: int) -> bool:
+        """Whether a jump reads its own address."""
+        return FLOWS[self.old_code.flows[at]] is Flow.JUMP and self.old_code.defs[at] != 0
+
+    def _changed(self, pair: Pair, first: int, exits: Sequence[int]) -> list[Pair]:
         old = self.old_code.by_blocks(pair.old)
         new = self.new_code.by_transfers(pair.new, len(old.exits))
         self.visited.update(new.addresses)
@@ -124,7 +152,7 @@ class Walk:
                 raise Different("control falls out of the function otherwise")
             for slot, other in zip(old.exits, new.exits, strict=True):
                 _same_transfer(old.insns[slot], new.insns[other])
-        if self.locked_here:
+        if self.locked_here and not self.locked.isdisjoint(old.addresses):
             self._unlocked(old, new)
         if not self._plainly_same(pair, old, new):
             evidence, resumed = self._compare(pair, old, new)
@@ -133,7 +161,9 @@ class Walk:
             resumed = list(zip(old.fixups.values(), new.fixups.values(), strict=True))
         self.evidence.append(evidence)
         self.resumed.update(resumed)
-        following = self._successors(old, new)
+        following = self._successors(
+            exits, new.targets, [new.addresses[slot] for slot in new.exits]
+        )
         for before, after in resumed:
             following += self._targets(before.resume, after.resume)
         return following
@@ -192,6 +222,7 @@ class Walk:
     def _compare(self, pair: Pair, old: Segment, new: Segment) -> Compared:
         if self._inputs(new) & ~self._inputs(old):
             raise Different("a register is read that nothing keeps")
+        old, new = (one._replace(insns=list(one.insns)) for one in (old, new))
         try:
             return self._compare_given(pair, old, new, {})
         except Different:
@@ -223,7 +254,7 @@ class Walk:
             old_accesses = accessed(before, old.insns, self.target, facts)
             new_accesses = accessed(after, new.insns, self.target, facts)
             same_devices(comparison, self.target, old_accesses, new_accesses)
-        comparison.aligned = self._aligned(comparison, before, after, old)
+        comparison.aligned = aligned(self.target, comparison, before, after, old)
         matching = self._matching(comparison, before, after, old, new)
         waiting = [access for access in matching.old if access.fixup is not None]
         for slot, other in zip(old.exits, new.exits, strict=True):
@@ -235,7 +266,9 @@ class Walk:
         assumed = matching.finish()
         evidence = comparison.evidence()
         resumed = [(a.fixup, b.fixup) for a, b in matching.pairs if a.fixup and b.fixup]
-        return replace(evidence, preconditions=(*evidence.preconditions, *assumed)), resumed
+        if assumed:
+            evidence = replace(evidence, preconditions=(*evidence.preconditions, *assumed))
+        return evidence, resumed
 
     def _matching(
         self, comparison: Comparison, before: Run, after: Run, old: Segment, new: Segment
@@ -289,56 +322,6 @@ class Walk:
                 if state.registers.get(register) is state.code(returns):
                     state.registers[register] = state.terms.var("return address")
 
-    def _aligned(
-        self, comparison: Comparison, before: Run, after: Run, old: Segment
-    ) -> tuple[tuple[Term, int], ...]:
-        """New word accesses, where the old code handles a word at the address as an aligned one."""
-        terms = comparison.terms
-        words = [comparison.through(a) for a, size in after.narrow.values() if size == _WORD]
-        if not words:
-            return ()
-        crossing = {
-            terms.linear(value)[0]
-            for slot, insn in enumerate(old.insns)
-            if insn.name in self.target.spelling.CROSSING
-            for value in before.operand.get(slot, ())
-        }
-        handled = self._words(terms, before, old)
-        wider = {address for address, size in before.state.narrow if size > _WORD}
-        return tuple(
-            (address, _WORD)
-            for address in words
-            if terms.linear(address)[0] not in crossing
-            and (self._granular(terms, address) in handled or address in wider)
-        )
-
-    def _words(self, terms: Terms, before: Run, old: Segment) -> set[tuple[Term, int]]:
-        """Where the old code handles a word: an address' root and the byte in its granule."""
-        spelling = self.target.spelling
-        kept = {
-            value
-            for slot, insn in enumerate(old.insns)
-            if spelling.keeps_top_word(insn)
-            for value in before.operand[slot]
-        }
-        found = set()
-        for slot, insn in enumerate(old.insns):
-            position = spelling.word_position(insn)
-            if position is None or (
-                spelling.needs_top_word(insn) and before.value.get(slot) not in kept
-            ):
-                continue
-            register, distance = position
-            reads = registers_of(self.target.table.uses(insn))
-            if register in reads:
-                at = before.operand[slot][reads.index(register)]
-                found.add(self._granular(terms, terms.add(at, terms.const(distance))))
-        return found
-
-    def _granular(self, terms: Terms, address: Term) -> tuple[Term, int]:
-        root, distance = terms.linear(address)
-        return root, distance % self.target.granule
-
     def _live_after(self, old: Segment, slot: int) -> int:
         """Registers that may be read after an exit of the old code."""
         insn, address = old.insns[slot], old.addresses[slot]
@@ -350,20 +333,27 @@ class Walk:
 
     # What follows -------------------------------------------------------------------------
 
-    def _successors(self, old: Segment, new: Segment) -> list[Pair]:
-        found: list[Pair] = []
-        leaving = zip(old.exits, new.exits, old.flows, old.targets, new.targets, strict=True)
-        for slot, other, flow, target, there in leaving:
+    def _successors(
+        self, exits: Sequence[int], targets: Sequence[int], places: Sequence[int]
+    ) -> list[Pair]:
+        """What follows the old code's exits, by the targets and addresses of the new code's."""
+        old, last, found = self.old_code, exits[-1], list[Pair]()
+        for at, target, place in zip(exits, targets, places, strict=True):
+            flow = FLOWS[old.flows[at]]
             if flow in (Flow.BRANCH, Flow.JUMP, Flow.CALL):
-                found += self._targets(target, there)
+                found += self._targets(old.targets[at], target)
             if flow in (Flow.CALL, Flow.INDIRECT_CALL):
-                linked = old.insns[slot].operand("ra") == self.target.link
-                found += self._following(old.addresses[slot], new.addresses[other], linked)
-            elif flow is Flow.TRAP or (flow is Flow.BRANCH and slot == old.exits[-1]):
-                found += self._following(old.addresses[slot], new.addresses[other])
+                found += self._following(old.addresses[at], place, self._links(at))
+            elif flow is Flow.TRAP or (flow is Flow.BRANCH and at == last):
+                found += self._following(old.addresses[at], place)
             elif flow is Flow.INDIRECT:
-                found += self._table_targets(old.addresses[slot])
+                found += self._table_targets(old.addresses[at])
         return found
+
+    def _links(self, at: int) -> bool:
+        """Whether a call of the old code leaves its return address where calls should."""
+        call = self.target.table.decode(self.old_code.words[at])
+        return call is not None and call.operand("ra") == self.target.link
 
     def _following(self, old: int, new: int, linked: bool = False) -> Iterable[Pair]:
         """What comes after an instruction; past the function's end only the same place will do."""
@@ -410,9 +400,9 @@ class Walk:
         """What the new file has in the function beside what was walked."""
         old, new, encode = self.old_code, self.new_code, self.target.table.encode
         fillers = {encode(insn) for insn in self.target.fillers(self.size)}
-        for at, address in enumerate(new.addresses):
-            if old.words[at] == new.words[at]:
-                continue
+        words = zip(old.words, new.words, strict=True)
+        for at in [at for at, (word, other) in enumerate(words) if word != other]:
+            address = new.addresses[at]
             seen = address in self.visited
             if new.rows[at] < 0:
                 if not seen:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rewriter.core.edit import Grade
 from rewriter.core.evaluate import Evaluator
-from rewriter.core.term import Term, Terms
+from rewriter.core.term import Term, Terms, rebuilt
 from rewriter.verify.noise import Noise, pool_of
 from rewriter.verify.prove import Prover
 from rewriter.verify.signatures import Signatures
@@ -70,6 +70,16 @@ def test_every_lane_is_one_evaluation(width: int, data: st.DataObject) -> None:
 
         variables = {name: int(noise.value(name, width)[lane]) for name in "xy"}
         assert int(found[lane]) == Evaluator(variables, granule)(term)
+
+
+@pytest.mark.parametrize("width", [32, 64])
+@given(data=st.data())
+def test_one_assignment_never_parts_what_is_equal(width: int, data: st.DataObject) -> None:
+    term = data.draw(terms_made(width))
+    folded = rebuilt(term, {})
+    signatures = Signatures(width)
+    assert not signatures.apart(term, folded)
+    assert signatures.apart(folded, term.store.not_(folded))
 
 
 def _stored(terms: Terms, distance: int) -> tuple[Term, Term]:
