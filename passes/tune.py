@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeAlias
 
-from passes.technique import Site, Technique, idle, usable
+from passes.technique import UNRELATED, Site, Technique, idle, usable
 from passes.tuned import Accepted, Refused, TunedWindow, count
 from rewriter.core.cpu import Cpu
 from rewriter.core.edit import Evidence, Rewrite
@@ -70,6 +70,11 @@ class Tuner:
             _Numbered(number, name, site, tuple(map(self._without_held, site.proposals)))
             for number, (name, site) in enumerate(found)
         ]
+
+    @property
+    def unrelated(self) -> bool:
+        """Whether there is a site that knowing more of the registers at the start may give."""
+        return any(one.site.reason == UNRELATED for one in self._sites)
 
     def tune(self, chosen: Chosen) -> TunedWindow:
         """The window with all that is chosen and can be shown."""
