@@ -7,7 +7,7 @@ makes the listing: for fixed-width words with `decode_words`, for bundles slot b
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -104,12 +104,34 @@ class Listing:
         return self.insns_at(*self.span(start, end))
 
     def insns_at(self, first: int, last: int) -> list[Insn | None]:
-        """The instructions at positions [first, last)."""
+        """The instructions at positions [first, last).
+
+        Those asked for last are remembered: pass after pass asks for parts of one function.
+        """
+        recent = self._recent
+        if not recent.first <= first <= last <= recent.last:
+            recent.first, recent.last, recent.insns = first, last, self._insns_at(first, last)
+        return recent.insns[first - recent.first : last - recent.first]
+
+    @cached_property
+    def _recent(self) -> _Recent:
+        return _Recent()
+
+    def _insns_at(self, first: int, last: int) -> list[Insn | None]:
         decode, words = self.table.decode, self.words[first:last].tolist()
         found = [decode(word) for word in words]
         for at in np.flatnonzero(self.rows[first:last] < 0).tolist():
             found[at] = None
         return found
+
+
+@dataclass
+class _Recent:
+    """The instructions at positions [first, last)."""
+
+    first: int = 0
+    last: int = 0
+    insns: list[Insn | None] = field(default_factory=list)
 
 
 _DECODED = ("rows", "flows", "targets", "uses", "defs")

@@ -106,9 +106,15 @@ class Program:
 
         Those only that are `wanted`, which is asked about positions [first, last).
         """
-        for blocks in self._joined(function):
-            if wanted(int(self.graph.first[blocks.start]), int(self.graph.last[blocks.stop - 1])):
-                yield self._window(blocks)
+        graph, listing = self.graph, self.listing
+        runs = [
+            blocks
+            for blocks in self._joined(function)
+            if wanted(int(graph.first[blocks.start]), int(graph.last[blocks.stop - 1]))
+        ]
+        if runs:
+            listing.insns_at(*listing.span(function.start, function.end))  # is remembered
+        yield from map(self._window, runs)
 
     def _joined(self, function: Function) -> Iterator[range]:
         """Runs of blocks that control enters at the first one only; none where data is."""
