@@ -126,5 +126,6 @@ def cycles(insns: Sequence[Insn], setting: Setting) -> int:
     for insn in insns:
         steps.append(probe.step(insn, at))
         at += insn.size
-    once, twice = (simulate(code, setting.cpu, setting.system) for code in (steps, steps * 2))
-    return twice.cycles - once.cycles
+    twice = simulate(steps * 2, setting.cpu, setting.system)
+    once = twice.timeline[len(steps) - 1]
+    return twice.cycles - 1 - once.retire

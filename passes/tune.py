@@ -67,7 +67,7 @@ class Tuner:
             for site in technique.sites(self.trace, target.spelling, self.cpu)
         )
         self._sites = [
-            _Numbered(number, name, site, tuple(map(self._without_held, site.proposals)))
+            _Numbered(number, name, site, self._without_held(site.proposals))
             for number, (name, site) in enumerate(found)
         ]
 
@@ -121,10 +121,13 @@ class Tuner:
             self._known[made] = self._try(proposal)
         return self._known[made]
 
-    def _without_held(self, proposal: Rewrite) -> Rewrite:
-        """The proposal with feeders only that may go."""
-        held = [slot for slot in proposal.feeders if self._held(slot)]
-        return replace(proposal, feeders=proposal.feeders.difference(held)) if held else proposal
+    def _without_held(self, proposals: tuple[Rewrite, ...]) -> tuple[Rewrite, ...]:
+        """The proposals with feeders only that may go."""
+        feeders = {slot for one in proposals for slot in one.feeders}
+        held = frozenset(slot for slot in feeders if self._held(slot))
+        if not held:
+            return proposals
+        return tuple(replace(one, feeders=one.feeders - held) for one in proposals)
 
     def _try(self, proposal: Rewrite) -> Tried | str:
         """The new slots with their evidence and the exception entries that moved, or why not."""
