@@ -75,8 +75,11 @@ class Listing:
         return at < len(self.addresses) and int(self.addresses[at]) == address
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """The positions in [start, end) as a half-open range."""
-        return span(self.addresses, start, end)
+        """The positions in [start, end) as a half-open range; those asked for last are known."""
+        recent = self._recent
+        if recent.places != (start, end):
+            recent.places, recent.span = (start, end), span(self.addresses, start, end)
+        return recent.span
 
     def insn(self, at: int) -> Insn | None:
         """The instruction at a position, or None for data."""
@@ -127,11 +130,13 @@ class Listing:
 
 @dataclass
 class _Recent:
-    """The instructions at positions [first, last)."""
+    """The instructions at positions [first, last); the positions of a range of addresses."""
 
     first: int = 0
     last: int = 0
     insns: list[Insn | None] = field(default_factory=list)
+    places: tuple[int, int] = (0, 0)
+    span: tuple[int, int] = (0, 0)
 
 
 _DECODED = ("rows", "flows", "targets", "uses", "defs")
