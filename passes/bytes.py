@@ -65,15 +65,16 @@ class _Block:
     # Loads --------------------------------------------------------------------------------
 
     def load_sites(self, slot: int, value: Term) -> Iterator[Site]:
-        if self._is_move(slot, value):
-            return
         load = granule_load(value, self.trace.granule)
         narrow, related = self.shapes.narrow(value, load) if load is not None else (None, False)
+        extended = _sign_extended(value) if narrow is None else None
+        if (narrow is None and extended is None) or self._is_move(slot, value):
+            return
         if load is not None and narrow is not None and related:
             yield self._load_site(slot, load, narrow)
         elif narrow is not None:
             yield Site(slot, _kind(narrow), (), UNRELATED)
-        elif (extended := _sign_extended(value)) is not None:
+        elif extended is not None:
             yield self._extension_site(slot, value, *extended)
 
     def _is_move(self, slot: int, value: Term) -> bool:

@@ -45,7 +45,8 @@ def granule_load(term: Term, granule: int) -> Term | None:
         elif top.kind == "and" and top.args[1].data == granule - 1:
             continue
         elif depth < _DEEPEST and top.kind not in ("opaque", "world"):
-            stack.extend((a, depth + 1) for a in top.args)
+            for argument in top.args:
+                stack.append((argument, depth + 1))
     return found
 
 

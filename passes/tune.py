@@ -39,9 +39,9 @@ class Tuner:
     """Tries every technique's sites of a window in order; each is proved against the original.
 
     `locked` are addresses between a load-locked and its store-conditional: nothing there changes.
-    `facts` are known of registers at the start; `held` says why the instruction at an address must
-    stay what it is, or nothing; `devices` that accesses may reach a device; `fixups` are the
-    accesses that a kernel lets fault.
+    `facts` are known of registers at the start; `held` says why an instruction must stay what it
+    is, or nothing; `devices` that accesses may reach a device; `fixups` are the accesses that a
+    kernel lets fault.
     """
 
     window: Window
@@ -51,7 +51,7 @@ class Tuner:
     prover: Prover
     locked: frozenset[int]
     facts: Facts = field(default_factory=dict)
-    held: Callable[[int], str] = lambda _: ""
+    held: Callable[[Insn], str] = lambda _: ""
     devices: bool = False
     fixups: Mapping[int, Fixup] = field(default_factory=dict)
 
@@ -228,7 +228,7 @@ class Tuner:
     def _held(self, slot: int) -> str:
         """Why the instruction in a slot must stay what it is, or nothing."""
         if slot not in self._reasons:
-            reason = self.held(self.trace.addresses[slot])
+            reason = self.held(self.trace.insns[slot])
             self._reasons[slot] = reason if reason and not self._on_stack(slot) else ""
         return self._reasons[slot]
 

@@ -154,12 +154,10 @@ class Program:
         """Whether accesses may reach a device."""
         return self.target.devices(self.image)
 
-    def held(self, address: int) -> str:
+    def held(self, insn: Insn) -> str:
         """Why an instruction must stay what it is, or nothing."""
-        if self.devices:
-            insn = self.listing.insn(self.listing.index(address))
-            if insn is not None and accesses(insn, self.target) and not whole(insn, self.target):
-                return "the access may reach a device"
+        if self.devices and accesses(insn, self.target) and not whole(insn, self.target):
+            return "the access may reach a device"
         return ""
 
     def fixups_of(self, function: Function) -> list[Fixup]:
