@@ -68,18 +68,19 @@ def run(
     found = Run(state)
     if INPUT in leaving:
         found.exits[INPUT] = state.snapshot()
-    stores = 0
+    uses, defs, get = table.uses, table.defs, state.get
+    registers, stored = state.registers, state.stored
     for slot, (insn, address) in enumerate(zip(insns, addresses, strict=True)):
         if insn is not None:
-            found.operand[slot] = tuple(map(state.get, registers_of(table.uses(insn))))
+            found.operand[slot] = tuple(map(get, registers_of(uses(insn))))
             before = set(state.narrow) if insn.op.needs else None
+            stores = len(stored)
             state.execute(insn, address)
-            if len(state.stored) > stores:
+            if len(stored) > stores:
                 found.store[slot] = stores
-                stores += 1
-            writes = registers_of(table.defs(insn))
-            if len(writes) == 1:
-                found.value[slot] = state.registers[writes[0]]
+            writes = defs(insn)
+            if writes and not writes & writes - 1:
+                found.value[slot] = registers[writes.bit_length() - 1]
             if before is not None and len(state.narrow) > len(before):
                 found.narrow[slot] = next(iter(state.narrow - before))
         if slot in leaving:
