@@ -45,6 +45,7 @@ from targets.ia64 import bundles
 from targets.ia64.arranging import Scheduling
 from targets.ia64.cpus import CPUS
 from targets.ia64.fields import BUNDLE, LONG
+from targets.ia64.formats import SlotOp
 from targets.ia64.isa import TABLE
 from targets.ia64.standard import RETURNED
 
@@ -58,7 +59,12 @@ _TARGETS = [
     if operand.kind is Kind.TARGET and operand.name == "target25"
 ]
 _TRANSFERS = np.array(
-    [op.flow not in (Flow.NEXT, Flow.TRAP) and op.unit in "BX" for op in TABLE.rows] + [False]  # type: ignore[attr-defined]
+    [
+        isinstance(op, SlotOp) and op.unit in "BX" and op.flow not in (Flow.NEXT, Flow.TRAP)
+        for op in TABLE.rows
+    ]
+    + [False],
+    dtype=np.bool_,
 )
 
 
@@ -136,8 +142,8 @@ def measure(name: str) -> None:
     for what in ("bundles", "nops", "cycles"):
         old, new = total[f"old {what}"], total[f"new {what}"]
         print(f"  {what}: {old} -> {new} ({100 * (new / old - 1):+.1f} %)", end="")
-        least = total.get(f"least {what}")
-        print(f", at least {least} ({100 * (least / old - 1):+.1f} %)" if least else "")
+        fewest = total.get(f"least {what}")
+        print(f", at least {fewest} ({100 * (fewest / old - 1):+.1f} %)" if fewest else "")
 
 
 def superblocks(name: str) -> None:

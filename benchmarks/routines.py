@@ -126,7 +126,9 @@ class Pair:
 
     def compare(self, axes: Axes, system: System, warm: bool, every: int = 1) -> Comparison:
         """Both at every point of a grid."""
-        samples, wrong, calls = [], [], []
+        samples: list[Sample] = []
+        wrong: list[str] = []
+        calls = []
         for point, ours, theirs in self.traces(axes, every, wrong):
             one, other = (
                 runner.time(steps, system, warm)

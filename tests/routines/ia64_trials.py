@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
+from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
 
 from fixtures import inputs
@@ -31,7 +32,9 @@ def libc(name: str) -> Code:
     path = inputs.require("ia64-libc")
     image = load(path)
     with path.open("rb") as stream:
-        (tag,) = ELFFile(stream).get_section_by_name(".dynamic").iter_tags("DT_PLTGOT")
+        dynamic = ELFFile(stream).get_section_by_name(".dynamic")
+        assert isinstance(dynamic, DynamicSection)
+        (tag,) = dynamic.iter_tags("DT_PLTGOT")
     found = function_named(image, name)
     assert found is not None, name
     return code_of(image, f"libc {name}", found[0], 0, lambda *relocation: None, tag["d_ptr"])
