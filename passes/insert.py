@@ -126,6 +126,5 @@ def cycles(insns: Sequence[Insn], setting: Setting) -> int:
     for insn in insns:
         steps.append(probe.step(insn, at))
         at += insn.size
-    twice = simulate(steps * 2, setting.cpu, setting.system)
-    once = twice.timeline[len(steps) - 1]
-    return twice.cycles - 1 - once.retire
+    once, twice = (simulate(code, setting.cpu, setting.system) for code in (steps, steps * 2))
+    return twice.cycles - once.cycles

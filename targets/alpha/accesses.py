@@ -19,7 +19,6 @@ CROSSING = frozenset({"extwh", "inswh", "mskwh"})
 
 _WORDS = frozenset({"extwl", "inswl", "mskwl"})
 _TOP_WORD = 48  # bits below a word that `extqh` has put at the top
-_TOP_BYTE = 56
 
 GRANULE_ACCESSES = frozenset({"ldq_u", "stq_u"})
 
@@ -28,8 +27,7 @@ _TESTS = frozenset({"cmpeq", "cmpult", "cmpule", "cmoveq", "cmovne", "cmovlbs", 
 
 CLUES = {
     "bytes": (
-        Clue(frozenset({"ldq_u", "stq_u"})),
-        Clue(frozenset({"sra"}), literals=frozenset({_TOP_BYTE, _TOP_WORD})),  # gives it a sign
+        Clue(frozenset({"ldq_u", "stq_u", "sra"})),
         Clue(frozenset({"zapnot"}), literals=frozenset({0x01, 0x03})),  # the low byte, or word
         Clue(frozenset({"and"}), literals=frozenset({0xFF})),
     ),
