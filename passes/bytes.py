@@ -44,11 +44,16 @@ class Bytes:
         """The narrow accesses of a block."""
         shapes = self._shapes.setdefault(trace.granule, Shapes(trace.granule))
         block = _Block(trace, spelling, shapes)
-        for slot, insn in enumerate(trace.insns):
-            if insn.name in spelling.GRANULE_ACCESSES and trace.value[slot] is None:
-                yield from block.store_sites(slot)
-            elif trace.value[slot] is not None and insn.name not in spelling.GRANULE_ACCESSES:
-                yield from block.load_sites(slot)
+        for slot, (insn, value) in enumerate(zip(trace.insns, trace.value, strict=True)):
+            if insn.op.name in spelling.GRANULE_ACCESSES:
+                if value is None:
+                    yield from block.store_sites(slot)
+            elif value is not None and value.kind in _NARROWED:
+                yield from block.load_sites(slot, value)
+
+
+_NARROWED = ("and", "ashr", "lshr")
+"""Kinds of a value that may be a part of another."""
 
 
 @dataclass
@@ -59,18 +64,17 @@ class _Block:
 
     # Loads --------------------------------------------------------------------------------
 
-    def load_sites(self, slot: int) -> Iterator[Site]:
-        value = self.trace.value[slot]
-        assert value is not None
-        if value.kind not in ("and", "ashr", "lshr") or self._is_move(slot, value):
-            return
+    def load_sites(self, slot: int, value: Term) -> Iterator[Site]:
         load = granule_load(value, self.trace.granule)
-        narrow = self.shapes.narrow(value, load) if load is not None else None
-        if load is not None and narrow is not None:
+        narrow, related = self.shapes.narrow(value, load) if load is not None else (None, False)
+        extended = _sign_extended(value) if narrow is None else None
+        if (narrow is None and extended is None) or self._is_move(slot, value):
+            return
+        if load is not None and narrow is not None and related:
             yield self._load_site(slot, load, narrow)
-        elif load is not None and (guess := self.shapes.guess(value, load)) is not None:
-            yield Site(slot, _kind(guess), (), UNRELATED)
-        elif (extended := _sign_extended(value)) is not None:
+        elif narrow is not None:
+            yield Site(slot, _kind(narrow), (), UNRELATED)
+        elif extended is not None:
             yield self._extension_site(slot, value, *extended)
 
     def _is_move(self, slot: int, value: Term) -> bool:
@@ -86,9 +90,9 @@ class _Block:
         source = next((s for s in sorted(feeders) if self._reads(s, load)), None)
         if source is None:
             return Site(slot, kind, (), "the load is not in the block")
-        make = self._signed_loads if narrow.signed else self._plain_loads
+        make, from_ = self._signed_loads if narrow.signed else self._plain_loads, frozenset(feeders)
         proposals = tuple(
-            Rewrite(slot, kind, changes, frozenset(feeders), self._aligned(changes, narrow))
+            Rewrite(slot, kind, changes, from_, self._aligned(changes, narrow))
             for changes in make(slot, source, sorted(feeders), narrow.size)
         )
         return Site(slot, kind, proposals)

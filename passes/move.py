@@ -162,10 +162,17 @@ def _words(
     was = program.image.read(start, function.end - start)
     filler = b"".join(map(target.encode, target.fillers(size)))
     now = bytearray(filler * (len(was) // size))
+    begin = end = distance = 0  # what stays as it is and goes the same way is copied at once
     for (old, there, before), insn in zip(layout.items, insns, strict=True):
         at, to = old - start, there - start
-        same = insn is before and old not in changed and at % size == 0
-        now[to : to + size] = was[at : at + size] if same else target.encode(insn)
+        if insn is before and at % size == 0 and old not in changed:
+            if at != end or to - at != distance:
+                now[begin + distance : end + distance] = was[begin:end]
+                begin, distance = at, to - at
+            end = at + size
+        else:
+            now[to : to + size] = target.encode(insn)
+    now[begin + distance : end + distance] = was[begin:end]
     words = (np.frombuffer(code, f"u{size}") for code in (was, now))
     differing = (size * np.flatnonzero(np.not_equal(*words))).tolist()
     return {start + at: bytes(now[at : at + size]) for at in differing}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -72,17 +73,18 @@ class _Replayed:
         """The sites of a function."""
         here = self.program.listing.span(function.start, function.end)
         if self.suspects.narrow(*here) and (slots or self.suspects.within(*here)):
-            for window in self.program.windows(function, partial(self._meet, slots)):
+            changed = sorted(slots)
+            for window in self.program.windows(function, partial(self._meet, slots, changed)):
                 yield from self.replay.insertions(window, self.setting, slots)
 
-    def _meet(self, slots: Slots, first: int, last: int) -> bool:
-        """Whether anything at positions [first, last) may be a site."""
+    def _meet(self, slots: Slots, changed: Sequence[int], first: int, last: int) -> bool:
+        """Whether anything at positions [first, last) may be a site; `changed` are the slots."""
         listing = self.program.listing
-        places = listing.addresses[first:last].tolist()
-        changed = not slots.keys().isdisjoint(places)
-        if not changed and not self.suspects.within(first, last):
+        at = bisect_left(changed, int(listing.addresses[first])) if changed else 0
+        touched = at < len(changed) and changed[at] <= int(listing.addresses[last - 1])
+        if not touched and not self.suspects.within(first, last):
             return False
-        insns = listing.insns_at(first, last)
+        insns, places = listing.insns_at(first, last), listing.addresses[first:last].tolist()
         now = [slots.get(at, insn) for at, insn in zip(places, insns, strict=True)]
         return any(c.sure for c in conflicts(now, self.setting.target, self.reach))
 

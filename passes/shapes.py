@@ -45,7 +45,8 @@ def granule_load(term: Term, granule: int) -> Term | None:
         elif top.kind == "and" and top.args[1].data == granule - 1:
             continue
         elif depth < _DEEPEST and top.kind not in ("opaque", "world"):
-            stack.extend((a, depth + 1) for a in top.args)
+            for argument in top.args:
+                stack.append((argument, depth + 1))
     return found
 
 
@@ -62,27 +63,29 @@ class Shapes:
         self.granule = granule
         self._known: dict[tuple[Any, ...], Narrow | None] = {}
 
-    def narrow(self, value: Term, load: Term) -> Narrow | None:
-        """What `value` is of the memory at the address of `load`, if it is a narrow access."""
+    def narrow(self, value: Term, load: Term) -> tuple[Narrow | None, bool]:
+        """What `value` is of the memory at the address of `load`, if it is a narrow access.
+
+        Or what it would be if the address and where it looks were related as they must be, and
+        whether they are.
+        """
         address = unmasked(load.args[1], self.granule)
         if address is None:
-            return None
-        key = _written(value, load, address, self.granule)
-        if key is None:
-            return None
+            return None, False
+        guessed = _Writing(load, address, self.granule, related=False)
+        if guessed.visit(value, 0) is None:
+            return None, False
+        if guessed.related:
+            return self._what(guessed), True
+        sure = _Writing(load, address, self.granule, related=True)
+        found = self._what(sure) if sure.visit(value, 0) is not None else None
+        return (found, True) if found is not None else (self._what(guessed), False)
+
+    def _what(self, writing: _Writing) -> Narrow | None:
+        key = tuple(writing.nodes)
         if key not in self._known:
             self._known[key] = self._find(key)
         return self._known[key]
-
-    def guess(self, value: Term, load: Term) -> Narrow | None:
-        """What `value` would be if the address and where it looks were related as they must be."""
-        address = unmasked(load.args[1], self.granule)
-        key = None
-        if address is not None:
-            key = _written(value, load, address, self.granule, related=False)
-        if key is not None and key not in self._known:
-            self._known[key] = self._find(key)
-        return self._known[key] if key is not None else None
 
     def _find(self, key: tuple[Any, ...]) -> Narrow | None:
         generator = random.Random(len(key))
@@ -109,58 +112,55 @@ def _access(content: int, at: int, size: int, signed: bool, width: int) -> int:
     return value % (1 << width)
 
 
-def _written(
-    value: Term, load: Term, address: Term, granule: int, related: bool = True
-) -> tuple[Any, ...] | None:
-    """The value with its load as "content" and the address's low bits as "at"; None if it is more.
-
-    Unless `related`, any low bits are taken for those of the address, or of the next one where
-    they count down from the top.
-    """
-    writing = _Writing(load, address, granule, related)
-    return tuple(writing.nodes) if writing.visit(value, 0) is not None else None
-
-
 class _Writing:
-    """The nodes of a value, as far as they are written."""
+    """The nodes of a value, as far as they are written: its load is "content", low bits are "at".
+
+    Only those of the address are `related`; else any are taken for those of the address, or of the
+    next one where they count down from the top.
+    """
 
     def __init__(self, load: Term, address: Term, granule: int, related: bool) -> None:
-        self.load, self.granule, self.related = load, granule, related
+        self.load, self.granule = load, granule
+        self.related, self._strictly = True, related
         self.root, self.displacement = load.store.linear(address)
         self.nodes: list[tuple[Any, ...]] = []
         self.number: dict[int, int] = {}
 
     def visit(self, term: Term, depth: int) -> int | None:
         """The number of a term's node; None if it is of more than the load and the low bits."""
-        if term.number in self.number:
-            return self.number[term.number]
+        known = self.number.get(term.number)
+        if known is not None:
+            return known
         node = None if depth > _DEEPEST else self._leaf(term) or self._inner(term, depth)
         if node is None:
             return None
-        self.number[term.number] = len(self.nodes)
+        self.number[term.number] = number = len(self.nodes)
         self.nodes.append(node)
-        return self.number[term.number]
+        return number
 
     def _leaf(self, term: Term) -> tuple[Any, ...] | None:
         if term is self.load:
             return ("content",)
+        if term.kind == "const":
+            return ("const", term.data)
+        if term.kind != "and":
+            return None
         residue = _residue(term, self.root, self.displacement, self.granule)
-        if residue is None and not self.related:
+        if residue is None and not self._strictly:
             residue = _unrelated(term, self.granule)
-        if residue is not None:
-            return ("at", *residue)
-        return ("const", term.data) if term.kind == "const" else None
+            self.related = self.related and residue is None
+        return ("at", *residue) if residue is not None else None
 
     def _inner(self, term: Term, depth: int) -> tuple[Any, ...] | None:
         if not term.args or term.kind in ("load", "opaque"):
             return None
-        inner = []
+        inner: list[Any] = [term.kind]
         for argument in term.args:
             seen = self.visit(argument, depth + 1)
             if seen is None:
                 return None
             inner.append(seen)
-        return (term.kind, *inner)
+        return tuple(inner)
 
 
 def _residue(term: Term, root: Term, displacement: int, granule: int) -> tuple[int, int] | None:

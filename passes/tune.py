@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeAlias
 
-from passes.technique import Site, Technique, idle, usable
+from passes.technique import UNRELATED, Site, Technique, idle, usable
 from passes.tuned import Accepted, Refused, TunedWindow, count
 from rewriter.core.cpu import Cpu
 from rewriter.core.edit import Evidence, Rewrite
@@ -39,9 +39,9 @@ class Tuner:
     """Tries every technique's sites of a window in order; each is proved against the original.
 
     `locked` are addresses between a load-locked and its store-conditional: nothing there changes.
-    `facts` are known of registers at the start; `held` says why the instruction at an address must
-    stay what it is, or nothing; `devices` that accesses may reach a device; `fixups` are the
-    accesses that a kernel lets fault.
+    `facts` are known of registers at the start; `held` says why an instruction must stay what it
+    is, or nothing; `devices` that accesses may reach a device; `fixups` are the accesses that a
+    kernel lets fault.
     """
 
     window: Window
@@ -51,7 +51,7 @@ class Tuner:
     prover: Prover
     locked: frozenset[int]
     facts: Facts = field(default_factory=dict)
-    held: Callable[[int], str] = lambda _: ""
+    held: Callable[[Insn], str] = lambda _: ""
     devices: bool = False
     fixups: Mapping[int, Fixup] = field(default_factory=dict)
 
@@ -67,9 +67,14 @@ class Tuner:
             for site in technique.sites(self.trace, target.spelling, self.cpu)
         )
         self._sites = [
-            _Numbered(number, name, site, tuple(map(self._without_held, site.proposals)))
+            _Numbered(number, name, site, self._without_held(site.proposals))
             for number, (name, site) in enumerate(found)
         ]
+
+    @property
+    def unrelated(self) -> bool:
+        """Whether there is a site that knowing more of the registers at the start may give."""
+        return any(one.site.reason == UNRELATED for one in self._sites)
 
     def tune(self, chosen: Chosen) -> TunedWindow:
         """The window with all that is chosen and can be shown."""
@@ -116,10 +121,13 @@ class Tuner:
             self._known[made] = self._try(proposal)
         return self._known[made]
 
-    def _without_held(self, proposal: Rewrite) -> Rewrite:
-        """The proposal with feeders only that may go."""
-        held = [slot for slot in proposal.feeders if self._held(slot)]
-        return replace(proposal, feeders=proposal.feeders.difference(held)) if held else proposal
+    def _without_held(self, proposals: tuple[Rewrite, ...]) -> tuple[Rewrite, ...]:
+        """The proposals with feeders only that may go."""
+        feeders = {slot for one in proposals for slot in one.feeders}
+        held = frozenset(slot for slot in feeders if self._held(slot))
+        if not held:
+            return proposals
+        return tuple(replace(one, feeders=one.feeders - held) for one in proposals)
 
     def _try(self, proposal: Rewrite) -> Tried | str:
         """The new slots with their evidence and the exception entries that moved, or why not."""
@@ -220,7 +228,7 @@ class Tuner:
     def _held(self, slot: int) -> str:
         """Why the instruction in a slot must stay what it is, or nothing."""
         if slot not in self._reasons:
-            reason = self.held(self.trace.addresses[slot])
+            reason = self.held(self.trace.insns[slot])
             self._reasons[slot] = reason if reason and not self._on_stack(slot) else ""
         return self._reasons[slot]
 

@@ -7,7 +7,7 @@ makes the listing: for fixed-width words with `decode_words`, for bundles slot b
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -86,8 +86,11 @@ class Listing:
         return at < len(self.addresses) and int(self.addresses[at]) == address
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """The positions in [start, end) as a half-open range."""
-        return span(self.addresses, start, end)
+        """The positions in [start, end) as a half-open range; those asked for last are known."""
+        recent = self._recent
+        if recent.places != (start, end):
+            recent.places, recent.span = (start, end), span(self.addresses, start, end)
+        return recent.span
 
     def insn(self, at: int) -> Insn | None:
         """The instruction at a position, or None for data."""
@@ -130,12 +133,36 @@ class Listing:
         return self.insns_at(*self.span(start, end))
 
     def insns_at(self, first: int, last: int) -> list[Insn | None]:
-        """The instructions at positions [first, last)."""
+        """The instructions at positions [first, last).
+
+        Those asked for last are remembered: pass after pass asks for parts of one function.
+        """
+        recent = self._recent
+        if not recent.first <= first <= last <= recent.last:
+            recent.first, recent.last, recent.insns = first, last, self._insns_at(first, last)
+        return recent.insns[first - recent.first : last - recent.first]
+
+    @cached_property
+    def _recent(self) -> _Recent:
+        return _Recent()
+
+    def _insns_at(self, first: int, last: int) -> list[Insn | None]:
         decode, words = self.table.decode, self.words[first:last].tolist()
         found = [decode(word) for word in words]
         for at in np.flatnonzero(self.rows[first:last] < 0).tolist():
             found[at] = None
         return found
+
+
+@dataclass
+class _Recent:
+    """The instructions at positions [first, last); the positions of a range of addresses."""
+
+    first: int = 0
+    last: int = 0
+    insns: list[Insn | None] = field(default_factory=list)
+    places: tuple[int, int] = (0, 0)
+    span: tuple[int, int] = (0, 0)
 
 
 _DECODED = ("rows", "flows", "targets", "uses", "defs")

@@ -68,23 +68,24 @@ def run(
     found = Run(state)
     if INPUT in leaving:
         found.exits[INPUT] = state.snapshot()
-    stores = 0
+    uses, defs, computes, get = table.uses, table.defs, table.computes, state.get
+    registers, stored = state.registers, state.stored
     for slot, (insn, address) in enumerate(zip(insns, addresses, strict=True)):
         if insn is not None:
-            operands = tuple(map(state.get, registers_of(table.uses(insn))))
+            operands = tuple(map(get, registers_of(uses(insn))))
             found.operand[slot] = operands
             before = set(state.narrow) if insn.op.needs else None
-            result = table.computes(insn)
+            result = computes(insn)
             if result is not None:
                 found.value[slot] = state.compute(insn, address, operands, result)
             else:
+                stores = len(stored)
                 state.execute(insn, address)
-                if len(state.stored) > stores:
+                if len(stored) > stores:
                     found.store[slot] = stores
-                    stores += 1
-                writes = registers_of(table.defs(insn))
-                if len(writes) == 1:
-                    found.value[slot] = state.registers[writes[0]]
+                writes = defs(insn)
+                if writes and not writes & writes - 1:
+                    found.value[slot] = registers[writes.bit_length() - 1]
             if before is not None and len(state.narrow) > len(before):
                 found.narrow[slot] = next(iter(state.narrow - before))
         if slot in leaving:
@@ -120,10 +121,8 @@ class Run:
 class Trace:
     """A block's dataflow.
 
-    `value[i]` is what slot i puts in its one result register, if it has one; `definition[i]` maps
-    each register that slot i reads to the slot that defines it, and `operand[i]` to its value;
-    `users[i]` are the slots that read slot i's results; `states` are those at the exits;
-    `stored[i]` is the granule's address and value where slot i stores.
+    `value[i]` is what slot i puts in its one result register, if it has one; `states` are those at
+    the exits; `stored[i]` is the granule's address and value where slot i stores.
     """
 
     table: Table
@@ -134,37 +133,74 @@ class Trace:
     facts: Facts = field(default_factory=dict)
     terms: Terms = field(default_factory=Terms)
     value: list[Term | None] = field(default_factory=list)
-    definition: list[dict[int, int]] = field(default_factory=list)
-    users: dict[int, list[int]] = field(default_factory=dict)
-    operand: list[dict[int, Term]] = field(default_factory=list)
     stored: dict[int, tuple[Term, Term]] = field(default_factory=dict)
     addresses: list[int] = field(default_factory=list)
     states: dict[int, Symbolic] = field(default_factory=dict)
     state: Symbolic = field(init=False)
 
     def __post_init__(self) -> None:
-        leaving = dict(self.exits)
-        self.state = machine(self.table, self.terms, self.granule, self.facts)
-        last: dict[int, int] = {}
-        address = self.address
+        leaving, table, value = dict(self.exits), self.table, self.value
+        self.state = state = machine(table, self.terms, self.granule, self.facts)
+        registers, stored, known, address = state.registers, state.stored, 0, self.address
+        self._initial = dict(registers)
+        self._several: dict[int, dict[int, Term]] = {}
         for slot, insn in enumerate(self.insns):
             self.addresses.append(address)
-            reads = registers_of(self.table.uses(insn))
-            self.definition.append({r: last.get(r, INPUT) for r in reads})
-            self.operand.append({r: self.state.get(r) for r in reads})
-            for source in set(self.definition[-1].values()):
-                self.users.setdefault(source, []).append(slot)
-            stores = len(self.state.stored)
-            self.state.execute(insn, address)
-            if len(self.state.stored) > stores:
-                self.stored[slot] = self.state.stored[-1][:2]
-            address += insn.size
+            if first := table.uses(insn) & ~known:  # their values are made in this order
+                known |= first
+                self._initial.update((r, state.get(r)) for r in registers_of(first))
+            stores = len(stored)
+            state.execute(insn, address)
+            if len(stored) > stores:
+                self.stored[slot] = stored[-1][:2]
+            address += insn.op.format.size
             if slot in leaving:
-                self.states[slot] = self.state.snapshot()
-                self.state.control = None
-            writes = registers_of(self.table.defs(insn))
-            self.value.append(self.state.registers[writes[0]] if len(writes) == 1 else None)
-            last.update(dict.fromkeys(writes, slot))
+                self.states[slot] = state.snapshot()
+                state.control = None
+            writes = table.defs(insn)
+            known |= writes
+            single = writes and not writes & writes - 1
+            value.append(registers[writes.bit_length() - 1] if single else None)
+            if writes and not single:
+                self._several[slot] = {r: registers[r] for r in registers_of(writes)}
+
+    @property
+    def definition(self) -> list[dict[int, int]]:
+        """By slot, the registers that it reads, each with the slot that defines it."""
+        return self._read[0]
+
+    @property
+    def operand(self) -> list[dict[int, Term]]:
+        """By slot, the registers that it reads, each with its value."""
+        return self._read[1]
+
+    @cached_property
+    def _read(self) -> tuple[list[dict[int, int]], list[dict[int, Term]]]:
+        """Made only where a pass asks: many blocks have nothing for any."""
+        uses, defs, value = self.table.uses, self.table.defs, self.value
+        last, held = dict[int, int](), dict(self._initial)
+        definition, operand = list[dict[int, int]](), list[dict[int, Term]]()
+        for slot, insn in enumerate(self.insns):
+            from_, values = dict[int, int](), dict[int, Term]()
+            for register in registers_of(uses(insn)):
+                from_[register] = last.get(register, INPUT)
+                values[register] = held[register]
+            definition.append(from_)
+            operand.append(values)
+            for register in registers_of(defs(insn)):
+                last[register] = slot
+                one = value[slot]
+                held[register] = self._several[slot][register] if one is None else one
+        return definition, operand
+
+    @cached_property
+    def users(self) -> dict[int, list[int]]:
+        """The slots that read a slot's results."""
+        found: dict[int, list[int]] = {}
+        for slot, sources in enumerate(self.definition):
+            for source in dict.fromkeys(sources.values()):
+                found.setdefault(source, []).append(slot)
+        return found
 
     @cached_property
     def inputs(self) -> int:

@@ -118,9 +118,15 @@ class Program:
 
         Those only that are `wanted`, which is asked about positions [first, last).
         """
-        for blocks in self._joined(function):
-            if wanted(int(self.graph.first[blocks.start]), int(self.graph.last[blocks.stop - 1])):
-                yield self._window(blocks)
+        graph, listing = self.graph, self.listing
+        runs = [
+            blocks
+            for blocks in self._joined(function)
+            if wanted(int(graph.first[blocks.start]), int(graph.last[blocks.stop - 1]))
+        ]
+        if runs:
+            listing.insns_at(*listing.span(function.start, function.end))  # is remembered
+        yield from map(self._window, runs)
 
     def _joined(self, function: Function) -> Iterator[range]:
         """Runs of blocks that control enters at the first one only; none where data is."""
@@ -160,12 +166,10 @@ class Program:
         """Whether accesses may reach a device."""
         return self.target.devices(self.image)
 
-    def held(self, address: int) -> str:
+    def held(self, insn: Insn) -> str:
         """Why an instruction must stay what it is, or nothing."""
-        if self.devices:
-            insn = self.listing.insn(self.listing.index(address))
-            if insn is not None and accesses(insn, self.target) and not whole(insn, self.target):
-                return "the access may reach a device"
+        if self.devices and accesses(insn, self.target) and not whole(insn, self.target):
+            return "the access may reach a device"
         return ""
 
     def fixups_of(self, function: Function) -> list[Fixup]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from passes.conflicts import Key, untrapped
 from passes.insert import Setting
-from passes.technique import UNRELATED, Technique
+from passes.technique import Technique
 from passes.tune import Tuner
 from passes.tuned import Accepted, Refused, TunedWindow
 from rewriter.core.edit import Edit
@@ -51,7 +51,7 @@ class Windows:
 
     def _tuned(self, function: Function, window: Window, facts: Facts) -> TunedWindow:
         """The window; where more of the registers at its start may help, with what is known."""
-        program, tuner = self.work.program, self._tuner(window, facts)
+        tuner = self._tuner(window, facts)
 
         def tuned(avoided: frozenset[Key]) -> TunedWindow:
             def chosen(technique: str, address: int, made: int) -> bool:
@@ -61,12 +61,14 @@ class Windows:
             return tuner.tune(chosen)
 
         with tuner.trace.terms:
-            found, known = tuned(frozenset()), None
-            if not facts and any(refused.reason == UNRELATED for refused in found.refused):
-                known = program.facts(function).get(window.address)
+            known = {} if facts or not tuner.unrelated else self._facts(function, window)
             if not known:
+                found = tuned(frozenset())
                 return untrapped(found, tuned, self.setting) if found.accepted else found
         return self._tuned(function, window, known)
+
+    def _facts(self, function: Function, window: Window) -> Facts:
+        return self.work.program.facts(function).get(window.address, {})
 
     def _tuner(self, window: Window, facts: Facts) -> Tuner:
         program, work = self.work.program, self.work
