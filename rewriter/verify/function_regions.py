@@ -84,7 +84,8 @@ class Comparison:
         if self.routine.stays:
             return wrong or [self._whole(f"code moved, although {self.routine.stays}")], shown
         try:
-            placed = one_behind_another(self.target, self.routine, self.old, self.new)
+            led = self.files.after.led
+            placed = one_behind_another(self.target, self.routine, self.old, self.new, led)
         except Lost as error:
             return [*wrong, self._whole(str(error))], shown
         others, moved = self._with(placed)

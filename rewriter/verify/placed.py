@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rewriter.core.grouped import Grouped, Region, Routine
@@ -65,14 +65,19 @@ def keeps_transfers(target: Grouped, routine: Routine, old: Code, new: Code) -> 
     return all(kept(old, region) == kept(new, region) for region in routine.regions)
 
 
-def one_behind_another(target: Grouped, routine: Routine, old: Code, new: Code) -> list[Placed]:
-    """The regions from the function's start on without room between them; raises Lost."""
+def one_behind_another(
+    target: Grouped, routine: Routine, old: Code, new: Code, led: Callable[[int], int]
+) -> list[Placed]:
+    """The regions from the function's start on without room between them; raises Lost.
+
+    `led` says where the word of a jump table leads now.
+    """
     function, size = routine.function, target.bundle
     before = _transfers(within(old, function.start, function.end, size))
     after = _transfers(within(new, function.start, function.end, size))
     if [target.place_free(s.insn) for s in before] != [target.place_free(s.insn) for s in after]:
         raise Lost("its transfers of control are others, or in another order")
-    heads = _heads(routine, before, after, size)
+    heads = _heads(routine, before, after, size, led)
     ends = {
         b.address - b.address % size: a.address - a.address % size + size
         for b, a in zip(before, after, strict=True)
@@ -103,12 +108,18 @@ def _transfers(slots: Sequence[Slot]) -> list[Slot]:
 
 
 def _heads(
-    routine: Routine, before: Sequence[Slot], after: Sequence[Slot], size: int
+    routine: Routine,
+    before: Sequence[Slot],
+    after: Sequence[Slot],
+    size: int,
+    led: Callable[[int], int],
 ) -> dict[int, int]:
-    """Where regions begin now, by where they began, as far as branches lead to them."""
+    """Where regions begin now, by where they began, as far as branches and tables lead to them."""
     heads: dict[int, int] = {}
-    for mine, its in zip(before, after, strict=True):
-        old, new = leads_to(mine, size), leads_to(its, size)
+    led_to = [
+        (leads_to(mine, size), leads_to(its, size)) for mine, its in zip(before, after, strict=True)
+    ]
+    for old, new in (*led_to, *((target, led(place)) for place, target in routine.words)):
         if old is None or new is None or old not in routine.function:
             continue
         if heads.setdefault(old, new) != new:

@@ -17,6 +17,7 @@ from rewriter.core.grouped import Linked
 from targets.ia64.fields import BUNDLE
 from targets.ia64.text import Text
 
+ET_DYN = 3
 SHF_ALLOC, SHF_EXECINSTR = 2, 4
 _DATA_TYPES = (1, 14, 15, 16)
 """SHT_PROGBITS, and the arrays of functions that run at start and end."""
@@ -99,12 +100,21 @@ def relocated(image: Linked) -> dict[int, int]:
 
 
 def pointed(image: Linked, text: Text) -> Addresses:
-    """Every address in text that words of data or symbols may be."""
+    """Every address in text that words of data or symbols may be.
+
+    Where a file may be loaded anywhere (ET_DYN), a word is none unless a relocation changes it.
+    """
     found = [
         addresses([image.entry % (1 << 64), *relocated(image).values()]),
         addresses(s.st_value for s in image.symbols if s.st_shndx),
     ]
-    found += [values for _, values in _data(image)]
+    if image.e_type == ET_DYN:
+        changed = [r for r in image.relocations if r.dynamic]
+        found.append(addresses(r.r_addend % (1 << 64) for r in changed))
+        places = addresses(r.r_offset for r in changed)
+        found += [values[np.isin(at, places)] for at, values in _data(image)]
+    else:
+        found += [values for _, values in _data(image)]
     every = np.concatenate(found)
     return np.unique(every[_inside(text, every)])
 
