@@ -1,0 +1,85 @@
+"""Regions of a real file to which nothing but the words of a jump table lead; what data names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from fixtures.inputs import require
+from rewriter.core.grouped import Grouped
+from rewriter.elf.image import Image, load, parse
+from rewriter.options import Options
+from rewriter.steps.grouped import GroupedRoad
+from rewriter.verify.check_regions import compare
+from targets import any_for
+from targets.ia64 import tables
+from targets.ia64.text import read
+
+NAME, FUNCTION = "ia64-libsigar", "sigar_getline"
+
+
+@pytest.fixture(scope="module")
+def image() -> Image:
+    return load(require(NAME))
+
+
+@pytest.fixture(scope="module")
+def target(image: Image) -> Grouped:
+    found = any_for(image.machine, NAME)
+    assert isinstance(found, Grouped)
+    return found
+
+
+@pytest.fixture(scope="module")
+def road(image: Image, target: Grouped) -> tuple[GroupedRoad, bytes]:
+    options = Options(passes=("align", "schedule"), funcs=(FUNCTION,))
+    road = GroupedRoad(image, target, target.cpus["itanium2"], options)
+    return road, road.run(lambda *progress: None)
+
+
+def _findings(image: Image, data: bytes, target: Grouped) -> Sequence[str]:
+    return compare(image, replace(image, data=data), target, lambda *progress: None).findings
+
+
+def test_a_function_with_such_regions_moves(
+    image: Image, target: Grouped, road: tuple[GroupedRoad, bytes]
+) -> None:
+    (placing,) = road[0].placings.values()
+    assert placing.moved
+    led = {to for _, to in placing.routine.words}
+    assert led & {place.old for place in placing.laid.places if place.old != place.new}
+    assert not _findings(image, road[1], target)
+
+
+def test_a_word_that_leads_elsewhere_is_found(
+    image: Image, target: Grouped, road: tuple[GroupedRoad, bytes]
+) -> None:
+    """Each of some words leads one bundle further on."""
+    (placing,) = road[0].placings.values()
+    places = [place for place, _ in placing.routine.words]
+    for place in places[:: len(places) // 5]:
+        wrong, offset = bytearray(road[1]), image.offset_of(place)
+        to = tables.led(parse(road[1], NAME), place) + target.bundle
+        wrong[offset : offset + tables.WORD] = tables.word(place, to)
+        assert _findings(image, bytes(wrong), target)
+
+
+@pytest.mark.parametrize(("table", "e_type", "is_named"), [
+    (".rodata", 3, False), (".rodata", 2, True), (".got", 3, True),
+])  # fmt: skip
+def test_only_what_the_loader_changes_names_code_of_a_library(
+    image: Image, table: str, e_type: int, is_named: bool
+) -> None:
+    """A word that reads like an address: in a library it is one where a relocation stands."""
+    relocated = {r.r_offset for r in image.relocations}
+    places = range(image.table(table).start, image.table(table).stop - 7, 8)
+    place = next(p for p in places if (p in relocated) == (table == ".got"))
+    inside = next(s.st_value for s in image.symbols if s.name == FUNCTION) + 16
+    data, offset = bytearray(image.data), image.offset_of(place)
+    data[offset : offset + 8] = inside.to_bytes(8, "little")
+    text = read(image)
+    assert inside not in tables.pointed(image, text)
+    made = replace(image, data=bytes(data), e_type=e_type)
+    assert (inside in tables.pointed(made, text)) == is_named
