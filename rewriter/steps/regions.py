@@ -42,11 +42,11 @@ class Reordering:
         hints: dict[int, Hinted | Declined] = {}
         before: list[Slot] = []
         joined = self._joined(routine)
-        every = {region: self._slots(region) for region in routine.regions}
+        every = {region: self.slots(region) for region in routine.regions}
         live = self.effects.live(routine, every.__getitem__)
         for region, slots in every.items():
             outcome: Reordered | str = region.reason or "it was not asked for"
-            block = None if region.reason else self._asked(region, slots, joined, live)
+            block = None if region.reason else self.asked(region, slots, joined, live)
             if block is not None and region.start in wanted:
                 outcome = self._reordered(region, slots, block)
             if block is not None and self.hinting is not None:
@@ -121,7 +121,7 @@ class Reordering:
         closed: dict[int, Reordered] = {}
         for one, following in pairwise(routine.regions):
             if following.start in made and one.start not in made and not one.reason:
-                slots = self._slots(one)
+                slots = self.slots(one)
                 if open_at_end(self.target, slots):
                     code = self.target.assembled(_closed(slots))
                     figures = self._counted(slots, self.scheduling.cycles(slots))
@@ -157,13 +157,14 @@ class Reordering:
         except (BadInput, ValueError):
             return False
 
-    def _slots(self, region: Region) -> list[Slot]:
+    def slots(self, region: Region) -> list[Slot]:
+        """A region's slots; none where one that stays holds something else."""
         code = self.image.read(region.start, region.end - region.start)
         if region.reason:
             return _or_none(self.target, code)
         return list(self.target.straight(code, region.start))
 
-    def _asked(
+    def asked(
         self, region: Region, slots: Sequence[Slot], joined: bool, live: Mapping[int, int]
     ) -> Superblock:
         """A region as a scheduler sees it."""

@@ -78,7 +78,8 @@ def lighter(search: Search, most: int, width: int, below: int) -> Packed | None:
                     continue
                 key = made.placed, made.group, made.cycle, made.issued
                 if key not in found or value < found[key][0]:
-                    found[key] = (value, -made.placed.bit_count(), made)
+                    reach = (made.placed | made.avail | made.later).bit_count()
+                    found[key] = value, -reach, made
         texts = []
         for value, _, text in sorted(found.values(), key=_value):
             if value >= below:
