@@ -78,8 +78,7 @@ def lighter(search: Search, most: int, width: int, below: int) -> Packed | None:
                     continue
                 key = made.placed, made.group, made.cycle, made.issued
                 if key not in found or value < found[key][0]:
-                    reach = (made.placed | made.avail | made.later).bit_count()
-                    found[key] = value, -reach, made
+                    found[key] = (value, -made.placed.bit_count(), made)
         texts = []
         for value, _, text in sorted(found.values(), key=_value):
             if value >= below:
