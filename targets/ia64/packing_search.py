@@ -274,7 +274,8 @@ class Search:
         if avail:
             least = max(least, cycle + height[(avail & -avail).bit_length() - 1])
         if later:
-            least = max(least, cycle + 1 + height[(later & -later).bit_length() - 1])
+            behind = cycle + 1 if text.window else cycle  # nops alone hold nobody up
+            least = max(least, behind + height[(later & -later).bit_length() - 1])
         if text.due:
             left = avail | later
             for number, at in text.due.items():

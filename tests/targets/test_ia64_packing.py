@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from passes.grouped_model import Model
@@ -90,8 +90,18 @@ def test_fewest_is_what_an_enumeration_finds(some: tuple[Node, ...]) -> None:
     assert Problem(some, Edges(every, 0)).bundles(every) <= least
 
 
+_CHAIN = (((4, True, 1),), ((5, True, 1),), ((6, True, 1),))
+
+
 @settings(max_examples=100, deadline=None)
 @given(nodes(8), st.integers(0, 3))
+@example(  # a bundle with nothing but nops left in its cycle
+    tuple(Node(KINDS[0], 0, (), 0, 0) for _ in range(5))
+    + tuple(
+        Node(KINDS[kind], 0, before, 0, 0) for kind, before in zip((3, 4, 0), _CHAIN, strict=True)
+    ),
+    1,
+)
 def test_nothing_is_lighter_than_the_bound(some: tuple[Node, ...], slack: int) -> None:
     """What a narrow and a wide search find together is no heavier than what a wide one finds."""
     problem = Problem(some, Edges((1 << len(some)) - 1, 0))
