@@ -114,16 +114,20 @@ def _heads(
     size: int,
     led: Callable[[int], int],
 ) -> dict[int, int]:
-    """Where regions begin now, by where they began, as far as branches and tables lead to them."""
+    """Where regions begin now, by where they began, as far as branches and tables lead to them.
+
+    A table counts where no branch leads: its words are compared with what is found here.
+    """
     heads: dict[int, int] = {}
-    led_to = [
-        (leads_to(mine, size), leads_to(its, size)) for mine, its in zip(before, after, strict=True)
-    ]
-    for old, new in (*led_to, *((target, led(place)) for place, target in routine.words)):
+    for mine, its in zip(before, after, strict=True):
+        old, new = leads_to(mine, size), leads_to(its, size)
         if old is None or new is None or old not in routine.function:
             continue
         if heads.setdefault(old, new) != new:
             raise Lost(f"branches to {old:#x} lead to different places")
+    for place, target in routine.words:
+        if target in routine.function:
+            heads.setdefault(target, led(place))
     return heads
 
 
