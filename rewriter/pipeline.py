@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 
 from passes import ORDER, Pass
@@ -185,9 +186,10 @@ class _Road:
         # What is the first N edits is known only when functions are done one by one.
         jobs = 1 if work.options.max_edits is not None else jobs
         later = [n for n in wanted if self._waits(functions[n])]
-        now = [n for n in wanted if n not in set(later)]
-        left = (number for number in now if not self._settled(functions[number]))
-        self._functions(self._first, chain(later, left), len(wanted), progress, jobs)
+        waiting = frozenset(later)
+        left = (n for n in wanted if n not in waiting and not self._settled(functions[n]))
+        first = partial(self._first, waiting)
+        self._functions(first, chain(later, left), len(wanted), progress, jobs)
         if self.scatter is not None:
             for done in self.scatter.run([functions[n] for n in later]):
                 work.add(done)
@@ -234,11 +236,11 @@ class _Road:
             self.work.add(done)
         return settled
 
-    def _first(self, number: int) -> Done:
+    def _first(self, waiting: frozenset[int], number: int) -> Done:
         """A function, or no more than a look at one that waits."""
-        function = self.work.program.functions[number]
-        if self.scatter is None or not self._waits(function):
+        if self.scatter is None or number not in waiting:
             return self._function(number)
+        function = self.work.program.functions[number]
         self.scatter.look(function)
         return Done(function)
 

@@ -7,8 +7,8 @@ taken modulo 2**64, as the machine takes them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,15 @@ def shifted(base: Addresses | int, distances: NDArray[Any]) -> Addresses:
 def distances(base: int, places: Addresses) -> NDArray[np.int64]:
     """How far each address is from a base, less than half the space either way."""
     return (places - np.uint64(base)).view(np.int64)
+
+
+Sides: TypeAlias = tuple[Addresses, Addresses]
+"""Where each of some ranges starts, and where each ends."""
+
+
+def sides(ranges: Sequence[tuple[int, int]]) -> Sides:
+    """The sides of ranges [start, end)."""
+    return addresses(start for start, _ in ranges), addresses(end for _, end in ranges)
 
 
 def first_at(ascending: Addresses, address: int) -> int:

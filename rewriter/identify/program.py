@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from rewriter.core.addresses import Addresses, addresses
+from rewriter.core.addresses import Sides, sides
 from rewriter.core.garbage import seldom_collected
 from rewriter.core.isa import Flow, Insn
 from rewriter.core.listing import FLOW_CODE, UNKNOWN, Listing
@@ -57,10 +57,9 @@ class Program:
         return self.functions[at] if at >= 0 and address in self.functions[at] else None
 
     @cached_property
-    def ranges(self) -> tuple[Addresses, Addresses]:
+    def ranges(self) -> Sides:
         """Where each function starts, and where each ends."""
-        functions = self.functions
-        return addresses(f.start for f in functions), addresses(f.end for f in functions)
+        return sides([(function.start, function.end) for function in self.functions])
 
     def tables_of(self, function: Function) -> tuple[JumpTable, ...]:
         """The jump tables that the function's jumps read."""

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
+from rewriter.core.addresses import sides
 from rewriter.core.edit import Evidence
 from rewriter.core.grouped import Grouped
 from rewriter.core.program import Function
@@ -25,7 +26,7 @@ from rewriter.verify.function_regions import Compared, Comparison, Files, Findin
 from rewriter.verify.grouped_known import KnownGrouped
 from rewriter.verify.grouped_substituted import GroupedSubstituted
 from rewriter.verify.landmarks import named_by_tables
-from rewriter.verify.owners import Offsets, changed_offsets, owners, sides
+from rewriter.verify.owners import Offsets, changed_offsets, owners
 from rewriter.verify.placed import bundles_of
 from rewriter.verify.regions import Regions
 

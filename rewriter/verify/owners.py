@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.core.addresses import Addresses, addresses, distances
+from rewriter.core.addresses import Sides, distances
 from rewriter.elf.headers import PT_LOAD
 from rewriter.elf.image import Image
 
@@ -17,15 +15,6 @@ Offsets = NDArray[np.int64]
 def changed_offsets(old: bytes, new: bytes) -> Offsets:
     """File offsets at which two files of one size differ, ascending."""
     return np.flatnonzero(np.frombuffer(old, np.uint8) != np.frombuffer(new, np.uint8))
-
-
-Sides = tuple[Addresses, Addresses]
-"""Where each of some ranges starts, and where each ends."""
-
-
-def sides(ranges: Sequence[tuple[int, int]]) -> Sides:
-    """The sides of ranges [start, end)."""
-    return addresses(start for start, _ in ranges), addresses(end for _, end in ranges)
 
 
 def owners(image: Image, ranges: Sides, changed: Offsets) -> tuple[list[int], Offsets]:

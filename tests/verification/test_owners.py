@@ -7,10 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fixtures import inputs
+from rewriter.core.addresses import sides
 from rewriter.core.errors import BadInput
 from rewriter.elf.headers import PT_LOAD
 from rewriter.elf.image import Image, load
-from rewriter.verify.owners import changed_offsets, owners, sides
+from rewriter.verify.owners import changed_offsets, owners
 
 IMAGE = load(inputs.find("alpha-sample"))
 LOADED = [s for s in IMAGE.segments if s.p_type == PT_LOAD]
