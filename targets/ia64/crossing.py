@@ -28,16 +28,17 @@ from targets.ia64.facts import Facts
 from targets.ia64.fields import BUNDLE
 from targets.ia64.isa import TABLE
 from targets.ia64.registers import BR, GR, NAMES
+from targets.ia64.standard import RETURNED
 from targets.ia64.text import GP, Text
 
-SCRATCH = register_mask(GR + n for n in (2, 3, 14, *range(16, 32)))
+_CHAIN = GR + 15
+SCRATCH = register_mask(range(GR + 1, GR + 32)) & ~RETURNED & ~(1 << _CHAIN)
 _EVERY = (1 << len(NAMES)) - 1
 _ARGUMENTS = 8
-_HIDDEN = register_mask(range(GR + 32 + _ARGUMENTS, GR + 128))
+_BEYOND_ARGUMENTS = register_mask(range(GR + 32 + _ARGUMENTS, GR + 128))
 _LINK = BR  # b0
-_TWICE = frozenset(("setjmp", "sigsetjmp", "savectx", "vfork", "getcontext"))
-"""Functions that return again from where others were called, by their names as gcc knows them."""
-_R_IPLTLSB = 0x81
+_TWICE = frozenset(("setjmp", "sigsetjmp", "savectx", "vfork", "getcontext", "swapcontext"))
+"""Functions that may return again when others were called since: those that gcc knows, by name."""
 _UNKNOWN = "setjmp"  # whatever a stub may lead to
 _FLOWS = [op.flow for op in TABLE.rows]
 _CALLS = (Flow.CALL, Flow.INDIRECT_CALL)
@@ -70,8 +71,8 @@ class StandardCrossings:
         again = not called.isdisjoint(self._twice)
         for at, flow, to in zip(found, flows, targets, strict=True):
             address = int(text.addresses[at])
-            if flow is Flow.RETURN and self._few_arguments:
-                yield address, Crossing(_EVERY & ~SCRATCH & ~_HIDDEN | routine.kept, True)
+            if flow is Flow.RETURN:
+                yield address, Crossing(_EVERY & ~SCRATCH & ~self._hidden | routine.kept, True)
             elif flow in _CALLS and not again:
                 is_known = flow is Flow.CALL and to not in self._stubs
                 reads = _EVERY & ~SCRATCH & ~local | routine.kept
@@ -101,8 +102,9 @@ class StandardCrossings:
         source, owner = (
             starts.searchsorted(places, side="right") for places in (text.addresses[at], to)
         )
-        inside = (owner > 0) & ~((starts[np.maximum(owner, 1) - 1] == to) & _IS_CALL[text.rows[at]])
-        found = set(starts[owner[inside & (source != owner)] - 1].tolist())
+        is_start = starts[np.maximum(owner, 1) - 1] == to
+        crosses = np.where(_IS_CALL[text.rows[at]], ~is_start, source != owner)
+        found = set(starts[owner[(owner > 0) & crosses] - 1].tolist())
         return frozenset(found.union(start for start in starts.tolist() if self._falls(start)))
 
     def _falls(self, start: int) -> bool:
@@ -152,10 +154,13 @@ class StandardCrossings:
         return np.sort(self.facts.text.named(*_OTHER_FRAMES))
 
     @cached_property
-    def _few_arguments(self) -> bool:
-        """Whether no frame has more output registers than there are arguments by the standard."""
+    def _hidden(self) -> int:
+        """Registers that no caller has behind a return: what it passes arguments in is of both.
+
+        None if a frame of the file has more output registers than the standard has arguments.
+        """
         frame, local = (_operand(self.facts.text, self._allocs, name) for name in ("sof", "sol"))
-        return not (frame - local > _ARGUMENTS).any()
+        return 0 if (frame - local > _ARGUMENTS).any() else _BEYOND_ARGUMENTS
 
     @cached_property
     def _stubs(self) -> range:
@@ -166,7 +171,7 @@ class StandardCrossings:
         """Addresses of code that returns twice, or may lead to such."""
         image = self.facts.image
         named = {s.st_value for s in image.symbols if s.st_shndx and is_twice(s.name)}
-        slots = {r.r_offset: r.symbol for r in image.relocations if r.r_type == _R_IPLTLSB}
+        slots = {r.r_offset: r.symbol for r in image.relocations if r.r_type == tables.R_IPLTLSB}
         return frozenset(named).union(
             start
             for start in range(self._stubs.start, self._stubs.stop, BUNDLE)
@@ -190,7 +195,7 @@ def crossings(facts: Facts) -> StandardCrossings | None:
     if image.e_type != tables.ET_DYN:
         return None
     for relocation in image.relocations:
-        if relocation.r_type != _R_IPLTLSB and is_twice(relocation.symbol):
+        if relocation.r_type != tables.R_IPLTLSB and is_twice(relocation.symbol):
             return None
     return StandardCrossings(facts)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from rewriter.core.target import CannotMove, Memory
-from targets.ia64.unwind_names import P3, P7, P8
+from targets.ia64.unwind_names import IN_BRANCH, P3, P7, P8
 
 ENTRY = struct.Struct("<QQQ")
 _HANDLERS = 3  # flags: an exception or a termination handler
@@ -193,8 +193,9 @@ class _Reader:
             elif code == 0xF1:
                 self._keeps(self.raw[self.at - 2] & 0xF)
         elif code < 0xB8:  # P3: a register in another
-            part.saved.add(P3.get((code & 7) << 1 | self._byte() >> 7, ""))
-            self._keeps(1)
+            which = (code & 7) << 1 | self._byte() >> 7
+            part.saved.add(P3.get(which, ""))
+            self._keeps(which != IN_BRANCH)
         elif code == 0xB8:  # P4: two bits a slot
             self.at += -(-(part.end - part.start) // 4)
             part.fixed = True
@@ -249,10 +250,7 @@ class _Reader:
         part.fixed = True
 
     def _keeps(self, mask: int) -> None:
-        """As many registers as a mask has hold others, from that on that the last byte names.
-
-        (That of P3 may be a branch register: then the mask says one too many.)
-        """
+        """As many registers as a mask has hold others, from that on that the last byte names."""
         first = self.raw[self.at - 1] & 0x7F
         self.kept |= ((1 << mask.bit_count()) - 1) << first
 

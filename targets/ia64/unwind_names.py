@@ -12,6 +12,7 @@ P3 = dict(
         ("sp", "rp", "pfs", "pr", "unat", "lc", "rp", "rnat", "bsp", "bspstore", "fpsr", "priunat")
     )
 )
+IN_BRANCH = 6  # of P3: in a branch register
 # What is described, and whether the number is when it is saved, not where.
 P7 = (
     ("sp", True),

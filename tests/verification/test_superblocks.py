@@ -78,3 +78,19 @@ def test_what_a_wrong_rewriter_takes_for_dead_is_refused(
     assert len(refused) > 10
     assert all(" differs at " in reason for reason in refused)
     assert any("differs at br.cond" in reason for reason in refused)
+
+
+def test_what_a_wrong_rewriter_takes_for_unread_by_others_is_refused(
+    image: Image, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A rewriter for which callees and callers read nothing at all."""
+
+    def careless(target: Grouped, *others: Any) -> Reordering:
+        code, image, model, effects, beyond, *rest = others
+        return Reordering(target, code, image, model, effects, dict.fromkeys(beyond, 0), *rest)
+
+    monkeypatch.setattr(grouped, "Reordering", careless)
+    road = travelled(image)
+    refused = [skip.reason for skip in road.skips if skip.reason.startswith("not verified")]
+    assert len(refused) > 10
+    assert any("differs at br.call" in reason for reason in refused)
