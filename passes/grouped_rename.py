@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from passes.grouped_exits import NO_EXITS, Exits, reading
+from passes.grouped_exits import NO_EXITS, Exits, Framing, in_frame, reading
 from rewriter.core.groups import Slot, groups
 from rewriter.core.isa import Insn
 from rewriter.core.regions import Facts
@@ -21,7 +21,7 @@ from rewriter.core.regions import Facts
 _APART = 1 << 10  # the first number of a value that may move; registers are below
 
 
-class Names(Protocol):
+class Names(Framing, Protocol):
     """What the target answers about registers as names."""
 
     @property
@@ -71,10 +71,13 @@ class Values:
         self, slots: Sequence[Slot], live: int, names: Names, exits: Exits = NO_EXITS
     ) -> None:
         self.slots, self.names = slots, names
-        self.facts = reading(slots, [names.facts(slot.insn) for slot in slots], exits)
+        plain = [names.facts(slot.insn) for slot in slots]
+        self.facts = reading(slots, plain, exits)
         self.all = list(_values(slots, self.facts, live, names))
         self.moving = [value for value in self.all if not value.fixed]
-        self._free = names.spare & ~live
+        shown = in_frame(slots, plain, names, exits)
+        self._hidden = names.framed & ~shown
+        self._free = (names.spare | shown) & ~live
         bank = names.banks[0]
         general = [value for value in self.all if bank >> value.register & 1]
         # A value's first writer, -1 for none, all that touch it, and whether it is read behind.
@@ -131,7 +134,8 @@ class Values:
         for bank in self.names.banks:
             mine = [value for value in self.all if bank >> value.register & 1]
             touched = sum({1 << value.register for value in mine})
-            if not _assign(mine, spans, (touched | self._free) & bank, chosen, choice):
+            pool = (touched | self._free) & bank, self._hidden
+            if not _assign(mine, spans, pool, chosen, choice):
                 return None
         return self._rewritten(new, origins, chosen)
 
@@ -225,6 +229,8 @@ def renamed(slots: Sequence[Slot], live: int, names: Names) -> tuple[Slot, ...] 
 
 
 Spans = Mapping[int, tuple[int, int]]
+Pool = tuple[int, int]
+"""Registers for values, and those that are only for the values that were in them."""
 
 
 Choice = Callable[[Value, int, Sequence[tuple[int, int]], tuple[int, int]], int]
@@ -251,10 +257,11 @@ def _lasting(
 
 
 def _assign(
-    values: Sequence[Value], spans: Spans, pool: int, chosen: dict[int, int], choice: Choice
+    values: Sequence[Value], spans: Spans, pool: Pool, chosen: dict[int, int], choice: Choice
 ) -> bool:
     """Gives each value a register, by its id; whether there are enough."""
-    taken: dict[int, list[tuple[int, int]]] = {register: [] for register in _bits(pool)}
+    registers, hidden = pool
+    taken: dict[int, list[tuple[int, int]]] = {register: [] for register in _bits(registers)}
     for value in values:
         if value.fixed:
             taken[value.register].append(spans[id(value)])
@@ -263,7 +270,8 @@ def _assign(
         free = {
             register: choice(value, register, others, span)
             for register, others in taken.items()
-            if all(end <= first or last <= start for first, last in others)
+            if (register == value.register or not hidden >> register & 1)
+            and all(end <= first or last <= start for first, last in others)
         }
         if not free:
             return False

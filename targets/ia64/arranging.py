@@ -73,7 +73,7 @@ class Scheduling:
     places = _WINDOW * SLOTS
     banks = scheduling.BANKS
     spare = scheduling.SPARE
-    framed = scheduling.FRAMED
+    framed, reframes = scheduling.FRAMED, scheduling.REFRAMES
 
     def __init__(self, model: Model, width: int = 4) -> None:
         self.model, self.width = model, width

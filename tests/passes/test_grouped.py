@@ -27,7 +27,7 @@ class Made:
     facts_of: Mapping[int, Facts]
 
     banks = (0xFF,)
-    spare = 0
+    spare = framed = reframes = 0
 
     def facts(self, insn: Insn) -> Facts:
         return self.facts_of[insn.operands[0]]
