@@ -152,11 +152,12 @@ def test_what_waits_may_stand_in_front_of_what_does_not() -> None:
 
 
 def test_a_slot_goes_to_what_fits_no_other() -> None:
-    """An addition and what needs it, and two loads, less urgent: two bundles are enough only where
-    the loads have both M slots of the first and the addition its I slot."""
+    """Three additions that need another one and two loads: two bundles are enough only where the
+    loads have both M slots of the first and the addition, as urgent as they are, its I slot."""
     load, add = kind_of("ld8"), kind_of("adds")
     either = (Unit.M, Unit.I)
-    rest = tuple(Node(either, add, ((0, True, 1),)) for _ in range(3))
+    needs = tuple((n, True, 1) for n in range(3))
+    rest = tuple(Node(either, add, needs) for _ in range(3))
     some = (Node(either, add, ()), Node((Unit.M,), load, ()), Node((Unit.M,), load, ()), *rest)
     packed = pack(some, Edges(63, 0), SCHEDULING.taking, 6, 4)
     assert packed is not None
