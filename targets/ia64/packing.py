@@ -69,20 +69,21 @@ def lighter(search: Search, most: int, width: int, below: int) -> Packed | None:
             # A bundle makes those that are left at most one fewer.
             fewest = count - 1 + bundles_of(every & ~text.state[0])
             room = (below - 1 - BUNDLE * fewest) // CYCLE
-            for state, bundle, stop in search.after(text, room):
-                placed, group, avail, later, cycle, _, _, issued, _, _ = state
-                key = placed, group, cycle, issued
-                known = found.get(key)
-                if known is not None and known[0] <= least:
-                    continue
-                bundles = count + bundles_of(every & ~placed)
-                if bundles > most:
-                    continue
-                cycles = max(search.cycles(state), cycle + (bundles - count + 1) // 2)
-                value = max(CYCLE * cycles + BUNDLE * bundles, least)
-                if value < below and (known is None or value < known[0]):
-                    reach = (placed | avail | later).bit_count()
-                    found[key] = value, -reach, (state, text, bundle, stop)
+            for stop, filled in search.after(text, room):
+                for state, bundle in filled:
+                    placed, group, avail, later, cycle, _, _, issued, _, _ = state
+                    key = placed, group, cycle, issued
+                    known = found.get(key)
+                    if known is not None and known[0] <= least:
+                        continue
+                    bundles = count + bundles_of(every & ~placed)
+                    if bundles > most:
+                        continue
+                    cycles = max(search.cycles(state), cycle + (bundles - count + 1) // 2)
+                    value = max(CYCLE * cycles + BUNDLE * bundles, least)
+                    if value < below and (known is None or value < known[0]):
+                        reach = (placed | avail | later).bit_count()
+                        found[key] = value, -reach, (state, text, bundle, stop)
         texts = []
         for value, _, made in sorted(found.values(), key=_value):
             if value >= below:

@@ -6,7 +6,7 @@ behind a stop.  Two groups may share a bundle where a template has a stop inside
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from targets.ia64.bundles import SLOTS
@@ -64,19 +64,17 @@ class Search:
         avail, later = roots & problem.joins, roots & ~problem.joins
         return Text((0, group, avail, later, 0, 0, 0, 0, 0, {}))
 
-    def after(self, text: Text, room: int) -> list[tuple[State, Bundle, bool]]:
-        """What one more bundle gives, and whether a stop is before it, of the texts that may take
-        no more than `room` cycles."""
+    def after(self, text: Text, room: int) -> Iterator[tuple[bool, list[tuple[State, Bundle]]]]:
+        """What one more bundle gives, behind a stop or not, of the texts that may take no more
+        than `room` cycles."""
         _, group, avail, later, *_ = text.state
         must = group > 0 and group & self.problem.last
-        found = []
         if avail and not must:
-            found += [(*made, False) for made in self._behind(text, False, room)]
+            yield False, self._behind(text, False, room)
         if text.before is not None and (  # else there is no bundle for a stop
             must or (group and (later or avail & self.problem.first))
         ):
-            found += [(*made, True) for made in self._behind(text, True, room)]
-        return found
+            yield True, self._behind(text, True, room)
 
     def _behind(self, text: Text, stop: bool, room: int) -> list[tuple[State, Bundle]]:
         state = self._begun(text.state, stop)
@@ -163,29 +161,26 @@ class Search:
     ) -> None:
         """Makes all that the next slots of a bundle, in which `numbers` stand already, give: no
         text that takes more than `room` cycles, nor a bundle with nothing in it."""
-        problem, avail, due = self.problem, state[2], state[9]
+        problem, avail, waiting = self.problem, state[2], 0
+        for number, at in state[9].items():
+            waiting |= (at > state[4]) << number
         begins = problem.inside if state[1] else problem.begins
-        is_empty = state[0] == self._bare
-        is_plain = not due and state[8] < problem.most
+        is_empty, is_crowded = state[0] == self._bare, state[8] >= problem.most
         for unit, allowed, ends, units, code, then in places:
             if is_empty and not problem.on[units] & avail:
                 continue
             cand = avail & begins[allowed]
-            choices: tuple[int, ...] = _NOTHING
-            if cand and is_plain:
-                first = (cand & -cand).bit_length() - 1
-                rest = cand & ~problem.alike[first] if then else 0
-                choices = (first, (rest & -rest).bit_length() - 1) if rest else (first,)
-            elif cand:
-                choices = self._choices(state, cand)
+            if cand and is_crowded:
+                cand = self._relieving(state, cand)
             if not then:  # nothing is left for others to stand in
-                number = choices[0]
-                if number >= 0 or not is_empty:
+                best = cand & ~waiting or cand
+                number = (best & -best).bit_length() - 1
+                if best or not is_empty:
                     made = self._issued(state, number, unit)
                     if made[4] < room:
                         self._made.append((made, (code, (*numbers, number))))
                 continue
-            for number in choices:
+            for number in self._choices(cand, waiting, bool(state[5])) if cand else _NOTHING:
                 made = self._issued(state, number, unit)
                 if made[4] >= room:
                     continue
@@ -195,30 +190,22 @@ class Search:
                     made = self._stopped(made, 1)
                 self._fill(made, then, (*numbers, number), room)
 
-    def _choices(self, state: State, cand: int) -> tuple[int, ...]:
+    def _choices(self, cand: int, waiting: int, busy: bool) -> list[int]:
         """What may stand in a slot, of some candidates: not all of them, but the most urgent one
-        whose operands are there, that of those on other units, and a more urgent one that waits.
+        whose operands are there, a more urgent one that waits, and the most urgent one of those on
+        other units.
 
-        Where all of them wait, a nop (-1) if the cycle has something already.
+        Where all of them wait, a nop (-1) if the cycle is `busy` with something already.
         """
-        _, _, _, _, cycle, window, _, _, live, due = state
-        if live >= self.problem.most:
-            cand = self._relieving(state, cand)
-            if not cand:
-                return _NOTHING
-        alike, first, ready = self.problem.alike, (cand & -cand).bit_length() - 1, -1
-        found: tuple[int, ...] = ()
-        while cand:
-            low = cand & -cand
-            cand ^= low
-            number = low.bit_length() - 1
-            if not due or due.get(number, 0) <= cycle:
-                if ready >= 0:
-                    return (*found, number)
-                found = (number,) if number == first else (number, first)
-                ready = number
-                cand &= ~alike[number]
-        return found or ((first, -1) if window else (first,))
+        first, ready = (cand & -cand).bit_length() - 1, cand & ~waiting
+        if not ready:
+            return [first, -1] if busy else [first]
+        number = (ready & -ready).bit_length() - 1
+        found = [number] if number == first else [number, first]
+        rest = ready & ~self.problem.alike[number]
+        if rest:
+            found.append((rest & -rest).bit_length() - 1)
+        return found
 
     def _relieving(self, state: State, cand: int) -> int:
         """Of the candidates those that leave no more values than there are, if any node does."""
