@@ -80,7 +80,7 @@ class Scheduling:
         self._packed: dict[tuple[bytes, int, int, Layout], Packed | None] = {}
         self._cycles: dict[tuple[Node, ...], Packed | None] = {}
         self._sort = Kept(self._sorted)
-        self._sorts: dict[tuple[tuple[Unit, ...], int, int], int] = {}
+        self._sorts: dict[tuple[tuple[Unit, ...], int, int], _Sort] = {}
 
     def facts(self, insn: Insn) -> Facts:
         """What is known of an instruction."""
@@ -213,8 +213,11 @@ class Scheduling:
     def _sorted(self, insn: Insn) -> _Sort:
         kind, choices = self.model.kind(insn), len(self.model.ports(insn))
         units, rules = _row(scheduling.row(insn))
-        number = self._sorts.setdefault((units, kind, rules), len(self._sorts))
-        return _Sort(number, units, kind, rules, choices)
+        found = self._sorts.get((units, kind, rules))
+        if found is None:
+            found = _Sort(len(self._sorts), units, kind, rules, choices)
+            self._sorts[units, kind, rules] = found
+        return found
 
 
 @dataclass(frozen=True, slots=True)

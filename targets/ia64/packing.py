@@ -36,7 +36,7 @@ def pack(
 
 
 _ANY = 1 << 30  # the weight of no text
-_NODES, _TEXTS = 256, 16  # nodes that the texts kept have together, and texts at most
+_NODES, _TEXTS = 192, 12  # nodes that the texts kept have together, and texts at most
 
 
 def best(search: Search, most: int, width: int, below: int) -> Packed | None:
@@ -79,8 +79,9 @@ def lighter(search: Search, most: int, width: int, below: int) -> Packed | None:
                     bundles = count + bundles_of(every & ~placed)
                     if bundles > most:
                         continue
-                    cycles = max(search.cycles(state), cycle + (bundles - count + 1) // 2)
-                    value = max(CYCLE * cycles + BUNDLE * bundles, least)
+                    cycles, fetched = search.cycles(state), cycle + (bundles - count + 1) // 2
+                    value = CYCLE * (cycles if cycles > fetched else fetched) + BUNDLE * bundles
+                    value = value if value > least else least
                     if value < below and (known is None or value < known[0]):
                         reach = (placed | avail | later).bit_count()
                         found[key] = value, -reach, (state, text, bundle, stop)
