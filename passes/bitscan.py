@@ -115,12 +115,17 @@ class _Block:
         """The slot's value as a search of a value that it all comes from, the deepest first."""
         found = []
         for x in reversed(_cuts(value)):
-            if len(self._feeders(slot, _Found("", x))) < _LEAST - 1:
+            if self._is_short(slot, x):
                 continue
             what = self.known.recognise(value, x)
             if what is not None:
                 found.append(_Found(what, x))
         return found
+
+    def _is_short(self, slot: int, x: Term) -> bool:
+        """Whether there are too few slots between x and a slot's value for a cascade."""
+        between = self.trace.sources(slot, frozenset(self._made.get(x.number, ())))
+        return sum(1 for _ in islice(between, _LEAST - 1)) < _LEAST - 1
 
     def _with_base(self, slot: int, value: Term) -> list[_Found]:
         """The slot's value as a search added to something else."""

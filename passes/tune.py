@@ -15,7 +15,17 @@ from rewriter.core.isa import Insn
 from rewriter.core.program import Fixup, Window
 from rewriter.core.target import Target, accesses
 from rewriter.core.term import Term
-from rewriter.core.trace import INPUT, Facts, Trace, drop_dead, inputs, registers_of, run, written
+from rewriter.core.trace import (
+    INPUT,
+    Facts,
+    Run,
+    Trace,
+    drop_dead,
+    inputs,
+    registers_of,
+    run,
+    written,
+)
 from rewriter.verify.devices import Access, accessed, same_devices, stack_of
 from rewriter.verify.equivalence import Comparison, Different
 from rewriter.verify.prove import Prover
@@ -277,14 +287,19 @@ class Tuner:
             value = trace.value[sites[slot]] if slot in sites else None
             return () if value is None else (value,)
 
-        comparison.follow(trace.state, new, likely)
+        if not comparison.follow(trace.state, new, likely):
+            self._agree(comparison, new)  # or not: before a solver is asked of devices
         if self.devices:
             others = accessed(new, slots, self.target, trace.facts)
             same_devices(comparison, self.target, self._accessed, others)
-        for slot, live in trace.exits:
-            comparison.check(trace.states[slot], new.exits[slot], live)
+        self._agree(comparison, new)
         evidence = comparison.evidence()
         return evidence if proposal.aligned else replace(evidence, preconditions=())
+
+    def _agree(self, comparison: Comparison, new: Run) -> None:
+        """Shows that the states at all exits agree, or raises Different."""
+        for slot, live in self.trace.exits:
+            comparison.check(self.trace.states[slot], new.exits[slot], live)
 
 
 Tried: TypeAlias = tuple[tuple[Insn | None, ...], Evidence, dict[int, int | None]]

@@ -10,8 +10,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from fixtures import inputs
+
+settings.register_profile("any machine", deadline=None)  # its speed is nothing that tests ask
+settings.load_profile("any machine")
 
 Retune = Callable[..., subprocess.CompletedProcess[str]]
 Patched = Callable[..., Path]

@@ -18,6 +18,11 @@ from itertools import count
 from types import MappingProxyType
 from typing import TypeAlias
 
+from rewriter.core.bounds import most
+
+_SUMMED = frozenset({"or", "add", "ite"})
+"""Kinds whose values may be so small that a mask leaves all of them, though none was masked."""
+
 
 class Term:
     """One term.  `data` is a constant's value, a variable's name, an opaque function's name.
@@ -200,6 +205,8 @@ class Terms:
                 return a
             if a.kind == "and" and a.args[1].kind == "const":
                 return self.and_(a.args[0], self.const(a.args[1].value & mask))
+            if a.kind in _SUMMED and mask & (mask + 1) == 0 and most(a) <= mask:
+                return a
             if mask & (mask + 1) == 0 and a.kind == "add" and a.args[1].kind == "const":
                 added = a.args[1].value
                 if added > mask:
@@ -417,19 +424,7 @@ class Terms:
 
     def bits(self, term: Term) -> int:
         """An upper bound of how many low bits of `term` can be set."""
-        if term.kind == "const":
-            return term.value.bit_length()
-        if term.kind == "and":
-            return min(self.bits(a) for a in term.args)
-        if term.kind in ("or", "xor"):
-            return max(self.bits(a) for a in term.args)
-        if term.kind == "ite":
-            return max(self.bits(a) for a in term.args[1:])
-        if term.kind == "lshr" and term.args[1].kind == "const":
-            return max(self.bits(term.args[0]) - term.args[1].value, 0)
-        if term.kind == "shl" and term.args[1].kind == "const":
-            return min(self.bits(term.args[0]) + term.args[1].value, self.width)
-        return self.width
+        return most(term).bit_length()
 
 
 def reached(terms: Iterable[Term]) -> dict[int, Term]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
@@ -229,15 +229,18 @@ class Trace:
 
     def slice(self, slot: int, stop: frozenset[int] = frozenset()) -> set[int]:
         """The slots that the results of `slot` come from, without those in `stop`."""
+        return set(self.sources(slot, stop))
+
+    def sources(self, slot: int, stop: frozenset[int] = frozenset()) -> Iterator[int]:
+        """The same one by one: who looks for a few need not wait for all."""
         found: set[int] = set()
-        queue = [slot]
+        queue, definition = [slot], self.definition
         while queue:
-            at = queue.pop()
-            for source in self.definition[at].values():
+            for source in definition[queue.pop()].values():
                 if source != INPUT and source not in found and source not in stop:
                     found.add(source)
                     queue.append(source)
-        return found
+                    yield source
 
 
 def drop_dead(

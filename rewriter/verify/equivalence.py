@@ -97,20 +97,21 @@ class Comparison:
         preconditions = ("natural alignment shown by the idiom",) if self.aligned else ()
         return Evidence(Grade.PROVED, preconditions, tuple(sorted(self.patterns)))
 
-    def follow(self, old: Symbolic, new: Run, likely: Likely) -> None:
+    def follow(self, old: Symbolic, new: Run, likely: Likely) -> bool:
         """Goes through the new run in order and shows each value equal to a likely old one.
 
         What is made from a value shown equal is then the same term, so that each difference is
-        proved once, and small.  Stores are paired in order.
+        proved once, and small.  Stores are paired in order; whether all were shown equal.
         """
         for slot in sorted(new.value.keys() | new.store.keys()):
             if slot in new.store and new.store[slot] < len(old.stored):
                 try:
                     self._store(old.stored[new.store[slot]], new.state.stored[new.store[slot]], "")
                 except Different:
-                    return  # the checks that follow say it better
+                    return False  # the checks that follow say it better
             if slot in new.value:
                 self._pair(new.value[slot], likely(slot, new.value[slot]))
+        return True
 
     def _pair(self, value: Term, likely: Iterable[Term]) -> None:
         """Shows a value equal to one of the likely ones, if it is."""

@@ -15,6 +15,8 @@ from typing import Any
 
 from rewriter.core.term import Term, reached, rebuilt
 
+_STEPS = 8  # of what is said to be made of other parts
+
 _BY_VALUE = 2  # the last format of `marshal` in which equal values are equal bytes
 
 _CONDITIONS = frozenset({"eq", "ult", "slt", "band", "bnot", "true", "false"})
@@ -50,8 +52,61 @@ class Pattern:
 
 def general(a: Term, b: Term, given: Sequence[Term]) -> Pattern:
     """The obligation with the largest shared parts free."""
+    return _with_free(a, b, given, _shared(a, b))
+
+
+def close(a: Term, b: Term, given: Sequence[Term]) -> Pattern:
+    """The same, but nothing is free that is made of nothing but what else is free.
+
+    With p and f(p) both free nobody would know what they have to do with one another.
+    """
+    shared = _shared(a, b)
+    while True:
+        met = _met((a, b), shared)
+        made = {n for n, t in met.items() if _made_of(t, met)}
+        if not made:
+            return _with_free(a, b, given, met)
+        shared = {n: t for n, t in shared.items() if n not in made}
+
+
+def _shared(a: Term, b: Term) -> dict[int, Term]:
+    """What two terms are both made of and may be free, by number."""
     one, other = reached((a,)), reached((b,))
-    cut = {n: t for n, t in one.items() if n in other and _may_be_free(t)}
+    return {n: t for n, t in one.items() if n in other and _may_be_free(t)}
+
+
+def _met(roots: Sequence[Term], shared: _Cut) -> dict[int, Term]:
+    """The shared parts that are met first on the ways down."""
+    found: dict[int, Term] = {}
+    seen, stack = {root.number for root in roots}, [*roots]
+    while stack:
+        term = stack.pop()
+        if term.number in shared:
+            found[term.number] = term
+            continue
+        for arg in term.args:
+            if arg.number not in seen:
+                seen.add(arg.number)
+                stack.append(arg)
+    return found
+
+
+def _made_of(term: Term, met: _Cut) -> bool:
+    """Whether a term is made of others that are met, and constants, in a few steps."""
+    left, steps = [*term.args], 0
+    while left:
+        part = left.pop()
+        if part.kind == "const" or part.number in met:
+            continue
+        steps += 1
+        if not part.args or steps == _STEPS:
+            return False
+        left += part.args
+    return bool(term.args)
+
+
+def _with_free(a: Term, b: Term, given: Sequence[Term], cut: _Cut) -> Pattern:
+    """The obligation with parts free."""
     claim = (a, b, *_bearing((a, b), given, cut))
     moved, fresh = _moved(claim, cut)
     if moved:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from rewriter.core.edit import Grade
 from rewriter.core.term import Term, Terms
 from rewriter.verify.assumed import under
-from rewriter.verify.patterns import Pattern, contradiction, exact, general
+from rewriter.verify.patterns import Pattern, close, contradiction, exact, general
 from rewriter.verify.signatures import Signatures
 from rewriter.verify.sweep import swept
 from rewriter.verify.tried import Tried
@@ -71,9 +71,10 @@ class Prover:
         a, b = under(given, (a, b))
         if a is b:
             return Grade.PROVED, ""
-        decided = self._decide(general(a, b, given))
-        if decided.grade is not Grade.PROVED:
-            decided = self._decide(exact(a, b, given))
+        for pattern in (general, close, exact):
+            decided = self._decide(pattern(a, b, given))
+            if decided.grade is Grade.PROVED:
+                break
         return decided.grade, decided.key
 
     def signatures(self, store: Terms) -> Signatures:

@@ -249,6 +249,8 @@ class Walk:
         before = self._run(terms, old, pair.old, pair, facts, faulting)
         after = self._run(terms, new, pair.new, pair, facts, faulting)
         comparison = Comparison(self.prover, terms, self.target.table.register_names)
+        # What follows may rest on it; what is shown there may show more.
+        comparison.aligned = aligned(self.target, comparison, before, after, old)
         comparison.follow(before.state, after, agreeing(before.value.values(), comparison))
         if self.program.devices:
             old_accesses = accessed(before, old.insns, self.target, facts)

@@ -188,12 +188,28 @@ def test_the_bound_on_bits_holds() -> None:
         for a, b in itertools.product(masks[:4], repeat=2)
     ]
     chosen = [terms.make("ite", terms.make("eq", x, y), *masks[1:3])]
+    chosen += [terms.make("add", chosen[0], one) for one in (*masks, *shifted[:4])]
     for term in (*masks, *shifted, *pairs, *chosen, *_shapes(terms), *_constants(terms)):
         bits = terms.bits(term)
         if bits < WIDTH:
             solver = z3.Solver()
             solver.add(z3.LShR(lower(term), bits) != 0)
             assert solver.check() == z3.unsat, f"{term} has more than {bits} bits"
+
+
+def test_a_mask_that_leaves_all_of_a_small_value_is_nothing() -> None:
+    terms = Terms(WIDTH)
+    x = terms.var("x")
+    tests = [
+        terms.make("ite", terms.eq(x & terms.const(m), terms.const(0)), *map(terms.const, (0, v)))
+        for m, v in ((0xF0, 4), (0xCC, 2), (0xAA, 1))
+    ]
+    place = tests[0] + tests[1] + tests[2]
+    assert terms.bits(place) == 3
+    for mask, folds in ((7, True), (0xFF, True), (3, False), (5, False)):
+        folded = fold(terms, "and", place, terms.const(mask))
+        assert (folded is place) == folds
+        prove("and", (place, terms.const(mask)), folded)
 
 
 def test_what_is_unsigned_is_the_low_part() -> None:

@@ -16,6 +16,7 @@ from rewriter.core.term import Term, Terms
 from rewriter.verify import prove
 from rewriter.verify.assumed import under
 from rewriter.verify.lower import Lowering
+from rewriter.verify.patterns import close, exact, general
 from rewriter.verify.prove import Prover
 
 GRANULE = 8
@@ -218,6 +219,41 @@ def test_conditions_that_say_nothing_of_a_claim_are_left_out() -> None:
     assert prover.equal(*claim, [other, even, even])[0] is Grade.PROVED
     assert prover.decided == decided
     assert prover.equal(*claim, [other])[0] is Grade.REFUTED
+
+
+def _byte(terms: Terms, granule: Term, address: Term, from_the_top: bool) -> Term:
+    """The byte of a granule at an address, taken out in one of two ways."""
+    low, eight = terms.const(7), terms.const(3)
+    if from_the_top:
+        up = terms.shl(granule, terms.shl((low - address) & low, eight))
+        return terms.lshr(up, terms.const(56))
+    return terms.lshr(granule, terms.shl(address & low, eight)) & terms.const(0xFF)
+
+
+def _two_bytes(terms: Terms, swapped: bool = False) -> tuple[Term, Term]:
+    """A byte of what is loaded from an address that another byte gives, taken out both ways."""
+    memory = terms.make("mem", data="M")
+    address = terms.var("p")
+    granule = terms.load(memory, address & terms.const(-8))
+    first = _byte(terms, granule, address, False)
+    there = terms.load(memory, (first + address) & terms.const(-8))
+    claim = [_byte(terms, there, address, from_the_top) for from_the_top in (False, True)]
+    if swapped:
+        claim[1] = _byte(terms, there, address + terms.const(1), True)
+    return claim[0], claim[1]
+
+
+def test_what_is_free_keeps_what_it_has_to_do_with_the_rest() -> None:
+    terms = Terms(64)
+    a, b = _two_bytes(terms)
+    # Both have the loaded granule in common, and that is made of the shift that one has alone.
+    strong, closer, whole = (form(a, b, ()) for form in (general, close, exact))
+    prover = Prover()
+    grades = [prover._decide(pattern).grade for pattern in (strong, closer, whole)]
+    assert grades == [Grade.REFUTED, Grade.PROVED, Grade.PROVED]
+    assert len(closer.nodes) < len(whole.nodes)
+    assert prover.equal(a, b) == (Grade.PROVED, closer.key)
+    assert prover.equal(*_two_bytes(terms, swapped=True))[0] is Grade.REFUTED
 
 
 def test_nothing_follows_from_the_impossible() -> None:
