@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from passes.grouped_exits import NO_EXITS, Exits, Framing, in_frame, reading
+from passes.grouped_graph import bits
 from rewriter.core.groups import Slot, groups
 from rewriter.core.isa import Insn
 from rewriter.core.regions import Facts
@@ -84,7 +85,7 @@ class Values:
         self.spans = tuple(_touching(v)[:2] for v in general if not v.fixed)
         always = {v.register for v in general if v.existed and v.outlives}
         self.pinned = tuple(_touching(v) for v in general if v.fixed and v.register not in always)
-        pool = {v.register for v in general} | set(_bits(self._free & bank))
+        pool = {v.register for v in general} | set(bits(self._free & bank))
         self.room = len(pool) - len(always)
         registers = {value.register for value in self.all}
         self.is_crowded = bool(self.moving) and len(registers) < len(self.all)
@@ -175,21 +176,23 @@ def _values(
     current: dict[int, Value] = {}
     for number, (slot, facts) in enumerate(zip(slots, facts_of, strict=True)):
         free, joined = names.renamable(slot.insn)
-        for register in _bits(facts.uses & every):
-            if register not in current:
-                current[register] = Value(register, fixed=True, existed=True)
-            current[register].reads.append(number)
-            current[register].fixed |= not free >> register & 1
-        for register in _bits(facts.defs & every):
-            carries_on = bool(facts.predicate) or joined >> register & 1
-            if carries_on and register not in current:
-                current[register] = Value(register, fixed=True, existed=True)
-            if not carries_on:
-                if register in current:
-                    yield current[register]
-                current[register] = Value(register)
-            current[register].writes.append(number)
-            current[register].fixed |= not free >> register & 1
+        for register in bits(facts.uses & every):
+            value = current.get(register)
+            if value is None:
+                value = current[register] = Value(register, fixed=True, existed=True)
+            value.reads.append(number)
+            if not free >> register & 1:
+                value.fixed = True
+        for register in bits(facts.defs & every):
+            carries_on = bool(facts.predicate or joined >> register & 1)
+            value = current.get(register)
+            if value is None or not carries_on:
+                if value is not None:
+                    yield value
+                value = current[register] = Value(register, fixed=carries_on, existed=carries_on)
+            value.writes.append(number)
+            if not free >> register & 1:
+                value.fixed = True
     for register, value in current.items():
         value.outlives = bool(live >> register & 1)
         value.fixed |= value.outlives
@@ -261,7 +264,7 @@ def _assign(
 ) -> bool:
     """Gives each value a register, by its id; whether there are enough."""
     registers, hidden = pool
-    taken: dict[int, list[tuple[int, int]]] = {register: [] for register in _bits(registers)}
+    taken: dict[int, list[tuple[int, int]]] = {register: [] for register in bits(registers)}
     for value in values:
         if value.fixed:
             taken[value.register].append(spans[id(value)])
@@ -288,10 +291,3 @@ def _touching(value: Value) -> tuple[int, int, bool]:
 
 def _mask(numbers: Sequence[int]) -> int:
     return sum(1 << number for number in set(numbers))
-
-
-def _bits(mask: int) -> Iterator[int]:
-    while mask:
-        low = mask & -mask
-        yield low.bit_length() - 1
-        mask ^= low

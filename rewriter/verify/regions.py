@@ -162,8 +162,9 @@ class _Comparison:
         live = self._read(mine) | self.target.observed
         for register in sorted(mine.state.keys() | its.state.keys()):
             if live >> register & 1:
-                a = mine.state.get(register, old.initial(register))
-                b = its.state.get(register, new.initial(register))
+                a, b = mine.state.get(register), its.state.get(register)
+                a = old.initial(register) if a is None else a
+                b = new.initial(register) if b is None else b
                 if a != b and self._given(a, mine.guard) != self._given(b, mine.guard):
                     name = self.target.register_names[register]
                     yield Fault(its.at, f"{name} differs at {its.name}")

@@ -127,6 +127,8 @@ class Run:
     def value(self, register: int) -> Term:
         """The value of a register after the groups that have run."""
         value = self.state.get(register)
+        if value is None:
+            value = self._initial.get(register)
         return self.initial(register) if value is None else value
 
     def initial(self, register: int) -> Term:
