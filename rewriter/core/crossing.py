@@ -27,8 +27,13 @@ class Crossings(Protocol):
     """The calls and returns of a file whose code keeps to the standard where others see it."""
 
     @property
-    def scratch(self) -> int:
-        """Registers in which the standard passes nothing."""
+    def not_passed(self) -> int:
+        """Registers in which the standard passes nothing to what is called."""
+        ...
+
+    @property
+    def not_returned(self) -> int:
+        """Registers that by the standard no caller of another file reads behind a call."""
         ...
 
     @property

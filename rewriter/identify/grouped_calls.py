@@ -50,7 +50,7 @@ class _Calls:
     """The calls between the functions that are followed."""
 
     def __init__(self, crossings: Crossings, nodes: dict[int, _Node]) -> None:
-        self.crossings, self.nodes, self.scratch = crossings, nodes, crossings.scratch
+        self.crossings, self.nodes = crossings, nodes
         self.callers: dict[int, list[int]] = {}
         for node in nodes.values():
             for _, callee in self._called(node):
@@ -65,7 +65,8 @@ class _Calls:
             node = self.nodes[start]
             live = node.ways.live(self._of(node, used, returned[start]))
             for at, callee in self._called(node):
-                read = live.get(node.behind[at], node.ways.everything) & self.scratch
+                read = live.get(node.behind[at], node.ways.everything)
+                read &= self.crossings.not_returned
                 if read & ~returned[callee]:
                     returned[callee] |= read
                     waiting[callee] = None
@@ -81,24 +82,26 @@ class _Calls:
                 yield at, site.callee
 
     def _used(self) -> dict[int, int]:
-        """The scratch registers that each function may read before it sets them."""
+        """What each function reads before it sets it, though the standard does not pass it."""
         used = dict.fromkeys(self.nodes, 0)
         waiting = dict.fromkeys(reversed(self.nodes))
         while waiting:
             start, _ = waiting.popitem()
             node = self.nodes[start]
-            read = node.ways.live(self._of(node, used, None))[start] & self.scratch
+            live = node.ways.live(self._of(node, used, None))
+            read = live[start] & self.crossings.not_passed
             if read != used[start]:
                 used[start] = read
                 waiting |= dict.fromkeys(self.callers.get(start, ()))
         return used
 
     def _unseen(self) -> dict[int, int]:
-        """The scratch registers that callers which are not followed may read behind a return."""
+        """What callers that are not followed may read behind a return against the standard."""
         seen = {at for node in self.nodes.values() for at in node.sites}
         unseen = {to for at, to in self.crossings.calls if at not in seen}
         unseen |= self.crossings.entered
-        return {start: self.scratch if start in unseen else 0 for start in self.nodes}
+        every = self.crossings.not_returned
+        return {start: every if start in unseen else 0 for start in self.nodes}
 
     def _of(self, node: _Node, used: Mapping[int, int], returned: int | None) -> dict[int, int]:
         """What may be read beyond a function's calls and returns; None if no return counts."""
@@ -107,6 +110,7 @@ class _Calls:
             if site.is_return:
                 found[at] = 0 if returned is None else site.reads | returned
             else:
-                called = 0 if site.callee is None else used.get(site.callee, self.scratch)
-                found[at] = site.reads | called
+                found[at] = site.reads
+                if site.callee is not None:
+                    found[at] |= used.get(site.callee, self.crossings.not_passed)
         return found

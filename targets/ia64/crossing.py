@@ -5,6 +5,7 @@ a scratch register, and arguments are in no more than eight registers of the sta
 code sees of the register stack is the architecture's (SDM vol. 1, 4.1): its caller's local
 registers are out of its reach, and so are its own to the caller.
 
+A caller of another file has another gp, and cannot use that with which code of this one returns.
 A static chain (r15), results and what is no general register count as passed: gcc's nested
 functions, and linkages written by hand, use them.
 """
@@ -32,7 +33,7 @@ from targets.ia64.standard import RETURNED
 from targets.ia64.text import GP, Text
 
 _CHAIN = GR + 15
-SCRATCH = register_mask(range(GR + 1, GR + 32)) & ~RETURNED & ~(1 << _CHAIN)
+_SCRATCH = register_mask(range(GR + 1, GR + 32)) & ~RETURNED & ~(1 << _CHAIN)
 _EVERY = (1 << len(NAMES)) - 1
 _ARGUMENTS = 8
 _BEYOND_ARGUMENTS = register_mask(range(GR + 32 + _ARGUMENTS, GR + 128))
@@ -53,7 +54,8 @@ class StandardCrossings:
     """The calls and returns of a library."""
 
     facts: Facts
-    scratch: int = SCRATCH
+    not_passed: int = _SCRATCH
+    not_returned: int = _SCRATCH | 1 << GP
 
     def of(self, routine: Routine) -> Mapping[int, Crossing]:
         """Those through b0, by the address of the slot."""
@@ -72,10 +74,11 @@ class StandardCrossings:
         for at, flow, to in zip(found, flows, targets, strict=True):
             address = int(text.addresses[at])
             if flow is Flow.RETURN:
-                yield address, Crossing(_EVERY & ~SCRATCH & ~self._hidden | routine.kept, True)
+                unread = self.not_returned | self._hidden
+                yield address, Crossing(_EVERY & ~unread | routine.kept, True)
             elif flow in _CALLS and not again:
                 is_known = flow is Flow.CALL and to not in self._stubs
-                reads = _EVERY & ~SCRATCH & ~local | routine.kept
+                reads = _EVERY & ~self.not_passed & ~local | routine.kept
                 yield address, Crossing(reads, False, to if is_known else None)
 
     def _local(self, routine: Routine, low: int, high: int) -> int:

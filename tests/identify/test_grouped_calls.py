@@ -78,9 +78,9 @@ def test_another_linkage_and_what_returns_twice_read_everything(
 
 
 @pytest.mark.parametrize(("name", "read", "dead"), [
-    ("plain", "r4 r8 r9 r15 r32 r39 f8", "r2 r14 r20 r23 r31 r40 r127"),
-    ("kept_for", "r8 r23", "r20 r22 r24"),
-    ("tail", "r20 r23 r31", "r40 r127"),
+    ("plain", "r4 r8 r9 r15 r32 r39 f8", "r1 r2 r14 r20 r23 r31 r40 r127"),
+    ("kept_for", "r1 r8 r23", "r20 r22 r24"),
+    ("tail", "r1 r20 r23 r31", "r40 r127"),
     ("keeps", "r35 r36", "r20 r23 r40"),
 ])  # fmt: skip
 def test_callers_read_what_they_kept_and_what_the_standard_returns(

@@ -21,6 +21,8 @@ def _compared(folder: Path, function: str, old: str, new: str) -> Verdict:
     """The library, and the library with something else in a function."""
     text = CROSSING.read_text()
     at = text.index(f" {function}\n")
+    end = text.index("\n\n", at)
+    assert old in text[at:end]
     files = []
     for name, written in (("old", text), ("new", text[:at] + text[at:].replace(old, new, 1))):
         (folder / name).mkdir()
@@ -39,7 +41,7 @@ def _compared(folder: Path, function: str, old: str, new: str) -> Verdict:
     ("calls_other_file", "r43"),
     ("calls_reader", "r21"), ("calls_through", "r22"), ("calls_setting", "r20"),
     ("calls_other_file", "r20"), ("calls_pointer", "r20"), ("keeps", "r22"),
-    ("kept_for", "r24"), ("plain", "r23"),
+    ("kept_for", "r24"), ("plain", "r23"), ("plain", "r1"),
 ])  # fmt: skip
 def test_what_nothing_reads_may_be_overwritten(
     tmp_path: Path, function: str, register: str
@@ -57,7 +59,8 @@ def test_what_nothing_reads_may_be_overwritten(
     ("calls_reader", "r20"), ("calls_through", "r20"), ("calls_other_file", "r15"),
     ("calls_otherwise", "r20"), ("calls_twice", "r20"), ("calls_twice", "r41"),
     # What a caller keeps there over the call; a function that is branched to.
-    ("kept_for", "r23"), ("tail", "r20"), ("plain", "r8"), ("plain", "r33"), ("calls_plain", "r34"),
+    ("kept_for", "r23"), ("kept_for", "r1"), ("tail", "r20"),
+    ("plain", "r4"), ("plain", "r9"), ("plain", "r15"), ("calls_plain", "r34"),
 ])  # fmt: skip
 def test_what_may_be_read_may_not(tmp_path: Path, function: str, register: str) -> None:
     verdict = _compared(tmp_path, function, "nop.i 0", f"mov {register} = r0")
