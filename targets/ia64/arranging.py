@@ -167,8 +167,7 @@ class Scheduling:
             found = self._one_cycle(part, numbers)
             if found is None:
                 apart.append(numbers)
-                continue
-            for code, places in found:
+            for code, places in found or ():
                 bundles.append((code, tuple(numbers[n] if n >= 0 else -1 for n in places)))
         if apart:
             return apart
@@ -213,11 +212,10 @@ class Scheduling:
     def _sorted(self, insn: Insn) -> _Sort:
         kind, choices = self.model.kind(insn), len(self.model.ports(insn))
         units, rules = _row(scheduling.row(insn))
-        found = self._sorts.get((units, kind, rules))
-        if found is None:
-            found = _Sort(len(self._sorts), units, kind, rules, choices)
-            self._sorts[units, kind, rules] = found
-        return found
+        key = units, kind, rules
+        if key not in self._sorts:
+            self._sorts[key] = _Sort(len(self._sorts), units, kind, rules, choices)
+        return self._sorts[key]
 
 
 @dataclass(frozen=True, slots=True)
