@@ -39,7 +39,8 @@ _ARGUMENTS = 8
 _BEYOND_ARGUMENTS = register_mask(range(GR + 32 + _ARGUMENTS, GR + 128))
 _LINK = BR  # b0
 _TWICE = frozenset(("setjmp", "sigsetjmp", "savectx", "vfork", "getcontext", "swapcontext"))
-"""Functions that may return again when others were called since: those that gcc knows, by name."""
+"""Functions that may return again when others were called since: those that gcc knows by name,
+and one whose context may be resumed more than once."""
 _UNKNOWN = "setjmp"  # whatever a stub may lead to
 _FLOWS = [op.flow for op in TABLE.rows]
 _CALLS = (Flow.CALL, Flow.INDIRECT_CALL)
