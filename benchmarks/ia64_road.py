@@ -88,7 +88,7 @@ def bound(road: GroupedRoad, sums: Sums) -> None:
     """Adds what no order has fewer of."""
     reordering = road.reordering
     for placing in road.placings.values():
-        live = reordering.effects.live(placing.routine, reordering.slots)
+        live = reordering.effects.live(placing.routine, reordering.slots, reordering.beyond)
         for region in placing.routine.regions:
             slots = reordering.slots(region)
             nops = sum(road.target.is_nop(slot.insn) for slot in slots)

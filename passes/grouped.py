@@ -253,7 +253,7 @@ def _settled(part: Part, values: Values, target: Target) -> Arranged | None:
         if most < _LEAST:
             return None
         part = replace(part, values=values.spans, most=most)
-        most -= 1 + most // 8
+        most //= 2
 
 
 def _part(

@@ -22,17 +22,41 @@ Exits = Mapping[int, int]
 NO_EXITS: Exits = MappingProxyType({})
 
 
-class Rules(grouped_graph.Rules, Protocol):
-    """What the target answers about exits, too."""
+class Framing(Protocol):
+    """What the target answers about registers that are there as far as a frame reaches."""
 
     @property
     def framed(self) -> int:
         """Registers of which, in the order of their numbers, as many are there as a frame has."""
         ...
 
+    @property
+    def reframes(self) -> int:
+        """The kind of order of what makes another frame."""
+        ...
+
+
+class Rules(grouped_graph.Rules, Framing, Protocol):
+    """What the target answers about exits, too."""
+
     def passable(self, insn: Insn) -> Facts:
         """What is known of a branch that others may pass."""
         ...
+
+
+def in_frame(slots: Sequence[Slot], facts: Sequence[Facts], framing: Framing, exits: Exits) -> int:
+    """The registers of the frame up to one that code names before its first exit: these are there.
+
+    None where the code makes another frame.
+    """
+    if any(one.order & framing.reframes for one in facts):
+        return 0
+    named = 0
+    for slot, one in zip(slots, facts, strict=True):
+        named |= one.uses | one.defs
+        if slot.address in exits:
+            break
+    return framing.framed & ((1 << (named & framing.framed).bit_length()) - 1)
 
 
 def reading(slots: Sequence[Slot], facts: Sequence[Facts], exits: Exits) -> list[Facts]:

@@ -10,7 +10,7 @@ among themselves.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import count
 from typing import Protocol
 
@@ -116,7 +116,7 @@ _edge = cache(Edge)  # there are few
 def _named(mask: int, stands: Mapping[int, int]) -> int:
     """The registers of a mask of registers and values."""
     registers = 0
-    for number in _bits(mask):
+    for number in bits(mask):
         registers |= 1 << stands.get(number, number)
     return registers
 
@@ -144,7 +144,7 @@ def addresses(facts: Sequence[Facts]) -> Iterator[Place]:
             if step[1] not in values:
                 values[step[1]] = next(made), 0
             source = values[step[1]]
-        for register in _bits(each.defs) if values else ():
+        for register in bits(each.defs) if values else ():
             values.pop(register, None)
         if step is not None and source is not None:
             values[step[0]] = source[0], source[1] + step[2]
@@ -183,8 +183,12 @@ class Exclusive:
         return False
 
 
-def _bits(mask: int) -> Iterator[int]:
+@lru_cache(maxsize=1 << 14)  # most masks have few bits and come again
+def bits(mask: int) -> tuple[int, ...]:
+    """The numbers of a mask's bits, the lowest first."""
+    found = []
     while mask:
         low = mask & -mask
-        yield low.bit_length() - 1
+        found.append(low.bit_length() - 1)
         mask ^= low
+    return tuple(found)

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from passes.grouped_exits import NO_EXITS, Exits, reading
+from passes.grouped_exits import NO_EXITS, Exits, Framing, in_frame, reading
+from passes.grouped_graph import bits
 from rewriter.core.groups import Slot, groups
 from rewriter.core.isa import Insn
 from rewriter.core.regions import Facts
@@ -21,7 +22,7 @@ from rewriter.core.regions import Facts
 _APART = 1 << 10  # the first number of a value that may move; registers are below
 
 
-class Names(Protocol):
+class Names(Framing, Protocol):
     """What the target answers about registers as names."""
 
     @property
@@ -71,17 +72,20 @@ class Values:
         self, slots: Sequence[Slot], live: int, names: Names, exits: Exits = NO_EXITS
     ) -> None:
         self.slots, self.names = slots, names
-        self.facts = reading(slots, [names.facts(slot.insn) for slot in slots], exits)
+        plain = [names.facts(slot.insn) for slot in slots]
+        self.facts = reading(slots, plain, exits)
         self.all = list(_values(slots, self.facts, live, names))
         self.moving = [value for value in self.all if not value.fixed]
-        self._free = names.spare & ~live
+        shown = in_frame(slots, plain, names, exits)
+        self._hidden = names.framed & ~shown
+        self._free = (names.spare | shown) & ~live
         bank = names.banks[0]
         general = [value for value in self.all if bank >> value.register & 1]
         # A value's first writer, -1 for none, all that touch it, and whether it is read behind.
         self.spans = tuple(_touching(v)[:2] for v in general if not v.fixed)
         always = {v.register for v in general if v.existed and v.outlives}
         self.pinned = tuple(_touching(v) for v in general if v.fixed and v.register not in always)
-        pool = {v.register for v in general} | set(_bits(self._free & bank))
+        pool = {v.register for v in general} | set(bits(self._free & bank))
         self.room = len(pool) - len(always)
         registers = {value.register for value in self.all}
         self.is_crowded = bool(self.moving) and len(registers) < len(self.all)
@@ -131,7 +135,8 @@ class Values:
         for bank in self.names.banks:
             mine = [value for value in self.all if bank >> value.register & 1]
             touched = sum({1 << value.register for value in mine})
-            if not _assign(mine, spans, (touched | self._free) & bank, chosen, choice):
+            pool = (touched | self._free) & bank, self._hidden
+            if not _assign(mine, spans, pool, chosen, choice):
                 return None
         return self._rewritten(new, origins, chosen)
 
@@ -171,21 +176,23 @@ def _values(
     current: dict[int, Value] = {}
     for number, (slot, facts) in enumerate(zip(slots, facts_of, strict=True)):
         free, joined = names.renamable(slot.insn)
-        for register in _bits(facts.uses & every):
-            if register not in current:
-                current[register] = Value(register, fixed=True, existed=True)
-            current[register].reads.append(number)
-            current[register].fixed |= not free >> register & 1
-        for register in _bits(facts.defs & every):
-            carries_on = bool(facts.predicate) or joined >> register & 1
-            if carries_on and register not in current:
-                current[register] = Value(register, fixed=True, existed=True)
-            if not carries_on:
-                if register in current:
-                    yield current[register]
-                current[register] = Value(register)
-            current[register].writes.append(number)
-            current[register].fixed |= not free >> register & 1
+        for register in bits(facts.uses & every):
+            value = current.get(register)
+            if value is None:
+                value = current[register] = Value(register, fixed=True, existed=True)
+            value.reads.append(number)
+            if not free >> register & 1:
+                value.fixed = True
+        for register in bits(facts.defs & every):
+            carries_on = bool(facts.predicate or joined >> register & 1)
+            value = current.get(register)
+            if value is None or not carries_on:
+                if value is not None:
+                    yield value
+                value = current[register] = Value(register, fixed=carries_on, existed=carries_on)
+            value.writes.append(number)
+            if not free >> register & 1:
+                value.fixed = True
     for register, value in current.items():
         value.outlives = bool(live >> register & 1)
         value.fixed |= value.outlives
@@ -225,6 +232,8 @@ def renamed(slots: Sequence[Slot], live: int, names: Names) -> tuple[Slot, ...] 
 
 
 Spans = Mapping[int, tuple[int, int]]
+Pool = tuple[int, int]
+"""Registers for values, and those that are only for the values that were in them."""
 
 
 Choice = Callable[[Value, int, Sequence[tuple[int, int]], tuple[int, int]], int]
@@ -251,10 +260,11 @@ def _lasting(
 
 
 def _assign(
-    values: Sequence[Value], spans: Spans, pool: int, chosen: dict[int, int], choice: Choice
+    values: Sequence[Value], spans: Spans, pool: Pool, chosen: dict[int, int], choice: Choice
 ) -> bool:
     """Gives each value a register, by its id; whether there are enough."""
-    taken: dict[int, list[tuple[int, int]]] = {register: [] for register in _bits(pool)}
+    registers, hidden = pool
+    taken: dict[int, list[tuple[int, int]]] = {register: [] for register in bits(registers)}
     for value in values:
         if value.fixed:
             taken[value.register].append(spans[id(value)])
@@ -263,7 +273,8 @@ def _assign(
         free = {
             register: choice(value, register, others, span)
             for register, others in taken.items()
-            if all(end <= first or last <= start for first, last in others)
+            if (register == value.register or not hidden >> register & 1)
+            and all(end <= first or last <= start for first, last in others)
         }
         if not free:
             return False
@@ -280,10 +291,3 @@ def _touching(value: Value) -> tuple[int, int, bool]:
 
 def _mask(numbers: Sequence[int]) -> int:
     return sum(1 << number for number in set(numbers))
-
-
-def _bits(mask: int) -> Iterator[int]:
-    while mask:
-        low = mask & -mask
-        yield low.bit_length() - 1
-        mask ^= low

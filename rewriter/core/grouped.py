@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from rewriter.core import transfer
 from rewriter.core.cpu import Cpu
@@ -20,6 +20,9 @@ from rewriter.core.prefetching import Prefetching
 from rewriter.core.program import Function
 from rewriter.core.substituting import Substituting
 from rewriter.core.target import Sectioned
+
+if TYPE_CHECKING:
+    from rewriter.core.crossing import Crossings
 
 
 class Symbol(Protocol):
@@ -135,6 +138,7 @@ class Routine(Portable):
 
     `reason` says why the whole function stays as it is, `stays` why its regions keep their
     places; both may be empty.  `words` are those of jump tables: where, and where they lead.
+    `kept` is a mask of registers in which unwinders look for others.
     """
 
     function: Function
@@ -142,6 +146,7 @@ class Routine(Portable):
     reason: str
     stays: str
     words: tuple[tuple[int, int], ...] = ()
+    kept: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +192,11 @@ class Code(Protocol):
     @property
     def bundles(self) -> int:
         """How many bundles of text there are."""
+        ...
+
+    @property
+    def crossings(self) -> Crossings | None:
+        """Its calls and returns; None where nothing says that they keep to the standard."""
         ...
 
     def routine(self, function: Function) -> Routine:

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from rewriter.core.isa import Insn
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Slot:
     """An instruction in its place.
+
+    Nobody changes one; a class that sees to that takes twice as long to make one.
 
     `address` is the bundle's with the number of the slot added, as in the architecture's own
     tables; `stop` says that an instruction group ends behind it.

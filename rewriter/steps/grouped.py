@@ -19,7 +19,6 @@ from rewriter.core.program import Function, Refusal
 from rewriter.core.workers import Apart, each
 from rewriter.elf.image import Image, parse
 from rewriter.identify.functions import find_functions
-from rewriter.identify.grouped_liveness import Effects
 from rewriter.identify.profiles import Heat, Profile
 from rewriter.identify.profiles import heat as heat_of
 from rewriter.options import Options
@@ -70,16 +69,16 @@ class GroupedRoad:
         if not isinstance(self.cpu, BundledCpu):
             raise BadUsage(f"--cpu {self.cpu.name}: no model of its pipeline is there")
         model = self.target.scheduling(Model(self.cpu))
-        effects = Effects(self.target.proving, self.target.everything)
+        known = KnownGrouped(self.image, self.target, self.code)
         block = self.cpu.issue.front.fetch_bytes.value
         hints = hinting(self.target, self.cpu, model) if HINT in self.options.passes else None
         self.reordering = Reordering(
-            self.target, self.code, self.image, model, effects, block, hints
+            self.target, self.code, self.image, model, known.effects, known.beyond, block, hints
         )
         self.placings: dict[Function, Placing] = {}
         self.hints: dict[Function, Mapping[int, Hinted | Declined]] = {}
         order = self._order()
-        self._substitute(progress)
+        self._substitute(known, progress)
         order = [function for function in order if function not in self.settled]
         routines = [self.code.routine(function) for function in order]
         self.refusals += [Refusal(r.function, r.reason) for r in routines if r.reason]
@@ -99,9 +98,8 @@ class GroupedRoad:
         self._record(data)
         return data
 
-    def _substitute(self, progress: Progress) -> None:
+    def _substitute(self, known: KnownGrouped, progress: Progress) -> None:
         """Routines that become others; nothing else is done to these, nor to tuned ones."""
-        known = KnownGrouped(self.image, self.target, self.code)
         self.routines = GroupedRoutines(known, self.cpu, self.options)
         if ROUTINE not in self.options.passes:
             return

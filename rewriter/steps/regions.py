@@ -14,7 +14,7 @@ from rewriter.core.errors import BadInput
 from rewriter.core.grouped import Code, Grouped, Laid, Region, Routine
 from rewriter.core.groups import Slot, groups
 from rewriter.core.target import CannotMove, Memory
-from rewriter.identify.grouped_liveness import Effects
+from rewriter.identify.grouped_liveness import Beyond, Effects
 from rewriter.steps.boundaries import Boundaries
 from rewriter.steps.grouped_hints import Hinting
 from rewriter.steps.placing import Figures, Placing, Reordered
@@ -32,6 +32,7 @@ class Reordering:
     image: Memory
     scheduling: Scheduling
     effects: Effects
+    beyond: Beyond
     block: int  # bytes that the CPU fetches in a cycle
     hinting: Hinting | None = None
 
@@ -43,7 +44,7 @@ class Reordering:
         before: list[Slot] = []
         joined = self._joined(routine)
         every = {region: self.slots(region) for region in routine.regions}
-        live = self.effects.live(routine, every.__getitem__)
+        live = self.effects.live(routine, every.__getitem__, self.beyond)
         for region, slots in every.items():
             outcome: Reordered | str = region.reason or "it was not asked for"
             block = None if region.reason else self.asked(region, slots, joined, live)
@@ -208,7 +209,7 @@ class Reordering:
         """What may be read at the exits on the way, and behind the last bundle."""
         exits, behind = {}, live.get(region.end, self.target.everything)
         for slot in slots:
-            read = self.effects.left_with(slot, live)
+            read = self.effects.left_with(slot, live, self.beyond)
             if read is None:
                 continue
             if slot.address < region.end - self.target.bundle:

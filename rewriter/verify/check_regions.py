@@ -21,7 +21,6 @@ from rewriter.core.target import CannotMove
 from rewriter.core.workers import Apart, each
 from rewriter.elf.image import Image
 from rewriter.identify.functions import find_functions
-from rewriter.identify.grouped_liveness import Effects
 from rewriter.verify.function_regions import Compared, Comparison, Files, Finding
 from rewriter.verify.grouped_known import KnownGrouped
 from rewriter.verify.grouped_substituted import GroupedSubstituted
@@ -105,7 +104,7 @@ class _Check:
         self.old, self.new, self.target, self.code = known.image, new, known.target, known.code
         self.after = self.target.code(new, self.code.functions)
         self.prover = prover
-        self.effects = Effects(self.target.proving, self.target.everything)
+        self.effects, self.beyond = known.effects, known.beyond
         self.substituted = GroupedSubstituted(known, new, self.after)
         self.elsewhere: list[str] = []
         self.wrong: list[Finding] = []
@@ -179,7 +178,14 @@ class _Check:
         except ValueError as error:
             return [Finding(function, None, str(error))], {}
         files = Files(
-            self.target, self.old, self.new, self.code, self.after, self.prover, self.effects
+            self.target,
+            self.old,
+            self.new,
+            self.code,
+            self.after,
+            self.prover,
+            self.effects,
+            self.beyond,
         )
         return Comparison(files, routine, old, new).findings()
 

@@ -13,7 +13,7 @@ from rewriter.core.groups import Slot
 from rewriter.core.isa import Flow
 from rewriter.core.program import Function
 from rewriter.elf.image import Image
-from rewriter.identify.grouped_liveness import Effects
+from rewriter.identify.grouped_liveness import NOTHING_KNOWN, Beyond, Effects, Ways
 from rewriter.verify.landmarks import unwound
 from rewriter.verify.placed import Code as Bundles
 from rewriter.verify.placed import (
@@ -25,7 +25,7 @@ from rewriter.verify.placed import (
     one_behind_another,
     within,
 )
-from rewriter.verify.regions import Regions, Straight
+from rewriter.verify.regions import Regions, Straight, Verdict
 
 Edges = tuple[tuple[Slot, ...], tuple[Slot, ...]]
 """The slots of open groups, in the old file and in the new one."""
@@ -42,6 +42,7 @@ class Files:
     after: Code
     prover: Regions
     effects: Effects
+    beyond: Beyond
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +70,21 @@ class Comparison:
         self.target, self.size = files.target, files.target.bundle
 
     @cached_property
-    def live(self) -> Mapping[int, int]:
-        """By old address what may be read where a region begins."""
-        return self.files.effects.live(
+    def ways(self) -> Ways:
+        """The ways through the old function."""
+        return self.files.effects.ways(
             self.routine, lambda region: within(self.old, region.start, region.end, self.size)
         )
+
+    @cached_property
+    def live(self) -> Mapping[int, int]:
+        """By old address what may be read where a region begins, with nothing assumed."""
+        return self.ways.live(NOTHING_KNOWN)
+
+    @cached_property
+    def standard(self) -> Mapping[int, int]:
+        """The same where other files' code and pointers keep to the calling standard."""
+        return self.ways.live(self.files.beyond)
 
     def findings(self) -> Compared:
         """What speaks against it, and the regions that were shown equal."""
@@ -192,17 +203,35 @@ class Comparison:
         left = self._free(open_at_end(self.target, new))
         if left and left != self._free(open_at_end(self.target, old)):
             return "the group at its end is open"
-        verdict = self.files.prover.compare(
-            Straight(tuple(old), before[0]),
-            Straight(tuple(new), before[1]),
-            self.target.everything,
-            self._place,
-            self.live,
-            not self.target.prefetching.may_be_device(self.routine.function.start),
-        )
+        regions = Straight(tuple(old), before[0]), Straight(tuple(new), before[1])
+        verdict = self._proved(regions, self.live, NOTHING_KNOWN)
+        assumed: tuple[str, ...] = ()
+        if not verdict.is_equal and self.files.beyond:
+            assumed = (STANDARD,)
+            verdict = self._proved(regions, self.standard, self._left(old))
         if not verdict.is_equal:
             return f"not shown equal: {verdict.reason}"
-        return Evidence(Grade.PROVED, (_EXCLUSIVE,) if verdict.assumed else ())
+        return Evidence(Grade.PROVED, (*assumed, *((_EXCLUSIVE,) if verdict.assumed else ())))
+
+    def _proved(
+        self, regions: tuple[Straight, Straight], live: Mapping[int, int], left: Beyond
+    ) -> Verdict:
+        """Whether regions are equal when this may be read where they are left."""
+        return self.files.prover.compare(
+            *regions,
+            self.target.everything,
+            self._place,
+            live,
+            not self.target.prefetching.may_be_device(self.routine.function.start),
+            left,
+        )
+
+    def _left(self, old: Sequence[Slot]) -> Beyond:
+        """What may be read where calls and returns leave a region, by their slots."""
+        effects, beyond = self.files.effects, self.files.beyond
+        known = ((slot.address, slot) for slot in old if slot.address in beyond)
+        found = ((at, effects.left_with(slot, self.standard, beyond)) for at, slot in known)
+        return {at: read for at, read in found if read is not None}
 
     def _end(self, placed: Sequence[Placed]) -> list[Finding]:
         """What stands behind the last region: nothing but nops."""
@@ -221,5 +250,6 @@ def open_at_end(target: Grouped, slots: Sequence[Slot]) -> tuple[Slot, ...]:
     return () if gone or all(target.is_nop(slot.insn) for slot in tail) else tail
 
 
+STANDARD = "calls and returns between files or through pointers keep to the calling standard"
 _NOWHERE = -1
 _EXCLUSIVE = "predicates that the original's groups need exclusive are never both true"

@@ -12,12 +12,15 @@ from functools import cached_property
 from rewriter.contracts import CONTRACTS
 from rewriter.core.edit import Evidence, Grade
 from rewriter.core.errors import BadInput
-from rewriter.core.grouped import Code, Grouped
+from rewriter.core.grouped import Code, Grouped, Region
+from rewriter.core.groups import Slot
 from rewriter.core.program import Function
 from rewriter.core.substituting import Room, Standing, Trials
 from rewriter.core.target import CannotMove, Tuned
 from rewriter.elf.headers import PT_LOAD
 from rewriter.elf.image import Image
+from rewriter.identify.grouped_calls import beyond
+from rewriter.identify.grouped_liveness import Beyond, Effects
 from rewriter.identify.grouped_signatures import known as by_signature
 from rewriter.verify.known import Finding, Status
 from rewriter.verify.known_trial import shown, spread
@@ -73,6 +76,20 @@ class KnownGrouped:
             named = Named(match.address, (match.signature.routine,), "signature")
             found.setdefault(match.address, named)
         return found
+
+    @cached_property
+    def effects(self) -> Effects:
+        """What instructions read and set."""
+        return Effects(self.target.proving, self.target.everything)
+
+    @cached_property
+    def beyond(self) -> Beyond:
+        """What may be read beyond its calls and returns, by the calling standard."""
+        return beyond(self.code, self.effects, self._slots)
+
+    def _slots(self, region: Region) -> list[Slot]:
+        code = self.image.read(region.start, region.end - region.start)
+        return list(self.target.straight(code, region.start))
 
     @cached_property
     def functions(self) -> dict[int, Function]:

@@ -60,18 +60,19 @@ class Regions:
         place: Callable[[int], int] = _same_place,
         at: Mapping[int, int] = MappingProxyType({}),
         hints: bool = False,
+        left: Mapping[int, int] = MappingProxyType({}),
     ) -> Verdict:
         """Whether `new` can stand for `old`.
 
         `live` is the mask of registers that may be read where control leaves, `at` has it by the
-        old code address to which it goes, where that is another; those that the target says are
-        always observed are added.  `place` gives the address in the old code that a code address
-        of the new one stands for.  `hints` says whether the code may see memory only, so that
-        prefetches may be added.
+        old code address to which it goes, where that is another, and `left` by the old slot at
+        which a call or return leaves; those that the target says are always observed are added.
+        `place` gives the address in the old code that a code address of the new one stands for.
+        `hints` says whether the code may see memory only, so that prefetches may be added.
         """
         if not old.slots or not new.slots:
             return Verdict(old.slots == new.slots, "a region without instructions")
-        comparison = _Comparison(self.target, live, place, at, hints)
+        comparison = _Comparison(self.target, live, place, at, hints, left)
         try:
             fault = next(comparison.faults(self._reader.read(old), self._reader.read(new)), None)
         except Unprovable as problem:
@@ -88,6 +89,7 @@ class _Comparison:
     place: Callable[[int], int]
     at: Mapping[int, int]
     hints: bool
+    left: Mapping[int, int]
 
     def __post_init__(self) -> None:
         self.terms = Terms()
@@ -146,7 +148,7 @@ class _Comparison:
                 Leaving(
                     code.region.slots[-1].address, "the end", 0, self.terms.true,
                     self.target.following(code.region.slots[-1].address), None, run.state, 0,
-                    run.renames,
+                    True, run.renames,
                 )
                 for code, run in ((before, old), (after, new))
             )  # fmt: skip
@@ -160,16 +162,19 @@ class _Comparison:
         live = self._read(mine) | self.target.observed
         for register in sorted(mine.state.keys() | its.state.keys()):
             if live >> register & 1:
-                a = mine.state.get(register, old.initial(register))
-                b = its.state.get(register, new.initial(register))
+                a, b = mine.state.get(register), its.state.get(register)
+                a = old.initial(register) if a is None else a
+                b = new.initial(register) if b is None else b
                 if a != b and self._given(a, mine.guard) != self._given(b, mine.guard):
                     name = self.target.register_names[register]
                     yield Fault(its.at, f"{name} differs at {its.name}")
 
     def _read(self, leaving: Leaving) -> int:
         """What may be read where the original's control goes."""
-        if leaving.target is None or leaving.link is not None or leaving.renames:
+        if not leaving.is_exit or leaving.renames:
             return self.live
+        if leaving.target is None or leaving.link is not None:
+            return self.left.get(leaving.at, self.live)
         return self.at.get(leaving.target, self.live)
 
     def _given(self, term: Term, guard: Term) -> Term:

@@ -32,7 +32,8 @@ class Leaving:
     """A place where control may leave, or where all registers may be read.
 
     `state` are the registers written until then, `events` the number of earlier events; `target`
-    and `link` are code addresses.  `renames`: the registers have other names behind it.
+    and `link` are code addresses.  Control leaves if `is_exit`; `renames`: the registers have other
+    names behind it.
     """
 
     at: int
@@ -43,6 +44,7 @@ class Leaving:
     link: int | None
     state: Mapping[int, Term]
     events: int
+    is_exit: bool
     renames: bool = False
 
 
@@ -125,6 +127,8 @@ class Run:
     def value(self, register: int) -> Term:
         """The value of a register after the groups that have run."""
         value = self.state.get(register)
+        if value is None:
+            value = self._initial.get(register)
         return self.initial(register) if value is None else value
 
     def initial(self, register: int) -> Term:
@@ -199,7 +203,7 @@ class Run:
 
     def _see(self, step: Step, why: str) -> None:
         term = self.terms.term("seen", step.transfer.function)
-        self._note(step, why, term, self.terms.true, None, None)
+        self._note(step, why, term, self.terms.true, (None, None), False)
 
     def _leave(self, step: Step, leaves: Exit, guard: Term, values: list[Term]) -> None:
         slot, transfer = step
@@ -210,15 +214,21 @@ class Run:
         self._share(term)
         if leaves.rotates:
             self._rotated = slot.address
-        self._note(step, transfer.name, term, guard, target, link)
+        self._note(step, transfer.name, term, guard, (target, link), True)
 
     def _note(
-        self, step: Step, name: str, term: Term, guard: Term, target: int | None, link: int | None
+        self,
+        step: Step,
+        name: str,
+        term: Term,
+        guard: Term,
+        whereto: tuple[int | None, int | None],
+        is_exit: bool,
     ) -> None:
         state = {**self.state, **self._pending}
-        count = len(self.events.all)
+        at, count, renames = step.slot.address, len(self.events.all), self.renames
         self.leaving.append(
-            Leaving(step.slot.address, name, term, guard, target, link, state, count, self.renames)
+            Leaving(at, name, term, guard, *whereto, state, count, is_exit, renames)
         )
 
     # Writing ----------------------------------------------------------------------------------

@@ -12,12 +12,13 @@ from rewriter.core.groups import Slot
 from rewriter.core.isa import Insn
 from rewriter.core.kept import Kept
 from rewriter.core.regions import Arranged, Edge, Facts, Part
-from targets.ia64 import formats, packing, packing_nodes, scheduling
+from targets.ia64 import formats, packing, packing_shapes, scheduling
 from targets.ia64.bundles import SLOTS, TEMPLATES, Bundle, Template, encode, for_slots
 from targets.ia64.fields import BUNDLE, SLOT, Unit
 from targets.ia64.formats import SlotOp
 from targets.ia64.isa import TABLE
-from targets.ia64.packing_nodes import Edges, Layout, Limit, Node, Packed, Ports, Problem
+from targets.ia64.packing_nodes import Edges, Layout, Limit, Node, Packed, Problem
+from targets.ia64.packing_ports import Issued, Ports
 from targets.ia64.packing_search import Search
 
 
@@ -50,9 +51,9 @@ class Model(Protocol):
 
 
 _RULES = {
-    formats.FIRST: packing_nodes.FIRST,
-    formats.LAST: packing_nodes.LAST,
-    formats.SLOT2: packing_nodes.SLOT2,
+    formats.FIRST: packing_shapes.FIRST,
+    formats.LAST: packing_shapes.LAST,
+    formats.SLOT2: packing_shapes.SLOT2,
 }
 NOPS: dict[Unit, Insn] = {
     unit: Insn(op, tuple(operand.extract(op.match) for operand in op.format.operands))
@@ -60,8 +61,6 @@ NOPS: dict[Unit, Insn] = {
     if unit is not Unit.L
     for op in (TABLE.find(f"nop.{unit.name.lower()}"),)
 }
-
-
 _WINDOW = 2  # bundles that issue in one cycle, at most
 _WIDE = 64  # texts that are kept where few bundles must do
 
@@ -73,15 +72,15 @@ class Scheduling:
     places = _WINDOW * SLOTS
     banks = scheduling.BANKS
     spare = scheduling.SPARE
-    framed = scheduling.FRAMED
+    framed, reframes = scheduling.FRAMED, scheduling.REFRAMES
 
-    def __init__(self, model: Model, width: int = 4) -> None:
+    def __init__(self, model: Model, width: int = 2) -> None:
         self.model, self.width = model, width
         self.taking = Ports(self._fits, {unit: model.kind(nop) for unit, nop in NOPS.items()})
         self._packed: dict[tuple[bytes, int, int, Layout], Packed | None] = {}
         self._cycles: dict[tuple[Node, ...], Packed | None] = {}
         self._sort = Kept(self._sorted)
-        self._sorts: dict[tuple[tuple[Unit, ...], int, int], int] = {}
+        self._sorts: dict[tuple[tuple[Unit, ...], int, int], _Sort] = {}
 
     def facts(self, insn: Insn) -> Facts:
         """What is known of an instruction."""
@@ -168,8 +167,7 @@ class Scheduling:
             found = self._one_cycle(part, numbers)
             if found is None:
                 apart.append(numbers)
-                continue
-            for code, places in found:
+            for code, places in found or ():
                 bundles.append((code, tuple(numbers[n] if n >= 0 else -1 for n in places)))
         if apart:
             return apart
@@ -203,7 +201,7 @@ class Scheduling:
         edges = Edges(_mask(part.joins), _mask(part.leaves))
         return Problem(nodes, edges, Limit(part.values, part.most) if part.values else None)
 
-    def _fits(self, issued: packing_nodes.Issued) -> bool:
+    def _fits(self, issued: Issued) -> bool:
         return self.model.fits([(kind, unit.name) for kind, unit in issued])
 
     def _node(self, insn: Insn, before: Sequence[Edge]) -> Node:
@@ -214,8 +212,10 @@ class Scheduling:
     def _sorted(self, insn: Insn) -> _Sort:
         kind, choices = self.model.kind(insn), len(self.model.ports(insn))
         units, rules = _row(scheduling.row(insn))
-        number = self._sorts.setdefault((units, kind, rules), len(self._sorts))
-        return _Sort(number, units, kind, rules, choices)
+        key = units, kind, rules
+        if key not in self._sorts:
+            self._sorts[key] = _Sort(len(self._sorts), units, kind, rules, choices)
+        return self._sorts[key]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,15 +12,15 @@ from collections.abc import Iterator, Sequence
 from targets.ia64.packing_nodes import (
     BUNDLE,
     CYCLE,
-    STOP,
     Edges,
     Limit,
     Node,
     Packed,
-    Ports,
     Problem,
 )
-from targets.ia64.packing_search import Search, Text
+from targets.ia64.packing_ports import Ports
+from targets.ia64.packing_search import Bundle, Search, State, Text
+from targets.ia64.packing_shapes import STOP, TREE, Branching
 
 
 def pack(
@@ -36,7 +36,7 @@ def pack(
 
 
 _ANY = 1 << 30  # the weight of no text
-_NODES, _TEXTS = 256, 64  # nodes that the texts kept have together, and texts at most
+_NODES, _TEXTS = 192, 12  # nodes that the texts kept have together, and texts at most
 
 
 def best(search: Search, most: int, width: int, below: int) -> Packed | None:
@@ -59,41 +59,51 @@ def best(search: Search, most: int, width: int, below: int) -> Packed | None:
 
 def lighter(search: Search, most: int, width: int, below: int) -> Packed | None:
     """The best text of at most `most` bundles found that weighs less than `below`."""
-    problem, every = search.problem, search.problem.every
+    problem = search.problem
+    every, bundles_of = problem.every, problem.bundles
     texts = [(0, search.start())]
     lightest: Text | None = None
     for count in range(1, most + 1):
-        found: dict[tuple[int, int, int, int], tuple[int, int, Text]] = {}
+        found: dict[tuple[int, int, int, int], _Found] = {}
         for least, text in texts:  # what it weighs at least
             # A bundle makes those that are left at most one fewer.
-            fewest = count - 1 + problem.bundles(every & ~text.placed)
+            fewest = count - 1 + bundles_of(every & ~text.state[0])
             room = (below - 1 - BUNDLE * fewest) // CYCLE
-            for made in search.after(text, room):
-                bundles = count + problem.bundles(every & ~made.placed)
-                if bundles > most:
-                    continue
-                cycles = max(search.cycles(made), made.cycle + (bundles - count + 1) // 2)
-                value = max(CYCLE * cycles + BUNDLE * bundles, least)
-                if value >= below:
-                    continue
-                key = made.placed, made.group, made.cycle, made.issued
-                if key not in found or value < found[key][0]:
-                    found[key] = (value, -made.placed.bit_count(), made)
+            for stop, filled in search.after(text, room):
+                for state, bundle in filled:
+                    placed, group, avail, later, cycle, _, _, issued, _, _ = state
+                    key = placed, group, cycle, issued
+                    known = found.get(key)
+                    if known is not None and known[0] <= least:
+                        continue
+                    bundles = count + bundles_of(every & ~placed)
+                    if bundles > most:
+                        continue
+                    cycles, fetched = search.cycles(state), cycle + (bundles - count + 1) // 2
+                    value = CYCLE * (cycles if cycles > fetched else fetched) + BUNDLE * bundles
+                    value = value if value > least else least
+                    if value < below and (known is None or value < known[0]):
+                        reach = (placed | avail | later).bit_count()
+                        found[key] = value, -reach, (state, text, bundle, stop)
         texts = []
-        for value, _, text in sorted(found.values(), key=_value):
+        for value, _, made in sorted(found.values(), key=_value):
             if value >= below:
                 break
-            if text.placed == every:
-                lightest, below = text, value
+            if made[0][0] == every:
+                lightest, below = Text(*made), value
                 break
             if len(texts) < width:
-                texts.append((value, text))
+                texts.append((value, Text(*made)))
         if not texts:
             break
     return None if lightest is None else _packed(problem, lightest)
 
 
-def _value(item: tuple[int, int, Text]) -> tuple[int, int]:
+_Found = tuple[int, int, tuple[State, Text, Bundle, bool]]
+"""What a text weighs at least, the nodes within its reach, negative, and its parts."""
+
+
+def _value(item: _Found) -> tuple[int, int]:
     return item[:2]
 
 
@@ -110,15 +120,17 @@ def fewest(nodes: Sequence[Node]) -> int:
 
 def _fillings(problem: Problem, text: int) -> Iterator[int]:
     """The nodes placed after one more bundle, which begins and ends a group."""
-    for shape in problem.shapes:
-        texts = {(text, 0)}
-        for _, allowed, _, ends in shape.steps:
-            texts = {
-                (placed | bit, 0 if ends else group | bit)
-                for placed, group in texts
-                for bit in _choices(problem, allowed, placed, group)
-            }
-        yield from (placed for placed, _ in texts)
+    for place in TREE:
+        yield from _filled(problem, place, text, 0)
+
+
+def _filled(problem: Problem, place: Branching, placed: int, group: int) -> Iterator[int]:
+    """The nodes placed when a slot and those behind it are filled."""
+    for bit in set(_choices(problem, problem.begins[place.allowed], placed, group)):
+        if not place.then:
+            yield placed | bit
+        for following in place.then:
+            yield from _filled(problem, following, placed | bit, 0 if place.ends else group | bit)
 
 
 def _choices(problem: Problem, allowed: int, placed: int, group: int) -> Iterator[int]:
@@ -137,14 +149,14 @@ def _choices(problem: Problem, allowed: int, placed: int, group: int) -> Iterato
 
 
 def _packed(problem: Problem, text: Text) -> Packed:
-    cycles = text.cycle + 1
+    _, group, *_ = text.state
+    cycles = text.state[4] + 1
     bundles: list[tuple[int, tuple[int, ...]]] = []
-    opens = problem.leaves and not text.group & (~problem.leaves | problem.last)
+    opens = problem.leaves and not group & (~problem.leaves | problem.last)
     stop = not opens
-    current: Text | None = text
-    while current is not None and current.before is not None:
-        code, numbers = current.bundle
+    while text.before is not None:
+        code, numbers = text.bundle
         named = tuple(problem.order[n] if n >= 0 else -1 for n in numbers)
         bundles.append((code | STOP * stop, named))
-        stop, current = current.stop, current.before
+        stop, text = text.stop, text.before
     return Packed(tuple(bundles[::-1]), cycles)

@@ -1,19 +1,13 @@
-"""What packing works on: nodes and what orders them, shapes of bundles, ports, a problem.
-
-A shape is a template without the stop at its end.
-"""
+"""What packing works on: nodes and what orders them, a problem."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from targets.ia64.bundles import SLOTS, TEMPLATES
 from targets.ia64.fields import Unit
-
-FIRST, LAST, SLOT2 = 1, 2, 4
-"""Rules of a node, as bits: first or last in its group, only in the last slot of a bundle."""
+from targets.ia64.packing_shapes import ALLOWED, FIRST, LAST, SLOT2, UNITS
 
 CYCLE, BUNDLE = 2, 1
 """What a cycle and a bundle weigh: a bundle takes half a cycle to fetch."""
@@ -75,90 +69,13 @@ class Packed:
         return CYCLE * self.cycles + BUNDLE * len(self.bundles)
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """A template without the stop at its end: units, and whether a stop follows each."""
-
-    code: int
-    steps: tuple[tuple[Unit, int, bool], ...]  # the unit, rules that may stand there, a stop behind
-    special: int  # units that few nodes have, as bits
-
-
-class Fitted(NamedTuple):
-    """A shape with the nodes of a problem.
-
-    Of each slot the number of its unit, the nodes that may stand there when they begin their group,
-    those that may when they do not, and whether a stop follows; `special` are units that few nodes
-    have, as bits; `takes` are nodes of which one must be there for it to hold any, all where a stop
-    inside may bring others.
-    """
-
-    code: int
-    steps: tuple[tuple[int, int, int, bool], ...]
-    special: int
-    takes: int
-
-
-def _shapes() -> Iterator[Shape]:
-    for template in TEMPLATES.values():
-        if SLOTS - 1 not in template.stops:
-            units = (Unit.M, Unit.X) if template.is_long else template.units
-            steps = tuple(
-                (unit, _allowed(n, len(units), template.stops), n in template.stops)
-                for n, unit in enumerate(units)
-            )
-            special = sum(1 << unit for unit in frozenset(units) & _SPECIAL)
-            yield Shape(template.code, steps, special)
-
-
-def _allowed(slot: int, count: int, stops: frozenset[int]) -> int:
-    """The rules of which a node may stand in a slot, in a group that has nothing yet."""
-    first = FIRST if not slot or slot - 1 in stops else 0
-    return first | (LAST if slot == count - 1 or slot in stops else 0) | SLOT2 * (slot == count - 1)
-
-
-_SPECIAL = frozenset({Unit.F, Unit.B, Unit.X})
-# Of several that hold the same, the one with fewer I slots is left more ports.
-SHAPES = tuple(sorted(_shapes(), key=lambda shape: sum(u is Unit.I for u, _, _ in shape.steps)))
-_PLACES = {(unit, rules) for shape in SHAPES for unit, rules, _ in shape.steps}
-SHAPE = {shape.code: shape for shape in SHAPES}
-STOP = 1  # the bit of a template's code that says that it ends with a stop
+_SPECIAL = frozenset({Unit.F, Unit.B, Unit.X})  # units that few nodes have
+_A, _M, _I = (Unit.M, Unit.I), (Unit.M,), (Unit.I,)
+_SHARED = frozenset(
+    {(_A, _A), (_A, _M), (_A, _I), (_M, _A), (_M, _M), (_M, _I), (_I, _A), (_I, _I)}
+)
+"""The units of two nodes that may stand in one bundle before and behind its stop."""
 WIDE = Unit.X  # takes two slots
-
-
-Issued = tuple[tuple[int, Unit], ...]
-"""What issues in one cycle, in order: the kind and the unit of its slot."""
-
-
-class Ports:
-    """Whether ports are left in a cycle; `fits` says so, and is asked once.
-
-    What issues in a cycle has a number: 0 is nothing.  A key is a kind, shifted by three, and
-    the number of a unit; `nops` has those of nops by unit.
-    """
-
-    def __init__(self, fits: Callable[[Issued], bool], nops: Mapping[Unit, int]) -> None:
-        self._fits = fits
-        self.nops = {int(unit): kind << 3 | unit for unit, kind in nops.items()}
-        self._issued: list[Issued] = [()]
-        self._numbers: dict[Issued, int] = {(): 0}
-        self._next: list[dict[int, int]] = [{}]
-
-    def take(self, issued: int, key: int) -> int:
-        """What issues together with one more; -1 if there is no port left."""
-        found = self._next[issued].get(key)
-        return self._asked(issued, key) if found is None else found
-
-    def _asked(self, issued: int, key: int) -> int:
-        more = (*self._issued[issued], (key >> 3, _UNITS[key & 7]))
-        number = -1
-        if not issued or self._fits(more):
-            number = self._numbers.setdefault(more, len(self._issued))
-            if number == len(self._issued):
-                self._issued.append(more)
-                self._next.append({})
-        self._next[issued][key] = number
-        return number
 
 
 _UNITS = tuple(Unit)
@@ -178,10 +95,9 @@ class Problem:
         self.height = [height[n] for n in rank]
         self.every = (1 << len(nodes)) - 1
         self.fits = dict.fromkeys(_UNITS, 0)
-        self.kind = [nodes[n].kind for n in rank]
         self.before = [0] * len(nodes)
         self.apart = [0] * len(nodes)
-        self.splits = [0] * len(nodes)  # those that no cycle has together with it
+        splits = [0] * len(nodes)  # those that no cycle has together with it
         self.slow = 0  # those for which others wait longer than a cycle
         self.late: list[list[tuple[int, int]]] = [[] for _ in nodes]
         behind: list[list[int]] = [[] for _ in nodes]
@@ -192,14 +108,19 @@ class Problem:
             for before, apart, cycles in nodes[number].before:
                 self.before[at] |= 1 << place[before]
                 self.apart[at] |= apart << place[before]
-                self.splits[at] |= (cycles > 0) << place[before]
+                splits[at] |= (cycles > 0) << place[before]
                 if right[number] >> before & 1:
                     behind[place[before]].append(at)
                 if cycles > 1:
                     self.slow |= 1 << place[before]
                     self.late[place[before]].append((at, cycles))
         # Of each that stands right behind: what is before it, what in another group, its bit.
-        self.after = [[(self.before[n], self.apart[n], 1 << n) for n in each] for each in behind]
+        after = [[(self.before[n], self.apart[n], 1 << n) for n in each] for each in behind]
+        # A node's kind as a key of ports without the unit, what no cycle has with it, its bit.
+        self.nodes = [
+            (nodes[number].kind << 3, splits[at], 1 << at, after[at])
+            for at, number in enumerate(rank)
+        ]
         self.last = self.first = 0
         self.allowed = [self.every] * (2 * SLOT2)  # by the rules that a slot takes
         for at, number in enumerate(rank):
@@ -215,6 +136,8 @@ class Problem:
         self.only = (
             fits[Unit.M] & ~fits[Unit.I], fits[Unit.I] & ~fits[Unit.M], fits[Unit.F], fits[WIDE]
         )  # fmt: skip
+        either = fits[Unit.M] & fits[Unit.I]
+        self.alike = [either if either >> n & 1 else ~either for n in range(len(nodes))]
         self.opens = [0] * len(nodes)
         self.closes: list[list[int]] = [[] for _ in nodes]
         for first, members in limit.values if limit else ():
@@ -225,26 +148,52 @@ class Problem:
         self.is_limited = limit is not None
         self.most = limit.most if limit else len(nodes) + 1
         self.rare = [(int(unit), self.fits[unit]) for unit in _SPECIAL if self.fits[unit]]
-        self.shapes = self._shapes(~sum([1 << unit for unit, _ in self.rare]))
+        self.missing = sum(1 << unit for unit in _SPECIAL if not fits[unit])
+        self.begins = [fits[unit] & self.allowed[rules] for unit, rules in ALLOWED]
+        self.inside = [nodes & ~self.first for nodes in self.begins]
+        self.on = {units: self._on(units) for units in UNITS}
+        self._chains = self._chained(nodes)
         self._bundles: dict[int, int] = {}
 
-    def _shapes(self, missing: int) -> list[Fitted]:
-        """The shapes that have no special unit of those missing."""
-        steps = {}
-        for unit, rules in _PLACES:
-            begins = self.fits[unit] & self.allowed[rules]
-            inside = begins & ~self.first
-            for ends in (False, True):
-                steps[unit, rules, ends] = int(unit), begins, inside, ends
-        fitted = []
-        for shape in SHAPES:
-            if not shape.special & missing:
-                made = tuple([steps[step] for step in shape.steps])
-                takes = 0
-                for _, begins, _, ends in made:
-                    takes |= -1 if ends else begins
-                fitted.append(Fitted(shape.code, made, shape.special, takes))
-        return fitted
+    def _chained(self, nodes: Sequence[Node]) -> list[tuple[int, int]]:
+        """Bundles, the most first, and the nodes that begin a chain which takes as many at least.
+
+        A bundle holds parts of two groups at most, and of one only beside an F, B or long slot.
+        """
+        # From a node's bundle on if it has no part of an earlier group, else behind its bundle.
+        first, second = [1] * len(nodes), [0] * len(nodes)
+        masks: dict[int, int] = {}
+        place = {number: at for at, number in enumerate(self.order)}
+        for number in range(len(nodes) - 1, -1, -1):
+            units, before = nodes[number].units, nodes[number].before
+            alone = first[number]
+            if units[0] in _SPECIAL:
+                second[number] = alone
+            behind = second[number]
+            masks[alone] = masks.get(alone, 0) | 1 << place[number]
+            for other, apart, _ in before:
+                if not apart:
+                    least, rest = alone, behind
+                else:
+                    least = 1 + (behind if (nodes[other].units, units) in _SHARED else alone)
+                    rest = alone
+                if least > first[other]:
+                    first[other] = least
+                if rest > second[other]:
+                    second[other] = rest
+        found, every = [], 0
+        for least in sorted(masks, reverse=True):
+            every |= masks[least]
+            found.append((least, every))
+        return found
+
+    def _on(self, units: int) -> int:
+        """The nodes that may stand on one of these units."""
+        nodes = 0
+        for unit in _UNITS:
+            if units >> unit & 1:
+                nodes |= self.fits[unit]
+        return nodes
 
     @property
     def fewest(self) -> tuple[int, int]:
@@ -266,6 +215,17 @@ class Problem:
         return found
 
     def _bundles_of(self, left: int) -> int:
+        fewest = self._counted(left)
+        for chained, nodes in self._chains:
+            if chained <= fewest:
+                break
+            if left & nodes:
+                fewest = chained
+                break
+        return fewest
+
+    def _counted(self, left: int) -> int:
+        """Bundles that as many nodes on such units take at least."""
         memory, integer, floating, wide = self.only
         longs, floats = (left & wide).bit_count(), (left & floating).bit_count()
         # A long one leaves its bundle one M slot and no other; an F slot leaves one I slot.

@@ -6,56 +6,44 @@ behind a stop.  Two groups may share a bundle where a template has a stop inside
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from targets.ia64.bundles import SLOTS
-from targets.ia64.packing_nodes import SHAPE, STOP, Fitted, Layout, Ports, Problem
+from targets.ia64.packing_nodes import Layout, Problem
+from targets.ia64.packing_ports import Ports
+from targets.ia64.packing_shapes import SHAPE, STOP, Branching, without
+
+_NOTHING = (-1,)
+_PAIR = 2  # bundles that issue in one cycle, at most
+
+State = tuple[int, int, int, int, int, int, int, int, int, dict[int, int]]
+"""What a text has, as far as it is made, and the cycle that it is in, as a plain tuple since
+millions are made:
+
+- `placed`: the nodes that have their place
+- `group`: those of them in the open group; -1 is what came before the text
+- `avail`: nodes that may stand in it, too
+- `later`: nodes that need a stop first
+- `cycle`: of the issue that is being filled
+- `window`: the nodes that issue in it
+- `parts`: the bundles that issue in it
+- `issued`: what issues in it, as ports have it
+- `live`: values that are made and have readers left
+- `due`: nodes whose operands are not there in the next cycle, and when they are
+"""
+
+Bundle = tuple[int, tuple[int, ...]]
+"""A bundle: its template without the stop at its end, and its nodes, -1 for a nop."""
 
 
-class Text:
-    """A text that is being made: what it has, and the cycle that it is in."""
+class Text(NamedTuple):
+    """A text that is being made, by its last bundle; `stop` says that there is one before it."""
 
-    __slots__ = (
-        "avail",
-        "before",
-        "bundle",
-        "cycle",
-        "due",
-        "group",
-        "issued",
-        "later",
-        "live",
-        "parts",
-        "placed",
-        "rushed",
-        "stop",
-        "window",
-    )
-
-    placed: int  # nodes that have their place
-    group: int  # those of them in the open group
-    avail: int  # nodes that may stand in it, too
-    later: int  # nodes that need a stop first
-    cycle: int  # of the issue that is being filled
-    live: int  # values that are made and have readers left
-    window: int  # nodes that issue in it
-    parts: int  # bundles that issue in it
-    issued: int  # what issues in it, as ports have it
-    due: dict[int, int]  # nodes whose operands are not there in the next cycle
-    rushed: bool  # in the last bundle a node stands for which its cycle had to end
-    before: Text | None
-    bundle: tuple[int, tuple[int, ...]]  # the template, the nodes
-    stop: bool  # before that bundle
-
-    def copy(self) -> Text:
-        """The same, as a text of its own."""
-        made = Text.__new__(Text)
-        made.placed, made.group = self.placed, self.group
-        made.avail, made.later = self.avail, self.later
-        made.cycle, made.window, made.parts = self.cycle, self.window, self.parts
-        made.issued, made.due, made.live = self.issued, self.due, self.live
-        made.rushed = False
-        return made
+    state: State
+    before: Text | None = None
+    bundle: Bundle = (0, ())
+    stop: bool = False
 
 
 class Search:
@@ -63,181 +51,182 @@ class Search:
 
     def __init__(self, problem: Problem, ports: Ports) -> None:
         self.problem, self.ports = problem, ports
+        self._nodes, self._next = problem.nodes, ports.next
+        # Of the bundle that is being filled: what it gave so far, and the nodes before it.
+        self._made: list[tuple[State, Bundle]] = []
+        self._bare = 0
 
     def start(self) -> Text:
         """The empty text."""
         problem = self.problem
-        text = Text.__new__(Text)
         roots = sum(1 << n for n, before in enumerate(problem.before) if not before)
-        text.placed = text.group = text.window = 0
-        text.avail, text.later = roots & problem.joins, roots & ~problem.joins
-        if problem.joins != problem.every:
-            text.group = -1  # what came before the text
-        text.cycle, text.parts, text.live = 0, 0, 0
-        text.issued, text.due, text.before = 0, {}, None
-        text.rushed = False
-        return text
+        group = 0 if problem.joins == problem.every else -1
+        avail, later = roots & problem.joins, roots & ~problem.joins
+        return Text((0, group, avail, later, 0, 0, 0, 0, 0, {}))
 
-    def _next_cycle(self, text: Text, parts: int) -> None:
-        """What waits for the nodes of this cycle knows now when it may issue."""
-        slow, cycle = text.window & self.problem.slow, text.cycle
+    def after(self, text: Text, room: int) -> Iterator[tuple[bool, list[tuple[State, Bundle]]]]:
+        """What one more bundle gives, behind a stop or not, of the texts that may take no more
+        than `room` cycles."""
+        _, group, avail, later, *_ = text.state
+        must = group > 0 and group & self.problem.last
+        if avail and not must:
+            yield False, self._behind(text, False, room)
+        if text.before is not None and (  # else there is no bundle for a stop
+            must or (group and (later or avail & self.problem.first))
+        ):
+            yield True, self._behind(text, True, room)
+
+    def _behind(self, text: Text, stop: bool, room: int) -> list[tuple[State, Bundle]]:
+        state = self._begun(text.state, stop)
+        if self.cycles(state) > room:
+            return []
+        self._made, self._bare = [], state[0]
+        self._fill(state, without(self._far(state)), (), room)
+        return self._made
+
+    def _begun(self, state: State, stop: bool) -> State:
+        """Begins a bundle, behind a stop or not."""
+        if stop:
+            state = self._stopped(state, 0)
+        placed, group, avail, later, cycle, window, parts, issued, live, due = state
+        if parts == _PAIR:
+            due = self._waiting(window, cycle, due)
+            cycle, window, parts, issued = cycle + 1, 0, 0, 0
+        return placed, group, avail, later, cycle, window, parts + 1, issued, live, due
+
+    def _stopped(self, state: State, parts: int) -> State:
+        """Ends the group."""
+        placed, _, avail, later, cycle, window, old, issued, live, due = state
+        if not window:
+            return placed, 0, avail | later, 0, cycle, 0, old, issued, live, due
+        due = self._waiting(window, cycle, due)
+        return placed, 0, avail | later, 0, cycle + 1, 0, parts, 0, live, due
+
+    def _waiting(self, window: int, cycle: int, due: dict[int, int]) -> dict[int, int]:
+        """What waits for the nodes of a cycle that ends knows now when it may issue."""
+        slow = window & self.problem.slow
         if slow:
-            due = {number: at for number, at in text.due.items() if at > cycle + 1}
+            due = {number: at for number, at in due.items() if at > cycle + 1}
             while slow:
                 low = slow & -slow
                 slow ^= low
                 for number, cycles in self.problem.late[low.bit_length() - 1]:
                     if cycle + cycles > due.get(number, 0):
                         due[number] = cycle + cycles
-            text.due = due
-        text.window = 0
-        text.cycle = cycle + 1
-        text.parts, text.issued = parts, 0
+        return due
 
-    def _stop(self, text: Text, parts: int) -> None:
-        """Ends the group."""
-        text.avail |= text.later
-        text.later = text.group = 0
-        if text.window:
-            self._next_cycle(text, parts)
-
-    def _place(self, text: Text, number: int, unit: int) -> None:
-        """Issues a node as soon as its operands are there and a port is free."""
-        problem, bit = self.problem, 1 << number
-        key = problem.kind[number] << 3 | unit
-        issued = self.ports.take(text.issued, key)
-        if issued < 0 or problem.splits[number] & text.window:
-            self._next_cycle(text, 1)
-            issued = self.ports.take(0, key)
-        text.issued = issued
-        due = text.due
-        if due and due.get(number, 0) > text.cycle:
-            text.cycle = due[number]
-        text.window |= bit
-        text.group |= bit
-        placed = text.placed = text.placed | bit
-        if problem.is_limited:
-            text.live += problem.opens[number]
-            for members in problem.closes[number]:
-                text.live -= not members & ~placed
-        group, left = text.group, ~placed
-        avail = text.avail ^ bit
-        for before, apart, mask in problem.after[number]:
-            if not before & left:
-                if apart & group or (group < 0 and not problem.joins & mask):
-                    text.later |= mask
+    def _issued(self, state: State, number: int, unit: int) -> State:
+        """Issues a node as soon as its operands are there and a port is free; a nop where the
+        number is -1."""
+        placed, group, avail, later, cycle, window, parts, issued, live, due = state
+        if number < 0:
+            key, splits = self.ports.nops[unit], 0
+        else:
+            kind, splits, bit, follow = self._nodes[number]
+            key = kind | unit
+        taken = self._next[issued].get(key)
+        if taken is None:
+            taken = self.ports.take(issued, key)
+        if taken < 0 or splits & window:
+            due = self._waiting(window, cycle, due)
+            cycle, window, parts = cycle + 1, 0, 1
+            taken = self.ports.take(0, key)
+        if number < 0:
+            return placed, group, avail, later, cycle, window, parts, taken, live, due
+        if due and due.get(number, 0) > cycle:
+            cycle = due[number]
+        group |= bit
+        placed |= bit
+        avail ^= bit
+        if self.problem.is_limited:
+            live += self._made_live(number, placed)
+        for before, apart, mask in follow:
+            if before & placed == before:
+                if apart & group or (group < 0 and not self.problem.joins & mask):
+                    later |= mask
                 else:
                     avail |= mask
-        text.avail = avail
+        return placed, group, avail, later, cycle, window | bit, parts, taken, live, due
 
-    def _idle(self, text: Text, unit: int) -> None:
-        """Issues a nop as soon as a port is free."""
-        key = self.ports.nops[unit]
-        issued = self.ports.take(text.issued, key)
-        if issued < 0:
-            self._next_cycle(text, 1)
-            issued = self.ports.take(0, key)
-        text.issued = issued
-
-    def _relieving(self, text: Text, cand: int) -> int:
-        """Of the candidates those that leave no more values than there are, if any node does."""
+    def _made_live(self, number: int, placed: int) -> int:
+        """How many values more there are behind a node, which is among those placed."""
         problem = self.problem
-        left = relieving = text.avail | text.later
+        more = problem.opens[number]
+        for members in problem.closes[number]:
+            more -= not members & ~placed
+        return more
+
+    def _fill(
+        self, state: State, places: Sequence[Branching], numbers: tuple[int, ...], room: int
+    ) -> None:
+        """Makes all that the next slots of a bundle, in which `numbers` stand already, give: no
+        text that takes more than `room` cycles, nor a bundle with nothing in it."""
+        problem, avail, waiting = self.problem, state[2], 0
+        for number, at in state[9].items():
+            waiting |= (at > state[4]) << number
+        begins = problem.inside if state[1] else problem.begins
+        is_empty, is_crowded = state[0] == self._bare, state[8] >= problem.most
+        for unit, allowed, ends, units, code, then in places:
+            if is_empty and not problem.on[units] & avail:
+                continue
+            cand = avail & begins[allowed]
+            if cand and is_crowded:
+                cand = self._relieving(state, cand)
+            if not then:  # nothing is left for others to stand in
+                best = cand & ~waiting or cand
+                number = (best & -best).bit_length() - 1
+                if best or not is_empty:
+                    made = self._issued(state, number, unit)
+                    if made[4] < room:
+                        self._made.append((made, (code, (*numbers, number))))
+                continue
+            for number in self._choices(cand, waiting, bool(state[5])) if cand else _NOTHING:
+                made = self._issued(state, number, unit)
+                if made[4] >= room:
+                    continue
+                if ends:
+                    if not made[5]:
+                        continue
+                    made = self._stopped(made, 1)
+                self._fill(made, then, (*numbers, number), room)
+
+    def _choices(self, cand: int, waiting: int, busy: bool) -> list[int]:
+        """What may stand in a slot, of some candidates: not all of them, but the most urgent one
+        whose operands are there, a more urgent one that waits, and the most urgent one of those on
+        other units.
+
+        Where all of them wait, a nop (-1) if the cycle is `busy` with something already.
+        """
+        first, ready = (cand & -cand).bit_length() - 1, cand & ~waiting
+        if not ready:
+            return [first, -1] if busy else [first]
+        number = (ready & -ready).bit_length() - 1
+        found = [number] if number == first else [number, first]
+        rest = ready & ~self.problem.alike[number]
+        if rest:
+            found.append((rest & -rest).bit_length() - 1)
+        return found
+
+    def _relieving(self, state: State, cand: int) -> int:
+        """Of the candidates those that leave no more values than there are, if any node does."""
+        problem, placed, avail, later, window = (self.problem, state[0], *state[2:4], state[5])
+        left = relieving = avail | later
         while left:
             bit = left & -left
             left ^= bit
             number = bit.bit_length() - 1
-            rest = ~(text.placed | bit)
+            rest = ~(placed | bit)
             if problem.opens[number] > sum(not mask & rest for mask in problem.closes[number]):
                 relieving ^= bit
-        return cand & relieving if relieving or text.window else cand
+        return cand & relieving if relieving or window else cand
 
-    @staticmethod
-    def _ready(text: Text, cand: int, patient: bool) -> int:
-        """Of the candidates the most urgent one whose operands are there, or at all."""
-        first, due, cycle = (cand & -cand).bit_length() - 1, text.due, text.cycle
-        while cand:
-            low = cand & -cand
-            number = low.bit_length() - 1
-            if due.get(number, 0) <= cycle:
-                return number
-            cand ^= low
-        if not text.window:
-            return first
-        text.rushed = not patient
-        return -1 if patient else first
-
-    def _begin(self, text: Text, stop: bool) -> None:
-        """Begins a bundle, behind a stop or not."""
-        if stop:
-            self._stop(text, 0)
-        if text.parts == 2:
-            self._next_cycle(text, 0)
-        text.parts += 1
-
-    def _filled(self, begun: Text, shape: Fitted, patient: bool) -> Text | None:
-        """The text with the bundle that has begun; None if that would have nothing in it."""
-        text, numbers = begun.copy(), []
-        for unit, begins, inside, ends in shape.steps:
-            cand = text.avail & (inside if text.group else begins)
-            number = self._chosen(text, cand, patient) if cand else -1
-            if number < 0:
-                self._idle(text, unit)
-            else:
-                self._place(text, number, unit)
-            numbers.append(number)
-            if ends:
-                if not text.window:
-                    return None
-                self._stop(text, 1)
-        if text.placed == begun.placed:
-            return None
-        text.bundle = shape.code, tuple(numbers)
-        return text
-
-    def _chosen(self, text: Text, cand: int, patient: bool) -> int:
-        """The most urgent candidate; -1 where a nop is better."""
-        if text.live >= self.problem.most:
-            cand = self._relieving(text, cand)
-        return self._ready(text, cand, patient) if text.due else (cand & -cand).bit_length() - 1
-
-    def after(self, text: Text, room: int) -> Iterator[Text]:
-        """The texts with one more bundle, of those that may take no more than `room` cycles."""
-        must = text.group > 0 and text.group & self.problem.last
-        if text.avail and not must:
-            yield from self._behind(text, False, room)
-        if text.before is None:  # there is no bundle for a stop
-            return
-        if must or (text.group and (text.later or text.avail & self.problem.first)):
-            yield from self._behind(text, True, room)
-
-    def _behind(self, text: Text, stop: bool, room: int) -> Iterator[Text]:
-        begun = text.copy()
-        self._begin(begun, stop)
-        if self.cycles(begun) > room:
-            return
-        far = self._far(begun)
-        for shape in self.problem.shapes:
-            if shape.special & far or not shape.takes & begun.avail:
-                continue
-            made = self._filled(begun, shape, False)
-            if made is None:
-                continue
-            made.before, made.stop = text, stop
-            yield made
-            if made.rushed:  # where nothing was, patience changes nothing
-                made = self._filled(begun, shape, True)
-                if made is not None:
-                    made.before, made.stop = text, stop
-                    yield made
-
-    def _far(self, text: Text) -> int:
+    def _far(self, state: State) -> int:
         """The units, as bits, of which no node may stand in the next bundle."""
-        problem, far = self.problem, 0
-        left = problem.every & ~text.placed
+        problem, far = self.problem, self.problem.missing
+        left, avail = problem.every & ~state[0], state[2]
         for unit, nodes in problem.rare:
             nodes &= left
-            if nodes & text.avail:
+            if nodes & avail:
                 continue
             while nodes:
                 low = nodes & -nodes
@@ -251,34 +240,35 @@ class Search:
     def replay(self, bundles: Layout) -> int:
         """Cycles of a text in which the nodes stand already."""
         rank = {number: at for at, number in enumerate(self.problem.order)}
-        text = self.start()
-        text.avail, text.later, text.group = self.problem.every, 0, 0
+        state = (0, 0, self.problem.every, *self.start().state[3:])
         stop = False
         for code, numbers in bundles:
-            self._begin(text, stop)
+            state = self._begun(state, stop)
             for (unit, _, ends), number in zip(SHAPE[code & ~STOP].steps, numbers, strict=True):
-                if number < 0:
-                    self._idle(text, unit)
-                else:
-                    self._place(text, rank[number], unit)
+                state = self._issued(state, rank[number] if number >= 0 else -1, unit)
                 if ends:
-                    self._stop(text, 1)
+                    state = self._stopped(state, 1)
             stop = bool(code & STOP)
-        return text.cycle + 1
+        return state[4] + 1
 
-    def cycles(self, text: Text) -> int:
+    def cycles(self, state: State) -> int:
         """Cycles that the whole will take at least."""
-        height, cycle, avail, later = self.problem.height, text.cycle, text.avail, text.later
-        least = cycle + 1
+        _, _, avail, later, cycle, window, _, _, _, due = state
+        height = self.problem.height
+        least = 1
         # The most urgent node has the greatest height.
         if avail:
-            least = max(least, cycle + height[(avail & -avail).bit_length() - 1])
+            least = height[(avail & -avail).bit_length() - 1]
         if later:
-            behind = cycle + 1 if text.window else cycle  # nops alone hold nobody up
-            least = max(least, behind + height[(later & -later).bit_length() - 1])
-        if text.due:
+            behind = height[(later & -later).bit_length() - 1]
+            if window:  # nops alone hold nobody up
+                behind += 1
+            if behind > least:
+                least = behind
+        least += cycle
+        if due:
             left = avail | later
-            for number, at in text.due.items():
-                if left >> number & 1:
-                    least = max(least, at + height[number])
+            for number, at in due.items():
+                if at + height[number] > least and left >> number & 1:
+                    least = at + height[number]
         return least

@@ -26,7 +26,7 @@ from rewriter.core.grouped import (
 )
 from rewriter.core.program import Function
 from rewriter.core.target import CannotMove
-from targets.ia64 import jumps, layout, superblocks, tables, unwind
+from targets.ia64 import crossing, jumps, layout, superblocks, tables, unwind
 from targets.ia64.bundles import SLOTS
 from targets.ia64.facts import Facts
 from targets.ia64.fields import BUNDLE
@@ -44,11 +44,6 @@ class Code(Facts):
     _unwindings: dict[int, unwind.Unwinding] = field(
         default_factory=dict, repr=False, compare=False
     )
-
-    def routines(self) -> Iterator[Routine]:
-        """Every function, in order."""
-        for function in self.functions:
-            yield self.routine(function)
 
     def routine(self, function: Function) -> Routine:
         """One function, with the reasons why some of it stays as it is."""
@@ -75,7 +70,13 @@ class Code(Facts):
         parts = () if described is None else described.parts
         regions = tuple(superblocks.joined(seen, self, parts, first))
         stays = self._stays(first, last, frozenset(dict(words)), described, regions)
-        return Routine(function, regions, reason or strange, stays, words)
+        kept = 0 if described is None else described.kept
+        return Routine(function, regions, reason or strange, stays, words, kept)
+
+    @cached_property
+    def crossings(self) -> crossing.StandardCrossings | None:
+        """Its calls and returns, if it is a library."""
+        return crossing.crossings(self)
 
     def led(self, place: int) -> int:
         """Where the word of a jump table leads."""

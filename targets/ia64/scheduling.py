@@ -36,6 +36,7 @@ _ALAT = 1 << NUMBERS["alat"]
 _IP = 1 << NUMBERS["ip"]
 _GATHERED = register_mask((NUMBERS["fpsr.flags"], NUMBERS["psr.mf"]))
 FRAMED = register_mask(range(GR + 32, GR + 128))
+REFRAMES = Order.RENAMES
 _STACKED = register_mask(
     (*range(GR + 32, GR + 128), *range(FR + 32, FR + 128), *range(PR + 16, PR + 64))
 )
@@ -159,9 +160,9 @@ def _other(insn: Insn) -> Insn:
 _KEPT = register_mask((STACK, THREAD))
 BANKS = tuple(
     register_mask(range(first, end)) & ~_KEPT
-    for first, end in ((GR + 2, GR + 32), (GR + 32, FR), (FR + 2, FR + 32), (FR + 32, PR))
+    for first, end in ((GR + 2, FR), (FR + 2, FR + 32), (FR + 32, PR))
 )
-"""Registers that can stand for each other; those of the frame are not there before it is."""
+"""Registers that can stand for each other, those of the frame where they are shown to be there."""
 
 SPARE = register_mask((*range(GR + 2, GR + 32), *range(FR + 6, FR + 16))) & ~_KEPT
 """Registers that are there whatever the frame is, and need no enabling."""

@@ -21,7 +21,7 @@ ET_DYN = 3
 SHF_ALLOC, SHF_EXECINSTR = 2, 4
 _DATA_TYPES = (1, 14, 15, 16)
 """SHT_PROGBITS, and the arrays of functions that run at start and end."""
-R_FPTR64LSB, R_DIR64LSB, R_REL64LSB = 0x47, 0x27, 0x6F
+R_FPTR64LSB, R_DIR64LSB, R_REL64LSB, R_IPLTLSB = 0x47, 0x27, 0x6F, 0x81
 DT_PLTGOT = 3
 WORD = 8  # bytes of an address, and of an entry of a jump table
 _RESULT = 4  # the bit of a continuation that says what the handler sets

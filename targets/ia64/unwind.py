@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from rewriter.core.target import CannotMove, Memory
+from targets.ia64.unwind_names import IN_BRANCH, P3, P7, P8
 
 ENTRY = struct.Struct("<QQQ")
 _HANDLERS = 3  # flags: an exception or a termination handler
@@ -90,11 +91,15 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Unwinding:
-    """What is said of a routine: its regions, and the bytes that say so."""
+    """What is said of a routine: its regions, and the bytes that say so.
+
+    `kept` is a mask of general registers in which others are saved: unwinders look there.
+    """
 
     parts: tuple[Part, ...]
     raw: bytes
     handled: bool
+    kept: int
 
 
 def entries(image: Memory, table: range, base: int) -> tuple[Entry, ...]:
@@ -109,13 +114,16 @@ def unwinding(image: Memory, entry: Entry) -> Unwinding:
     raw = image.read(entry.info + _WORD, (header & 0xFFFF_FFFF) * _WORD)
     if header >> 48 != 1:
         raise Malformed(f"version {header >> 48} of unwind descriptors")
-    return Unwinding(parsed(raw), raw, bool(header >> 32 & _HANDLERS))
+    parts, kept = parsed(raw)
+    return Unwinding(parts, raw, bool(header >> 32 & _HANDLERS), kept)
 
 
-def parsed(raw: bytes) -> tuple[Part, ...]:
-    """The regions that descriptors describe; Malformed where they cannot be followed."""
+def parsed(raw: bytes) -> tuple[tuple[Part, ...], int]:
+    """The regions that descriptors describe, and a mask of the general registers in which others
+    are saved; Malformed where they cannot be followed."""
+    reader = _Reader(raw)
     try:
-        return tuple(_Reader(raw).parts())
+        return tuple(reader.parts()), reader.kept
     except IndexError as error:
         raise Malformed("unwind descriptors end too early") from error
 
@@ -148,7 +156,7 @@ class _Reader:
     """Reads descriptors one behind the other."""
 
     def __init__(self, raw: bytes) -> None:
-        self.raw, self.at = raw, 0
+        self.raw, self.at, self.kept = raw, 0, 0
 
     def parts(self) -> Iterator[Part]:
         start = 0
@@ -167,6 +175,7 @@ class _Reader:
             return bool(code & 0x20), Number(self.at - 1, self.at, code & 0x1F, 5), set()
         if code & 0xF8 == 0x40:  # R2
             mask = (code & 7) << 1 | self._byte() >> 7
+            self._keeps(mask)
             saved = {name for bit, name in enumerate(("pr", "sp", "pfs", "rp")) if mask >> bit & 1}
             return False, self._number(), saved
         if code & 0xFC == 0x60:  # R3
@@ -179,15 +188,21 @@ class _Reader:
         elif code < 0xB0 or code in (0xB9, 0xF1):  # P2, P5, P9
             part.spills = True
             self.at += {0xB9: 3, 0xF1: 2}.get(code, 1)
+            if code < 0xB0:
+                self._keeps((code & 0xF) << 1 | self.raw[self.at - 1] >> 7)
+            elif code == 0xF1:
+                self._keeps(self.raw[self.at - 2] & 0xF)
         elif code < 0xB8:  # P3: a register in another
-            part.saved.add(_P3.get((code & 7) << 1 | self._byte() >> 7, ""))
+            which = (code & 7) << 1 | self._byte() >> 7
+            part.saved.add(P3.get(which, ""))
+            self._keeps(which != IN_BRANCH)
         elif code == 0xB8:  # P4: two bits a slot
             self.at += -(-(part.end - part.start) // 4)
             part.fixed = True
         elif code < 0xF0:  # P7
-            self._saved(_P7[code & 0xF], part)
+            self._saved(P7[code & 0xF], part)
         elif code == 0xF0:  # P8
-            self._saved(_P8.get(self._byte(), ("", False)), part)
+            self._saved(P8.get(self._byte(), ("", False)), part)
         elif code == 0xFF:  # P10
             self.at += 2
             part.fixed = True
@@ -228,9 +243,16 @@ class _Reader:
         if size is None:
             raise Malformed(f"unknown unwind descriptor {code:#x}")
         self.at += size
+        if code in (0xFA, 0xFC):
+            self._keeps(1)
         for _ in range(2 if code in (0xF9, 0xFB) else 1):
             self._number()
         part.fixed = True
+
+    def _keeps(self, mask: int) -> None:
+        """As many registers as a mask has hold others, from that on that the last byte names."""
+        first = self.raw[self.at - 1] & 0x7F
+        self.kept |= ((1 << mask.bit_count()) - 1) << first
 
     def _byte(self) -> int:
         self.at += 1
@@ -260,33 +282,3 @@ class _Part:
         moments = tuple(m for m in self.moments if self.start <= m.slot < self.end)
         fixed = fixed or len(moments) < len(self.moments)
         return Part(self.start, self.end, self.body, length, moments, fixed)
-
-
-_REGISTERS = ("rp", "pfs", "pr", "lc", "unat", "fpsr")
-_STORES = ("bsp", "bspstore", "rnat")
-_P3 = dict(
-    enumerate(
-        ("sp", "rp", "pfs", "pr", "unat", "lc", "rp", "rnat", "bsp", "bspstore", "fpsr", "priunat")
-    )
-)
-# What is described, and whether the number is when it is saved, not where.
-_P7 = (
-    ("sp", True),
-    ("sp", True),
-    ("area", False),
-    ("sp", False),
-    *((name, when) for name in _REGISTERS for when in (True, False)),
-)
-_P8 = dict(
-    enumerate(
-        (
-            *((name, False) for name in _REGISTERS),
-            *((name, how == "when") for name in _STORES for how in ("when", "psp", "sp")),
-            ("priunat", True),
-            ("priunat", False),
-            ("priunat", False),
-            ("priunat", True),
-        ),
-        start=1,
-    )
-)

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from passes.grouped_exact import least, within
+from passes.grouped_exits import in_frame
 from passes.grouped_graph import addresses, edges
 from passes.grouped_rename import Values
 from rewriter.core.groups import Slot
@@ -27,7 +28,7 @@ class Made:
     facts_of: Mapping[int, Facts]
 
     banks = (0xFF,)
-    spare = 0
+    spare = framed = reframes = 0
 
     def facts(self, insn: Insn) -> Facts:
         return self.facts_of[insn.operands[0]]
@@ -45,6 +46,14 @@ class Made:
     def renamed(self, insn: Insn, reads: Mapping[int, int], writes: Mapping[int, int]) -> Insn:
         number, read, write = insn.operands
         return Insn(insn.op, (number, reads.get(read, read), writes.get(write, write)))
+
+
+@dataclass(frozen=True)
+class Framing:
+    """A frame that begins at register 4."""
+
+    framed: int = 0xF0
+    reframes: int = 1
 
 
 OP = Op("made", Format("made", (), "", 0), 0, 0, lambda *_: None, "", flow=Flow.NEXT)
@@ -208,3 +217,14 @@ def test_a_base_is_a_register_though_values_are_told_apart() -> None:
     assert values.is_crowded
     found = edges(slots, rules, *values.apart())
     assert {edge.before for edge in found[3]} >= {1, 2}
+
+
+def test_registers_of_the_frame_are_shown_before_an_exit() -> None:
+    framing = Framing()
+    facts = [does(0x10, 0x02), does(0x00, 0x20), does(0x80, 0x01)]
+    slots, _ = code(*facts)
+    assert in_frame(slots, facts, framing, {}) == 0xF0
+    assert in_frame(slots, facts, framing, {1: 0}) == 0x30
+    assert in_frame(slots, facts, framing, {0: 0}) == 0x10
+    assert in_frame(slots[:1], [does(0x02, 0x04)], framing, {}) == 0
+    assert in_frame(slots, [*facts[:2], does(0x80, 0x01, order=1)], framing, {}) == 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -12,9 +12,11 @@ from targets.ia64.arranging import Scheduling
 from targets.ia64.bundles import TEMPLATES, Template
 from targets.ia64.cpus import CPUS
 from targets.ia64.fields import Unit
+from targets.ia64.isa import TABLE
 from targets.ia64.packing import best, fewest, lighter, pack
-from targets.ia64.packing_nodes import FIRST, LAST, SLOT2, Edges, Node, Problem
+from targets.ia64.packing_nodes import Edges, Node, Problem
 from targets.ia64.packing_search import Search
+from targets.ia64.packing_shapes import FIRST, LAST, SLOT2, Branching, without
 
 KINDS = ((Unit.M, Unit.I), (Unit.M,), (Unit.I,), (Unit.F,), (Unit.B,), (Unit.X,))
 RULES = {(Unit.M,): (0, 0, FIRST), (Unit.B,): (0, 0, LAST, SLOT2)}
@@ -124,12 +126,73 @@ def test_what_never_issues_together_takes_two_cycles() -> None:
     assert packed.cycles == 2
 
 
+def kind_of(name: str) -> int:
+    """What ports take an instruction."""
+    insn = TABLE.decode(TABLE.find(name).match)
+    assert insn is not None
+    return SCHEDULING.model.kind(insn)
+
+
+def test_what_waits_may_stand_in_front_of_what_does_not() -> None:
+    """A load from where another one says, and additions: two bundles are enough only where the
+    second load, which waits for two cycles, is in front of an addition that does not."""
+    load, add = kind_of("ld8"), kind_of("adds")
+    either = (Unit.M, Unit.I)
+    some = (
+        Node((Unit.M,), load, ()),
+        Node((Unit.M,), load, ((0, True, 2),)),
+        Node(either, add, ((1, True, 1),)),
+        Node(either, add, ((0, True, 1),)),
+        Node(either, add, ()),
+        Node(either, add, ()),
+    )
+    packed = pack(some, Edges(63, 0), SCHEDULING.taking, 6, 4)
+    assert packed is not None
+    assert (fewest(some), len(packed.bundles), packed.cycles) == (2, 2, 4)
+
+
+def test_a_slot_goes_to_what_fits_no_other() -> None:
+    """Three additions that need another one and two loads: two bundles are enough only where the
+    loads have both M slots of the first and the addition, as urgent as they are, its I slot."""
+    load, add = kind_of("ld8"), kind_of("adds")
+    either = (Unit.M, Unit.I)
+    needs = tuple((n, True, 1) for n in range(3))
+    rest = tuple(Node(either, add, needs) for _ in range(3))
+    some = (Node(either, add, ()), Node((Unit.M,), load, ()), Node((Unit.M,), load, ()), *rest)
+    packed = pack(some, Edges(63, 0), SCHEDULING.taking, 6, 4)
+    assert packed is not None
+    assert (fewest(some), len(packed.bundles), packed.cycles) == (2, 2, 2)
+
+
+def spelled(places: Iterable[Branching], before: str = "") -> Iterator[tuple[int, str]]:
+    """The templates of a tree, with letters of units and bars for stops."""
+    for place in places:
+        so_far = before + Unit(place.unit).name + "|" * place.ends
+        if place.then:
+            yield from spelled(place.then, so_far)
+        else:
+            yield place.code, so_far
+
+
+@given(st.sets(st.sampled_from((Unit.F, Unit.B, Unit.X))))
+def test_the_tree_has_each_template_without_some_units_once(units: set[Unit]) -> None:
+    expected = {
+        code: "".join(unit.name + "|" * (n in t.stops) for n, unit in enumerate(units_of(t)))
+        for code, t in TEMPLATES.items()
+        if 2 not in t.stops and not units & set(units_of(t))
+    }
+    found = list(spelled(without(sum(1 << unit for unit in units))))
+    assert len(found) == len(expected)
+    assert dict(found) == expected
+
+
 @settings(max_examples=150, deadline=None)
 @given(nodes(9), st.sampled_from((1, 8)))
 def test_a_text_has_every_node_once_where_it_may_be(some: tuple[Node, ...], width: int) -> None:
     packed = pack(some, Edges((1 << len(some)) - 1, 0), SCHEDULING.taking, 2 * len(some), width)
     assert packed is not None
-    assert len(packed.bundles) >= fewest(some)
+    every = (1 << len(some)) - 1
+    assert Problem(some, Edges(every, 0)).bundles(every) <= fewest(some) <= len(packed.bundles)
     place: dict[int, tuple[int, int]] = {}
     group = position = 0
     firsts = {0: 0}

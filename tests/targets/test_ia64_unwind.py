@@ -5,18 +5,22 @@ from __future__ import annotations
 import re
 import subprocess
 from functools import cache
+from pathlib import Path
 
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from fixtures import inputs
+from fixtures.ia64 import linked
+from rewriter.core.isa import register_mask
 from rewriter.elf.image import load
 from targets.ia64 import facts, unwind
 
 NAMES = ("ia64-libsigar", "ia64-libjnidispatch", "ia64-libc")
 _ENTRY = re.compile(r"^<.*>: \[0x([0-9a-f]+)-0x([0-9a-f]+)\]")
 _REGION = re.compile(r"^    R\d:(body|prologue\w*)\(.*rlen=(\d+)\)")
+_KEEPING = re.compile(r"_gr\((?:mask=\[(.*)\],grsave|reg)=r(\d+)")
 _TIME = re.compile(r"(?:_when\w*|mem_stack_[fv]|epilogue)\(t=(\d+)")
 
 Said = list[tuple[bool, int, list[int]]]
@@ -73,6 +77,63 @@ def test_regions_and_times_are_those_of_readelf(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_registers_in_which_others_are_kept_are_those_of_readelf(name: str) -> None:
+    readelf = inputs.require_tool("ia64-linux-gnu-readelf")
+    run = subprocess.run(
+        (readelf, "-u", inputs.require(name)), capture_output=True, text=True, check=True
+    )
+    wanted: dict[int, int] = {}
+    for line in run.stdout.splitlines():
+        if entry := _ENTRY.match(line):
+            start = int(entry[1], 16)
+        elif keeping := _KEEPING.search(line):
+            count = len(keeping[1].split(",")) if keeping[1] else 1
+            wanted[start] = wanted.get(start, 0) | (1 << count) - 1 << int(keeping[2])
+    image, compared = load(inputs.require(name)), 0
+    for entry in facts.unwind_entries(image):
+        try:
+            found = unwind.unwinding(image, entry)
+        except unwind.Malformed:
+            continue
+        assert found.kept == wanted.get(entry.start, 0), hex(entry.start)
+        compared += bool(found.kept)
+    assert compared > 100
+
+
+def test_all_ways_of_keeping_a_register_are_read(tmp_path: Path) -> None:
+    """Those that compilers do not use; readelf takes registers in the last two for others."""
+    source = tmp_path / "kept.s"
+    source.write_text("""
+        .text
+        .explicit
+        .proc f
+        f:
+        .prologue
+        .save ar.pfs, r36
+        alloc r36 = ar.pfs, 2, 14, 2, 0
+        .save.g 0x1, r40
+        mov r40 = r4
+        .save.g 0x2, r41
+        mov r41 = r5
+        ;;
+        .save.b 0x1, r42
+        mov r42 = b1
+        ;;
+        .spillreg r6, r44
+        mov r44 = r6
+        .spillreg.p p6, r7, r45
+        (p6) mov r45 = r7
+        .body
+        br.ret.sptk.many b0
+        ;;
+        .endp f
+    """)
+    image = load(linked(source, tmp_path, "-shared"))
+    (entry,) = facts.unwind_entries(image)
+    assert unwind.unwinding(image, entry).kept == register_mask((36, 40, 41, 42, 44, 45))
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_lengths_cover_the_function(name: str) -> None:
     image = load(inputs.require(name))
     for entry in facts.unwind_entries(image):
@@ -117,7 +178,7 @@ def test_moved_places_are_read_again(data: st.DataObject) -> None:
             places[slot] = data.draw(st.integers(first, last))
     raw = unwind.retimed(found, places, bounds)
     assert len(raw) == len(found.raw)
-    again = unwind.parsed(raw)
+    again, _ = unwind.parsed(raw)
     for part, new in zip(found.parts, again, strict=True):
         assert (new.start, new.end) == (bounds[part.start], bounds[part.end])
         assert [m.slot for m in new.moments] == [places[m.slot] for m in part.moments]

@@ -39,14 +39,15 @@ class TrialRegions(Regions):
         place: Callable[[int], int] = int,
         at: Mapping[int, int] = MappingProxyType({}),
         hints: bool = False,
+        left: Mapping[int, int] = MappingProxyType({}),
     ) -> Verdict:
         """The proof's verdict."""
-        verdict = super().compare(old, new, live, place, at, hints)
+        verdict = super().compare(old, new, live, place, at, hints, left)
         if verdict.is_equal:
             trial = Trial.of(old.slots, self.count)
             seen = self.target.observed
-            places = {where: mask | seen for where, mask in at.items()}
-            found = trial.differences(new.slots, live | seen, place, places)
+            read = [{where: mask | seen for where, mask in one.items()} for one in (at, left)]
+            found = trial.differences(new.slots, live | seen, place, *read)
             self.tried.differences += [f"{old.slots[0].address:#x}: {what}" for what in found]
             self.tried.regions += 1
             self.tried.silent += not trial.told

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from fixtures.inputs import require
@@ -13,6 +15,7 @@ from rewriter.identify.grouped_liveness import Effects
 from rewriter.options import Options
 from rewriter.steps import grouped
 from rewriter.steps.grouped import GroupedRoad
+from rewriter.steps.regions import Reordering
 from targets import any_for
 
 NAME, FUNCS = "ia64-libjnidispatch", r"ffi_[cp]\w+"
@@ -23,11 +26,11 @@ def image() -> Image:
     return load(require(NAME))
 
 
-def travelled(image: Image) -> GroupedRoad:
+def travelled(image: Image, functions: str = FUNCS) -> GroupedRoad:
     """The road over a part of the file."""
     target = any_for(image.machine, NAME)
     assert isinstance(target, Grouped)
-    options = Options(passes=tuple(sorted(target.passes)), funcs=(FUNCS,))
+    options = Options(passes=tuple(sorted(target.passes)), funcs=(functions,))
     road = GroupedRoad(image, target, target.cpus["itanium2"], options)
     road.run(lambda *progress: None)
     return road
@@ -64,13 +67,37 @@ def test_what_a_wrong_rewriter_takes_for_dead_is_refused(
 ) -> None:
     """A rewriter for which nothing is read behind calls, returns and what it does not know."""
 
-    class Careless(Effects):
-        def __init__(self, target: object, everything: int) -> None:
-            super().__init__(target, 0)  # type: ignore[arg-type]
+    def careless(target: Grouped, *others: Any) -> Reordering:
+        code, image, model, _, beyond, *rest = others
+        effects = Effects(target.proving, 0)
+        return Reordering(target, code, image, model, effects, beyond, *rest)
 
-    monkeypatch.setattr(grouped, "Effects", Careless)
+    monkeypatch.setattr(grouped, "Reordering", careless)
     road = travelled(image)
     refused = [skip.reason for skip in road.skips if skip.reason.startswith("not verified")]
     assert len(refused) > 10
     assert all(" differs at " in reason for reason in refused)
     assert any("differs at br.cond" in reason for reason in refused)
+
+
+def test_what_a_wrong_rewriter_takes_for_unread_by_others_is_refused(
+    image: Image, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A rewriter for which callees and callers read nothing at all."""
+
+    def careless(target: Grouped, *others: Any) -> Reordering:
+        code, image, model, effects, beyond, *rest = others
+        return Reordering(target, code, image, model, effects, dict.fromkeys(beyond, 0), *rest)
+
+    monkeypatch.setattr(grouped, "Reordering", careless)
+    road = travelled(image)
+    refused = [skip.reason for skip in road.skips if skip.reason.startswith("not verified")]
+    assert len(refused) > 10
+    assert any("differs at br.call" in reason for reason in refused)
+
+
+def test_values_stay_in_the_frame(image: Image) -> None:
+    """A function in which few registers are free, and the frame shows its size behind an exit."""
+    road = travelled(image, "newJavaStructure")
+    assert any(placing.made for placing in road.placings.values())
+    assert not [skip for skip in road.skips if skip.reason.startswith("not verified")]

@@ -84,11 +84,13 @@ class Outcome:
     """What a run of a piece left behind: where control went (None: behind the piece), registers
     with their NaT bits, the bytes that changed, the events, how often each access was made.
 
-    `reached` is the address at which control goes on, None for that of a caller or a callee.
+    `reached` is the address at which control goes on, None for that of a caller or a callee: then
+    `leaves` is that of the slot at which it left.
     """
 
     target: int | None
     reached: int | None
+    leaves: int | None
     registers: tuple[tuple[int, int], ...]
     memory: dict[int, int]
     events: tuple[tuple[object, ...], ...]
@@ -122,9 +124,12 @@ def outcome(slots: Sequence[Slot], seed: int) -> Outcome:
             break
         at = following.get(at, end)
     reached: int | None = end if target is None else target
-    if target is not None and at in leaving:
+    leaves = at if target is not None and at in leaving else None
+    if leaves is not None:
         reached = None
-    return Outcome(target, reached, registers, memory.changed, tuple(state.events), accesses)
+    return Outcome(
+        target, reached, leaves, registers, memory.changed, tuple(state.events), accesses
+    )
 
 
 def _registers(state: State) -> tuple[tuple[int, int], ...]:
@@ -193,12 +198,13 @@ class Trial:
         live: int,
         place: Callable[[int], int] = int,
         at: Mapping[int, int] = MappingProxyType({}),
+        left: Mapping[int, int] = MappingProxyType({}),
     ) -> Iterator[str]:
         """What `new` does otherwise, if anything.
 
         `live` is the mask of the registers that count where control leaves, `at` has it by the
-        address to which it goes, where that is another.  `place` gives the address in the old code
-        that one of the new code stands for.
+        address to which it goes, where that is another, `left` by the slot of a call or a return.
+        `place` gives the address in the old code that one of the new code stands for.
         """
         for seed, expected in self.told.items():
             found = _told(new, seed)
@@ -207,7 +213,11 @@ class Trial:
                 continue
             if found.target is not None:
                 found = replace(found, target=place(found.target))
-            counts = live if expected.reached is None else at.get(expected.reached, live)
+            counts = live
+            if expected.reached is not None:
+                counts = at.get(expected.reached, live)
+            elif expected.leaves is not None:
+                counts = left.get(expected.leaves, live)
             for what in _otherwise(expected, found, counts):
                 yield f"seed {seed}: {what}"
 

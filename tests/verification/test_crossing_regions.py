@@ -1,0 +1,79 @@
+"""Registers that are dead at calls and returns: what new code may do with them, and what not.
+
+The new code is the library's source with one instruction changed, assembled and linked again.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fixtures.ia64 import CROSSING, linked
+from rewriter.core.grouped import Grouped
+from rewriter.elf.image import load
+from rewriter.verify.check_regions import Verdict, compare
+from rewriter.verify.function_regions import STANDARD
+from targets import any_for
+
+
+def _compared(folder: Path, function: str, old: str, new: str) -> Verdict:
+    """The library, and the library with something else in a function."""
+    text = CROSSING.read_text()
+    at = text.index(f" {function}\n")
+    end = text.index("\n\n", at)
+    assert old in text[at:end]
+    files = []
+    for name, written in (("old", text), ("new", text[:at] + text[at:].replace(old, new, 1))):
+        (folder / name).mkdir()
+        source = folder / name / "crossing.s"
+        source.write_text(written)
+        files.append(load(linked(source, source.parent, "-shared")))
+    before, after = files
+    assert before.data != after.data
+    target = any_for(before.machine, "an example")
+    assert isinstance(target, Grouped)
+    return compare(before, after, target, lambda *progress: None)
+
+
+@pytest.mark.parametrize(("function", "register"), [
+    ("calls_plain", "r20"), ("calls_plain", "r2"), ("calls_plain", "r41"),
+    ("calls_other_file", "r43"),
+    ("calls_reader", "r21"), ("calls_through", "r22"), ("calls_setting", "r20"),
+    ("calls_other_file", "r20"), ("calls_pointer", "r20"), ("keeps", "r22"),
+    ("kept_for", "r24"), ("plain", "r23"), ("plain", "r1"),
+])  # fmt: skip
+def test_what_nothing_reads_may_be_overwritten(
+    tmp_path: Path, function: str, register: str
+) -> None:
+    verdict = _compared(tmp_path, function, "nop.i 0", f"mov {register} = r0")
+    assert verdict.ok and verdict.blocks == 1
+    assert verdict.preconditions == {STANDARD: 1}
+
+
+@pytest.mark.parametrize(("function", "register"), [
+    # An argument, a static chain, where the callee returns to, a register that is kept, gp's copy.
+    ("calls_plain", "r44"), ("calls_plain", "r15"), ("calls_plain", "r35"), ("calls_plain", "r36"),
+    ("calls_plain", "r4"), ("calls_plain", "r37"),
+    # What a callee reads, itself or through another; linkages that are not the standard's.
+    ("calls_reader", "r20"), ("calls_through", "r20"), ("calls_other_file", "r15"),
+    ("calls_otherwise", "r20"), ("calls_twice", "r20"), ("calls_twice", "r41"),
+    # What a caller keeps there over the call; a function that is branched to.
+    ("kept_for", "r23"), ("kept_for", "r1"), ("tail", "r20"),
+    ("plain", "r4"), ("plain", "r9"), ("plain", "r15"), ("calls_plain", "r34"),
+])  # fmt: skip
+def test_what_may_be_read_may_not(tmp_path: Path, function: str, register: str) -> None:
+    verdict = _compared(tmp_path, function, "nop.i 0", f"mov {register} = r0")
+    assert [f"{register} differs at br." in finding for finding in verdict.findings] == [True]
+
+
+def test_a_callee_may_not_read_more_than_before(tmp_path: Path) -> None:
+    verdict = _compared(tmp_path, "kept_for", "r8 = r32, r32", "r8 = r32, r20")
+    assert not verdict.ok
+
+
+def test_what_needs_no_standard_does_not_say_so(tmp_path: Path) -> None:
+    old = "nop.m 0\n\tnop.i 0\n\tbr.call.sptk.many b0 = reader"
+    new = "nop.m 0\n\tnop.i 1\n\tbr.call.sptk.many b0 = reader"
+    verdict = _compared(tmp_path, "calls_reader", old, new)
+    assert verdict.ok and not verdict.preconditions
