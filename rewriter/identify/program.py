@@ -21,7 +21,7 @@ from rewriter.identify import flow, labels, liveness
 from rewriter.identify.edges import Convention
 from rewriter.identify.functions import find_functions, with_called
 from rewriter.identify.locked import locked_addresses, near_locks
-from rewriter.identify.relations import Facts, relations
+from rewriter.identify.relations import Effects, Facts, relations
 
 _IN_FLIGHT = 100
 """Instructions: the 80 of the 21264 Hardware Reference Manual, 2.6.4, and some that may go."""
@@ -78,8 +78,12 @@ class Program:
         """Registers that are another plus a constant, at each block of a function."""
         if function.start not in self._facts:
             self._facts.clear()  # who asks again asks at once
-            self._facts[function.start] = relations(self.graph, function, self.target)
+            self._facts[function.start] = relations(self.graph, function, self._effects)
         return self._facts[function.start]
+
+    @cached_property
+    def _effects(self) -> Effects:
+        return Effects(self.target)
 
     @cached_property
     def _facts(self) -> dict[int, dict[int, Facts]]:

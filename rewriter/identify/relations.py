@@ -7,7 +7,9 @@ of known distance, and where paths meet only what holds on all of them is kept.
 
 from __future__ import annotations
 
+from collections import Counter
 from heapq import heappop, heappush
+from itertools import count
 
 from rewriter.core.isa import Flow
 from rewriter.core.program import Function
@@ -15,23 +17,27 @@ from rewriter.core.target import Target
 from rewriter.core.trace import registers_of
 from rewriter.identify.flow import Graph
 
-Value = tuple[object, int]
+Value = tuple[int, int]
 """An unknown number's name, and what is added to it."""
 State = dict[int, Value]
+"""Registers that are not alone in their class; any other is a number that nothing is known of."""
 Facts = dict[int, tuple[int, int]]
 """Register: (another register, distance), for registers that are another plus a constant."""
+
+Effect = tuple[tuple[int, int, int] | None, tuple[int, ...], bool]
+"""What an instruction makes of a register and a constant, else what it writes; is it a call?"""
 
 _CALLS = (Flow.CALL, Flow.INDIRECT_CALL, Flow.TRAP)
 
 
-def relations(graph: Graph, function: Function, target: Target) -> dict[int, Facts]:
+def relations(graph: Graph, function: Function, effects: Effects) -> dict[int, Facts]:
     """The facts at the start of each of the function's blocks, by address."""
     blocks = graph.blocks_of(function)
     edges = graph.within(blocks)
     # Fillers behind a jump never run; where a fault's handler goes on, nothing is known.
     states: dict[int, State] = {b: {} for b in blocks if graph.entered[b] or graph.resumed[b]}
     facts: dict[int, Facts] = {block: {} for block in states}
-    code = _Code(graph, blocks, target)
+    code = _Code(graph, blocks, effects)
     waiting = sorted(states)  # a heap: in order of address, most of what leads to a block is known
     while waiting:
         block = heappop(waiting)
@@ -40,64 +46,92 @@ def relations(graph: Graph, function: Function, target: Target) -> dict[int, Fac
             known = states.get(following)
             if known is not None and not facts[following]:
                 continue  # less than nothing cannot hold
-            joined = after if known is None else _join(known, after)
+            joined = after if known is None else code.joined(known, after)
             found = _facts(joined)
             if known is None or found != facts[following]:
-                states[following], facts[following] = _renamed(joined, following), found
+                states[following], facts[following] = joined, found
                 if following not in waiting:
                     heappush(waiting, following)
     addresses = graph.listing.addresses
-    return {int(addresses[graph.first[b]]): facts[b] for b, state in states.items() if state}
+    return {int(addresses[graph.first[b]]): found for b, found in facts.items() if found}
+
+
+class Effects:
+    """What instructions do to registers, found once for each word."""
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self.known: dict[int, Effect] = {}
+
+    def of(self, word: int) -> Effect:
+        """What the instruction of a word does."""
+        effect = self.known.get(word)
+        if effect is None:
+            effect = self.known[word] = self._of(word)
+        return effect
+
+    def _of(self, word: int) -> Effect:
+        insn = self.target.table.decode(word)
+        assert insn is not None
+        written = registers_of(self.target.table.defs(insn))
+        return self.target.linear(insn), written, insn.op.flow in _CALLS
 
 
 class _Code:
-    """The instructions of a function's blocks."""
+    """The instructions of a function's blocks; every name that it gives is another."""
 
-    def __init__(self, graph: Graph, blocks: range, target: Target) -> None:
+    def __init__(self, graph: Graph, blocks: range, effects: Effects) -> None:
         here = slice(blocks.start, blocks.stop)
         first, last = graph.first[here].tolist(), graph.last[here].tolist()
-        self.target, self.start = target, min(first, default=0)
-        self.insns = graph.listing.insns_at(self.start, max(last, default=0))
+        self.start = min(first, default=0)
+        text = slice(self.start, max(last, default=0))
+        self.words: list[int] = graph.listing.words[text].tolist()
+        self.rows: list[int] = graph.listing.rows[text].tolist()
         self.places = dict(zip(blocks, zip(first, last, strict=True), strict=True))
+        self.effect, self.kept = effects.of, effects.target.saved
+        self.names = count()
 
     def through(self, block: int, state: State) -> State:
         """The state after a block; a call leaves only what callees save."""
-        state, start = dict(state), self.start
-        linear, defs, kept = self.target.linear, self.target.table.defs, self.target.saved
-        first, last = self.places[block]
-        for at, insn in enumerate(self.insns[first - start : last - start], first):
-            if insn is None:
-                return {}
-            step = linear(insn)
+        first, last = (at - self.start for at in self.places[block])
+        if min(self.rows[first:last], default=0) < 0:
+            return {}
+        state, kept = dict(state), self.kept
+        for step, written, calls in map(self.effect, self.words[first:last]):
             if step is not None:
                 result, source, distance = step
-                name, added = state.get(source) or (("input", block, source), 0)
-                state.setdefault(source, (name, added))
-                state[result] = (name, added + distance)
+                held = state.get(source)
+                if held is None:
+                    held = state[source] = next(self.names), 0
+                state[result] = held[0], held[1] + distance
                 continue
-            for register in registers_of(defs(insn)):
-                state[register] = ((at, register), 0)
-            if insn.op.flow in _CALLS:
+            for register in written:
+                state.pop(register, None)
+            if calls:
                 state = {r: value for r, value in state.items() if kept >> r & 1}
-        return state
+        return _together(state)
+
+    def joined(self, a: State, b: State) -> State:
+        """What holds in both: registers of one class at one distance in each."""
+        names: dict[tuple[int, int, int], int] = {}
+        found: State = {}
+        for register in a.keys() & b.keys():
+            (name, added), (other, there) = a[register], b[register]
+            key = name, other, added - there
+            if key not in names:
+                names[key] = next(self.names)
+            found[register] = names[key], added
+        return _together(found)
 
 
-def _join(a: State, b: State) -> State:
-    """What holds in both: registers of one class at one distance in each."""
-    return {r: ((a[r][0], b[r][0], a[r][1] - b[r][1]), a[r][1]) for r in a.keys() & b.keys()}
-
-
-def _renamed(state: State, block: int) -> State:
-    """The state with short names, so that they do not grow from round to round."""
-    names: dict[object, object] = {}
-    return {
-        r: (names.setdefault(name, ("class", block, r)), added)
-        for r, (name, added) in sorted(state.items())
-    }
+def _together(state: State) -> State:
+    """The registers that are not alone in their class."""
+    members = Counter([name for name, _ in state.values()])
+    return {r: value for r, value in state.items() if members[value[0]] > 1}
 
 
 def _facts(state: State) -> Facts:
-    first: dict[object, tuple[int, int]] = {}
+    first: dict[int, tuple[int, int]] = {}
     facts: Facts = {}
     for register, (name, added) in sorted(state.items()):
         if name in first:

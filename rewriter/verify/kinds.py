@@ -6,6 +6,8 @@ million instructions are of a few thousand kinds.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from rewriter.core.isa import Kind
@@ -14,6 +16,15 @@ from rewriter.core.target import Target
 
 FILLER, HINT, FRAME = 1, 2, 4
 """It does nothing; it is a load that does nothing but ask for a line; it touches the frame."""
+
+
+class _Recent(NamedTuple):
+    """What the positions [first, last) of a listing are."""
+
+    listing: Listing  # kept, so that no other has its id
+    first: int
+    last: int
+    kinds: bytes
 
 
 class Kinds:
@@ -30,9 +41,21 @@ class Kinds:
                 if operand.kind is not Kind.REGISTER:
                     self.named[number] &= ~np.uint64(operand.mask)
         self.known: dict[int, int] = {}
+        self._recent: dict[int, _Recent] = {}
 
     def of(self, listing: Listing, first: int, last: int) -> bytes:
-        """What each position of [first, last) is, nothing where no instruction is."""
+        """What each position of [first, last) is, nothing where no instruction is.
+
+        Those asked for last are remembered for each listing: check after check asks for parts of
+        one function.
+        """
+        recent = self._recent.get(id(listing))
+        if recent is None or not recent.first <= first <= last <= recent.last:
+            recent = _Recent(listing, first, last, self._of(listing, first, last))
+            self._recent[id(listing)] = recent
+        return recent.kinds[first - recent.first : last - recent.first]
+
+    def _of(self, listing: Listing, first: int, last: int) -> bytes:
         rows = listing.rows[first:last]
         words = listing.words[first:last] & self.named[rows]
         keys = (words << np.uint64(16) | rows.view(np.uint16)).tolist()

@@ -57,6 +57,15 @@ class Prover:
         signatures = self.signatures(a.store)
         if not given and signatures.apart(a, b):
             return Grade.REFUTED, ""
+        claim = (a, b, *given)
+        answer = signatures.answers.get(claim)
+        if answer is None:
+            answer = signatures.answers[claim] = self._said(a, b, given, signatures)
+        return answer
+
+    def _said(
+        self, a: Term, b: Term, given: Sequence[Term], signatures: Signatures
+    ) -> tuple[Grade, str]:
         if signatures.differ(a, b, given) or not self._possible(given):
             return Grade.REFUTED, ""
         return self._equal(a, b, given)
@@ -73,8 +82,8 @@ class Prover:
             return Grade.PROVED, ""
         for pattern in (general, close, exact):
             decided = self._decide(pattern(a, b, given))
-            if decided.grade is Grade.PROVED:
-                break
+            if decided.grade is not Grade.REFUTED:
+                break  # one that is too hard is not easier with less of it free
         return decided.grade, decided.key
 
     def signatures(self, store: Terms) -> Signatures:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from rewriter.core.edit import Grade
 from rewriter.core.term import Term
 from rewriter.verify.lane import evaluator
 from rewriter.verify.noise import Memory, Noise
@@ -24,13 +25,15 @@ def _few(width: int) -> Noise:
 class Signatures:
     """What terms of one store are on a few assignments, as bytes: equal terms have equal ones.
 
-    `on_one` gives the value on one more, which is quicker to find.
+    `on_one` gives the value on one more, which is quicker to find.  `answers` is what a prover has
+    said of the store's terms: claim after claim is made of the same ones.
     """
 
     def __init__(self, width: int) -> None:
         self.noise = _few(width)
         self.known: dict[int, Any] = {}
         self.on_one = evaluator()
+        self.answers: dict[tuple[Term, ...], tuple[Grade, str]] = {}
 
     def of(self, term: Term) -> bytes:
         """The signature of a value."""
