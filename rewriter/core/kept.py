@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 from rewriter.core.isa import Insn
 
 _Answer = TypeVar("_Answer")
-_KEPT = 1 << 16  # answers
+_OBJECTS, _ANSWERS = 1 << 16, 1 << 17  # that are kept
 
 
 def itself(insn: Insn) -> Hashable:
@@ -38,8 +38,9 @@ class Kept(Generic[_Answer]):
         return self._new(insn) if found is None else found[1]
 
     def _new(self, insn: Insn) -> _Answer:
-        if len(self._objects) >= _KEPT:
+        if len(self._objects) >= _OBJECTS:
             self._objects.clear()
+        if len(self._values) >= _ANSWERS:
             self._values.clear()
         key = self._key(insn)
         answer = self._values.get(key)

@@ -79,7 +79,7 @@ class Scheduling:
         self.taking = Ports(self._fits, {unit: model.kind(nop) for unit, nop in NOPS.items()})
         self._packed: dict[tuple[bytes, int, int, Layout], Packed | None] = {}
         self._cycles: dict[tuple[Node, ...], Packed | None] = {}
-        self._sort = Kept(self._sorted)
+        self._sort = Kept(self._sorted, scheduling.named)
         self._sorts: dict[tuple[tuple[Unit, ...], int, int], _Sort] = {}
 
     def facts(self, insn: Insn) -> Facts:

@@ -6,14 +6,13 @@ What each instruction is to the proof is in `proving_rows`; here is where instru
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from functools import cache
-from operator import itemgetter
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 from rewriter.core.groups import Slot
 from rewriter.core.isa import Insn, Kind, Op, register_mask
 from rewriter.core.kept import Kept
 from rewriter.core.transfer import Effect, Transfer
+from targets.ia64.alike import by, names, those
 from targets.ia64.bundles import SLOTS, TEMPLATES
 from targets.ia64.fields import BUNDLE, Unit
 from targets.ia64.formats import FIRST, LAST, SLOT2, SlotOp
@@ -21,7 +20,7 @@ from targets.ia64.groups import Violation, may_read, violations
 from targets.ia64.isa import TABLE
 from targets.ia64.proving_effects import Affecting
 from targets.ia64.proving_making import STACKED, Making
-from targets.ia64.proving_rows import MASK, SILENT, making
+from targets.ia64.proving_rows import SILENT, making
 from targets.ia64.registers import AR, CONSTANTS, FR, GR, NAMES
 from targets.ia64.standard import STACK, THREAD
 
@@ -53,7 +52,7 @@ class Proving:
 
     def alike(self, insn: Insn) -> Hashable:
         """The same for instructions of one row that name the same registers and targets."""
-        return id(insn.op), _naming(insn.op)(insn.operands)
+        return _naming(insn)
 
     def effect(self, insn: Insn) -> Effect:
         """What it reads and sets, most often without making its transfer."""
@@ -121,29 +120,10 @@ def _misshapen(bundle: Sequence[Slot]) -> Iterator[tuple[Slot, str]]:
         yield bundle[0], f"no bundle is {''.join(unit.name for unit in units)} with these stops"
 
 
-def _told(insn: Insn) -> Hashable:
-    """The row and the operands that say what is done."""
-    return id(insn.op), _telling(insn.op)(insn.operands)
+_told = by(those(lambda operand: operand.name not in SILENT))
+"""The row and the operands that say what is done."""
 
-
-@cache
-def _telling(op: Op) -> Operands:
-    return _picked(n for n, o in enumerate(op.format.operands) if o.name not in SILENT)
-
-
-@cache
-def _naming(op: Op) -> Operands:
-    operands = enumerate(op.format.operands)
-    return _picked(n for n, o in operands if o.kind is not Kind.IMMEDIATE or o.name == MASK)
-
-
-Operands = Callable[[tuple[int, ...]], Hashable]
-
-
-def _picked(numbers: Iterable[int]) -> Operands:
-    """What picks the operands of these numbers."""
-    chosen = tuple(numbers)
-    return itemgetter(*chosen) if chosen else len
+_naming = by(those(lambda operand: operand.kind is Kind.TARGET or names(operand)))
 
 
 def unit_of(insn: Insn) -> Unit:

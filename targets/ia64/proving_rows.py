@@ -13,6 +13,7 @@ from rewriter.core.isa import Flow, Kind, Op, Operand
 from rewriter.core.transfer import How, Result
 from targets.ia64.fields import QP
 from targets.ia64.formats import FIRST, LAST, SLOT2, SlotFormat, SlotOp
+from targets.ia64.i import MASK17
 from targets.ia64.isa import TABLE
 from targets.ia64.proving_making import MODIFIED, STACKED, Making, Total, part_of
 from targets.ia64.proving_orders import exit_of, order_of, size_of
@@ -37,7 +38,7 @@ _CALLS = (Flow.CALL, Flow.INDIRECT_CALL)
 _ON_PREDICATE = ("br.wtop", "br.wexit")  # their predicate says whether to go on, not whether to act
 # Operands that say nothing about what is done: predictions of a branch target, bits without use.
 SILENT = frozenset(("tag13", "slot", "ignored"))
-MASK = "mask17"  # the operand that says which predicates are written
+MASK = MASK17.name  # which predicates are written
 
 
 def making(op: Op) -> Making:

@@ -20,11 +20,12 @@ from rewriter.core.target import CannotMove
 from targets.ia64 import bundles
 from targets.ia64.bundles import SLOTS
 from targets.ia64.fields import BUNDLE, QP
+from targets.ia64.i import MASK17
 from targets.ia64.isa import TABLE
 from targets.ia64.registers import NAMES, NUMBERS, PR
 from targets.ia64.standard import PRESERVED, PRESERVED_PREDICATES
 
-_MASK = "mask17"
+_MASK = MASK17.name
 _PREDICATES, _COUNTER = 3, 5  # what P3 says was saved: preds_gr, lc_gr
 _SAVED = {
     _PREDICATES: register_mask(PRESERVED_PREDICATES),

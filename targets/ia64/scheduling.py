@@ -7,14 +7,15 @@ order among its like, and among memory accesses where it may change what those d
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 
-from rewriter.core.isa import Flow, Insn, Kind, Operand, Reg, register_mask
+from rewriter.core.isa import Flow, Insn, Kind, Op, Operand, Reg, register_mask
 from rewriter.core.kept import Kept
 from rewriter.core.regions import Access, Facts
 from targets.ia64 import scheduling_rows as rows
+from targets.ia64.alike import by, names, those
 from targets.ia64.classes import RUNNING
 from targets.ia64.fields import QP, SLOT, Unit
 from targets.ia64.formats import SlotFormat, SlotOp
@@ -49,9 +50,7 @@ def row(insn: Insn) -> SlotOp:
     return insn.op
 
 
-@Kept
-def facts(insn: Insn) -> Facts:
-    """All that is asked of an instruction."""
+def _facts(insn: Insn) -> Facts:
     op = row(insn)
     known = rows.of(op)
     uses, defs = TABLE.uses(insn), TABLE.defs(insn)
@@ -82,6 +81,21 @@ def facts(insn: Insn) -> Facts:
         is_system=bool(order & _STATE),
         is_free=not order & _ORDER,
     )
+
+
+named = by(those(names))
+"""The row and the operands that say more than a number does."""
+
+
+def _summed(op: Op) -> Iterator[int]:
+    """The operands that say more than a number does, and the number of a sum."""
+    assert isinstance(op, SlotOp)
+    step = rows.of(op).step
+    yield from (n for n, o in enumerate(op.format.operands) if names(o) or (step and n == step[-1]))
+
+
+facts = Kept(_facts, by(_summed))
+"""All that is asked of an instruction."""
 
 
 @Kept
@@ -177,18 +191,18 @@ def _registers(op: SlotOp) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return tuple(map(layout.index, named)), tuple(map(layout.index, updates))
 
 
-@Kept
-def renamable(insn: Insn) -> tuple[int, int]:
-    """Registers that it can name otherwise, and those that it increments.
-
-    The ALAT knows registers by number: advanced loads and their checks keep theirs.
-    """
+def _renamable(insn: Insn) -> tuple[int, int]:
+    # The ALAT knows registers by number: advanced loads and their checks keep theirs.
     known = facts(insn)
     if known.order & _NUMBERED or known.is_fixed:
         return 0, 0
     named, updates = _registers(row(insn))
     values = insn.operands
     return register_mask([values[n] for n in named]), register_mask([values[n] for n in updates])
+
+
+renamable = Kept(_renamable, named)
+"""Registers that an instruction can name otherwise, and those that it increments."""
 
 
 @cache

@@ -7,14 +7,14 @@ stand the groups that the tables of pairs name.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from operator import itemgetter
 
 from rewriter.core.bundled import ANY, BundledTraits, Role
 from rewriter.core.isa import Insn, Kind, Op
 from rewriter.core.kept import Kept
+from targets.ia64.alike import by, those
 from targets.ia64.b import BWH
 from targets.ia64.fields import QP, SLOT, Field, Unit
 from targets.ia64.formats import SlotFormat, SlotOp
@@ -91,19 +91,9 @@ def _traits(insn: Insn) -> BundledTraits:
     )
 
 
-def _key(insn: Insn) -> Hashable:
-    """The row and the operands that the traits depend on: most numbers are none of them."""
-    return id(insn.op), _seen(insn.op)(insn.operands)
-
-
-@cache
-def _seen(op: Op) -> Callable[[tuple[int, ...]], Hashable]:
-    operands = enumerate(op.format.operands)
-    numbers = [n for n, o in operands if o.kind is Kind.REGISTER or o.name in _SEEN]
-    return itemgetter(*numbers) if numbers else len
-
-
 _SEEN = (SLOT.name, "sor", BWH.name)
+_key = by(those(lambda operand: operand.kind is Kind.REGISTER or operand.name in _SEEN))
+"""The row and the operands that the traits depend on: most numbers are none of them."""
 
 traits = Kept(_traits, _key)
 """Everything that the model of an Itanium 2 looks at in an instruction."""
