@@ -116,8 +116,8 @@ def _scheduled(region: Superblock, target: Target) -> Outcome:
     old, new = counted(region.slots, target), counted(slots, target)
     before, after = target.cycles(region.slots), target.cycles(slots)
     if new > old or after > before:
-        reason = f"takes {new} bundles and {after} cycles, {old} and {before} as it is"
-        return Outcome(region.slots, same, reason)
+        more = "bundles" if new > old else "cycles"
+        return Outcome(region.slots, same, f"the best order found takes more {more}")
     return Outcome(slots, origins, cycles=(before, after))
 
 

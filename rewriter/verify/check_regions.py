@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from rewriter.core.addresses import sides
 from rewriter.core.edit import Evidence
+from rewriter.core.garbage import seldom_collected
 from rewriter.core.grouped import Grouped
 from rewriter.core.program import Function
 from rewriter.core.target import CannotMove
@@ -54,6 +55,7 @@ class Verdict:
         return not self.findings
 
 
+@seldom_collected()
 def compare(old: Image, new: Image, target: Grouped, progress: Progress, jobs: int = 1) -> Verdict:
     """Compares a file with its tuned successor (without its note)."""
     if old.data == new.data:
