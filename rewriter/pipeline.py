@@ -15,6 +15,7 @@ from passes.substitute import Substitute
 from passes.technique import Technique
 from rewriter.core.cpu import Cpu
 from rewriter.core.edit import Edit, Skip
+from rewriter.core.garbage import seldom_collected
 from rewriter.core.grouped import Grouped
 from rewriter.core.program import Function, Refusal
 from rewriter.core.target import Target
@@ -67,6 +68,7 @@ class Tuned:
     room: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
 
+@seldom_collected()
 def tune(
     image: Image,
     target: Target | Grouped,

@@ -14,7 +14,6 @@ from rewriter.core.bundled import BundledCpu
 from rewriter.core.cpu import Cpu
 from rewriter.core.edit import Edit, Evidence, Grade, Skip
 from rewriter.core.errors import BadUsage, VerificationFailed
-from rewriter.core.garbage import seldom_collected
 from rewriter.core.grouped import Grouped, Routine
 from rewriter.core.program import Function, Refusal
 from rewriter.core.workers import Apart, each
@@ -60,7 +59,6 @@ class GroupedRoad:
     unreplaced: list[Skip] = field(default_factory=list)
     settled: set[Function] = field(default_factory=set)
 
-    @seldom_collected()
     def run(self, progress: Progress) -> bytes:
         """Goes through every function; the new file, as the verifier accepts it."""
         progress("analyse", 0, 1)

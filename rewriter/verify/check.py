@@ -18,6 +18,7 @@ import numpy as np
 
 from rewriter.core.edit import Evidence
 from rewriter.core.errors import BadInput
+from rewriter.core.garbage import seldom_collected
 from rewriter.core.listing import Listing
 from rewriter.core.program import Function
 from rewriter.core.target import Target
@@ -65,6 +66,7 @@ class Verdict:
         return not self.findings
 
 
+@seldom_collected()
 def compare(old: Image, new: Image, target: Target, progress: Progress, jobs: int = 1) -> Verdict:
     """Compares a file with its tuned successor (without its note), in `jobs` processes."""
     if old.data == new.data:
