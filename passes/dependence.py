@@ -17,7 +17,6 @@ from fractions import Fraction
 
 from rewriter.core.isa import Flow, Insn
 from rewriter.core.target import Target
-from rewriter.core.target import accesses as is_access
 from rewriter.core.trace import registers_of
 from rewriter.timing.steady import Steady
 from rewriter.timing.steady_node import Where
@@ -140,7 +139,7 @@ def _straight(
 def _in_their_order(insns: Sequence[Insn], before: list[set[int]], target: Target) -> None:
     last: int | None = None
     for number, insn in enumerate(insns):
-        if is_access(insn, target):
+        if target.table.accesses(insn):
             if last is not None:
                 before[number].add(last)
             last = number

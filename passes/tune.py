@@ -13,7 +13,7 @@ from rewriter.core.cpu import Cpu
 from rewriter.core.edit import Evidence, Rewrite
 from rewriter.core.isa import Insn
 from rewriter.core.program import Fixup, Window
-from rewriter.core.target import Target, accesses
+from rewriter.core.target import Target
 from rewriter.core.term import Term
 from rewriter.core.trace import (
     INPUT,
@@ -176,7 +176,11 @@ class Tuner:
         entries = [slot for slot in sorted(touched) if trace.addresses[slot] in self.fixups]
         if not entries:
             return {}
-        made = [s for s, insn in proposal.changes if insn is not None and self._accesses(insn)]
+        made = [
+            s
+            for s, insn in proposal.changes
+            if insn is not None and self.target.table.accesses(insn)
+        ]
         found = [self.fixups[trace.addresses[slot]] for slot in entries]
         same = len({(fixup.resume, fixup.sets) for fixup in found}) == 1
         gone = all(
@@ -190,9 +194,6 @@ class Tuner:
             trace.addresses[slot]: trace.addresses[made[0]] if slot == keeper else None
             for slot in entries
         }
-
-    def _accesses(self, insn: Insn) -> bool:
-        return accesses(insn, self.target)
 
     def _only_for(self, proposal: Rewrite, needed: set[int]) -> set[int]:
         """The feeders whose results nothing but the site uses; none of the `needed` ones."""
@@ -256,7 +257,7 @@ class Tuner:
     def _accessed(self) -> list[Access]:
         trace, found = self.trace, []
         for slot, (insn, operand) in enumerate(zip(trace.insns, trace.operand, strict=True)):
-            if accesses(insn, self.target) and not self._on_stack(slot):
+            if self.target.table.accesses(insn) and not self._on_stack(slot):
                 base, displacement = self.target.spelling.address(insn)
                 held = operand.get(base, trace.terms.const(0))
                 found.append((insn, held + trace.terms.const(displacement)))

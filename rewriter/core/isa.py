@@ -153,8 +153,9 @@ class Op:
         return f"<Op {self.name} {self.format.name}>"
 
 
-Masks: TypeAlias = tuple[int, int, Reg | None]
-"""Of registers that are read and written, and the one that is computed, if no more is done."""
+Masks: TypeAlias = tuple[int, int, Reg | None, bool]
+"""Of registers that are read and written; the one that is computed, if no more is done; whether
+memory is accessed."""
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -406,12 +407,17 @@ class Table:
         """The register that `insn` makes of registers and memory if it does no more than that."""
         return (insn.masks or self._masks(insn))[2]
 
+    def accesses(self, insn: Insn) -> bool:
+        """Whether `insn` loads or stores; a load without a result is a hint."""
+        return (insn.masks or self._masks(insn))[3]
+
     def _masks(self, insn: Insn) -> Masks:
         effects, written = self.effects(insn.op), self._set(insn)
         more = effects.stores or effects.events or insn.op.flow is not Flow.NEXT
         single = written and not written & written - 1 and not more
         result = _register(written.bit_length() - 1) if single else None
-        insn.masks = masks = self._used(insn), written, result
+        accesses = effects.stores or (effects.loads and bool(written))
+        insn.masks = masks = self._used(insn), written, result, accesses
         return masks
 
     def _used(self, insn: Insn) -> int:

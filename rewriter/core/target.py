@@ -109,12 +109,6 @@ def suited(target: Target, name: str, cpu: Cpu) -> Iterator[Tuned]:
             yield routine
 
 
-def accesses(insn: Insn, target: Target) -> bool:
-    """Whether an instruction loads or stores; a load without a result is a hint."""
-    effects = target.table.effects(insn.op)
-    return effects.stores or (effects.loads and bool(target.table.defs(insn)))
-
-
 def whole(insn: Insn, target: Target) -> bool:
     """Whether an access is one to a granule of memory, whatever the low bits of its address."""
     return insn.name in target.spelling.GRANULE_ACCESSES

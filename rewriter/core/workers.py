@@ -27,8 +27,11 @@ _Answer = tuple[int, list[Any], Any]
 """A share's number, the results, and news."""
 _Work = Callable[[Connection, Sequence[Connection]], None]
 
-_SHARE = 16
+_SHARE = 8
 """Items that a process gets at once: few enough that all processes end together."""
+
+_AHEAD = 2
+"""Shares that a process has, so that it need not wait for the next while its answer is read."""
 
 
 class Learning(Protocol):
@@ -133,18 +136,18 @@ def _shared(
 def _answers(workers: Sequence[_Worker], shares: int) -> Iterator[_Answer]:
     """The answers for so many shares; what one process found out is told to the others."""
     waiting = iter(range(shares))
-    for worker, number in zip(workers, waiting, strict=False):
+    for worker, number in zip(_AHEAD * [*workers], waiting, strict=False):
         worker.start(number)
-    busy = {worker.pipe: worker for worker in workers}
+    busy = {worker.pipe: worker for worker in workers if worker.shares}
     while busy:
         for pipe in wait(list(busy)):
             worker = busy[cast(Connection, pipe)]
             packed = worker.packed()
             following = next(waiting, None)
-            if following is None:
+            if following is not None:
+                worker.start(following)  # before the answer is looked at
+            elif not worker.shares:
                 del busy[worker.pipe]
-            else:
-                worker.start(following)  # before the answer is looked at: it need not wait
             answer = _unpacked(packed)
             for other in workers:
                 if other is not worker:
@@ -153,11 +156,15 @@ def _answers(workers: Sequence[_Worker], shares: int) -> Iterator[_Answer]:
 
 
 class _Worker:
-    """One process with the pipe that leads there; `news` that it has not heard yet."""
+    """One process with the pipe that leads there.
+
+    `shares` is how many it has and did not answer yet, `news` what it has not heard yet.
+    """
 
     def __init__(self, work: _Work, pipes: Sequence[Connection]) -> None:
         """`pipes` are those of the processes before: a copy must not hold them open."""
         self.news: list[Any] = []
+        self.shares = 0
         self.pipe, there = multiprocessing.Pipe()
         context = multiprocessing.get_context("fork")
         arguments = there, (*pipes, self.pipe)
@@ -170,9 +177,11 @@ class _Worker:
         with contextlib.suppress(BrokenPipeError):
             self.pipe.send((number, self.news))
         self.news = []
+        self.shares += 1
 
     def packed(self) -> bytes:
         """The answer that is waiting, or WorkerLost."""
+        self.shares -= 1
         try:
             return self.pipe.recv_bytes()
         except (EOFError, ConnectionResetError):

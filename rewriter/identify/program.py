@@ -12,7 +12,7 @@ from rewriter.core.garbage import seldom_collected
 from rewriter.core.isa import Flow, Insn
 from rewriter.core.listing import FLOW_CODE, UNKNOWN, Listing
 from rewriter.core.program import Fixup, Function, JumpTable, Pin, Window
-from rewriter.core.target import References, Target, accesses, whole
+from rewriter.core.target import References, Target, whole
 from rewriter.elf import unwind
 from rewriter.elf.headers import ET_EXEC
 from rewriter.elf.image import Image
@@ -171,7 +171,7 @@ class Program:
 
     def held(self, insn: Insn) -> str:
         """Why an instruction must stay what it is, or nothing."""
-        if self.devices and accesses(insn, self.target) and not whole(insn, self.target):
+        if self.devices and self.target.table.accesses(insn) and not whole(insn, self.target):
             return "the access may reach a device"
         return ""
 

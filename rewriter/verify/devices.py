@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 from rewriter.core.isa import Insn, Reg
-from rewriter.core.target import Target, accesses, whole
+from rewriter.core.target import Target, whole
 from rewriter.core.term import Term, Terms
 from rewriter.core.trace import Facts, Run, machine, registers_of
 from rewriter.verify.equivalence import Comparison, Different, Likely, agreeing
@@ -28,9 +28,9 @@ def accessed(
 ) -> Iterator[Access]:
     """The accesses of a run that may reach a device; `facts` were known of registers before it."""
     terms = run.state.terms
-    stack = stack_of(terms, target, facts)
+    stack, accesses = stack_of(terms, target, facts), target.table.accesses
     for slot, insn in enumerate(insns):
-        if insn is not None and accesses(insn, target):
+        if insn is not None and accesses(insn):
             base, displacement = target.spelling.address(insn)
             reads = registers_of(target.table.uses(insn))
             held = run.operand[slot][reads.index(base)] if base in reads else terms.const(0)

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from rewriter.core.isa import Insn, Reg
 from rewriter.core.program import Fixup
 from rewriter.core.target import Target
-from rewriter.core.target import accesses as is_access
 from rewriter.core.term import Term
 from rewriter.core.trace import Run
 from rewriter.verify.equivalence import Comparison, Different
@@ -35,7 +34,7 @@ class Access:
 
 def access_slots(insns: Sequence[Insn], target: Target) -> list[int]:
     """The slots of loads and stores."""
-    return [slot for slot, insn in enumerate(insns) if is_access(insn, target)]
+    return [slot for slot, insn in enumerate(insns) if target.table.accesses(insn)]
 
 
 def accesses(
