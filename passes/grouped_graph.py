@@ -10,12 +10,13 @@ among themselves.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from itertools import count
 from typing import Protocol
 
 from rewriter.core.groups import Slot, groups
 from rewriter.core.isa import Insn
+from rewriter.core.masks import bits
 from rewriter.core.regions import Edge, Facts
 
 
@@ -181,14 +182,3 @@ class Exclusive:
             if self._facts[number].defs & both:
                 return number < earlier and self._facts[number].either == {one, other}
         return False
-
-
-@lru_cache(maxsize=1 << 14)  # most masks have few bits and come again
-def bits(mask: int) -> tuple[int, ...]:
-    """The numbers of a mask's bits, the lowest first."""
-    found = []
-    while mask:
-        low = mask & -mask
-        found.append(low.bit_length() - 1)
-        mask ^= low
-    return tuple(found)

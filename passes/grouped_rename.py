@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from passes.grouped_exits import NO_EXITS, Exits, Framing, in_frame, reading
-from passes.grouped_graph import bits
 from rewriter.core.groups import Slot, groups
 from rewriter.core.isa import Insn
+from rewriter.core.masks import bits
 from rewriter.core.regions import Facts
 
 _APART = 1 << 10  # the first number of a value that may move; registers are below

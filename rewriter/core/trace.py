@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 from rewriter.core.isa import Insn, Reg, Table
+from rewriter.core.masks import bits
 from rewriter.core.symbolic import Symbolic
 from rewriter.core.term import Term, Terms
 
@@ -16,12 +17,7 @@ INPUT = -1  # the "slot" that defines what the block gets
 @lru_cache(maxsize=1 << 14)  # few masks come again and again
 def registers_of(mask: int) -> tuple[Reg, ...]:
     """The registers of a mask, ascending."""
-    found = []
-    while mask:
-        low = mask & -mask
-        found.append(Reg(low.bit_length() - 1))
-        mask ^= low
-    return tuple(found)
+    return tuple(map(Reg, bits(mask)))
 
 
 Facts = Mapping[int, tuple[int, int]]

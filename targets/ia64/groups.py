@@ -15,6 +15,7 @@ from enum import Enum
 from functools import cache
 
 from rewriter.core.isa import Flow, Insn, Op, register_mask
+from rewriter.core.masks import bits
 from targets.ia64.fields import QP
 from targets.ia64.formats import PRIVILEGED, SlotOp
 from targets.ia64.isa import TABLE
@@ -91,7 +92,7 @@ def violations(group: Sequence[Insn]) -> Iterator[Violation]:
             ):
                 certain = len({predicate, _qualifying(later)} - {PR}) < 2
                 for hazard, mask in _clashes(earlier, later):
-                    for register in _bits(mask):
+                    for register in bits(mask):
                         yield Violation(first, second, hazard, register, certain)
 
 
@@ -225,10 +226,3 @@ def _test(insn: Insn) -> bool:
 
 def _rotates(insn: Insn) -> bool:
     return bool(insn.op.flow is Flow.BRANCH and TABLE.defs(insn) & _FRAME)
-
-
-def _bits(mask: int) -> Iterator[int]:
-    while mask:
-        low = mask & -mask
-        yield low.bit_length() - 1
-        mask ^= low

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from rewriter.core.masks import bits
 from targets.ia64.fields import Unit
 from targets.ia64.packing_shapes import ALLOWED, FIRST, LAST, SLOT2, UNITS
 
@@ -249,10 +250,3 @@ def _right_before(nodes: Sequence[Node]) -> list[int]:
         right.append(before & ~through)
         reached.append(before | through)
     return right
-
-
-def bits(mask: int) -> Iterator[int]:
-    while mask:
-        low = mask & -mask
-        yield low.bit_length() - 1
-        mask ^= low

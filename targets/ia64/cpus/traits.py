@@ -14,6 +14,7 @@ from functools import cache
 from rewriter.core.bundled import ANY, BundledTraits, Role
 from rewriter.core.isa import Insn, Kind, Op
 from rewriter.core.kept import Kept
+from rewriter.core.masks import bits
 from targets.ia64.alike import by, those
 from targets.ia64.b import BWH
 from targets.ia64.fields import QP, SLOT, Field, Unit
@@ -166,22 +167,15 @@ def _read(mask: int, row: _Row, operands: tuple[int, ...]) -> Iterator[Role]:
         if mask >> register & 1 and register not in _STATE:
             named.add(register)
             yield _named(register, name)
-    for register in _bits(mask):
+    for register in bits(mask):
         if register not in named:
             yield _named(register, "state" if register in _STATE else "value")
 
 
 def _written(mask: int, bases: set[int]) -> Iterator[Role]:
-    for register in _bits(mask):
+    for register in bits(mask):
         state = "state" if register in _STATE else "result"
         yield _named(register, "base" if register in bases else state)
 
 
 _named = cache(Role)
-
-
-def _bits(mask: int) -> Iterator[int]:
-    while mask:
-        low = mask & -mask
-        yield low.bit_length() - 1
-        mask ^= low
