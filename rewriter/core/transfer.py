@@ -26,6 +26,7 @@ class Order(Enum):
     LOAD = "stays behind stores that may overlap"
     STORE = "stays behind loads and stores that may overlap"
     CHECKED = "works on the table of advanced loads: keeps its place among such and stores"
+    STACK = "moves the stack's pointer: keeps its place among accesses"
     FENCE = "keeps its place among all but the free"
     SYSTEM = "a fence that may need a stop behind it"
     SEEN = "a system instruction at which all registers may be read"

@@ -27,6 +27,9 @@ from rewriter.verify.regions_terms import Term, Terms
 
 __all__ = ["Regions", "Straight", "Verdict"]
 
+_KINDS = {Order.COUNTED: "an instruction", Order.STACK: "a move of the stack"}
+"""What an event is called; all others are accesses."""
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -189,6 +192,6 @@ class _Comparison:
         for events, many, other, word in ((new, its, mine, "the new"), (old, mine, its, "the old")):
             for event in events:
                 if many[event.term] > other[event.term]:
-                    kind = "an access" if event.order is not Order.COUNTED else "an instruction"
+                    kind = _KINDS.get(event.order, "an access")
                     why = f"{event.name} is {kind} of {word} code only, or out of order"
                     yield Fault(event.at, why)

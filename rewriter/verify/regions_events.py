@@ -17,9 +17,10 @@ _WORD = 1 << 64
 # What an event of an order is kept behind, beside fences, if the two may overlap.
 _BEHIND = {
     Order.COUNTED: (),
-    Order.LOAD: (Order.STORE,),
-    Order.STORE: (Order.LOAD, Order.STORE, Order.CHECKED),
-    Order.CHECKED: (Order.STORE, Order.CHECKED),
+    Order.LOAD: (Order.STORE, Order.STACK),
+    Order.STORE: (Order.LOAD, Order.STORE, Order.CHECKED, Order.STACK),
+    Order.CHECKED: (Order.STORE, Order.CHECKED, Order.STACK),
+    Order.STACK: (Order.LOAD, Order.STORE, Order.CHECKED, Order.STACK),
 }
 
 
@@ -82,6 +83,6 @@ class Events:
             return True
         if other.order not in _BEHIND[event.order]:
             return False
-        if event.order is Order.CHECKED or other.order is Order.CHECKED:
+        if {event.order, other.order} & {Order.CHECKED, Order.STACK}:
             return True
         return not _apart(event, other) and not self.terms.exclusive(event.guard, other.guard)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -93,6 +94,8 @@ class Problem:
         rank = sorted(range(len(nodes)), key=lambda n: (-height[n], nodes[n].choices, n))
         place = {number: at for at, number in enumerate(rank)}
         self.order = rank
+        ports = Counter((node.kind, node.choices or len(nodes)) for node in nodes)
+        self.busy = max(-(-count // choices) for (_, choices), count in ports.items())
         self.height = [height[n] for n in rank]
         self.every = (1 << len(nodes)) - 1
         self.fits = dict.fromkeys(_UNITS, 0)
@@ -200,7 +203,7 @@ class Problem:
     def fewest(self) -> tuple[int, int]:
         """Cycles and bundles that any text takes at least."""
         bundles = self.bundles(self.every)
-        return max(*self.height, (bundles + 1) // 2), bundles
+        return max(*self.height, (bundles + 1) // 2, self.busy), bundles
 
     @property
     def least(self) -> int:
@@ -229,8 +232,11 @@ class Problem:
         """Bundles that as many nodes on such units take at least."""
         memory, integer, floating, wide = self.only
         longs, floats = (left & wide).bit_count(), (left & floating).bit_count()
-        # A long one leaves its bundle one M slot and no other; an F slot leaves one I slot.
-        integers = max((left & integer).bit_count() - floats, 0)
+        # A long one leaves its bundle one M slot and no other; an F slot leaves one I slot, and so
+        # does a B slot, but that three of them fill a bundle.
+        branches = (left & self.branches).bit_count()
+        taken = (left & integer).bit_count() + branches - branches // 3
+        integers = max(taken - floats, 0)
         return max(
             (left.bit_count() + longs + 2) // 3,
             ((left & memory).bit_count() + longs + 1) // 2,

@@ -57,7 +57,7 @@ def moved_order(sched: str, order: Order, touched: tuple[int, ...], defs: int) -
     """
     if sched in ("TOAR_M", "FRAR_M", "FRCR") and register_mask(touched) & RUNNING:
         return Order.SYSTEM
-    return Order.FENCE if defs >> STACK & 1 and not order.is_fence else order
+    return Order.STACK if defs >> STACK & 1 and not order.is_fence else order
 
 
 def _access_order(op: Op) -> Order:

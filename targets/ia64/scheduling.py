@@ -29,7 +29,7 @@ from targets.ia64.standard import STACK, THREAD
 _NONE: frozenset[int] = frozenset()
 _STORE, _COUNTED, _MACHINE = int(Order.STORE), int(Order.COUNTED), int(Order.SYSTEM)
 _NUMBERED = int(Order.TRACKED | Order.WALL)
-_FENCE, _WALL = int(Order.FENCE | Order.PLAIN), int(Order.WALL)
+_POINTER, _WALL = int(Order.POINTER | Order.PLAIN), int(Order.WALL)
 _STATE, _ORDER = int(Order.SYSTEM | Order.ENGINE), int(ORDERED)
 _REGISTERS = register_mask((*range(GR, GR + 128), *range(FR, FR + 128)))
 _PREDICATES = register_mask(range(PR + 1, PR + 64))
@@ -109,8 +109,8 @@ def _order(op: SlotOp, known: rows.Row, touched: int, defs: int) -> int:
     """The kinds of an instruction that touches these registers and writes some of them."""
     order = known.order
     if defs >> STACK & 1 and not order & _WALL:
-        order = _FENCE
-    elif order & _COUNTED:
+        order |= _POINTER
+    if order & _COUNTED:
         if touched & RUNNING:
             order ^= _COUNTED | _MACHINE
         elif op.sched in ("TOAR_M", "FRAR_M") and touched & _ENGINE:

@@ -28,16 +28,19 @@ class Order(IntFlag):
     RENAMES = 256  # changes what those names stand for
     PLAIN = 512  # every instruction is of this kind, too
     WALL = 1024  # control may leave here: nothing crosses it
+    POINTER = 2048  # moves the stack's pointer: among accesses
 
 
 _FENCES = Order.FENCE | Order.SYSTEM
-ORDERED = Order.LOAD | Order.STORE | Order.TRACKED | Order.COUNTED | Order.ENGINE | _FENCES
+_ACCESSES = Order.LOAD | Order.STORE | Order.TRACKED
+ORDERED = _ACCESSES | Order.POINTER | Order.COUNTED | Order.ENGINE | _FENCES
 # What an instruction of each kind may not change places with.  Loads and stores are not here where
 # the addresses decide.
 _AMONG = {
-    Order.LOAD: _FENCES,
-    Order.STORE: _FENCES | Order.TRACKED,
-    Order.TRACKED: _FENCES | Order.TRACKED | Order.STORE,
+    Order.LOAD: _FENCES | Order.POINTER,
+    Order.STORE: _FENCES | Order.POINTER | Order.TRACKED,
+    Order.TRACKED: _FENCES | Order.POINTER | Order.TRACKED | Order.STORE,
+    Order.POINTER: _FENCES | Order.POINTER | _ACCESSES,
     Order.COUNTED: _FENCES,
     Order.ENGINE: _FENCES | Order.ENGINE,
     Order.FENCE: ORDERED,
@@ -45,7 +48,7 @@ _AMONG = {
     Order.STACKED: Order.RENAMES,
     Order.RENAMES: Order.RENAMES | Order.STACKED,
 }
-_EVERYTHING = 2 * Order.WALL - 1
+_EVERYTHING = 2 * Order.POINTER - 1
 _EXITS = ("chk.", "fchkf", "br", "rfi")
 _FIXED = ("break", "brp")
 _FRAMES = ("alloc", "cover", "clrrrb")

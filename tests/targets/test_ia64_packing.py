@@ -8,6 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from passes.grouped_model import Model
+from rewriter.core.isa import Insn
 from targets.ia64.arranging import Scheduling
 from targets.ia64.bundles import TEMPLATES, Template
 from targets.ia64.cpus import CPUS
@@ -21,6 +22,14 @@ from targets.ia64.packing_shapes import FIRST, LAST, SLOT2, Branching, without
 KINDS = ((Unit.M, Unit.I), (Unit.M,), (Unit.I,), (Unit.F,), (Unit.B,), (Unit.X,))
 RULES = {(Unit.M,): (0, 0, FIRST), (Unit.B,): (0, 0, LAST, SLOT2)}
 SCHEDULING = Scheduling(Model(CPUS["itanium2"]))
+ROWS = {  # of each units some instructions that different ports take
+    KINDS[0]: ("add",),
+    KINDS[1]: ("ld8", "st8", "getf.sig", "mov.m"),
+    KINDS[2]: ("shl", "dep", "mov.i", "popcnt"),
+    KINDS[3]: ("fma.d",),
+    KINDS[4]: ("br.cond",),
+    KINDS[5]: ("movl",),
+}
 State = tuple[int, int, bool]
 """Nodes placed, those in the open group, whether the group has anything at all."""
 
@@ -34,8 +43,17 @@ def nodes(draw: st.DrawFn, most: int) -> tuple[Node, ...]:
         edges = [draw(st.sampled_from((None, None, False, True))) for _ in range(number)]
         before = tuple((n, stop, int(stop)) for n, stop in enumerate(edges) if stop is not None)
         rule = draw(st.sampled_from(RULES.get(units, (0,))))
-        made.append(Node(units, 0, before, rule))
+        insn = insn_of(draw(st.sampled_from(ROWS[units])))
+        kind, choices = SCHEDULING.model.kind(insn), len(SCHEDULING.ports(insn))
+        made.append(Node(units, kind, before, rule, choices))
     return tuple(made)
+
+
+def insn_of(name: str) -> Insn:
+    """An instruction of a row."""
+    insn = TABLE.decode(TABLE.find(name).match)
+    assert insn is not None
+    return insn
 
 
 def units_of(template: Template) -> tuple[Unit, ...]:
@@ -128,9 +146,20 @@ def test_what_never_issues_together_takes_two_cycles() -> None:
 
 def kind_of(name: str) -> int:
     """What ports take an instruction."""
-    insn = TABLE.decode(TABLE.find(name).match)
-    assert insn is not None
-    return SCHEDULING.model.kind(insn)
+    return SCHEDULING.model.kind(insn_of(name))
+
+
+def test_what_one_port_takes_needs_as_many_cycles_and_a_branch_an_integer_slot() -> None:
+    """By hand: two moves that only I0 takes, and a return: no bundle has two I slots and a B."""
+    names = (KINDS[2], "mov.i"), (KINDS[2], "mov.i"), (KINDS[4], "br.ret")
+    nodes = [
+        Node(units, kind_of(name), (), 0, len(SCHEDULING.ports(insn_of(name))))
+        for units, name in names
+    ]
+    assert Problem(nodes, Edges(7, 0)).fewest == (2, 2)
+    packed = pack(nodes, Edges(7, 0), SCHEDULING.taking, 2, 4)
+    assert packed is not None
+    assert (packed.cycles, len(packed.bundles)) == (2, 2)
 
 
 def test_what_waits_may_stand_in_front_of_what_does_not() -> None:

@@ -105,6 +105,16 @@ def test_a_load_crosses_a_store_to_other_bytes_only(
     assert (names.index(second.split(" r14")[0].split()[-1]) < names.index("st8")) == may_cross
 
 
+def test_saved_registers_come_back_before_or_behind_a_move_of_the_stack(tmp_path: Path) -> None:
+    """Three moves that only I0 takes, a sum and a branch fill two bundles, the sum in the first."""
+    saved = (("b0", 33), ("ar.pfs", 34), ("ar.lc", 35))
+    text = "".join(f"mov {name} = r{number} ;;\n" for name, number in saved)
+    text += "adds r12 = 32, r12\n br.ret.sptk.many b0 ;;"
+    found = scheduled(text, tmp_path)
+    assert len(found.slots) == 6
+    assert proved(Superblock(assembled(text, tmp_path)), found)
+
+
 def test_registers_are_chosen_anew(tmp_path: Path) -> None:
     """Two chains in one register go side by side in two, where the other one is free."""
     chain = "adds r14 = {0}, r32 ;;\n ld8 r14 = [r14] ;;\n add r{1} = r14, r33 ;;\n"

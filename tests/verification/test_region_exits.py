@@ -69,7 +69,7 @@ def test_what_is_dead_there_may_pass(old: str, new: str, dead: str, tmp_path: Pa
         (BRANCH + "fma.s0 f8=f9,f10,f11 |", "fma.s0 f8=f9,f10,f11 / " + BRANCH, "f8", "fma"),
         (BRANCH + "mov b6=r8 |", "mov b6=r8 / " + BRANCH, "b6", "mov"),
         (BRANCH + "mov ar.ccv=r8 |", "mov ar.ccv=r8 / " + BRANCH, "ar.ccv", "mov"),
-        (BRANCH + "mov r12=r8 |", "mov r12=r8 / " + BRANCH, "r12", "adds is an access"),
+        (BRANCH + "mov r12=r8 |", "mov r12=r8 / " + BRANCH, "r12", "adds is a move of the stack"),
         (BRANCH + "mov r13=r8 |", "mov r13=r8 / " + BRANCH, "r13", "r13 differs"),
         (BRANCH + "add r8=r40,r9 |", "add r8=r40,r9 / " + BRANCH, "r8", "outside the frame"),
         (BRANCH + "ld8.s r8=[r9] |", "ld8.s r8=[r9] / " + BRANCH, "r8", "ld8.s"),
