@@ -20,18 +20,18 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "targets"))
 
 import ia64_files
 import numpy as np
 
+from benchmarks.ia64_bounds import least
 from fixtures import ia64
 from fixtures.inputs import Missing, find
-from passes.grouped import Superblock, counted, part_of, schedule
-from passes.grouped_exact import heads
+from passes.grouped import Superblock, counted, schedule
 from passes.grouped_model import Model
 from passes.grouped_proved import prove
 from rewriter.core.grouped import Grouped
@@ -98,21 +98,7 @@ def nops(slots: tuple[Slot, ...]) -> int:
     return sum(slot.insn.name.startswith("nop.") for slot in slots)
 
 
-def bound(region: Superblock, scheduling: Scheduling) -> tuple[int, int, int]:
-    """Cycles, bundles and nops that any order takes at least."""
-    try:
-        part, _ = part_of(region, scheduling)
-    except ValueError:
-        every = counted(region.slots, scheduling)
-        return scheduling.cycles(region.slots), every, nops(region.slots)
-    if not part.slots:
-        return 0, 0, 0
-    cycles, fewest = scheduling.fewest(replace(part, values=()))
-    taken = sum(scheduling.takes(slot.insn) for slot in part.slots)
-    return max(cycles, max(heads(part)) + 1), fewest, bundles.SLOTS * fewest - taken
-
-
-_LEAST = ("least cycles", "least bundles", "least nops")
+_WHAT = ("bundles", "nops", "cycles")
 
 
 def measure(name: str) -> None:
@@ -125,25 +111,25 @@ def measure(name: str) -> None:
             began = time.process_time()
             found = schedule(region, scheduling)
             spent += time.process_time() - began
-            least = bound(region, scheduling)
+            bound = least(region, scheduling)
             total["regions"] += 1
             total["changed"] += not found.reason
             for which, slots in (("old", region.slots), ("new", found.slots)):
                 total[which + " bundles"] += counted(slots, scheduling)
                 total[which + " nops"] += nops(slots)
                 total[which + " cycles"] += scheduling.cycles(slots)
-            total += Counter(dict(zip(_LEAST, least, strict=True)))
+            total += Counter({f"least {what}": getattr(bound, what) for what in _WHAT})
             now = scheduling.cycles(found.slots), counted(found.slots, scheduling)
-            total["best"] += now == least[:2]
+            total["best"] += now == (bound.cycles, bound.bundles)
             total["instructions"] += len(region.slots) - nops(region.slots)
     print(f"{name}: {total['regions']} regions, {total['changed']} changed,", end="")
     print(f" {total['best']} proved to be the best, {spent:.0f} s,", end="")
     print(f" {1e6 * spent / total['instructions']:.0f} us an instruction")
-    for what in ("bundles", "nops", "cycles"):
+    for what in _WHAT:
         old, new = total[f"old {what}"], total[f"new {what}"]
         print(f"  {what}: {old} -> {new} ({100 * (new / old - 1):+.1f} %)", end="")
-        fewest = total.get(f"least {what}")
-        print(f", at least {fewest} ({100 * (fewest / old - 1):+.1f} %)" if fewest else "")
+        fewest = total[f"least {what}"]
+        print(f", at least {fewest} ({100 * (fewest / old - 1):+.1f} %)")
 
 
 def superblocks(name: str) -> None:
@@ -161,18 +147,18 @@ def superblocks(name: str) -> None:
             raw = loaded.read(region.start, region.end - region.start)
             slots = tuple(target.straight(raw, region.start))
             free, exits = _without_exits(slots)
-            least_cycles, *_ = bound(Superblock(free), scheduling)
+            bound = least(Superblock(free), scheduling)
             kept = [s.insn for s in slots if not s.insn.name.startswith("nop.")]
             total["regions"] += 1
             total["exits"] += exits
             total["cycles"] += scheduling.cycles(slots)
-            total["least cycles"] += least_cycles
+            total["least cycles"] += bound.cycles
             total["nops"] += nops(slots)
             total["least nops"] += -sum(map(scheduling.takes, kept)) % bundles.SLOTS
     print(f"{name}: {total['regions']} regions, {total['exits']} exits on the way")
     for what in ("cycles", "nops"):
-        old, least = total[what], total[f"least {what}"]
-        print(f"  {what}: {old}, at least {least} ({100 * (least / old - 1):+.1f} %)")
+        old, fewest = total[what], total[f"least {what}"]
+        print(f"  {what}: {old}, at least {fewest} ({100 * (fewest / old - 1):+.1f} %)")
 
 
 def _without_exits(slots: tuple[Slot, ...]) -> tuple[tuple[Slot, ...], int]:

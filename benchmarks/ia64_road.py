@@ -1,15 +1,15 @@
 """What the road does to real IA-64 files: modelled cycles and nops of straight regions, time.
 
-`.venv/bin/python benchmarks/ia64_road.py [--funcs RE] [--cpu NAME] [NAME...]` tunes the inputs (the
-two libraries if none is named) and prints, over all straight regions of the functions that are
-understood: cycles, nops and bundles before and after, each region counted once and by itself, one
-with exits on the way (a superblock) along the path that falls through, before as after;
-how many regions changed, each proved; why others did not; and the processor and wall time.
-"At least" is what no order of a region has fewer of, given its stops, units, exits and what is read
-behind them: nops and bundles, whatever the cycles; those of regions that stay as they are.
+`.venv/bin/python benchmarks/ia64_road.py [--funcs RE] [--cpu NAME] [NAME...]` tunes the inputs and
+prints, over all straight regions of the functions that are understood: cycles, nops and bundles
+before and after, each region counted once and by itself, one with exits on the way (a superblock)
+along the path that falls through, before as after; how many regions changed, each proved; why
+others did not; and the processor and wall time.  "At least" is what no order of a region has fewer
+of, given its ports, units, exits and what is read behind them: each by itself, whatever the others
+are; those of regions that stay as they are.
 
-The kernel's routines in assembler:
-`... ia64-vmlinux --funcs 'mem(cpy|move|set|cmp|chr)|str\\w+|__\\w*user|(copy|clear)_page|do_csum'`
+If none is named: the two libraries, and of the kernel the routines of its `lib.a`, of `lib` and of
+`arch/ia64/lib`, which the linker puts one behind another; then the sum of all.
 """
 
 from __future__ import annotations
@@ -21,18 +21,26 @@ import resource
 import sys
 import time
 from collections import Counter
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
+from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks.ia64_bounds import least
 from fixtures.inputs import Missing, find
-from passes.grouped import Superblock, part_of
+from passes.grouped import Superblock
+from passes.grouped_model import Model
 from rewriter.core.grouped import Grouped
 from rewriter.elf.image import load
+from rewriter.identify.functions import find_functions
 from rewriter.options import Options
 from rewriter.steps.grouped import GroupedRoad
 from rewriter.steps.placing import Figures
 from targets import any_for
-from targets.ia64.bundles import SLOTS
+from targets.ia64.arranging import Scheduling
+
+LIBRARIES = "ia64-libsigar", "ia64-libjnidispatch"
+KERNEL, ARCHIVE = "ia64-vmlinux", ("argv_split", "strlen")  # the first and the last of its lib.a
 
 
 @dataclass
@@ -44,6 +52,15 @@ class Sums:
     left: Counter[str] = field(default_factory=Counter)
     least: Counter[str] = field(default_factory=Counter)
     regions: int = 0
+
+    def __iadd__(self, other: Sums) -> Sums:
+        """Another file's."""
+        self.before += other.before
+        self.after += other.after
+        self.left += other.left
+        self.least += other.least
+        self.regions += other.regions
+        return self
 
     def add(self, old: Figures, new: Figures) -> None:
         """One region."""
@@ -59,8 +76,8 @@ class Sums:
         for what in ("cycles", "nops", "bundles"):
             old, new = self.before[what], self.after[what]
             share = 100 * (old - new) / old if old else 0
-            least = f", at least {self.least[what]}" if self.least[what] else ""
-            found.append(f"{what}: {old} before, {new} after, {share:.1f} % fewer{least}")
+            found.append(f"{what}: {old} before, {new} after, {share:.1f} % fewer")
+            found[-1] += f", at least {self.least[what]}"
         found += [f"left alone: {n}: {reason}" for reason, n in self.left.most_common()]
         return found
 
@@ -87,33 +104,31 @@ def summed(road: GroupedRoad) -> Sums:
 def bound(road: GroupedRoad, sums: Sums) -> None:
     """Adds what no order has fewer of."""
     reordering = road.reordering
+    scheduling = Scheduling(Model(road.cpu))  # type: ignore[arg-type]
     for placing in road.placings.values():
         live = reordering.effects.live(placing.routine, reordering.slots, reordering.beyond)
         for region in placing.routine.regions:
             slots = reordering.slots(region)
-            nops = sum(road.target.is_nop(slot.insn) for slot in slots)
-            bundles = (region.end - region.start) // road.target.bundle if slots else 0
-            if slots and not region.reason:
+            if not slots:
+                continue
+            asked = Superblock(tuple(slots), fixed=frozenset(slot.address for slot in slots))
+            if not region.reason:
                 asked = reordering.asked(region, slots, False, live)
-                bundles, taken = fewest(asked, reordering.scheduling)
-                nops = SLOTS * bundles - taken
-            sums.least["nops"] += nops
-            sums.least["bundles"] += bundles
+            found = least(asked, scheduling)
+            sums.least += Counter(cycles=found.cycles, bundles=found.bundles, nops=found.nops)
 
 
-def fewest(asked: Superblock, scheduling: Any) -> tuple[int, int]:
-    """Bundles that a region takes at least, and the slots that its instructions take."""
-    kept = [slot.insn for slot in asked.slots if not scheduling.facts(slot.insn).is_nop]
-    taken = sum(map(scheduling.takes, kept))
-    try:
-        part, _ = part_of(asked, scheduling)
-        bundles = scheduling.fewest(replace(part, values=()))[1] if part.slots else 1
-    except ValueError:  # some of it must stay
-        bundles = -(-taken // SLOTS)
-    return max(bundles, 1), taken
+def archived(name: str) -> tuple[str, ...]:
+    """Patterns of the names of the routines from a kernel's `lib.a`."""
+    image = load(find(name))
+    target = any_for(image.machine, name)
+    assert isinstance(target, Grouped)
+    functions = find_functions(image, target.described(image))
+    first, last = (next(f.start for f in functions if f.name == end) for end in ARCHIVE)
+    return tuple(re.escape(f.name) for f in functions if first <= f.start <= last)
 
 
-def measure(name: str, cpu: str, funcs: tuple[str, ...]) -> None:
+def measure(name: str, cpu: str, funcs: tuple[str, ...]) -> Sums:
     """One input."""
     image = load(find(name))
     target = any_for(image.machine, name)
@@ -134,6 +149,7 @@ def measure(name: str, cpu: str, funcs: tuple[str, ...]) -> None:
     print(f"  edits: {dict(grades)}; in new places: {sum(p.moved for p in road.placings.values())}")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
     print(f"  {processor:.0f} s of processor, {wall:.0f} s, {peak} MiB", flush=True)
+    return sums
 
 
 def _spent() -> float:
@@ -144,13 +160,19 @@ def _spent() -> float:
 def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
-    parser.add_argument("names", nargs="*", default=["ia64-libsigar", "ia64-libjnidispatch"])
+    parser.add_argument("names", nargs="*")
     parser.add_argument("--cpu", default="itanium2")
     parser.add_argument("--funcs", action="append", default=[], metavar="RE")
     options = parser.parse_args()
     try:
         for name in options.names:
             measure(name, options.cpu, tuple(options.funcs))
+        if not options.names:
+            every = Sums()
+            for name in LIBRARIES:
+                every += measure(name, options.cpu, tuple(options.funcs))
+            every += measure(KERNEL, options.cpu, tuple(options.funcs) or archived(KERNEL))
+            print("all of these", *every.lines(), sep="\n  ")
     except Missing as problem:
         print(problem, file=sys.stderr)
         return 1

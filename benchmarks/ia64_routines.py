@@ -7,7 +7,8 @@ in the cache and predicted as after many such calls.  Strings are equal, a byte 
 is not there: the whole length is worked through.  Each line is a length: the mean cycles of all
 alignments, glibc's and ours, and ours in parts of glibc's; for copies and fills what no code can
 beat, the length in stores of 8 bytes (16 for zero), two a cycle, in cycles and in parts of
-glibc's; then the points where ours take more than half of glibc's.
+glibc's; then the points where ours take more than half of glibc's.  Where a routine has several
+kinds of calls, all of them together come last.
 """
 
 from __future__ import annotations
@@ -147,28 +148,37 @@ def costs(
         yield Cost(length, (first, second), theirs, mine)
 
 
+def line(length: int, row: Sequence[Cost], bound: Fraction | None) -> str:
+    """The costs of one length in a line."""
+    theirs, mine = sum(c.theirs for c in row), sum(c.ours for c in row)
+    above = [c for c in row if c.ratio > 0.5]
+    worst = max(row, key=lambda c: c.ratio)
+    part = ""
+    if bound is not None:
+        part = f" (at least {float(bound):.0f}: {float(bound) * len(row) / theirs:.2f})"
+    return (
+        f"  {length:5} bytes: {theirs / len(row):7.1f} {mine / len(row):7.1f}"
+        f"  {mine / theirs:.2f}{part}, {len(above)} of {len(row)} above half,"
+        f" worst {worst.ratio:.2f} at {worst.skews}"
+    )
+
+
 def main(names: Sequence[str]) -> int:
     """Prints the table."""
-    for call in CALLS:
-        if names and CALLS[call][0] not in names:
-            continue
-        print(call)
-        found = list(costs(call))
-        for length in LENGTHS:
-            row = [cost for cost in found if cost.length == length]
-            theirs, mine = sum(c.theirs for c in row), sum(c.ours for c in row)
-            above = [c for c in row if c.ratio > 0.5]
-            worst = max(row, key=lambda c: c.ratio)
-            bound = least(call, length)
-            part = ""
-            if bound is not None:
-                part = f" (at least {float(bound):.0f}: {float(bound) * len(row) / theirs:.2f})"
-            print(
-                f"  {length:5} bytes: {theirs / len(row):7.1f} {mine / len(row):7.1f}"
-                f"  {mine / theirs:.2f}{part}, {len(above)} of {len(row)} above half,"
-                f" worst {worst.ratio:.2f} at {worst.skews}",
-                flush=True,
-            )
+    for routine in names or dict.fromkeys(name for name, _ in CALLS.values()):
+        calls = [call for call, (name, _) in CALLS.items() if name == routine]
+        every = []
+        for call in calls:
+            print(call)
+            found = list(costs(call))
+            every += found
+            for length in LENGTHS:
+                row = [cost for cost in found if cost.length == length]
+                print(line(length, row, least(call, length)), flush=True)
+        if len(calls) > 1:
+            print(f"{routine}, all of these")
+            for length in LENGTHS:
+                print(line(length, [cost for cost in every if cost.length == length], None))
     return 0
 
 

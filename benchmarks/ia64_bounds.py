@@ -1,0 +1,34 @@
+"""What no order of a straight region of IA-64 code can beat."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from passes.grouped import Superblock, counted, part_of
+from passes.grouped_exact import heads
+from targets.ia64.arranging import Scheduling
+from targets.ia64.bundles import SLOTS
+
+
+@dataclass(frozen=True, slots=True)
+class Least:
+    """Cycles, bundles and nops, each whatever the others are."""
+
+    cycles: int
+    bundles: int
+    nops: int
+
+
+def least(region: Superblock, scheduling: Scheduling) -> Least:
+    """What any order takes at least, given ports, units, dependences and exits; what the region
+    takes as it is where some of it must stay."""
+    try:
+        part, _ = part_of(region, scheduling)
+    except ValueError:
+        nops = sum(scheduling.facts(slot.insn).is_nop for slot in region.slots)
+        return Least(scheduling.cycles(region.slots), counted(region.slots, scheduling), nops)
+    if not part.slots:
+        return Least(1, 1, SLOTS)
+    cycles, bundles = scheduling.fewest(replace(part, values=()))
+    taken = sum(scheduling.takes(slot.insn) for slot in part.slots)
+    return Least(max(cycles, max(heads(part)) + 1), bundles, SLOTS * bundles - taken)
