@@ -32,3 +32,21 @@ def least(region: Superblock, scheduling: Scheduling) -> Least:
     cycles, bundles = scheduling.fewest(replace(part, values=()))
     taken = sum(scheduling.takes(slot.insn) for slot in part.slots)
     return Least(max(cycles, max(heads(part)) + 1), bundles, SLOTS * bundles - taken)
+
+
+def chain(region: Superblock, scheduling: Scheduling) -> tuple[str, ...]:
+    """The names of the instructions of a longest chain; none where nothing waits for anything."""
+    try:
+        part, _ = part_of(region, scheduling)
+    except ValueError:
+        return ()
+    begins = heads(part)
+    if not any(begins):
+        return ()
+    at: int | None = begins.index(max(begins))
+    names: list[str] = []
+    while at is not None:
+        names.append(part.slots[at].insn.name)
+        tight = (e for e in part.before[at] if begins[e.before] + e.cycles == begins[at])
+        at = next((edge.before for edge in tight if edge.cycles), None)
+    return tuple(reversed(names))

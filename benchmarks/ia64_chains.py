@@ -1,0 +1,64 @@
+"""The longest chains of dependences in the superblocks of real IA-64 files, by their cycles.
+
+`.venv/bin/python benchmarks/ia64_chains.py [NAME...]` prints, for the two libraries if none is
+named, the chains on which most cycles are spent: how many superblocks each decides, what these
+take as they are on the Itanium 2's model, and that in parts of all cycles.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks.ia64_bounds import chain
+from fixtures.inputs import Missing, find
+from passes.grouped import Superblock
+from passes.grouped_model import Model
+from rewriter.core.grouped import Grouped
+from rewriter.elf import image
+from rewriter.identify.functions import find_functions
+from targets import any_for
+from targets.ia64.arranging import Scheduling
+from targets.ia64.cpus import CPUS
+
+_SHOWN = 12
+
+
+def measure(name: str) -> None:
+    """Prints the chains of a file."""
+    loaded = image.load(find(name))
+    target = any_for(loaded.machine, name)
+    assert isinstance(target, Grouped)
+    functions = find_functions(loaded, target.described(loaded))
+    code, scheduling = target.code(loaded, functions), Scheduling(Model(CPUS["itanium2"]))
+    regions: Counter[str] = Counter()
+    cycles: Counter[str] = Counter()
+    for function in functions:
+        for region in code.routine(function).regions:
+            if not region.reason:
+                raw = loaded.read(region.start, region.end - region.start)
+                slots = tuple(target.straight(raw, region.start))
+                names = " ".join(chain(Superblock(slots), scheduling))
+                regions[names] += 1
+                cycles[names] += scheduling.cycles(slots)
+    total = cycles.total()
+    print(f"{name}: {regions.total()} superblocks, {total} cycles")
+    for names, spent in cycles.most_common(_SHOWN):
+        share = 100 * spent / total
+        print(f"  {regions[names]:5}  {spent:6} cycles  {share:4.1f} %  {names or 'none'}")
+
+
+def main() -> None:
+    """All files."""
+    for name in sys.argv[1:] or ("ia64-libsigar", "ia64-libjnidispatch"):
+        try:
+            measure(name)
+        except Missing as missing:
+            print(missing)
+
+
+if __name__ == "__main__":
+    main()
