@@ -200,13 +200,13 @@ def test_a_bad_file_is_one_line(data: bytes, said: str, target: Target) -> None:
     assert "\n" not in str(caught.value)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=150, derandomize=True)
 @given(st.binary(max_size=300), st.sampled_from((b"", ARCHIVE, b"\x7fELF\x02\x01\x01")))
 def test_any_bytes_are_one_line_or_parts(data: bytes, magic: bytes) -> None:
     _reads(magic + data)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=150, derandomize=True)
 @given(st.data())
 def test_a_damaged_archive_is_one_line_or_parts(data: st.DataObject) -> None:
     content = bytearray(_object())

@@ -90,7 +90,7 @@ def _read(blocks: Sequence[Sequence[Line]], block: int, register: str) -> bool:
     return False
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     st.lists(st.lists(_lines(), min_size=1, max_size=4), min_size=LAST + 1, max_size=LAST + 1),
     st.sets(st.integers(0, LAST), max_size=1),

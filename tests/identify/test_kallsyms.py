@@ -127,7 +127,7 @@ def test_every_format_written_is_read(form: str, word: int, byteorder: str) -> N
     assert found.sequenced == ("seqs_of_names" in tables.labels)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     form=st.sampled_from(sorted(FORMS)),
     word=st.sampled_from([4, 8]),
@@ -234,7 +234,7 @@ def test_two_names_that_change_places_are_seen_by_the_sequence_alone() -> None:
     assert not results["4.20"].sequenced
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(draw=st.data())
 def test_damage_is_refused_or_out_of_sight(draw: st.DataObject) -> None:
     """Any bytes of any table: one line, or a table in which all that can be compared agrees."""
@@ -266,7 +266,7 @@ def _touched(tables: Written, changes: dict[int, int], label: str) -> bool:
     )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.binary(max_size=4000), st.sampled_from(["little", "big"]), st.sampled_from([4, 8]))
 def test_anything_else_is_no_table(content: bytes, byteorder: str, word: int) -> None:
     rising = b"".join(n.to_bytes(2, "little") for n in range(300))

@@ -244,7 +244,7 @@ WORDS = st.sampled_from([
 ])  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(st.lists(WORDS, max_size=9), max_size=6), st.binary(max_size=40))
 def test_anything_gives_a_profile_or_one_line(rows: list[list[str]], junk: bytes) -> None:
     image = made("a.out", KERNEL)
@@ -258,7 +258,7 @@ def test_anything_gives_a_profile_or_one_line(rows: list[list[str]], junk: bytes
             assert 0 <= found.inside <= 1.000001
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(st.integers(0, SIZE - 1), st.integers(1, 1000)), min_size=1))
 def test_no_sample_is_lost(points: list[tuple[int, int]]) -> None:
     """All formats that have addresses say the same of the same samples."""

@@ -73,7 +73,7 @@ NAMES = st.text(st.characters(categories=["L", "N", "P"]), min_size=1)
 ROWS = st.tuples(st.integers(1, 2**64 - 1), st.sampled_from("TtDdWAr"), NAMES)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(ROWS, min_size=1), st.binary(max_size=60))
 def test_what_is_written_is_read_and_anything_else_refused(
     rows: list[tuple[int, str, str]], junk: bytes

@@ -113,7 +113,7 @@ def test_every_header_byte_may_be_wrong(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["alpha-sample", "ppc-libc"])
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(draw=st.data())
 def test_fuzzed_headers_and_tables(name: str, draw: st.DataObject) -> None:
     data = bytearray(inputs.require(name).read_bytes())
@@ -131,7 +131,7 @@ def test_fuzzed_headers_and_tables(name: str, draw: st.DataObject) -> None:
     exercise(bytes(data))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.binary(max_size=200))
 def test_any_bytes_after_the_magic(tail: bytes) -> None:
     exercise(b"\x7fELF" + tail)

@@ -73,7 +73,7 @@ def test_a_real_kernel_comes_back() -> None:
     assert there_and_back(gnu(data, "-4"), data).recipe == compressed.Recipe(GZIP, 4)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     content=st.binary(max_size=3000),
     name=st.none() | st.binary(max_size=30).map(lambda b: b.replace(b"\0", b"")),
@@ -138,7 +138,7 @@ def test_a_bad_file_is_refused_in_one_line(data: bytes, message: str) -> None:
     assert str(caught.value).startswith("some/file: ")
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.integers(0, len(GOOD) - 1), st.integers(1, 255))
 def test_a_damaged_file_never_gives_another_content(at: int, bits: int) -> None:
     """A checksum of 32 bits sees every change of one byte."""

@@ -64,7 +64,7 @@ def test_attach_moves_no_section_and_loads_nothing(name: str) -> None:
     assert parse(attached, "after").symbols == parse(data, "before").symbols
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(payload=st.binary(max_size=300), trailer=st.binary(max_size=150))
 def test_attach_any_payload_after_any_end(payload: bytes, trailer: bytes) -> None:
     data = inputs.require("alpha-sample").read_bytes() + trailer
@@ -97,7 +97,7 @@ def test_note_refusals_say_what_to_do() -> None:
         note.find(data, ".text")
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.data())
 def test_detach_never_gives_bytes_that_attach_did_not_take(draw: st.DataObject) -> None:
     data = inputs.require("alpha-sample").read_bytes()

@@ -114,7 +114,7 @@ def test_a_manifest_comes_back_as_it_was() -> None:
     assert manifest.read(old) is None
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.data())
 def test_any_flipped_bit_of_the_note_is_found(draw: st.DataObject) -> None:
     old, new, record = made_up()
@@ -132,7 +132,7 @@ def test_any_flipped_bit_of_the_note_is_found(draw: st.DataObject) -> None:
     assert findings or bare == bytes(attached)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.data())
 def test_any_flipped_bit_elsewhere_is_found(draw: st.DataObject) -> None:
     _, new, record = made_up()

@@ -7,7 +7,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from loops import ALPHA
 from test_cases import BASE, decoded
@@ -103,7 +103,6 @@ def listing_of(insns: tuple[Insn, ...]) -> Listing:
 
 
 @given(codes())
-@settings(deadline=None)
 def test_no_conflict_is_missed(insns: tuple[Insn, ...]) -> None:
     suspects = Suspects(listing_of(insns), ALPHA)
     for found in conflicts(insns, ALPHA, 80):

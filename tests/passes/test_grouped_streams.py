@@ -149,7 +149,7 @@ def test_kernels_and_registers() -> None:
 _LOAD = st.tuples(st.sampled_from(("ld1", "ld4", "ld8", "ldf8", "st8")), st.integers(-64, 64))
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(st.lists(_LOAD, min_size=1, max_size=3), st.integers(0, 3), st.booleans())
 def test_any_loop(accesses: list[tuple[str, int]], idle: int, exits: bool) -> None:
     """What gets hints has no more bundles and cycles than before, and is proved."""

@@ -57,7 +57,7 @@ def choices(pool: Pool) -> Iterator[tuple[int, int]]:
             yield len(free), sum(chosen[i] in pool.items[i].homes for i in every)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60, derandomize=True)
 @given(pools())
 def test_as_many_as_can_be_find_a_place(pool: Pool) -> None:
     found = pool.best()

@@ -133,7 +133,7 @@ def bodies(draw: st.DrawFn) -> list[str]:
 
 
 @given(bodies(), st.integers(0, 1 << 32))
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 def test_it_does_the_same(body: list[str], seed: int) -> None:
     """A run of the whole loop at the edge of what is mapped: hints reach beyond it, unseen."""
     insns, draw = decoded(body), random.Random(seed)

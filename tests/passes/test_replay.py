@@ -73,7 +73,7 @@ def test_there_are_cases() -> None:
     st.integers(-8, 0x7FFF) | st.none(), st.integers(-4, 4), st.sampled_from((1, 2, 16, 17)),
     st.sampled_from((0, 4)), st.lists(st.integers(0, 3), max_size=3), st.integers(0, 1 << 32),
 )  # fmt: skip
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_it_does_the_same(
     value: int | None, quad: int, result: int, half: int, between: list[int], seed: int
 ) -> None:

@@ -77,7 +77,7 @@ def found_orders(one: Pass, cpu: str) -> Iterator[Order]:
 
 
 @given(passes(), st.sampled_from(CPUS), st.integers(0, 1 << 32))
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 def test_every_order_does_the_same(one: Pass, cpu: str, seed: int) -> None:
     """Registers and memory, on numbers, from a random state."""
     before = runs(one, one.same, seed)
@@ -88,7 +88,7 @@ def test_every_order_does_the_same(one: Pass, cpu: str, seed: int) -> None:
 
 
 @given(passes(), st.sampled_from(CPUS), st.integers(0, 1 << 32))
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 def test_a_fault_finds_no_store_done_early(one: Pass, cpu: str, seed: int) -> None:
     """Where pages are missing, the new order stores at most what the old one did, in its order."""
     before = runs(one, one.same, seed, (1,))
@@ -99,7 +99,7 @@ def test_a_fault_finds_no_store_done_early(one: Pass, cpu: str, seed: int) -> No
 
 
 @given(passes(), st.sampled_from(CPUS))
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_what_is_found_is_better_or_the_same(one: Pass, cpu: str) -> None:
     """best <= list <= original in modelled cycles, no order below the bound, and all is placed."""
     model, cycles = MODELS[cpu], one.cycles(one.same, MODELS[cpu])

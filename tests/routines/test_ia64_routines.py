@@ -91,7 +91,7 @@ def _points(contract: Contract) -> st.SearchStrategy[dict[str, int]]:
 def test_shapes_off_the_grid(name: str) -> None:
     contract, trials = CONTRACTS[name], Trials(ours(name))
 
-    @settings(max_examples=60, deadline=None, derandomize=True)
+    @settings(max_examples=60, derandomize=True)
     @given(_points(contract))
     def check(point: dict[str, int]) -> None:
         assert not trials.problem(contract, contract.case(ARENA, point))
@@ -106,7 +106,7 @@ def test_any_division() -> None:
     """Any divisor and quotient, and dividends around their product."""
     both = [(CONTRACTS[name], Trials(ours(name))) for name in ("divqu", "remqu", "divq", "remq")]
 
-    @settings(max_examples=150, deadline=None, derandomize=True)
+    @settings(max_examples=150, derandomize=True)
     @given(_WIDE, _WIDE, st.integers(-1, 1))
     def check(divisor: int, quotient: int, beside: int) -> None:
         divisor = divisor or 1

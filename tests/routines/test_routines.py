@@ -119,7 +119,7 @@ def test_shapes_off_the_grid(name: str, alpha: AlphaTrials) -> None:
         Stepper(code, contract, program, alpha.table, alpha.write_hints) for code in _ours(name)
     ]
 
-    @settings(max_examples=15, deadline=None, derandomize=True)
+    @settings(max_examples=15, derandomize=True)
     @given(_points(contract))
     def check(point: dict[str, int]) -> None:
         for stepper in steppers:
@@ -141,7 +141,7 @@ def test_any_division_of_128_bits(alpha: AlphaTrials) -> None:
         for code in _ours(contract.name)
     ]
 
-    @settings(max_examples=300, deadline=None, derandomize=True)
+    @settings(max_examples=300, derandomize=True)
     @given(_WIDE, _WIDE, _WIDE)
     def check(quotient: int, divisor: int, rest: int) -> None:
         divisor = divisor or 1

@@ -146,7 +146,7 @@ PLAIN = ("add r8=r9,r10", "ld8 r8=[r9]", "shl r8=r9,3", "fma.d f8=f9,f10,f11", "
 _NOPS = ("nop.",)
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=100, derandomize=True)
 @given(st.lists(st.lists(st.sampled_from(PLAIN), min_size=1, max_size=7), min_size=1, max_size=4))
 def test_groups_become_bundles_in_order(groups_of_text: list[list[str]]) -> None:
     """The same instructions in the same groups, and no bundle of nops alone."""

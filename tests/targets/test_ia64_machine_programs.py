@@ -38,7 +38,7 @@ def test_xxh64(ia64_kernel: Routines) -> None:
         assert ia64_kernel.run("xxh64", A, len(text), 0)[0] == expected
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.lists(st.binary(min_size=1, max_size=7).filter(lambda w: 0 not in w), max_size=20))
 def test_sort_calls_back(ia64_kernel: Routines, words: list[bytes]) -> None:
     """Calls through a function descriptor, out of frames with locals."""
@@ -80,7 +80,7 @@ QUAD: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
 floats = st.floats(allow_nan=False, allow_infinity=False, allow_subnormal=False)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(a=floats, b=floats.filter(bool), name=st.sampled_from(sorted(QUAD)))
 def test_quadruple_precision(ia64_libc: Routines, a: float, b: float, name: str) -> None:
     """Whole arithmetic on 128 bits in general registers, correctly rounded."""

@@ -67,7 +67,7 @@ SIGNED_DIVISIONS = {"__divdi3": False, "__moddi3": True}
 UNSIGNED_DIVISIONS = {"__udivdi3": False, "__umoddi3": True}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(a=quad, b=quad.filter(bool), name=st.sampled_from(sorted(UNSIGNED_DIVISIONS)))
 @example(a=BITS, b=1, name="__udivdi3")
 @example(a=BITS - 1, b=BITS, name="__umoddi3")
@@ -78,7 +78,7 @@ def test_unsigned_division_is_exact(
     assert [ia64_libc.run(name, a, b)[0], ia64_kernel.run(name, a, b)[0]] == [expected, expected]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(a=quad, b=quad.filter(bool), name=st.sampled_from(sorted(SIGNED_DIVISIONS)))
 def test_signed_division_truncates(
     ia64_libc: Routines, ia64_kernel: Routines, a: int, b: int, name: str
@@ -100,7 +100,7 @@ def quotient_of(a: float, b: float) -> float:
     return math.copysign(math.inf, a) * math.copysign(1.0, b)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(a=st.floats(), b=st.floats())
 @example(a=5e-324, b=3.0)
 @example(a=1.7976931348623157e308, b=5e-324)
@@ -114,7 +114,7 @@ def test_gccs_division_sequence_rounds_as_ieee(ia64_libc: Routines, a: float, b:
         assert struct.pack("<d", found) == struct.pack("<d", expected)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(a=quad, b=quad, data=st.binary(max_size=120))
 def test_small_functions_of_the_kernel(ia64_kernel: Routines, a: int, b: int, data: bytes) -> None:
     ia64_kernel.memory.write(A, data)

@@ -313,7 +313,7 @@ twice:  shladd r8=r32,1,r0
 
 @pytest.mark.parametrize("how", ["mov ar.pfs=r32 ;; br.ret.sptk b0", "mov cr.ifs=r32 ;; rfi"])
 @given(marker=st.integers(0, (1 << 38) - 1) | st.builds(frame_marker, SIZES, SIZES))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_a_frame_to_go_back_to_is_there_or_illegal(
     how: str, marker: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -52,7 +52,7 @@ def test_the_approximation_tables_are_those_of_another_simulator() -> None:
         assert hashlib.sha256(data).hexdigest() == expected
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(a=near, b=near)
 def test_approximations_are_as_near_as_promised(a: float, b: float) -> None:
     """The relative error is below 2**-8.886 (frcpa) and 2**-8.831 (frsqrta)."""
@@ -114,7 +114,7 @@ def unpacked(register: int) -> tuple[float, float]:
 small = st.floats(2.0**-30, 2.0**30, width=32)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(values=st.tuples(small, small, small, small))
 def test_both_halves_are_approximated(values: tuple[float, ...]) -> None:
     a, b, c, d = map(packed, values)
@@ -186,7 +186,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_root_is_rounded_as_ieee(folder: Path) -> None:
     processor = built(folder, ROOT)
 
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=100)
     @given(value=st.floats(min_value=0.0, allow_nan=False))
     def check(value: float) -> None:
         prepare(processor, (), sp=STACK)

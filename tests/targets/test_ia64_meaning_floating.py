@@ -58,7 +58,7 @@ SIGNS = {"fma.d": (1, 1), "fms.d": (1, -1), "fnma.d": (-1, 1)}
 
 
 @pytest.mark.parametrize("name", SIGNS)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(a=finite, b=finite, c=finite)
 @example(a=1.0, b=-1.0, c=1.0)
 @example(a=2.0**-1074, b=0.5, c=0.0)
@@ -91,7 +91,7 @@ def step_of(exact: Fraction, precision: int, least: int) -> Fraction:
 
 @pytest.mark.parametrize("mode", range(4), ids=("nearest", "down", "up", "zero"))
 @pytest.mark.parametrize("name", SHAPES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(a=near, b=near, c=near, tiny=st.integers(-3, 3))
 def test_every_rounding(name: str, mode: int, a: float, b: float, c: float, tiny: int) -> None:
     """By the definition of each mode: a multiple of the step, on the right side, near enough."""
@@ -119,7 +119,7 @@ def test_every_rounding(name: str, mode: int, a: float, b: float, c: float, tiny
         assert not flags(state) & UNDERFLOW
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(a=floats, b=floats, c=floats)
 @example(a=math.inf, b=0.0, c=1.0)
 @example(a=math.inf, b=1.0, c=-math.inf)
@@ -187,7 +187,7 @@ COMPARED: dict[str, Callable[[float, float], bool]] = {
 }
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(a=floats, b=floats, same_number=st.booleans())
 @example(a=0.0, b=-0.0, same_number=False)
 @example(a=-math.inf, b=math.inf, same_number=False)
@@ -203,7 +203,7 @@ def test_compares_are_pythons(a: float, b: float, same_number: bool) -> None:
         assert flags(state) & INVALID == bool(nans)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(a=floats, b=floats)
 def test_the_smaller_and_the_larger(a: float, b: float) -> None:
     cases = {
@@ -220,7 +220,7 @@ def test_the_smaller_and_the_larger(a: float, b: float) -> None:
 ROUNDINGS: tuple[Callable[[Fraction], int], ...] = (round, math.floor, math.ceil, math.trunc)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(value=st.floats(-1e20, 1e20) | st.floats(-20, 20), mode=st.integers(0, 3))
 @example(value=2.5, mode=0)
 @example(value=-(2.0**63), mode=0)
@@ -240,7 +240,7 @@ def test_conversions_to_integers(value: float, mode: int) -> None:
             assert run(state, name + suffix).r[F_TO] == 0x1003E << 64 | expected
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(a=st.integers(0, BITS), b=st.integers(0, BITS), c=st.integers(0, BITS))
 def test_integers_in_significands(a: int, b: int, c: int) -> None:
     state = loaded(*(0x1003E << 64 | value for value in (c, a, b)))
@@ -260,7 +260,7 @@ def test_integers_in_significands(a: int, b: int, c: int) -> None:
 # Formats ------------------------------------------------------------------------------------
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(bits=st.integers(0, (1 << 32) - 1), wide=st.integers(0, BITS))
 def test_formats_of_memory(bits: int, wide: int) -> None:
     """Every number of a format is that number in a register, and comes back as it was."""
@@ -286,7 +286,7 @@ CLASSES = {
 }
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(value=floats)
 def test_classes(value: float) -> None:
     for mask, belongs in CLASSES.values():

@@ -60,7 +60,7 @@ SUMS = [
 
 
 @pytest.mark.parametrize(("name", "size", "signs"), SUMS, ids=lambda value: str(value))
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(a=quad, b=quad)
 def test_sums(name: str, size: int, signs: tuple[bool, bool, bool | None], a: int, b: int) -> None:
     left, right = split(a, size, signs[0]), split(b, size, signs[1])
@@ -89,7 +89,7 @@ EACH: dict[str, tuple[int, bool, Function]] = {
 
 
 @pytest.mark.parametrize("name", EACH)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(a=quad, b=quad)
 def test_lane_by_lane(name: str, a: int, b: int) -> None:
     size, signed, function = EACH[name]
@@ -97,7 +97,7 @@ def test_lane_by_lane(name: str, a: int, b: int) -> None:
     assert computed(name, a, b) == join(expected, size)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(a=quad, b=quad, count=st.integers(1, 3))
 def test_shift_and_add(a: int, b: int, count: int) -> None:
     x, y = split(a, 2, True), split(b, 2, True)
@@ -109,7 +109,7 @@ def test_shift_and_add(a: int, b: int, count: int) -> None:
     assert computed("pshradd2", a, b, count2=count) == join(expected, 2)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(a=quad, b=quad, count=st.sampled_from((0, 7, 15, 16)))
 def test_products(a: int, b: int, count: int) -> None:
     for name, signed in (("pmpyshr2", True), ("pmpyshr2.u", False)):
@@ -150,7 +150,7 @@ def laid_out(layout: str, a: int, b: int) -> int:
     return int.from_bytes(bytes(picked), "big")
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(a=quad, b=quad, code=st.integers(0, 255))
 def test_arrangements(a: int, b: int, code: int) -> None:
     for name, layout in LAYOUTS.items():
@@ -165,7 +165,7 @@ def test_arrangements(a: int, b: int, code: int) -> None:
 PACKS = (("pack2.sss", 2, True), ("pack2.uss", 2, False), ("pack4.sss", 4, True))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(a=quad, b=quad)
 def test_packing_saturates(a: int, b: int) -> None:
     for name, size, signed in (
@@ -180,7 +180,7 @@ def test_packing_saturates(a: int, b: int) -> None:
 count = st.integers(0, 70) | quad
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(a=quad, count=count)
 def test_shifts_by_a_register(a: int, count: int) -> None:
     some = min(count, 64)
@@ -196,7 +196,7 @@ def test_shifts_by_a_register(a: int, count: int) -> None:
         assert computed(f"pshr{size}.u", count, a, "{r3},{r2}") == join(unsigned >> few, size)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(a=quad, count5=st.integers(0, 31))
 def test_lane_shifts_by_a_constant(a: int, count5: int) -> None:
     for size in (2, 4):
@@ -214,7 +214,7 @@ def bits_of(value: int) -> str:
     return f"{value:064b}"
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(a=quad, b=quad, pos=st.integers(0, 63), length=st.integers(1, 64))
 def test_fields_are_substrings(a: int, b: int, pos: int, length: int) -> None:
     text = bits_of(b)[: 64 - pos][-length:]
@@ -234,7 +234,7 @@ def test_fields_are_substrings(a: int, b: int, pos: int, length: int) -> None:
     assert computed("shrp", a, b, count6=pos) == int((bits_of(a) + kept)[64 - pos : 128 - pos], 2)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(a=quad, b=quad, imm=st.integers(-128, 127), shift=st.integers(1, 4))
 def test_arithmetic(a: int, b: int, imm: int, shift: int) -> None:
     x, y = np.uint64(a), np.uint64(b)
@@ -264,7 +264,7 @@ def expected_sums(
     }
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(a=quad, b=quad)
 def test_pointers_of_32_bits(a: int, b: int) -> None:
     """Bits 31:0 of the sum; bits 31:30 of the base in 62:61; all others clear."""
@@ -273,7 +273,7 @@ def test_pointers_of_32_bits(a: int, b: int) -> None:
     assert computed("addp4", a, b, "{r2},{r3}") == int("0" + region + "0" * 29 + total, 2)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(value=quad)
 def test_bytes_and_bits_are_found(value: int) -> None:
     data, words = value.to_bytes(8, "big"), split(value, 2, False).tolist()
@@ -320,7 +320,7 @@ def targets_of(name: str, a: int, b: int, nat: int, before: int) -> tuple[int, i
 
 
 @pytest.mark.parametrize("name", [n for n in COMPARES if not n.startswith("cmpxchg")])
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(a=quad, b=quad, before=st.integers(0, 1), same=st.booleans())
 def test_compares(name: str, a: int, b: int, before: int, same: bool) -> None:
     kind, relation, *rest = name.split(".")
@@ -334,7 +334,7 @@ def test_compares(name: str, a: int, b: int, before: int, same: bool) -> None:
     assert targets_of(name, a, b, 1, before) == (outcomes[2] or (before, before))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(value=quad, pos=st.integers(0, 63), nat=st.integers(0, 1), before=st.integers(0, 1))
 def test_tests_of_a_bit(value: int, pos: int, nat: int, before: int) -> None:
     for suffix, outcomes in TYPES.items():

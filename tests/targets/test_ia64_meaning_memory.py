@@ -148,7 +148,7 @@ def test_a_prefetch_only_faults_if_it_says_so() -> None:
 # Floating point -----------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(value=st.floats(), narrow=st.floats(width=32), integer=st.integers(0, BITS))
 def test_numbers_in_memory(value: float, narrow: float, integer: int) -> None:
     """What is loaded is the number that struct wrote, and is stored as the same bytes."""
@@ -171,7 +171,7 @@ def test_numbers_in_memory(value: float, narrow: float, integer: int) -> None:
         assert state.memory.read(DATA + 32, len(data)) == data, letter
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(a=st.floats(), b=st.floats(), c=st.floats(width=32), d=st.floats(width=32))
 def test_pairs_and_whole_registers(a: float, b: float, c: float, d: float) -> None:
     state = at(DATA)
@@ -189,7 +189,7 @@ def test_pairs_and_whole_registers(a: float, b: float, c: float, d: float) -> No
         assert run(state, "ldf.fill", "[{r3}]").r[F_TO] == value
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(value=st.floats(), narrow=st.floats(width=32), bits=st.integers(0, BITS))
 def test_moves_between_the_files(value: float, narrow: float, bits: int) -> None:
     (wide_bits,) = struct.unpack("<Q", struct.pack("<d", value))

@@ -30,7 +30,7 @@ def packed(value: float) -> int:
 SCALAR = {"fpma": "fma.s", "fpms": "fms.s", "fpnma": "fnma.s", "fpmin": "fmin", "fpamax": "famax"}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(values=st.lists(singles, min_size=6, max_size=6))
 def test_parallel_is_twice_single(values: list[float]) -> None:
     high, low = values[:3], values[3:]
@@ -62,7 +62,7 @@ MOVES = {
 }
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(a=st.integers(0, BITS), b=st.integers(0, BITS))
 def test_halves_are_moved(a: int, b: int) -> None:
     values = {"A": a >> 32, "a": a & BITS >> 32, "B": b >> 32, "b": b & BITS >> 32}
@@ -82,7 +82,7 @@ def test_halves_are_moved(a: int, b: int) -> None:
 EXPONENT = 0xFF80_0000  # sign and exponent of a single
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(values=st.lists(singles, min_size=4, max_size=4))
 def test_signs_and_exponents_are_merged(values: list[float]) -> None:
     """As math.copysign; sign and exponent of one with the fraction of the other."""
@@ -104,7 +104,7 @@ def test_signs_and_exponents_are_merged(values: list[float]) -> None:
     assert found == halves(packed(x), packed(y))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     values=st.tuples(*[st.floats(-(2.0**33), 2.0**33, width=32) | st.floats(-9, 9, width=32)] * 2),
     mode=st.integers(0, 3),

@@ -101,7 +101,7 @@ def enumerated(nodes: tuple[Node, ...]) -> int:
     return bundles
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(nodes(4))
 def test_fewest_is_what_an_enumeration_finds(some: tuple[Node, ...]) -> None:
     least = enumerated(some)
@@ -113,7 +113,7 @@ def test_fewest_is_what_an_enumeration_finds(some: tuple[Node, ...]) -> None:
 _CHAIN = (((4, True, 1),), ((5, True, 1),), ((6, True, 1),))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(nodes(8), st.integers(0, 3))
 @example(  # a bundle with nothing but nops left in its cycle
     tuple(Node(KINDS[0], 0, (), 0, 0) for _ in range(5))
@@ -215,7 +215,7 @@ def test_the_tree_has_each_template_without_some_units_once(units: set[Unit]) ->
     assert dict(found) == expected
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(nodes(9), st.sampled_from((1, 8)))
 def test_a_text_has_every_node_once_where_it_may_be(some: tuple[Node, ...], width: int) -> None:
     packed = pack(some, Edges((1 << len(some)) - 1, 0), SCHEDULING.taking, 2 * len(some), width)

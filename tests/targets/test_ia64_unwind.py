@@ -154,7 +154,7 @@ def test_the_same_places_give_the_same_bytes(name: str) -> None:
         assert unwind.retimed(found, same, same) == found.raw
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.data())
 def test_moved_places_are_read_again(data: st.DataObject) -> None:
     """Regions that get shorter, and named slots anywhere in theirs."""

@@ -178,7 +178,7 @@ def _retimed(name: str, fde: Fde, patches: list[emit.Patch]) -> Fde:
     return next(f for f in unwind.frames(changed) if f.start == fde.start)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.data(), st.sampled_from(LIBRARIES))
 def test_retime_moves_rows_as_told(draw: st.DataObject, name: str) -> None:
     fde = draw.draw(st.sampled_from(frames(name)))
@@ -222,7 +222,7 @@ def _found(read: Callable[[], Mapping[int, Fde]]) -> dict[int, Fde] | str:
         return str(error)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.data())
 def test_entries_read_again_are_those_read_anew(data: st.DataObject) -> None:
     """Whatever differs: an entry's instructions, with which they are as they were, or the rest."""

@@ -138,7 +138,7 @@ def test_real_code_adds_up() -> None:
         assert timing.groups == len(set(cycles)) == stops + sum(timing.splits.values())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_a_bundle_more_never_costs_less(nops: tuple[Insn, ...], data: st.DataObject) -> None:
     """A bundle of nops put in never makes what follows issue earlier."""

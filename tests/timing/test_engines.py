@@ -28,7 +28,7 @@ def steps(lines: list[tuple[str, int]]) -> list[Step]:
     return timing.trace("\n".join(line.format(offset) for line, offset in lines))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(lines=_PROGRAMS, name=st.sampled_from(_NAMES), warm=st.booleans())
 def test_the_breakdown_adds_up_and_time_goes_forward(
     lines: list[tuple[str, int]], name: str, warm: bool
@@ -48,7 +48,7 @@ def test_the_breakdown_adds_up_and_time_goes_forward(
         assert result.cycles == retired[-1] + 1
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(lines=_PROGRAMS, name=st.sampled_from(_NAMES), cut=st.integers(1, 60))
 def test_what_comes_later_changes_nothing_before_it(
     lines: list[tuple[str, int]], name: str, cut: int
@@ -61,7 +61,7 @@ def test_what_comes_later_changes_nothing_before_it(
     assert part.timeline == whole.timeline[: len(part.timeline)]
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(lines=_PROGRAMS, name=st.sampled_from(_NAMES))
 def test_the_same_trace_takes_the_same_time(lines: list[tuple[str, int]], name: str) -> None:
     trace = steps(lines)

@@ -36,7 +36,7 @@ PLACES = st.integers(0, 40) | st.integers(0, 40).map(lambda n: n << 14)  # lines
 DRAWN = st.tuples(st.integers(0, 5), PLACES, st.none() | PLACES)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.lists(DRAWN, min_size=1, max_size=30), st.integers(1, 4))
 def test_learning_is_a_run(drawn: list[tuple[int, int, int | None]], times: int) -> None:
     steps = steps_of(drawn)

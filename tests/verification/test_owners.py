@@ -39,7 +39,7 @@ def address(image: Image, offset: int) -> int | None:
         return None
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(RANGES, st.data())
 def test_a_byte_belongs_to_the_ranges_that_hold_its_address(
     places: list[tuple[int, int]], data: st.DataObject

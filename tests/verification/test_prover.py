@@ -91,7 +91,7 @@ def _differ(solver: Any, done: Sequence[Any], a: int, b: int) -> Any:
     return solver.check()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(accesses())
 def test_loads_are_what_arrays_give(claim: tuple[tuple[Node, ...], int, int]) -> None:
     nodes, a, b = claim
@@ -181,7 +181,7 @@ def claims(draw: st.DrawFn) -> tuple[Term, Term]:
     return values[-1], draw(st.sampled_from(values[:-1]))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(claims(), st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 70), min_size=2, max_size=2))
 def test_what_is_proved_holds(claim: tuple[Term, Term], drawn: list[int]) -> None:
     a, b = claim
