@@ -132,8 +132,8 @@ class Op:
     """One row: an instruction in one format.
 
     `match` and `mask` are the fixed bits; `does` is the meaning, called with a machine and the
-    operands; `sched` names a scheduling class that a `Cpu` describes; `needs` names the feature
-    that a `Cpu` must have, or is empty.
+    operands; `sched` names a scheduling class that a `Cpu` describes, or is empty for data; `needs`
+    names the feature that a `Cpu` must have, or is empty.
     """
 
     name: str

@@ -59,8 +59,14 @@ class Place:
     queues: tuple[bool, ...]
 
 
-def letter(pipeline: OutOfOrder, sched: Sched) -> str:
-    """Upper, lower, or either half of the integer unit, as the slotting rule writes it."""
+def letter(cpu: Cpu, pipeline: OutOfOrder, insn: Insn) -> str:
+    """Upper, lower, or either half of the integer unit, as the slotting rule writes it.
+
+    Data in a fetch block is slotted too; which way, no manual says.
+    """
+    if not insn.op.sched:
+        raise NotDescribed("data stands beside the code of a fetch block")
+    sched = sched_of(cpu, traits_of(cpu, insn))
     pipes = set(sched.then or sched.pipes)
     if pipes and pipes <= set(pipeline.window.upper):
         return "U"
@@ -102,7 +108,7 @@ class Places:
         insn = self._text.get(address)
         if insn is None:
             return _NEITHER
-        return letter(self._pipeline, sched_of(self._cpu, traits_of(self._cpu, insn)))
+        return letter(self._cpu, self._pipeline, insn)
 
     def _make(self, address: int, insn: Insn) -> Place:
         traits = traits_of(self._cpu, insn)

@@ -66,5 +66,5 @@ def slots(cpu: Cpu, block: Sequence[Insn]) -> str:
     pipeline = pipeline_of(cpu)
     if not isinstance(pipeline, OutOfOrder):
         return ""
-    letters = [letter(pipeline, sched_of(cpu, traits_of(cpu, insn))) for insn in block]
+    letters = [letter(cpu, pipeline, insn) for insn in block]
     return pipeline.window.slotting("".join(reversed(letters)))[::-1]

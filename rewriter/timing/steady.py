@@ -127,8 +127,7 @@ class Steady:
         found = self._letters.get(insn)
         if found is None:
             assert isinstance(self.pipeline, OutOfOrder)
-            sched = sched_of(self.cpu, traits_of(self.cpu, insn))
-            found = self._letters[insn] = letter(self.pipeline, sched)
+            found = self._letters[insn] = letter(self.cpu, self.pipeline, insn)
         return found
 
     def fits(self, members: Sequence[Node]) -> bool:

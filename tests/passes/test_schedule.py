@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from loops import ALPHA, DATA, PAGE, Run
 from passes.exact import exact
 from passes.listed import Order, Pass, orders
 from rewriter.core.isa import Insn
+from rewriter.timing import NotDescribed
 
 CPUS = ("ev4", "ev5", "ev56", "ev6", "ev67")
 MODELS = {name: loops.steady(name) for name in CPUS}
@@ -187,6 +189,15 @@ def test_case(path: Path) -> None:
     assert [one.insns[n] for n in found.order] == list(wanted.insns)
     was = one.cycles(one.same, MODELS[cpu])
     assert f"{was} {found.cycles} {found.limit}" == cycles
+
+
+def test_data_beside_a_loop() -> None:
+    """An out-of-order chip slots it with the loop, and nothing says how; in order it is nothing."""
+    code = loops.loop("ldq t0,0(a0)\n addq t0,t1,t1\n bne a0,loop")
+    one = replace(code, text={loops.CODE + 12: Insn(TABLE.data, (0x1234,))})
+    assert one.cycles(one.same, MODELS["ev5"]) == code.cycles(code.same, MODELS["ev5"])
+    with pytest.raises(NotDescribed, match="data stands beside the code of a fetch block"):
+        one.cycles(one.same, MODELS["ev67"])
 
 
 def test_there_are_cases() -> None:

@@ -6,6 +6,8 @@ from itertools import product
 
 import pytest
 
+from rewriter.core.isa import Insn
+from rewriter.timing import NotDescribed
 from rewriter.timing.static import slots
 from targets.alpha.assembler import assemble
 from targets.alpha.cpus import CPUS
@@ -61,3 +63,10 @@ def test_blocks_are_slotted_by_what_they_hold(block: str, expected: str) -> None
     insns = [insn for word in words if (insn := TABLE.decode(word))]
     assert slots(CPUS["ev67"], insns) == expected
     assert slots(CPUS["ev5"], insns) == ""
+
+
+def test_data_in_a_block_is_not_slotted() -> None:
+    """Such as the operands of a trap in a kernel's text: the reason names it."""
+    block = [TABLE.decode(0x47FF041F), Insn(TABLE.data, (0x1234,))]
+    with pytest.raises(NotDescribed, match="data stands beside the code of a fetch block"):
+        slots(CPUS["ev67"], [insn for insn in block if insn is not None])
