@@ -106,7 +106,7 @@ def bound(road: GroupedRoad, sums: Sums) -> None:
     reordering = road.reordering
     scheduling = Scheduling(Model(road.cpu))  # type: ignore[arg-type]
     for placing in road.placings.values():
-        live = reordering.effects.live(placing.routine, reordering.slots, reordering.beyond)
+        live = reordering.liveness.live(placing.routine, reordering.slots, reordering.beyond)
         for region in placing.routine.regions:
             slots = reordering.slots(region)
             if not slots:

@@ -15,7 +15,7 @@ from rewriter.core.target import CannotMove, FrameRow, Target, Tuned, suited
 from rewriter.elf.caves import Caves
 from rewriter.elf.caves_unwind import Body, replaced
 from rewriter.elf.emit import Patch
-from rewriter.verify.pieces import standing_at
+from rewriter.verify.pieces import placement_at
 from rewriter.verify.substituted_known import Known, Named
 from rewriter.verify.substituted_rules import (
     in_pieces,
@@ -154,7 +154,7 @@ def _is_tuned(known: Known, named: Named) -> bool:
     image, target = known.program.image, known.program.target
     if in_pieces(known):
         routines = (r for name in named.contracts for r in target.routines(name))
-        return any(standing_at(image, target, r, named.address) is not None for r in routines)
+        return any(placement_at(image, target, r, named.address) is not None for r in routines)
     insn = known.program.listing.insn(known.program.listing.index(named.address))
     goal = insn.target(named.address) if insn and insn.op.flow is Flow.JUMP else None
     for routine in (r for name in named.contracts for r in target.routines(name)):

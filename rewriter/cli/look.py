@@ -93,7 +93,7 @@ def _known(image: Image, like: bool, database: tuple[Path, ...], view: View) -> 
     from rewriter.identify.signatures import Database, shipped
     from rewriter.identify.signatures import parse as parse_database
     from rewriter.report.known import Known
-    from rewriter.verify.grouped_known import KnownGrouped, findings
+    from rewriter.verify.grouped_known import KnownGrouped, identified
     from rewriter.verify.known import known_routines, like_routines, unknown_functions
 
     chosen = choose.any_target_of(image)
@@ -101,7 +101,7 @@ def _known(image: Image, like: bool, database: tuple[Path, ...], view: View) -> 
         if like or database:
             raise BadUsage(f"--like and --database are not done for {chosen.name}")
         code = choose.code_of(image, chosen)
-        report = Known(chosen.name, tuple(findings(KnownGrouped(image, chosen, code))))
+        report = Known(chosen.name, tuple(identified(KnownGrouped(image, chosen, code))))
         show.result(report, view)
         return report.return_code
     target = chosen

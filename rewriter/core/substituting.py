@@ -61,7 +61,7 @@ class Standing:
         return self.address + len(self.routine.code)
 
 
-class Trials(Protocol):
+class Harness(Protocol):
     """Runs routines of one file."""
 
     def problem(self, entry: int, contract: Any, case: Any) -> str:
@@ -105,6 +105,6 @@ class Substituting(Protocol):
         """
         ...
 
-    def trials(self, code: Any, parts: Sequence[tuple[int, bytes]]) -> Trials:
+    def harness(self, code: Any, parts: Sequence[tuple[int, bytes]]) -> Harness:
         """Runs routines of a file that is loaded as these parts, by address."""
         ...

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 from rewriter.core.crossing import Crossing, Crossings
 from rewriter.core.grouped import Code
-from rewriter.identify.grouped_liveness import NOTHING_KNOWN, Beyond, Effects, Slots, Ways
+from rewriter.identify.grouped_liveness import NOTHING_KNOWN, Beyond, GroupedLiveness, Slots, Ways
 
 
-def beyond(code: Code, effects: Effects, slots: Slots) -> Beyond:
+def beyond(code: Code, liveness: GroupedLiveness, slots: Slots) -> Beyond:
     """By address of the slot of a call or return what may be read beyond it; that of a call is to
     be joined with what may be read behind it."""
     crossings = code.crossings
@@ -28,10 +28,10 @@ def beyond(code: Code, effects: Effects, slots: Slots) -> Beyond:
     for function in code.functions:
         routine = code.routine(function)
         if not routine.reason:
-            ways = effects.ways(routine, slots)
+            ways = liveness.ways(routine, slots)
             seen = {~to for one in ways.made.values() for to, _ in one.ways if to < 0}
             sites = {at: each for at, each in crossings.of(routine).items() if at in seen}
-            behind = {at: effects.target.following(at) for at in sites}
+            behind = {at: liveness.target.following(at) for at in sites}
             nodes[function.start] = _Node(function.start, ways, sites, behind)
     return _Calls(crossings, nodes).beyond()
 

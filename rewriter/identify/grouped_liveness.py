@@ -75,8 +75,8 @@ class Ways:
         return comes
 
 
-class Effects:
-    """What instructions read and set; answers are kept."""
+class GroupedLiveness:
+    """Which registers may be read, in any function; what an instruction does is found once."""
 
     def __init__(self, target: Provable, everything: int) -> None:
         self.target, self.everything = target, everything

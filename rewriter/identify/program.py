@@ -21,7 +21,7 @@ from rewriter.identify import flow, labels, liveness
 from rewriter.identify.edges import Convention
 from rewriter.identify.functions import find_functions, with_called
 from rewriter.identify.locked import locked_addresses, near_locks
-from rewriter.identify.relations import Effects, Facts, relations
+from rewriter.identify.relations import Facts, LinearEffects, relations
 
 _IN_FLIGHT = 100
 """Instructions: the 80 of the 21264 Hardware Reference Manual, 2.6.4, and some that may go."""
@@ -82,8 +82,8 @@ class Program:
         return self._facts[function.start]
 
     @cached_property
-    def _effects(self) -> Effects:
-        return Effects(self.target)
+    def _effects(self) -> LinearEffects:
+        return LinearEffects(self.target)
 
     @cached_property
     def _facts(self) -> dict[int, dict[int, Facts]]:

@@ -30,7 +30,7 @@ Effect = tuple[tuple[int, int, int] | None, tuple[int, ...], bool]
 _CALLS = (Flow.CALL, Flow.INDIRECT_CALL, Flow.TRAP)
 
 
-def relations(graph: Graph, function: Function, effects: Effects) -> dict[int, Facts]:
+def relations(graph: Graph, function: Function, effects: LinearEffects) -> dict[int, Facts]:
     """The facts at the start of each of the function's blocks, by address."""
     blocks = graph.blocks_of(function)
     edges = graph.within(blocks)
@@ -56,7 +56,7 @@ def relations(graph: Graph, function: Function, effects: Effects) -> dict[int, F
     return {int(addresses[graph.first[b]]): found for b, found in facts.items() if found}
 
 
-class Effects:
+class LinearEffects:
     """What instructions do to registers, found once for each word."""
 
     def __init__(self, target: Target) -> None:
@@ -80,7 +80,7 @@ class Effects:
 class _Code:
     """The instructions of a function's blocks; every name that it gives is another."""
 
-    def __init__(self, graph: Graph, blocks: range, effects: Effects) -> None:
+    def __init__(self, graph: Graph, blocks: range, effects: LinearEffects) -> None:
         here = slice(blocks.start, blocks.stop)
         first, last = graph.first[here].tolist(), graph.last[here].tolist()
         self.start = min(first, default=0)

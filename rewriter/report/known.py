@@ -11,25 +11,25 @@ from rewriter.elf.headers import printable
 from rewriter.identify.compiler import Compiled
 from rewriter.identify.signatures import Database, Signature, Source
 from rewriter.report.grid import Grid, counted, in_order, joined
-from rewriter.verify.known import Finding
+from rewriter.verify.known import Identification
 
 
 @dataclass(frozen=True)
 class Known:
-    """The findings of `identify --known`, by address."""
+    """What `identify --known` found, by address."""
 
     target: str
-    findings: tuple[Finding, ...]
+    identified: tuple[Identification, ...]
 
     @property
     def return_code(self) -> int:
         """0 when any routine is known, else 4: nothing that could be replaced."""
-        return 0 if any(finding.known for finding in self.findings) else 4
+        return 0 if any(one.known for one in self.identified) else 4
 
     @property
     def counts(self) -> dict[str, int]:
-        """Findings by what is known of them."""
-        return in_order(Counter(finding.status.value for finding in self.findings))
+        """How many routines, by what is known of them."""
+        return in_order(Counter(one.status.value for one in self.identified))
 
     def as_json(self) -> dict[str, Any]:
         """Everything, for programs; sizes in bytes."""
@@ -49,14 +49,14 @@ class Known:
                     if f.signature
                     else [],
                 }
-                for f in self.findings
+                for f in self.identified
             ],
         }
 
     def lines(self, verbosity: int = 0) -> Iterator[str]:
-        """One line a finding; with a verbosity of 1 each source of its signature."""
+        """One line a routine; with a verbosity of 1 each source of its signature."""
         yield self._title()
-        for f in self.findings:
+        for f in self.identified:
             yield " ".join(_cells(f))
             for source in f.signature.sources if f.signature and verbosity > 0 else ():
                 yield f"{f.address:#x} {f.routine} from {_shown(source)}"
@@ -64,11 +64,11 @@ class Known:
     def grids(self, verbosity: int = 0) -> Iterator[Grid | str]:
         """The same as tables."""
         columns = ("address", "routine", "how", "bytes", "signature from", "evidence")
-        rows = tuple(_cells(f) for f in self.findings)
+        rows = tuple(_cells(f) for f in self.identified)
         yield Grid(self._title(), columns, rows, frozenset({"address", "bytes"}))
         sources = tuple(
             (f.routine, _shown(source))
-            for f in self.findings
+            for f in self.identified
             for source in (f.signature.sources if f.signature and verbosity > 0 else ())
         )
         if sources:
@@ -78,7 +78,7 @@ class Known:
         return f"{self.target}: {joined(self.counts) or 'no known routine'}"
 
 
-def _cells(f: Finding) -> tuple[str, ...]:
+def _cells(f: Identification) -> tuple[str, ...]:
     sources = f.signature.sources if f.signature else ()
     first = sources[0].place if sources else "-"
     more = f" and {len(sources) - 1} more" if len(sources) > 1 else ""

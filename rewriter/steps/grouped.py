@@ -25,7 +25,7 @@ from rewriter.options import Options
 from rewriter.steps.grouped_hints import PASS as HINT
 from rewriter.steps.grouped_hints import hint_edit, hinting
 from rewriter.steps.grouped_routines import PASS as ROUTINE
-from rewriter.steps.grouped_routines import GroupedRoutines, Replaced
+from rewriter.steps.grouped_routines import GroupedRoutines, Replacement
 from rewriter.steps.placing import Placing, Reordered, behind, edits_of
 from rewriter.steps.regions import Reordering
 from rewriter.steps.work import edit_id
@@ -55,7 +55,7 @@ class GroupedRoad:
     skips: list[Skip] = field(default_factory=list)
     refusals: list[Refusal] = field(default_factory=list)
     heat: Heat | None = None
-    replaced: tuple[Replaced, ...] = ()
+    replaced: tuple[Replacement, ...] = ()
     unreplaced: list[Skip] = field(default_factory=list)
     settled: set[Function] = field(default_factory=set)
 
@@ -73,7 +73,7 @@ class GroupedRoad:
         block = self.cpu.issue.front.fetch_bytes.value
         hints = hinting(self.target, self.cpu, model) if HINT in self.options.passes else None
         self.reordering = Reordering(
-            self.target, self.code, self.image, model, known.effects, known.beyond, block, hints
+            self.target, self.code, self.image, model, known.liveness, known.beyond, block, hints
         )
         self.placings: dict[Function, Placing] = {}
         self.hints: dict[Function, Mapping[int, Hinted | Declined]] = {}

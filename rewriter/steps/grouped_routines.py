@@ -44,7 +44,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Replaced:
+class Replacement:
     """One of them with the place of its new code."""
 
     candidate: Candidate
@@ -65,7 +65,7 @@ class GroupedRoutines:
     options: Options
     refused: dict[Function, str] = field(default_factory=dict)
 
-    def run(self) -> tuple[tuple[Replaced, ...], list[Skip]]:
+    def run(self) -> tuple[tuple[Replacement, ...], list[Skip]]:
         """What is replaced, by address, and what is left alone."""
         candidates: list[Candidate] = []
         skips: list[Skip] = []
@@ -115,7 +115,7 @@ class GroupedRoutines:
                 return routine
         raise CannotMove(f"no tuned routine for {self.cpu.name}")
 
-    def _placed(self, candidates: Sequence[Candidate]) -> tuple[Replaced, ...]:
+    def _placed(self, candidates: Sequence[Candidate]) -> tuple[Replacement, ...]:
         codes = list(dict.fromkeys(c.routine.code for c in candidates))
         rooms = [c.room for c in candidates]
         items = [
@@ -140,7 +140,7 @@ class GroupedRoutines:
             for item, (_, at) in pool.best().items()
             for home in items[item].homes
         }
-        return tuple(Replaced(candidates[n], placed[n]) for n in sorted(placed))
+        return tuple(Replacement(candidates[n], placed[n]) for n in sorted(placed))
 
     def _allows(self, room: Room, standing: Sequence[Standing]) -> bool:
         """Whether these may stand there: aligned, and described in the bytes that there are."""
@@ -155,7 +155,7 @@ class GroupedRoutines:
 
     # What it makes ------------------------------------------------------------------------
 
-    def written(self, replaced: Sequence[Replaced]) -> Iterator[tuple[int, bytes]]:
+    def written(self, replaced: Sequence[Replacement]) -> Iterator[tuple[int, bytes]]:
         """The bytes of the places and of what describes them, by address."""
         target, code = self.known.target, self.known.code
         every = [one.standing for one in replaced]
@@ -165,7 +165,7 @@ class GroupedRoutines:
             yield room.start, filled(target, room, inside, one.standing.entry)
             yield from target.substituting.described(code, room, inside).items()
 
-    def edit(self, one: Replaced, evidence: Evidence, new: Tried) -> Edit:
+    def edit(self, one: Replacement, evidence: Evidence, new: Tried) -> Edit:
         """What is recorded of it, when it was tried in the new file."""
         candidate, routine = one.candidate, one.standing.routine
         named = candidate.named
@@ -183,7 +183,7 @@ class GroupedRoutines:
             cycles=self._saved(one, new),
         )
 
-    def _saved(self, one: Replaced, new: Tried) -> Fraction | None:
+    def _saved(self, one: Replacement, new: Tried) -> Fraction | None:
         """Modelled cycles fewer, the mean of some cases of the contract; None if nobody asked."""
         if not self.options.cycles or not isinstance(self.cpu, BundledCpu):
             return None
@@ -192,7 +192,7 @@ class GroupedRoutines:
         arena = self.known.target.substituting.arena
         cases = [contract.case(arena, point) for _, point in spread(contract, _TIMED)]
         before, after = (
-            sum(trace(cpu, tried.trials.steps(named.address, case)).cycles for case in cases)
+            sum(trace(cpu, tried.harness.steps(named.address, case)).cycles for case in cases)
             for tried in (self.known.tried, new)
         )
         return Fraction(before - after, len(cases))

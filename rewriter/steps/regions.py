@@ -14,7 +14,7 @@ from rewriter.core.errors import BadInput
 from rewriter.core.grouped import Code, Grouped, Laid, Region, Routine
 from rewriter.core.groups import Slot, groups
 from rewriter.core.target import CannotMove, Memory
-from rewriter.identify.grouped_liveness import Beyond, Effects
+from rewriter.identify.grouped_liveness import Beyond, GroupedLiveness
 from rewriter.steps.boundaries import Boundaries
 from rewriter.steps.grouped_hints import Hinting
 from rewriter.steps.placing import Figures, Placing, Reordered
@@ -31,7 +31,7 @@ class Reordering:
     code: Code
     image: Memory
     scheduling: Scheduling
-    effects: Effects
+    liveness: GroupedLiveness
     beyond: Beyond
     block: int  # bytes that the CPU fetches in a cycle
     hinting: Hinting | None = None
@@ -44,7 +44,7 @@ class Reordering:
         before: list[Slot] = []
         joined = self._joined(routine)
         every = {region: self.slots(region) for region in routine.regions}
-        live = self.effects.live(routine, every.__getitem__, self.beyond)
+        live = self.liveness.live(routine, every.__getitem__, self.beyond)
         for region, slots in every.items():
             outcome: Reordered | str = region.reason or "it was not asked for"
             block = None if region.reason else self.asked(region, slots, joined, live)
@@ -209,7 +209,7 @@ class Reordering:
         """What may be read at the exits on the way, and behind the last bundle."""
         exits, behind = {}, live.get(region.end, self.target.everything)
         for slot in slots:
-            read = self.effects.left_with(slot, live, self.beyond)
+            read = self.liveness.left_with(slot, live, self.beyond)
             if read is None:
                 continue
             if slot.address < region.end - self.target.bundle:

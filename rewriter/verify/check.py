@@ -290,7 +290,7 @@ class _Check:
     def _substitution(self, one: Replaced, checked: _Checked) -> None:
         """A routine that another stands for: compared by what it does, not by how."""
         problems = list(self.substituted.problems(one))
-        if one.standing is not None:
+        if one.placement is not None:
             pieces = self.substituted.scattered
             problems += pieces.odd_words(one.named, one.function, self.owned)
         checked.tables, wrong = self.entries.given_up(one.function)

@@ -106,7 +106,7 @@ class _Check:
         self.old, self.new, self.target, self.code = known.image, new, known.target, known.code
         self.after = self.target.code(new, self.code.functions)
         self.prover = prover
-        self.effects, self.beyond = known.effects, known.beyond
+        self.liveness, self.beyond = known.liveness, known.beyond
         self.substituted = GroupedSubstituted(known, new, self.after)
         self.elsewhere: list[str] = []
         self.wrong: list[Finding] = []
@@ -186,7 +186,7 @@ class _Check:
             self.code,
             self.after,
             self.prover,
-            self.effects,
+            self.liveness,
             self.beyond,
         )
         return Comparison(files, routine, old, new).findings()

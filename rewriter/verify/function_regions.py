@@ -13,7 +13,7 @@ from rewriter.core.groups import Slot
 from rewriter.core.isa import Flow
 from rewriter.core.program import Function
 from rewriter.elf.image import Image
-from rewriter.identify.grouped_liveness import NOTHING_KNOWN, Beyond, Effects, Ways
+from rewriter.identify.grouped_liveness import NOTHING_KNOWN, Beyond, GroupedLiveness, Ways
 from rewriter.verify.landmarks import unwound
 from rewriter.verify.placed import Code as Bundles
 from rewriter.verify.placed import (
@@ -41,7 +41,7 @@ class Files:
     before: Code
     after: Code
     prover: Regions
-    effects: Effects
+    liveness: GroupedLiveness
     beyond: Beyond
 
 
@@ -72,7 +72,7 @@ class Comparison:
     @cached_property
     def ways(self) -> Ways:
         """The ways through the old function."""
-        return self.files.effects.ways(
+        return self.files.liveness.ways(
             self.routine, lambda region: within(self.old, region.start, region.end, self.size)
         )
 
@@ -228,9 +228,9 @@ class Comparison:
 
     def _left(self, old: Sequence[Slot]) -> Beyond:
         """What may be read where calls and returns leave a region, by their slots."""
-        effects, beyond = self.files.effects, self.files.beyond
+        liveness, beyond = self.files.liveness, self.files.beyond
         known = ((slot.address, slot) for slot in old if slot.address in beyond)
-        found = ((at, effects.left_with(slot, self.standard, beyond)) for at, slot in known)
+        found = ((at, liveness.left_with(slot, self.standard, beyond)) for at, slot in known)
         return {at: read for at, read in found if read is not None}
 
     def _end(self, placed: Sequence[Placed]) -> list[Finding]:

@@ -15,14 +15,14 @@ from rewriter.core.errors import BadInput
 from rewriter.core.grouped import Code, Grouped, Region
 from rewriter.core.groups import Slot
 from rewriter.core.program import Function
-from rewriter.core.substituting import Room, Standing, Trials
+from rewriter.core.substituting import Harness, Room, Standing
 from rewriter.core.target import CannotMove, Tuned
 from rewriter.elf.headers import PT_LOAD
 from rewriter.elf.image import Image
 from rewriter.identify.grouped_calls import beyond
-from rewriter.identify.grouped_liveness import Beyond, Effects
+from rewriter.identify.grouped_liveness import Beyond, GroupedLiveness
 from rewriter.identify.grouped_signatures import known as by_signature
-from rewriter.verify.known import Finding, Status
+from rewriter.verify.known import Identification, Status
 from rewriter.verify.known_trial import shown, spread
 from rewriter.verify.placed import leads_to
 from rewriter.verify.substituted_known import CASES, Named, symbols_of
@@ -39,21 +39,21 @@ class Tried:
     code: Code
 
     @cached_property
-    def trials(self) -> Trials:
+    def harness(self) -> Harness:
         """Runs them."""
         parts = [
             (s.p_vaddr, self.image.read(s.p_vaddr, s.p_memsz))
             for s in self.image.segments
             if s.p_type == PT_LOAD and s.p_memsz
         ]
-        return self.target.substituting.trials(self.code, parts)
+        return self.target.substituting.harness(self.code, parts)
 
     def behaviour(self, entry: int, name: str) -> Evidence | str:
         """A trial on cases of a contract: evidence, or what is wrong with the first that is."""
         contract, arena = CONTRACTS[name], self.target.substituting.arena
         points = spread(contract, CASES)
         for plan, point in points:
-            problem = self.trials.problem(entry, contract, contract.case(arena, point))
+            problem = self.harness.problem(entry, contract, contract.case(arena, point))
             if problem:
                 return f"{problem} ({plan.name}: {shown(point)})"
         return Evidence(Grade.TESTED, cases=len(points), detail="steps, by group")
@@ -78,14 +78,14 @@ class KnownGrouped:
         return found
 
     @cached_property
-    def effects(self) -> Effects:
+    def liveness(self) -> GroupedLiveness:
         """What instructions read and set."""
-        return Effects(self.target.proving, self.target.everything)
+        return GroupedLiveness(self.target.proving, self.target.everything)
 
     @cached_property
     def beyond(self) -> Beyond:
         """What may be read beyond its calls and returns, by the calling standard."""
-        return beyond(self.code, self.effects, self._slots)
+        return beyond(self.code, self.liveness, self._slots)
 
     def _slots(self, region: Region) -> list[Slot]:
         code = self.image.read(region.start, region.end - region.start)
@@ -152,7 +152,7 @@ def _goal(target: Grouped, image: Image, address: int) -> int | None:
     return next((leads_to(s, target.bundle) for s in slots if target.ends(s.insn)), None)
 
 
-def findings(known: KnownGrouped) -> Iterator[Finding]:
+def identified(known: KnownGrouped) -> Iterator[Identification]:
     """Every place that a signature fits, by address, with what its behaviour says."""
     for match in by_signature(known.image, known.target, CONTRACTS):
         signature = match.signature
@@ -160,9 +160,9 @@ def findings(known: KnownGrouped) -> Iterator[Finding]:
         place = signature.routine, match.address, size, signature
         outcome = known.tried.behaviour(match.address, signature.routine)
         if isinstance(outcome, Evidence):
-            yield Finding(Status.KNOWN, *place, outcome, outcome.detail)
+            yield Identification(Status.KNOWN, *place, outcome, outcome.detail)
         else:
-            yield Finding(Status.REFUSED, *place, None, outcome)
+            yield Identification(Status.REFUSED, *place, None, outcome)
 
 
 def together(tried: Tried, named: Named) -> Evidence | str:

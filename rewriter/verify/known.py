@@ -43,8 +43,8 @@ class Status(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """A routine at an address; `size` in bytes; `routine` is the name of its contract.
+class Identification:
+    """A routine found at an address; `size` in bytes; `routine` is the name of its contract.
 
     `signature` is what matched, None for a guess; `evidence` is the trial's; `detail` says why
     there is none, or what else there is to say.
@@ -71,7 +71,7 @@ def known_routines(
     contracts: Mapping[str, Contract],
     cases: int = CASES,
     progress: Progress = lambda stage, done, total: None,
-) -> tuple[Finding, ...]:
+) -> tuple[Identification, ...]:
     """Every place that matches a signature, by address, with what its behaviour says.
 
     `cases` of each contract are tried.  A place may carry several routines (memcpy and memmove
@@ -87,10 +87,10 @@ def known_routines(
             found.append(_confirmed(match, contract, trials, cases))
     progress("trials", len(matches), len(matches))
 
-    def behaves(address: int, finding: Finding) -> bool:
-        size = finding.address + finding.size - address
+    def behaves(address: int, one: Identification) -> bool:
+        size = one.address + one.size - address
         try:
-            outcome = trials.run(address, size, contracts[finding.routine], cases)
+            outcome = trials.run(address, size, contracts[one.routine], cases)
         except Untried:
             return False
         return isinstance(outcome, Evidence)
@@ -100,8 +100,8 @@ def known_routines(
 
 
 def _at_starts(
-    image: Image, found: Iterable[Finding], trial: Callable[[int, Finding], bool]
-) -> Iterator[Finding]:
+    image: Image, found: Iterable[Identification], trial: Callable[[int, Identification], bool]
+) -> Iterator[Identification]:
     """A routine begins where its function does.
 
     A function that is this routine from its start on was found by its second entry, behind the
@@ -109,14 +109,14 @@ def _at_starts(
     """
     functions = find_functions(image, unwind.frames(image))
     starts = [function.start for function in functions]
-    for finding in found:
-        at = bisect_right(starts, finding.address) - 1
-        start = starts[at] if at >= 0 and finding.address in functions[at] else finding.address
-        if finding.known and start != finding.address and trial(start, finding):
-            place = f"{functions[at].name}+{finding.address - start:#x}"
-            yield replace(finding, status=Status.INSIDE, detail=place)
+    for one in found:
+        at = bisect_right(starts, one.address) - 1
+        start = starts[at] if at >= 0 and one.address in functions[at] else one.address
+        if one.known and start != one.address and trial(start, one):
+            place = f"{functions[at].name}+{one.address - start:#x}"
+            yield replace(one, status=Status.INSIDE, detail=place)
         else:
-            yield finding
+            yield one
 
 
 def _named(image: Image, contracts: Mapping[str, Contract]) -> set[tuple[str, int]]:
@@ -135,50 +135,52 @@ def _longest(matches: Iterable[Match]) -> list[Match]:
     return list(found.values())
 
 
-def _confirmed(match: Match, contract: Contract, trials: Trials, cases: int) -> Finding:
+def _confirmed(match: Match, contract: Contract, trials: Trials, cases: int) -> Identification:
     signature = match.signature
     size = signature.words * trials.word
     place = contract.name, match.address, size, signature
     try:
         outcome = trials.run(match.address, size, contract, cases)
     except Untried as reason:
-        return Finding(Status.UNTRIED, *place, None, str(reason))
+        return Identification(Status.UNTRIED, *place, None, str(reason))
     if isinstance(outcome, Evidence):
-        return Finding(Status.KNOWN, *place, outcome, outcome.detail)
-    return Finding(Status.REFUSED, *place, None, outcome)
+        return Identification(Status.KNOWN, *place, outcome, outcome.detail)
+    return Identification(Status.REFUSED, *place, None, outcome)
 
 
-def _unique(found: Sequence[Finding], named: set[tuple[str, int]]) -> Iterator[Finding]:
+def _unique(
+    found: Sequence[Identification], named: set[tuple[str, int]]
+) -> Iterator[Identification]:
     """The same code at several places is no identification, unless only one of them behaves.
 
     Code that does nothing but call has the same form whatever it calls.  Where all behave (Linux
     has memcmp and bcmp in the same words) a symbol may say which is meant.
     """
     places: dict[tuple[str, str], list[int]] = {}
-    for finding in found:
-        if finding.known and finding.signature is not None:
-            key = finding.routine, finding.signature.digest
-            places.setdefault(key, []).append(finding.address)
-    for finding in found:
-        assert finding.signature is not None
-        same = places.get((finding.routine, finding.signature.digest), [])
-        if (finding.routine, finding.address) in named:
-            yield finding
-        elif finding.known and len(same) > 1:
-            others = ", ".join(f"{at:#x}" for at in same if at != finding.address)
-            yield replace(finding, status=Status.AMBIGUOUS, detail=f"also at {others}")
+    for one in found:
+        if one.known and one.signature is not None:
+            key = one.routine, one.signature.digest
+            places.setdefault(key, []).append(one.address)
+    for one in found:
+        assert one.signature is not None
+        same = places.get((one.routine, one.signature.digest), [])
+        if (one.routine, one.address) in named:
+            yield one
+        elif one.known and len(same) > 1:
+            others = ", ".join(f"{at:#x}" for at in same if at != one.address)
+            yield replace(one, status=Status.AMBIGUOUS, detail=f"also at {others}")
         else:
-            yield finding
+            yield one
 
 
 def unknown_functions(
-    image: Image, target: Target, known: Iterable[Finding]
+    image: Image, target: Target, known: Iterable[Identification]
 ) -> tuple[Function, ...]:
-    """Functions that no finding lies in, as symbols, unwind table and direct calls say."""
+    """Functions in which nothing was identified, as symbols, unwind table and direct calls say."""
     functions = find_functions(image, unwind.frames(image))
     if all(end >> 63 == 0 for _, end in image.executable_ranges()):
         functions = with_called(functions, target.listing(image))
-    places = sorted(finding.address for finding in known if finding.known)
+    places = sorted(one.address for one in known if one.known)
     at = (bisect_left(places, function.start) for function in functions)
     return tuple(
         function
@@ -194,7 +196,7 @@ def like_routines(
     contracts: Mapping[str, Contract],
     cases: int = GUESSES,
     progress: Progress = lambda stage, done, total: None,
-) -> tuple[Finding, ...]:
+) -> tuple[Identification, ...]:
     """Functions without a signature that behave like a routine, as far as a few cases show.
 
     Functions are those to look at: leave out what is known already.
@@ -212,5 +214,5 @@ def like_routines(
                 continue
             if isinstance(outcome, Evidence):
                 place = name, function.start, size, None
-                found.append(Finding(Status.LIKE, *place, outcome, outcome.detail))
+                found.append(Identification(Status.LIKE, *place, outcome, outcome.detail))
     return tuple(found)

@@ -84,8 +84,8 @@ Read = Callable[[int], Insn | None]
 
 
 @dataclass(frozen=True)
-class Standing:
-    """A routine in a file: `places` by offset; `ways` are branches that only lead on."""
+class Placement:
+    """Where a routine is in a file: `places` by offset; `ways` are branches that only lead on."""
 
     places: Mapping[int, int]
     ways: frozenset[int]
@@ -96,8 +96,8 @@ class Standing:
         return {*self.places.values(), *self.ways}
 
 
-def standing_at(image: Image, target: Target, routine: Tuned, entry: int) -> Standing | None:
-    """The routine as it stands in an image, with the image's exception table; None if another."""
+def placement_at(image: Image, target: Target, routine: Tuned, entry: int) -> Placement | None:
+    """Where a routine is in an image, by the exception table of that; None if it is another."""
     size = target.table.word_bits // 8
 
     def read(at: int) -> Insn | None:
@@ -106,17 +106,17 @@ def standing_at(image: Image, target: Target, routine: Tuned, entry: int) -> Sta
         return target.table.decode(int.from_bytes(image.read(at, size), image.byteorder))
 
     resumes = {f.access: f.resume for f in target.fixups(image)} if routine.resumes else {}
-    return standing(target, routine, image.byteorder, entry, read, resumes)
+    return placement(target, routine, image.byteorder, entry, read, resumes)
 
 
-def standing(
+def placement(
     target: Target,
     routine: Tuned,
     order: ByteOrder,
     entry: int,
     read: Read,
     resumes: Mapping[int, int],
-) -> Standing | None:
+) -> Placement | None:
     """Follows a routine through a file from where it is entered; None if it is another one.
 
     `resumes` says where control goes on when the access at an address faults.
@@ -144,4 +144,4 @@ def standing(
                 return None
             queue.append((faults[offset], resumes[at]))
     apart = len(set(places.values())) == len(places) and ways.isdisjoint(places.values())
-    return Standing(places, frozenset(ways)) if apart else None
+    return Placement(places, frozenset(ways)) if apart else None

@@ -28,7 +28,7 @@ from rewriter.elf.image import Image
 from rewriter.elf.unwind_rows import rows as rows_of
 from rewriter.identify.program import Program
 from rewriter.verify.known_trial import Trials
-from rewriter.verify.pieces import standing_at
+from rewriter.verify.pieces import placement_at
 from rewriter.verify.substituted_known import CASES, FAULTING, Known, Named, behaviour
 from rewriter.verify.substituted_pieces import Pieces, Replaced
 from rewriter.verify.substituted_rules import (
@@ -110,7 +110,7 @@ class Substituted:
 
     def _in_pieces(self, function: Function, named: Named) -> Replaced | None:
         for routine in self._routines(named):
-            found = standing_at(self.image, self.program.target, routine, named.address)
+            found = placement_at(self.image, self.program.target, routine, named.address)
             if found is not None:
                 entry = found.places[routine.entry]
                 return Replaced(function, named, routine, entry, found)
@@ -148,8 +148,8 @@ class Substituted:
         assumed = preconditions(known, named, function, replaced.routine)
         if isinstance(assumed, str):
             yield assumed
-        if replaced.standing is not None:
-            yield from self.scattered.odd_ways(replaced.named, replaced.standing, replaced.routine)
+        if replaced.placement is not None:
+            yield from self.scattered.odd_ways(replaced.named, replaced.placement, replaced.routine)
             yield from self._odd_rows(replaced)
             return
         if replaced.in_place:
@@ -196,7 +196,7 @@ class Substituted:
             return
         if new is None or new.lsda != old.lsda or new.cie != old.cie:
             yield "its unwind entry is gone"
-        elif not replaced.in_place or replaced.standing is not None:
+        elif not replaced.in_place or replaced.placement is not None:
             if (new.end, rows_of(new)) != (old.end, rows_of(old)):
                 yield "its unwind entry changed"
         elif new.end != max(old.end, replaced.end):
@@ -214,7 +214,7 @@ class Substituted:
         """File offsets outside functions that were compared for substitutions."""
         image, found = self.program.image, self.scattered.gap(self.scattered.owned(replaced))
         for one in replaced:
-            if one.standing is not None or one.in_place:
+            if one.placement is not None or one.in_place:
                 first = image.offset_of(one.named.address)
                 room = room_in_place(self.known, one.named, one.function)
                 found.update(range(first, first + room))

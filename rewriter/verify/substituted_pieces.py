@@ -10,7 +10,7 @@ from rewriter.core.target import Tuned
 from rewriter.elf.gap import covering, text_gap
 from rewriter.elf.image import Image
 from rewriter.identify.program import Program
-from rewriter.verify.pieces import Standing, standing_at
+from rewriter.verify.pieces import Placement, placement_at
 from rewriter.verify.substituted_known import Known, Named
 from rewriter.verify.substituted_rules import room_in_place
 
@@ -19,14 +19,14 @@ from rewriter.verify.substituted_rules import room_in_place
 class Replaced:
     """A routine of the original whose new code was recognised; `address` is where that stands.
 
-    `standing` are the places of its pieces, in a kernel.
+    `placement` says where its pieces are, in a kernel.
     """
 
     function: Function
     named: Named
     routine: Tuned
     address: int
-    standing: Standing | None = None
+    placement: Placement | None = None
 
     @property
     def in_place(self) -> bool:
@@ -47,11 +47,11 @@ class Pieces:
     known: Known
     image: Image
 
-    def odd_ways(self, named: Named, standing: Standing, routine: Tuned) -> Iterator[str]:
+    def odd_ways(self, named: Named, placement: Placement, routine: Tuned) -> Iterator[str]:
         """Every entry must lead to the same pieces."""
         for entry in self.known.entries(named):
-            other = standing_at(self.image, self.program.target, routine, entry)
-            if other is None or other.places != standing.places:
+            other = placement_at(self.image, self.program.target, routine, entry)
+            if other is None or other.places != placement.places:
                 yield f"entered at {entry:#x} it is something else"
 
     def odd_words(self, named: Named, function: Function, owned: Collection[int]) -> Iterator[str]:
@@ -83,15 +83,15 @@ class Pieces:
 
     def owned(self, replaced: Iterable[Replaced]) -> frozenset[int]:
         """The addresses of the words of all routines in pieces."""
-        standing = (one.standing for one in replaced)
-        return frozenset(at for one in standing if one is not None for at in one.addresses)
+        placed = (one.placement for one in replaced)
+        return frozenset(at for one in placed if one is not None for at in one.addresses)
 
     def accesses(self, replaced: Iterable[Replaced]) -> dict[int, Function | None]:
         """Where routines in pieces may fault; with the function that is given up for each."""
         found: dict[int, Function | None] = {}
         for one in replaced:
-            if one.standing is not None:
+            if one.placement is not None:
                 stays = not room_in_place(self.known, one.named, one.function)
                 for at, _ in one.routine.resumes:
-                    found[one.standing.places[at]] = None if stays else one.function
+                    found[one.placement.places[at]] = None if stays else one.function
         return found

@@ -18,8 +18,7 @@ from targets.ia64.fields import BUNDLE
 from targets.ia64.isa import TABLE
 from targets.ia64.machine.faults import MachineFault
 from targets.ia64.machine.trace import Executed
-from targets.ia64.machine.trials import ARENA
-from targets.ia64.machine.trials import Trials as Runs
+from targets.ia64.machine.trials import ARENA, Trials
 
 Part = tuple[int, bytes]
 _FAULTS = (AccessFault, BadInstruction, LimitReached, Unspecified, Misaligned, MachineFault)
@@ -54,29 +53,29 @@ class Substituting:
         """Bundles of nops."""
         return layout.NOPS * (size // BUNDLE)
 
-    def trials(self, code: Facts, parts: Sequence[Part]) -> Trials:
+    def harness(self, code: Facts, parts: Sequence[Part]) -> Harness:
         """Runs routines of a file that is loaded as these parts."""
-        return Trials(tuple(_relocated(code, parts)), code.gp or 0)
+        return Harness(tuple(_relocated(code, parts)), code.gp or 0)
 
 
-class Trials:
+class Harness:
     """Calls of routines of one file."""
 
     def __init__(self, parts: tuple[Part, ...], shared: int) -> None:
-        self.runs = Runs(_File(parts, 0, shared))
+        self.trials = Trials(_File(parts, 0, shared))
 
     def problem(self, entry: int, contract: Contract, case: Case) -> str:
         """What is wrong with one call of the routine at `entry`; empty when nothing is."""
-        self.runs.entry = entry
+        self.trials.entry = entry
         try:
-            return self.runs.problem(contract, case)
+            return self.trials.problem(contract, case)
         except _FAULTS as fault:
             return f"{type(fault).__name__}: {fault}"
 
     def steps(self, entry: int, case: Case) -> Sequence[Executed]:
         """What a call that goes well does."""
-        self.runs.entry = entry
-        return self.runs.run(case)[0]
+        self.trials.entry = entry
+        return self.trials.run(case)[0]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rewriter.core.grouped import Region, Routine
 from rewriter.core.program import Function
-from rewriter.identify.grouped_liveness import Effects
+from rewriter.identify.grouped_liveness import GroupedLiveness
 from targets.ia64 import Ia64
 from targets.ia64.assembler import assemble
 from targets.ia64.registers import NUMBERS
@@ -108,7 +108,7 @@ def test_live_is_what_some_path_reads(blocks: list[list[Line]], held: set[int]) 
         for n, (a, b) in enumerate(zip(starts, (*starts[1:], end), strict=True))
     )
     routine = Routine(Function(START, end, "f", ""), regions, "", "")
-    found = Effects(TARGET.proving, TARGET.everything).live(
+    found = GroupedLiveness(TARGET.proving, TARGET.everything).live(
         routine,
         lambda one: list(
             TARGET.straight(made.code[one.start - START : one.end - START], one.start)

@@ -13,7 +13,7 @@ from rewriter.elf.image import Image, load
 from rewriter.identify.functions import find_functions
 from rewriter.identify.grouped_signatures import compiled, known
 from rewriter.identify.signatures import File, parse
-from rewriter.verify.grouped_known import KnownGrouped, findings
+from rewriter.verify.grouped_known import KnownGrouped, identified
 from rewriter.verify.known import Status
 from targets.ia64 import Ia64, layout
 from targets.ia64.fields import BUNDLE
@@ -47,7 +47,7 @@ def test_names_are_found_without_symbols(libc: Image) -> None:
     functions = find_functions(hidden, TARGET.described(hidden))
     code = TARGET.code(hidden, functions)
     known_of = KnownGrouped(hidden, TARGET, code)
-    listed = list(findings(known_of))
+    listed = list(identified(known_of))
     assert len(listed) > 15
     assert {finding.status for finding in listed} == {Status.KNOWN}
     found = {n.contracts: n for n, _ in known_of.within()}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from passes.pieces import Space, Spaces
 from rewriter.core.isa import Flow, Insn
 from rewriter.core.program import Function
-from rewriter.verify.pieces import Piece, cuts, insns_of, pieces, reached, standing
+from rewriter.verify.pieces import Piece, cuts, insns_of, pieces, placement, reached
 from targets import for_machine
 from targets.alpha import routines
 from targets.alpha.isa import TABLE
@@ -58,7 +58,7 @@ def test_a_routine_is_found_where_its_pieces_are(number: int, order: list[int], 
     if led:
         memory[0x1000] = ALPHA.branch(0x1000, entry)
         entry = 0x1000
-    found = standing(ALPHA, routine, "little", entry, lambda at: _read(memory, at), resumes)
+    found = placement(ALPHA, routine, "little", entry, lambda at: _read(memory, at), resumes)
     assert found is not None and found.places == places
     assert found.addresses == set(memory)
 
@@ -76,7 +76,7 @@ def test_one_other_word_is_another_routine(
     assume(not way)
     memory[at] = struct.pack("<I", struct.unpack("<I", memory[at])[0] ^ 1 << bit)
     entry = places[routine.entry]
-    assert standing(ALPHA, routine, "little", entry, lambda at: _read(memory, at), resumes) is None
+    assert placement(ALPHA, routine, "little", entry, lambda at: _read(memory, at), resumes) is None
 
 
 @pytest.mark.parametrize("routine", OURS, ids=lambda routine: f"{routine.folder}/{routine.name}")

@@ -23,18 +23,17 @@ from rewriter.elf.image import Image, load, parse
 from rewriter.identify.functions import find_functions
 from rewriter.options import Options
 from rewriter.steps.grouped import GroupedRoad
-from rewriter.steps.grouped_routines import NO_ROOM, GroupedRoutines, Replaced
+from rewriter.steps.grouped_routines import NO_ROOM, GroupedRoutines, Replacement
 from rewriter.verify.check_regions import Verdict, verify
 from rewriter.verify.grouped_known import KnownGrouped, Tried
 from rewriter.verify.known_trial import spread
 from targets import ia64
 from targets.ia64.fields import BUNDLE
 from targets.ia64.machine.calling import RETURN
-from targets.ia64.machine.trials import ARENA, LIMIT, following_slot
-from targets.ia64.machine.trials import Trials as Runs
+from targets.ia64.machine.trials import ARENA, LIMIT, Trials, following_slot
 from targets.ia64.registers import NUMBERS, PR
 from targets.ia64.standard import PRESERVED_PREDICATES
-from targets.ia64.substituting import Trials
+from targets.ia64.substituting import Harness
 
 TARGET = ia64.Ia64()
 CPU = TARGET.cpus["itanium2"]
@@ -62,7 +61,7 @@ class Patched:
         return self._by_name[name].candidate.room.start
 
     @cached_property
-    def _by_name(self) -> dict[str, Replaced]:
+    def _by_name(self) -> dict[str, Replacement]:
         return {one.candidate.named.contracts[0]: one for one in self.road.replaced}
 
 
@@ -244,13 +243,13 @@ def test_unwinding_finds_what_the_caller_had(
     """At every slot of some runs."""
     home = room_of(patched, patched.at(name))
     where = states(regions(unwinding[home]))
-    trials = Tried(parse(patched.data, "tuned"), TARGET, patched.code).trials
-    assert isinstance(trials, Trials)
-    trials.runs.entry = patched.at(name)
+    harness = Tried(parse(patched.data, "tuned"), TARGET, patched.code).harness
+    assert isinstance(harness, Harness)
+    harness.trials.entry = patched.at(name)
     contract = CONTRACTS[name]
     saved = set[str]()
     for _, point in spread(contract, 12):
-        saved |= unwound(trials.runs, contract.case(ARENA, point), where, home)
+        saved |= unwound(harness.trials, contract.case(ARENA, point), where, home)
     assert saved == {"memset": {"lc"}, "memcpy": BOTH, "memmove": BOTH}.get(name, {"pr"})
 
 
@@ -259,7 +258,7 @@ _LC = NUMBERS["ar.lc"]
 _MASK = sum(1 << p - PR for p in PRESERVED_PREDICATES)
 
 
-def unwound(runs: Runs, case: Case, where: list[dict[str, int]], home: int) -> set[str]:
+def unwound(runs: Trials, case: Case, where: list[dict[str, int]], home: int) -> set[str]:
     """Looks at every slot of a call; which registers were found saved somewhere."""
     before, state, found = runs.started(case), runs.processor.state, set[str]()
     lc, predicates = before[_LC], sum(before[p] << p - PR for p in PRESERVED_PREDICATES)

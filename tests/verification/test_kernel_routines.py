@@ -21,7 +21,7 @@ from rewriter.options import Options
 from rewriter.pipeline import tune
 from rewriter.verify.check import Verdict, verify
 from rewriter.verify.known_trial import Trials
-from rewriter.verify.pieces import standing_at
+from rewriter.verify.pieces import placement_at
 from rewriter.verify.substituted_known import Known, Named
 from rewriter.verify.substituted_rules import preconditions
 from rewriter.verify.trial_steps import Stepper, Stores
@@ -80,15 +80,15 @@ def test_the_table_keeps_its_size_and_every_access_that_may_fault_has_one_entry(
     owned = {at for at, (access, *_) in old.items() if access in function}
     assert len(owned) == 14 and {at for at in old if old[at] != new.get(at)} == owned
     image = replace(kernel.image, data=data)
-    standing = standing_at(image, kernel.target, _copy(), named.address)
-    assert standing is not None
+    placement = placement_at(image, kernel.target, _copy(), named.address)
+    assert placement is not None
     accesses = {
         at
-        for at in standing.places.values()
+        for at in placement.places.values()
         if image.read(at, 4)[3] >> 2 in ACCESSES and image.read(at, 4) != b"\0\0\xfe\x2f"
     }
     assert {new[at][0] for at in owned} == accesses
-    wanted = {standing.places[at]: standing.places[to] for at, to in _copy().resumes}
+    wanted = {placement.places[at]: placement.places[to] for at, to in _copy().resumes}
     assert {new[at][0]: new[at][1] for at in owned} == wanted
 
 
@@ -203,9 +203,9 @@ def test_a_flipped_bit_in_a_piece_is_found(kernel: Program, known: Known, data: 
     """In every piece of the user copy, wherever it stands, one bit of its first word."""
     image = replace(kernel.image, data=data)
     named, _ = _named(known, "__copy_user")
-    standing = standing_at(image, kernel.target, _copy(), named.address)
-    assert standing is not None
-    places = set(standing.places.values())
+    placement = placement_at(image, kernel.target, _copy(), named.address)
+    assert placement is not None
+    places = set(placement.places.values())
     starts = [at for at in sorted(places) if at - 4 not in places]
     assert len(starts) > 2
     for at in starts:

@@ -11,7 +11,7 @@ from rewriter.core.grouped import Grouped, Region
 from rewriter.core.groups import Slot
 from rewriter.core.isa import Flow
 from rewriter.elf.image import Image, load
-from rewriter.identify.grouped_liveness import Effects
+from rewriter.identify.grouped_liveness import GroupedLiveness
 from rewriter.options import Options
 from rewriter.steps import grouped
 from rewriter.steps.grouped import GroupedRoad
@@ -69,8 +69,8 @@ def test_what_a_wrong_rewriter_takes_for_dead_is_refused(
 
     def careless(target: Grouped, *others: Any) -> Reordering:
         code, image, model, _, beyond, *rest = others
-        effects = Effects(target.proving, 0)
-        return Reordering(target, code, image, model, effects, beyond, *rest)
+        liveness = GroupedLiveness(target.proving, 0)
+        return Reordering(target, code, image, model, liveness, beyond, *rest)
 
     monkeypatch.setattr(grouped, "Reordering", careless)
     road = travelled(image)
@@ -86,8 +86,8 @@ def test_what_a_wrong_rewriter_takes_for_unread_by_others_is_refused(
     """A rewriter for which callees and callers read nothing at all."""
 
     def careless(target: Grouped, *others: Any) -> Reordering:
-        code, image, model, effects, beyond, *rest = others
-        return Reordering(target, code, image, model, effects, dict.fromkeys(beyond, 0), *rest)
+        code, image, model, liveness, beyond, *rest = others
+        return Reordering(target, code, image, model, liveness, dict.fromkeys(beyond, 0), *rest)
 
     monkeypatch.setattr(grouped, "Reordering", careless)
     road = travelled(image)
