@@ -26,7 +26,7 @@ from rewriter.core.trace import (
     run,
     written,
 )
-from rewriter.verify.devices import Access, accessed, same_devices, stack_of
+from rewriter.verify.devices import Access, accessed, based, same_devices, stack_of
 from rewriter.verify.equivalence import Comparison, Different
 from rewriter.verify.prove import Prover
 
@@ -245,23 +245,23 @@ class Tuner:
 
     def _on_stack(self, slot: int) -> bool:
         """Whether an access is to the stack, which is memory."""
-        base, _ = self.target.spelling.address(self.trace.insns[slot])
-        held = self.trace.operand[slot].get(base)
-        return held is not None and self.trace.terms.linear(held)[0] is self._stack
+        held, _ = based(self._original, slot, self.trace.insns[slot], self.target)
+        return self.trace.terms.linear(held)[0] is self._stack
 
     @cached_property
     def _stack(self) -> Term:
         return stack_of(self.trace.terms, self.target, self.trace.facts)
 
     @cached_property
+    def _original(self) -> Run:
+        """The run of the original code, as far as its accesses go by it."""
+        operands = {slot: tuple(held.values()) for slot, held in enumerate(self.trace.operand)}
+        return Run(self.trace.state, operand=operands)
+
+    @cached_property
     def _accessed(self) -> list[Access]:
-        trace, found = self.trace, []
-        for slot, (insn, operand) in enumerate(zip(trace.insns, trace.operand, strict=True)):
-            if self.target.table.accesses(insn) and not self._on_stack(slot):
-                base, displacement = self.target.spelling.address(insn)
-                held = operand.get(base, trace.terms.const(0))
-                found.append((insn, held + trace.terms.const(displacement)))
-        return found
+        trace = self.trace
+        return list(accessed(self._original, trace.insns, self.target, trace.facts))
 
     def _prove(self, slots: Sequence[Insn | None], proposal: Rewrite) -> Evidence:
         trace, table = self.trace, self.target.table
@@ -288,12 +288,14 @@ class Tuner:
             value = trace.value[sites[slot]] if slot in sites else None
             return () if value is None else (value,)
 
-        if not comparison.follow(trace.state, new, likely):
+        followed = comparison.follow(trace.state, new, likely)
+        if not followed:
             self._agree(comparison, new)  # or not: before a solver is asked of devices
         if self.devices:
             others = accessed(new, slots, self.target, trace.facts)
             same_devices(comparison, self.target, self._accessed, others)
-        self._agree(comparison, new)
+        if followed:
+            self._agree(comparison, new)
         evidence = comparison.evidence()
         return evidence if proposal.aligned else replace(evidence, preconditions=())
 

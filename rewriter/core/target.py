@@ -114,6 +114,12 @@ def whole(insn: Insn, target: Target) -> bool:
     return insn.name in target.spelling.GRANULE_ACCESSES
 
 
+def is_hint(insn: Insn, target: Target) -> bool:
+    """Whether a load does nothing but ask for a line; an architecture may have no such."""
+    found = getattr(target.spelling, "is_hint", None)
+    return found is not None and bool(found(insn))
+
+
 @dataclass(frozen=True, slots=True)
 class Clue:
     """What a block with a site of a pass may have: at least so many of some instructions.

@@ -31,11 +31,17 @@ def accessed(
     stack, accesses = stack_of(terms, target, facts), target.table.accesses
     for slot, insn in enumerate(insns):
         if insn is not None and accesses(insn):
-            base, displacement = target.spelling.address(insn)
-            reads = registers_of(target.table.uses(insn))
-            held = run.operand[slot][reads.index(base)] if base in reads else terms.const(0)
+            held, displacement = based(run, slot, insn, target)
             if terms.linear(held)[0] is not stack:
                 yield insn, held + terms.const(displacement)
+
+
+def based(run: Run, slot: int, insn: Insn, target: Target) -> tuple[Term, int]:
+    """What an access's base register holds in a run, and how far from there the access is."""
+    base, displacement = target.spelling.address(insn)
+    reads = registers_of(target.table.uses(insn))
+    held = run.operand[slot][reads.index(base)] if base in reads else run.state.terms.const(0)
+    return held, displacement
 
 
 def stack_of(terms: Terms, target: Target, facts: Facts) -> Term:

@@ -10,20 +10,17 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from rewriter.core.isa import Insn
-from rewriter.core.target import Target
+from rewriter.core.target import Target, is_hint
 from rewriter.identify.program import Program
 from rewriter.verify.equivalence import Different
 
 
 def added(old: Sequence[Insn], new: Sequence[Insn], target: Target) -> list[int]:
     """Slots of the new code with hints that the old code does not have, in its order."""
-    is_hint = getattr(target.spelling, "is_hint", None)
-    if is_hint is None:  # the architecture has none
-        return []
-    waiting = [insn for insn in reversed(old) if is_hint(insn)]
+    waiting = [insn for insn in reversed(old) if is_hint(insn, target)]
     found = []
     for slot, insn in enumerate(new):
-        if is_hint(insn):
+        if is_hint(insn, target):
             if waiting and waiting[-1] == insn:
                 waiting.pop()
             else:

@@ -12,7 +12,7 @@ import numpy as np
 
 from rewriter.core.isa import Kind
 from rewriter.core.listing import Listing
-from rewriter.core.target import Target
+from rewriter.core.target import Target, is_hint
 
 FILLER, HINT, FRAME = 1, 2, 4
 """It does nothing; it is a load that does nothing but ask for a line; it touches the frame."""
@@ -32,7 +32,6 @@ class Kinds:
 
     def __init__(self, target: Target) -> None:
         self.target, table = target, target.table
-        self.is_hint = getattr(target.spelling, "is_hint", None)  # an architecture may have none
         # Behind the last row are those of what is no instruction, by their negative numbers.
         self.named = np.zeros(len(table.rows) + 2, dtype=np.uint64)
         for number, op in enumerate(table.rows):
@@ -70,6 +69,5 @@ class Kinds:
         insn = listing.insn(at)
         if insn is None:
             return 0
-        hint = self.is_hint is not None and self.is_hint(insn)
-        touches = self.target.touches_frame(insn)
-        return FILLER * self.target.is_filler(insn) | HINT * hint | FRAME * touches
+        filler, touches = self.target.is_filler(insn), self.target.touches_frame(insn)
+        return FILLER * filler | HINT * is_hint(insn, self.target) | FRAME * touches

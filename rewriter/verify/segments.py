@@ -255,6 +255,11 @@ class BlockCutter(Cutter):
         return first, exits
 
 
+def reads_place(flow: Flow, defs: int) -> bool:
+    """Whether what ends a segment is a jump that reads its own address, to leave it in `defs`."""
+    return flow is Flow.JUMP and defs != 0
+
+
 def masks(columns: NDArray[np.uint64]) -> list[int]:
     """Register masks from as many columns as they need."""
     found: list[int] = columns[:, 0].tolist()

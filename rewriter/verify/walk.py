@@ -28,7 +28,7 @@ from rewriter.verify.equivalence import Comparison, Different, agreeing
 from rewriter.verify.kinds import FILLER, HINT, Kinds
 from rewriter.verify.linked import same_but_for_place
 from rewriter.verify.prove import Prover
-from rewriter.verify.segments import BlockCutter, Cutter, Lost, Segment, masks
+from rewriter.verify.segments import BlockCutter, Cutter, Lost, Segment, masks, reads_place
 
 
 class Pair(NamedTuple):
@@ -136,11 +136,8 @@ class Walk:
             return there
         linked = pair.linked and pair.old != pair.new
         locked = self.locked_here and not self.locked.isdisjoint(old.addresses[first:end])
-        return None if linked or locked or self._own_place(end - 1) else there
-
-    def _own_place(self, at: int) -> bool:
-        """Whether a jump reads its own address."""
-        return FLOWS[self.old_code.flows[at]] is Flow.JUMP and self.old_code.defs[at] != 0
+        placed = reads_place(FLOWS[old.flows[end - 1]], old.defs[end - 1])
+        return None if linked or locked or placed else there
 
     def _changed(self, pair: Pair, first: int, exits: Sequence[int]) -> list[Pair]:
         old = self.old_code.by_blocks(pair.old)
@@ -187,8 +184,8 @@ class Walk:
         same = old.same_words(new)
         if same and old.addresses == new.addresses and old.insns == new.insns:
             return True
-        if Flow.JUMP in old.flows and self.target.table.defs(old.insns[-1]):
-            return False  # it reads its own address
+        if reads_place(old.flows[-1], old.defs[-1]):
+            return False
         if pair.linked and pair.old != pair.new:
             places = pair.old, pair.new
             live = partial(self._live_after, old)
