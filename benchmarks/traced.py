@@ -12,9 +12,10 @@ from typing import NamedTuple
 from fixtures.trace import ENTERED, LEFT, NO_ACCESS, Recording
 from rewriter.core.cpu import System
 from rewriter.core.interpret import Step
-from rewriter.core.isa import Flow, Insn, Table
+from rewriter.core.isa import Flow, Insn
 from rewriter.core.machine import Value
 from rewriter.core.recorder import Recorder
+from rewriter.core.table import Table
 from rewriter.elf.headers import PT_LOAD
 from rewriter.elf.image import Image, load
 from rewriter.timing.model import Chip, chip

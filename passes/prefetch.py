@@ -14,9 +14,10 @@ from passes.walked import Hint, Walked
 from rewriter.core.addresses import addresses
 from rewriter.core.cpu import OutOfOrder
 from rewriter.core.edit import Evidence, Grade
-from rewriter.core.isa import Flow, Insn, Table
+from rewriter.core.isa import Flow, Insn
 from rewriter.core.listing import FLOW_CODE, Listing
 from rewriter.core.program import Function
+from rewriter.core.table import Table
 from rewriter.core.term import Terms
 from rewriter.core.trace import registers_of, run
 from rewriter.identify.loops import Loop

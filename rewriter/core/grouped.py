@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from rewriter.core import transfer
 from rewriter.core.cpu import Cpu
 from rewriter.core.groups import Slot
-from rewriter.core.isa import Insn, Table
+from rewriter.core.isa import Insn
 from rewriter.core.portable import Portable
 from rewriter.core.prefetching import Prefetching
 from rewriter.core.program import Function
 from rewriter.core.substituting import Substituting
+from rewriter.core.table import Table
 from rewriter.core.target import Sectioned
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from rewriter.core.concrete import Concrete, Misaligned
-from rewriter.core.isa import Flow, Insn, Kind, Reg, Table
+from rewriter.core.isa import Flow, Insn, Kind, Reg
+from rewriter.core.table import Table
 
 PREFETCH = "prefetch"  # the event of a load that has no result: a hint that never faults
 POISON = 0xA5  # what a line holds after a hint that allows its bytes to be lost

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewriter.core.addresses import NOWHERE, Addresses, first_at, shifted, span
-from rewriter.core.isa import Flow, Insn, Kind, Table, Words, by_row
+from rewriter.core.isa import Flow, Insn, Kind
+from rewriter.core.table import Table, Words, by_row
 
 FLOWS = tuple(Flow)
 FLOW_CODE = {flow: code for code, flow in enumerate(FLOWS)}

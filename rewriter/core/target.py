@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from rewriter.core.boots import Boots
 from rewriter.core.cpu import Cpu, System
-from rewriter.core.isa import Insn, Table, Words
+from rewriter.core.isa import Insn
 from rewriter.core.listing import Listing
 from rewriter.core.program import Fixup, Function, JumpTable
+from rewriter.core.table import Table, Words
 
 
 class Memory(Protocol):

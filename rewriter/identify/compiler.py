@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rewriter.core.errors import BadInput
-from rewriter.core.isa import Flow, Words
+from rewriter.core.isa import Flow
+from rewriter.core.table import Words
 from rewriter.core.target import Target
 from rewriter.elf.archive import Part, parts
 from rewriter.elf.archive_text import Text, read

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from rewriter.contracts.contract import Contract
 from rewriter.contracts.contract import Kind as Argument
 from rewriter.contracts.linkage import Linkage
-from rewriter.core.isa import Flow, Kind, Table, Words, register_mask
+from rewriter.core.isa import Flow, Kind, register_mask
 from rewriter.core.listing import FLOW_CODE, UNKNOWN
 from rewriter.core.program import Function
+from rewriter.core.table import Table, Words
 from rewriter.core.target import Target
 from rewriter.identify.search import Range
 

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from rewriter.core.cpu import Cpu, System
-from rewriter.core.isa import Insn, Table
+from rewriter.core.isa import Insn
 from rewriter.core.listing import Listing
 from rewriter.core.program import Function
+from rewriter.core.table import Table
 from rewriter.elf.headers import printable
 from rewriter.report.grid import Grid, counted
 from rewriter.timing.static import slots

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rewriter.contracts.contract import Contract
 from rewriter.core.cpu import Cpu, System
-from rewriter.core.isa import Table
+from rewriter.core.table import Table
 from rewriter.timing.model import simulate
 from rewriter.timing.result import Result
 from rewriter.verify.engines.sweep import Code, Program

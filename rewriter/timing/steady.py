@@ -13,7 +13,8 @@ from fractions import Fraction
 from itertools import pairwise
 
 from rewriter.core.cpu import Cpu, InOrder, OutOfOrder, Sched
-from rewriter.core.isa import Insn, Table
+from rewriter.core.isa import Insn
+from rewriter.core.table import Table
 from rewriter.timing.inorder import assign
 from rewriter.timing.places import CONTROL, letter, sched_of, traits_of
 from rewriter.timing.static import pipeline_of

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from rewriter.core.concrete import Concrete
 from rewriter.core.cpu import Cpu, System
 from rewriter.core.interpret import Step
-from rewriter.core.isa import Flow, Insn, Table
+from rewriter.core.isa import Flow, Insn
+from rewriter.core.table import Table
 from rewriter.timing.model import simulate
 from rewriter.timing.result import Moment, Result
 

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from rewriter.contracts.contract import Contract
 from rewriter.core.edit import Evidence, Grade
-from rewriter.core.isa import Table
+from rewriter.core.table import Table
 from rewriter.verify.engines.sweep import Answer, Code, Program, Sweep
 from rewriter.verify.trial_records import Chunk, Point, chunks
 from rewriter.verify.trial_steps import Stepper, Stores

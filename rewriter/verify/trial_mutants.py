@@ -16,7 +16,8 @@ from typing import Literal, Protocol
 
 from rewriter.contracts.contract import Contract
 from rewriter.core.concrete import Concrete, Misaligned
-from rewriter.core.isa import Insn, Reg, Table
+from rewriter.core.isa import Insn, Reg
+from rewriter.core.table import Table
 from rewriter.verify.engines.qemu import GuestHung
 from rewriter.verify.engines.sweep import Code, Sweep
 from rewriter.verify.trial import Target, prepare

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from rewriter.contracts.contract import MASK64, Case, Contract, Piece, Plan, View
 from rewriter.core.concrete import Concrete, Misaligned
 from rewriter.core.edit import Evidence, Grade
-from rewriter.core.isa import Reg, Table
+from rewriter.core.isa import Reg
+from rewriter.core.table import Table
 from rewriter.verify.engines.sweep import Code, Program, poison
 from rewriter.verify.trial import Counterexample, Target
 from rewriter.verify.trial_records import Point

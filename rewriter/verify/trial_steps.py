@@ -17,7 +17,7 @@ from rewriter.core.interpret import (
     Memory,
     Step,
 )
-from rewriter.core.isa import Table
+from rewriter.core.table import Table
 from rewriter.verify.engines.sweep import Code, Program, poison
 
 _RETURN = 0x10  # where nothing is

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewriter.core.isa import Table
+from rewriter.core.table import Table
 from targets.alpha import floating, integer, pal
 from targets.alpha.registers import CONSTANTS, NAMES
 

@@ -14,7 +14,8 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.core.isa import Format, Words
+from rewriter.core.isa import Format
+from rewriter.core.table import Words
 from targets.alpha import formats
 from targets.alpha.formats import DISP, HINT, MEMORY, RA, RB, TARGET
 from targets.alpha.isa import TABLE

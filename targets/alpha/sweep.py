@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from rewriter.contracts.contract import Arena
 from rewriter.contracts.linkage import Linkage
-from rewriter.core.isa import Insn, Table
+from rewriter.core.isa import Insn
+from rewriter.core.table import Table
 from targets.alpha.assembler import assemble
 from targets.alpha.cpus import WRITE_HINTS
 from targets.alpha.isa import TABLE

@@ -12,8 +12,9 @@ from rewriter.core import prefetching, transfer
 from rewriter.core import substituting as core
 from rewriter.core.cpu import Cpu
 from rewriter.core.grouped import Linked
-from rewriter.core.isa import Flow, Insn, Table
+from rewriter.core.isa import Flow, Insn
 from rewriter.core.program import Function
+from rewriter.core.table import Table
 from targets.ia64 import arranging, bundles, facts, layout, regions, tables
 from targets.ia64.arranging import Model, Scheduling
 from targets.ia64.cpus import CPUS

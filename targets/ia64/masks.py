@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.core.isa import Kind, Words
+from rewriter.core.isa import Kind
+from rewriter.core.table import Words
 from targets.ia64 import bundles
 from targets.ia64.bundles import SLOTS
 from targets.ia64.fields import BUNDLE, SLOT_BITS, Field

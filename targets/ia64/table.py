@@ -14,7 +14,8 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.core.isa import Flow, Insn, Kind, Op, Operand, Reg, Table, register_mask
+from rewriter.core.isa import Flow, Insn, Kind, Op, Operand, Reg, register_mask
+from rewriter.core.table import Table
 from targets.ia64.fields import QP, Field, Words
 from targets.ia64.registers import AR, READ_TO_WRITE, READ_WITH, WRITTEN_WITH
 
