@@ -1,9 +1,7 @@
 """The manifest: what was changed in a file and on what evidence, and the way back.
 
 A manifest is a checksummed, compressed JSON document with the bytes that changed behind it. It
-rides in a note section that nothing loads (`attach`) or lies in a file beside. Its columns are kept
-apart (all ids, all addresses as distances, ...) and every repeated text is stored once: a libc has
-10,000 edits.
+rides in a note section that nothing loads (`attach`) or lies in a file beside.
 
     bytes 0..4    b"RTM1"
     bytes 4..36   SHA-256 of the rest
@@ -21,13 +19,14 @@ import json
 import lzma
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
-from rewriter.core.edit import Edit, Evidence, Grade, Skip
+from rewriter.core.edit import Edit, Skip
 from rewriter.core.errors import BadInput, VerificationFailed
 from rewriter.elf import compressed, emit, note
+from rewriter.elf import manifest_columns as columns
 from rewriter.elf.compressed import Wrapping
 from rewriter.elf.emit import Patch
 from rewriter.elf.streams import pack, unpack
@@ -36,8 +35,6 @@ FORMAT, _APART = 3, 2
 MAGIC, DIGEST_SIZE = b"RTM1", 32
 _DETAIL = re.compile(r"(.*?(?:differs?|is lost|is new)): ", re.DOTALL)
 _MALFORMED = (lzma.LZMAError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
-_Value = TypeVar("_Value")
-_EDIT_TEXTS = ("technique", "kind", "routine", "old", "new")
 
 
 @dataclass(frozen=True)
@@ -236,28 +233,9 @@ def _canonical(document: Mapping[str, Any]) -> bytes:
     return text.encode("ascii")
 
 
-class _Strings:
-    """Texts by number, in the order in which they are first met."""
-
-    def __init__(self) -> None:
-        self.numbers: dict[str, int] = {}
-
-    def __call__(self, text: str) -> int:
-        return self.numbers.setdefault(text, len(self.numbers))
-
-
 def _document(manifest: Manifest) -> dict[str, Any]:
-    strings = _Strings()
-    kinds = list(dict.fromkeys(edit.evidence for edit in manifest.edits))
-    number = {evidence: at for at, evidence in enumerate(kinds)}
-    edits: dict[str, Any] = {
-        name: [strings(getattr(edit, name)) for edit in manifest.edits] for name in _EDIT_TEXTS
-    }
-    # No two edits have the same id.
-    edits["id"] = [edit.id for edit in manifest.edits]
-    edits["address"] = _distances([edit.address for edit in manifest.edits])
-    edits["gain"] = [edit.gain for edit in manifest.edits]
-    edits["evidence"] = [number[edit.evidence] for edit in manifest.edits]
+    strings = columns.Strings()
+    edits, evidence = columns.of_edits(manifest.edits, strings)
     return {
         "format": manifest.format,
         "retune": manifest.retune,
@@ -268,28 +246,11 @@ def _document(manifest: Manifest) -> dict[str, Any]:
         "patched": manifest.patched,
         "skips": dict(manifest.skips),
         "edits": edits,
-        "evidence": [_evidence_row(evidence, strings) for evidence in kinds],
-        "patches": _patch_columns(manifest.patches),
+        "evidence": evidence,
+        "patches": columns.of_patches(manifest.patches),
         "appended": len(manifest.appended),
         "strings": list(strings.numbers),
     } | ({"wrapping": compressed.as_json(manifest.wrapping)} if manifest.wrapping else {})
-
-
-def _evidence_row(evidence: Evidence, strings: _Strings) -> list[Any]:
-    return [
-        evidence.grade.value,
-        [strings(text) for text in evidence.preconditions],
-        [strings(text) for text in evidence.patterns],
-        evidence.cases,
-        strings(evidence.detail),
-    ]
-
-
-def _patch_columns(patches: Sequence[Patch]) -> dict[str, Any]:
-    return {
-        "offset": _distances([patch.offset for patch in patches]),
-        "size": [len(patch.old) for patch in patches],
-    }
 
 
 def _raw(manifest: Manifest) -> bytes:
@@ -304,18 +265,18 @@ def _manifest(document: dict[str, Any], raw: bytes) -> Manifest:
             f"the manifest has format {document['format']}, this retune reads {_APART} to {FORMAT}",
             hint=f"it was written by retune {document.get('retune')}",
         )
-    strings = _all(str, document["strings"])
-    evidence = [_evidence(row, strings) for row in document["evidence"]]
+    patches = columns.patches_apart if document["format"] == _APART else columns.patches
+    strings = columns.all_of(str, document["strings"])
     texts = ("retune", "target", "cpu", "original", "patched")
-    _all(str, [document[name] for name in texts] + list(document["skips"]))
-    (appended,) = _all(int, [document["appended"]])
+    columns.all_of(str, [document[name] for name in texts] + list(document["skips"]))
+    (appended,) = columns.all_of(int, [document["appended"]])
     if not 0 <= appended <= len(raw):
         raise ValueError("size of what is appended")
-    _all(int, list(document["skips"].values()))
+    columns.all_of(int, list(document["skips"].values()))
     return Manifest(
         **{name: document[name] for name in texts},
-        edits=tuple(_edits(document["edits"], strings, evidence)),
-        patches=tuple(_patches(document, raw[: len(raw) - appended])),
+        edits=tuple(columns.edits(document["edits"], document["evidence"], strings)),
+        patches=tuple(patches(document["patches"], raw[: len(raw) - appended])),
         options=dict(document["options"]),
         skips=document["skips"],
         appended=raw[len(raw) - appended :],
@@ -325,61 +286,3 @@ def _manifest(document: dict[str, Any], raw: bytes) -> Manifest:
 
 def _wrapping(document: Any) -> Wrapping | None:
     return None if document is None else compressed.from_json(document)
-
-
-def _evidence(row: list[Any], strings: list[str]) -> Evidence:
-    grade, preconditions, patterns, cases, detail = row
-    return Evidence(
-        Grade(grade),
-        tuple(strings[at] for at in preconditions),
-        tuple(strings[at] for at in patterns),
-        cases,
-        strings[detail],
-    )
-
-
-def _edits(
-    columns: dict[str, list[Any]], strings: list[str], evidence: list[Evidence]
-) -> Iterable[Edit]:
-    rows = zip(
-        _all(str, columns["id"]),
-        *([strings[at] for at in columns[name]] for name in _EDIT_TEXTS),
-        _sums(columns["address"]),
-        columns["evidence"],
-        _all(int, columns["gain"]),
-        strict=True,
-    )
-    for name, technique, kind, routine, old, new, address, shown, gain in rows:
-        yield Edit(name, technique, kind, routine, address, old, new, evidence[shown], gain)
-
-
-def _patches(document: dict[str, Any], raw: bytes) -> Iterable[Patch]:
-    columns, apart = document["patches"], document["format"] == _APART
-    at = 0
-    for offset, size in zip(_sums(columns["offset"]), _all(int, columns["size"]), strict=True):
-        new = at + len(raw) // 2 if apart else at + size
-        yield Patch(offset, raw[at : at + size], raw[new : new + size])
-        at += size if apart else 2 * size
-    if at * (2 if apart else 1) != len(raw):
-        raise ValueError("sizes of patches")
-
-
-def _all(kind: type[_Value], values: Iterable[Any]) -> list[_Value]:
-    """Return the values, each of which must be of that very type (JSON has true beside 1)."""
-    found = list(values)
-    if any(type(value) is not kind for value in found):
-        raise TypeError(f"not {kind.__name__}")
-    return found
-
-
-def _distances(numbers: Sequence[int]) -> list[int]:
-    """Each number less the one before it: small, and alike."""
-    return [here - before for before, here in zip((0, *numbers), numbers, strict=False)]
-
-
-def _sums(distances: Iterable[int]) -> list[int]:
-    total, numbers = 0, []
-    for distance in _all(int, distances):
-        total += distance
-        numbers.append(total)
-    return numbers
