@@ -10,8 +10,9 @@ from __future__ import annotations
 from rewriter.core.isa import Flow, Op, Reg
 from rewriter.core.machine import Machine, Value
 from targets.alpha import formats as f
-from targets.alpha import meanings as does
 from targets.alpha.formats import row
+from targets.alpha.meanings import control, memory, operate
+from targets.alpha.meanings import floating as does
 
 # Qualifiers: trap bits <10:8> and rounding bits <7:6> of the function (Handbook, table 4-8).
 _ROUNDING = (("c", 0x000), ("m", 0x040), ("", 0x080), ("d", 0x0C0))
@@ -90,14 +91,14 @@ _COMPARE = (
 _WIDEN = (("cvtst", 0x16, 0x2AC), ("cvtst/s", 0x16, 0x6AC))
 
 _MEMORY = (
-    ("ldf", 0x20, does.load(4, does.f_to_register), "fld"),
-    ("ldg", 0x21, does.load(8, does.g_swap), "fld"),
-    ("lds", 0x22, does.load(4, does.s_to_register), "fld"),
-    ("ldt", 0x23, does.load(8), "fld"),
-    ("stf", 0x24, does.store(4, does.register_to_f), "fst"),
-    ("stg", 0x25, does.store(8, does.g_swap), "fst"),
-    ("sts", 0x26, does.store(4, does.register_to_s), "fst"),
-    ("stt", 0x27, does.store(8), "fst"),
+    ("ldf", 0x20, memory.load(4, does.f_to_register), "fld"),
+    ("ldg", 0x21, memory.load(8, does.g_swap), "fld"),
+    ("lds", 0x22, memory.load(4, does.s_to_register), "fld"),
+    ("ldt", 0x23, memory.load(8), "fld"),
+    ("stf", 0x24, memory.store(4, does.register_to_f), "fst"),
+    ("stg", 0x25, memory.store(8, does.g_swap), "fst"),
+    ("sts", 0x26, memory.store(4, does.register_to_s), "fst"),
+    ("stt", 0x27, memory.store(8), "fst"),
 )
 
 _BRANCHES = (("eq", 0x31), ("lt", 0x32), ("le", 0x33), ("ne", 0x35), ("ge", 0x36), ("gt", 0x37))
@@ -114,7 +115,7 @@ def _single_register(m: Machine, value: Value) -> Value:
     return m.sext(does.register_to_s(m, value), 32)
 
 
-def _low_long(convert: does.Convert) -> does.Convert:
+def _low_long(convert: memory.Convert) -> memory.Convert:
     return lambda m, value: convert(m, m.zext(value, 32))
 
 
@@ -146,14 +147,18 @@ def _moves() -> list[Op]:
         for name, code, meaning in _COPY_SIGN
     ]
     for test, code in _CMOV:
-        meaning = does.conditional_move(does.test_fp_zero(test))
+        meaning = operate.conditional_move(does.test_fp_zero(test))
         rows.append(row(f"fcmov{test}", f.FP_OPERATE, _bits(0x17, code, False), meaning, "fcmov"))
     rows.append(
-        row("cvtlq", f.FP_UNARY, _bits(0x17, 0x010, True), does.single(does.long_to_quad), "fadd")
+        row(
+            "cvtlq", f.FP_UNARY, _bits(0x17, 0x010, True), operate.single(does.long_to_quad), "fadd"
+        )
     )
     for name, code in (("cvtql", 0x030), ("cvtql/v", 0x130), ("cvtql/sv", 0x530)):
         rows.append(
-            row(name, f.FP_UNARY, _bits(0x17, code, True), does.single(does.quad_to_long), "fadd")
+            row(
+                name, f.FP_UNARY, _bits(0x17, code, True), operate.single(does.quad_to_long), "fadd"
+            )
         )
     rows.append(row("mt_fpcr", f.FP_OPERATE, _bits(0x17, 0x024, False), _write_fpcr, "fadd"))
     rows.append(row("mf_fpcr", f.FP_OPERATE, _bits(0x17, 0x025, False), _read_fpcr, "fadd"))
@@ -172,7 +177,7 @@ def _read_fpcr(m: Machine, fa: Reg, fb: Reg, fc: Reg) -> None:
 def _between_files() -> list[Op]:
     to_fp = (
         ("itofs", 0x004, _low_long(does.s_to_register)),
-        ("itoff", 0x014, _low_long(lambda m, v: does.f_to_register(m, does._swap_words(m, v, 2)))),
+        ("itoff", 0x014, _low_long(lambda m, v: does.f_to_register(m, does.swap_words(m, v, 2)))),
         ("itoft", 0x024, None),
     )
     rows = [
@@ -199,7 +204,7 @@ def _branches() -> list[Op]:
             f"fb{test}",
             f.FP_BRANCH,
             code << 26,
-            does.branch(does.test_fp_zero(test)),
+            control.branch(does.test_fp_zero(test)),
             "fbr",
             flow=Flow.BRANCH,
         )

@@ -10,9 +10,18 @@ from __future__ import annotations
 from rewriter.core.isa import Does, Flow, Op, Reg
 from rewriter.core.machine import Machine, Value
 from targets.alpha import formats as f
-from targets.alpha import meanings as does
 from targets.alpha.formats import operate, row, unary
-from targets.alpha.meanings import binary, compare, conditional_move, long, scaled, single, trapping
+from targets.alpha.meanings import bytewise, control, memory, multimedia
+from targets.alpha.meanings.operate import (
+    binary,
+    compare,
+    conditional_move,
+    long,
+    scaled,
+    single,
+    test_zero,
+    trapping,
+)
 
 _add = scaled(1, +1)
 _sub = scaled(1, -1)
@@ -61,32 +70,32 @@ _CMOV = (
 )
 
 _SHIFT = (
-    ("mskbl", 0x02, does.mask_low(1)),
-    ("extbl", 0x06, does.extract_low(1)),
-    ("insbl", 0x0B, does.insert_low(1)),
-    ("mskwl", 0x12, does.mask_low(2)),
-    ("extwl", 0x16, does.extract_low(2)),
-    ("inswl", 0x1B, does.insert_low(2)),
-    ("mskll", 0x22, does.mask_low(4)),
-    ("extll", 0x26, does.extract_low(4)),
-    ("insll", 0x2B, does.insert_low(4)),
-    ("zap", 0x30, lambda m, a, b: a & ~does.byte_mask(m, b)),
-    ("zapnot", 0x31, lambda m, a, b: a & does.byte_mask(m, b)),
-    ("mskql", 0x32, does.mask_low(8)),
+    ("mskbl", 0x02, bytewise.mask_low(1)),
+    ("extbl", 0x06, bytewise.extract_low(1)),
+    ("insbl", 0x0B, bytewise.insert_low(1)),
+    ("mskwl", 0x12, bytewise.mask_low(2)),
+    ("extwl", 0x16, bytewise.extract_low(2)),
+    ("inswl", 0x1B, bytewise.insert_low(2)),
+    ("mskll", 0x22, bytewise.mask_low(4)),
+    ("extll", 0x26, bytewise.extract_low(4)),
+    ("insll", 0x2B, bytewise.insert_low(4)),
+    ("zap", 0x30, lambda m, a, b: a & ~bytewise.byte_mask(m, b)),
+    ("zapnot", 0x31, lambda m, a, b: a & bytewise.byte_mask(m, b)),
+    ("mskql", 0x32, bytewise.mask_low(8)),
     ("srl", 0x34, lambda m, a, b: m.lshr(a, b & m.const(63))),
-    ("extql", 0x36, does.extract_low(8)),
+    ("extql", 0x36, bytewise.extract_low(8)),
     ("sll", 0x39, lambda m, a, b: m.shl(a, b & m.const(63))),
-    ("insql", 0x3B, does.insert_low(8)),
+    ("insql", 0x3B, bytewise.insert_low(8)),
     ("sra", 0x3C, lambda m, a, b: m.ashr(a, b & m.const(63))),
-    ("mskwh", 0x52, does.mask_high(2)),
-    ("inswh", 0x57, does.insert_high(2)),
-    ("extwh", 0x5A, does.extract_high(2)),
-    ("msklh", 0x62, does.mask_high(4)),
-    ("inslh", 0x67, does.insert_high(4)),
-    ("extlh", 0x6A, does.extract_high(4)),
-    ("mskqh", 0x72, does.mask_high(8)),
-    ("insqh", 0x77, does.insert_high(8)),
-    ("extqh", 0x7A, does.extract_high(8)),
+    ("mskwh", 0x52, bytewise.mask_high(2)),
+    ("inswh", 0x57, bytewise.insert_high(2)),
+    ("extwh", 0x5A, bytewise.extract_high(2)),
+    ("msklh", 0x62, bytewise.mask_high(4)),
+    ("inslh", 0x67, bytewise.insert_high(4)),
+    ("extlh", 0x6A, bytewise.extract_high(4)),
+    ("mskqh", 0x72, bytewise.mask_high(8)),
+    ("insqh", 0x77, bytewise.insert_high(8)),
+    ("extqh", 0x7A, bytewise.extract_high(8)),
 )
 
 _MULTIPLY = (
@@ -116,10 +125,10 @@ _COUNT = (
 )
 
 _PACK = (
-    ("unpkbw", 0x34, does.spread(16, 4)),
-    ("unpkbl", 0x35, does.spread(32, 2)),
-    ("pkwb", 0x36, does.gather(16, 4)),
-    ("pklb", 0x37, does.gather(32, 2)),
+    ("unpkbw", 0x34, multimedia.spread(16, 4)),
+    ("unpkbl", 0x35, multimedia.spread(32, 2)),
+    ("pkwb", 0x36, multimedia.gather(16, 4)),
+    ("pklb", 0x37, multimedia.gather(32, 2)),
 )
 
 
@@ -133,22 +142,22 @@ def _sign_extend_long(m: Machine, value: Value) -> Value:
 
 # name, opcode, meaning, class, feature
 _MEMORY = (
-    ("lda", 0x08, does.lda(1), "lda", ""),
-    ("ldah", 0x09, does.lda(1 << 16), "lda", ""),
-    ("ldbu", 0x0A, does.load(1), "ild", "BWX"),
-    ("ldq_u", 0x0B, does.load_unaligned, "ild", ""),
-    ("ldwu", 0x0C, does.load(2), "ild", "BWX"),
-    ("stw", 0x0D, does.store(2), "ist", "BWX"),
-    ("stb", 0x0E, does.store(1), "ist", "BWX"),
-    ("stq_u", 0x0F, does.store_unaligned, "ist", ""),
-    ("ldl", 0x28, does.load(4, _sign_extend_long), "ild", ""),
-    ("ldq", 0x29, does.load(8), "ild", ""),
-    ("ldl_l", 0x2A, does.load_locked(4), "ld_l", ""),
-    ("ldq_l", 0x2B, does.load_locked(8), "ld_l", ""),
-    ("stl", 0x2C, does.store(4), "ist", ""),
-    ("stq", 0x2D, does.store(8), "ist", ""),
-    ("stl_c", 0x2E, does.store_conditional(4), "st_c", ""),
-    ("stq_c", 0x2F, does.store_conditional(8), "st_c", ""),
+    ("lda", 0x08, memory.lda(1), "lda", ""),
+    ("ldah", 0x09, memory.lda(1 << 16), "lda", ""),
+    ("ldbu", 0x0A, memory.load(1), "ild", "BWX"),
+    ("ldq_u", 0x0B, memory.load_unaligned, "ild", ""),
+    ("ldwu", 0x0C, memory.load(2), "ild", "BWX"),
+    ("stw", 0x0D, memory.store(2), "ist", "BWX"),
+    ("stb", 0x0E, memory.store(1), "ist", "BWX"),
+    ("stq_u", 0x0F, memory.store_unaligned, "ist", ""),
+    ("ldl", 0x28, memory.load(4, _sign_extend_long), "ild", ""),
+    ("ldq", 0x29, memory.load(8), "ild", ""),
+    ("ldl_l", 0x2A, memory.load_locked(4), "ld_l", ""),
+    ("ldq_l", 0x2B, memory.load_locked(8), "ld_l", ""),
+    ("stl", 0x2C, memory.store(4), "ist", ""),
+    ("stq", 0x2D, memory.store(8), "ist", ""),
+    ("stl_c", 0x2E, memory.store_conditional(4), "st_c", ""),
+    ("stq_c", 0x2F, memory.store_conditional(8), "st_c", ""),
 )
 
 _BRANCHES = (
@@ -205,13 +214,11 @@ def _operates() -> list[Op]:
     for name, function, meaning in _ARITHMETIC:
         sched = "icmp" if name.startswith("cmp") else "iadd"
         rows += operate(name, 0x10, function, meaning, sched)
-    rows += operate("cmpbge", 0x10, 0x0F, binary(does.compare_bytes), "icmp")
+    rows += operate("cmpbge", 0x10, 0x0F, binary(bytewise.compare_bytes), "icmp")
     for name, function, meaning in _LOGICAL:
         rows += operate(name, 0x11, function, meaning, "ilog")
     for test, function in _CMOV:
-        rows += operate(
-            f"cmov{test}", 0x11, function, conditional_move(does.test_zero(test)), "cmov"
-        )
+        rows += operate(f"cmov{test}", 0x11, function, conditional_move(test_zero(test)), "cmov")
     for name, function, shift in _SHIFT:
         rows += operate(name, 0x12, function, binary(shift), "ishf")
     for name, function, meaning in _MULTIPLY:
@@ -228,9 +235,9 @@ def _extensions() -> list[Op]:
         rows.append(unary(name, 0x1C, function, single(count), "imisc", "CIX")[0])
     for name, function, move in _PACK:
         rows.append(unary(name, 0x1C, function, single(move), "imisc", "MVI")[0])
-    rows.append(operate("perr", 0x1C, 0x31, binary(does.pixel_error), "imisc", "MVI")[0])
+    rows.append(operate("perr", 0x1C, 0x31, binary(multimedia.pixel_error), "imisc", "MVI")[0])
     for name, function, bits, signed, largest in _MIN_MAX:
-        meaning = binary(does.lanes(bits, does.pick(bits, signed, largest)))
+        meaning = binary(multimedia.lanes(bits, multimedia.pick(bits, signed, largest)))
         rows += operate(name, 0x1C, function, meaning, "imisc", "MVI")
     return rows
 
@@ -244,8 +251,8 @@ def _memory() -> list[Op]:
 
 def _control() -> list[Op]:
     rows = [
-        row("br", f.BRANCH, 0x30 << 26, does.branch_and_link, "br", flow=Flow.JUMP),
-        row("bsr", f.BRANCH, 0x34 << 26, does.branch_and_link, "br", flow=Flow.CALL),
+        row("br", f.BRANCH, 0x30 << 26, control.branch_and_link, "br", flow=Flow.JUMP),
+        row("bsr", f.BRANCH, 0x34 << 26, control.branch_and_link, "br", flow=Flow.CALL),
     ]
     for test, code in _BRANCHES:
         name = _BRANCH_NAMES.get(test, f"b{test}")
@@ -254,26 +261,26 @@ def _control() -> list[Op]:
                 name,
                 f.BRANCH,
                 code << 26,
-                does.branch(does.test_zero(test)),
+                control.branch(test_zero(test)),
                 "icbr",
                 flow=Flow.BRANCH,
             )
         )
     for name, kind, flow in _JUMPS:
-        rows.append(row(name, f.JUMP, 0x1A << 26 | kind << 14, does.jump, "jsr", flow=flow))
+        rows.append(row(name, f.JUMP, 0x1A << 26 | kind << 14, control.jump, "jsr", flow=flow))
     return rows
 
 
 def _miscellaneous() -> list[Op]:
     base = 0x18 << 26
     rows = [
-        row(name, f.BARRIER, base | function, does.barrier(name), sched)
+        row(name, f.BARRIER, base | function, control.barrier(name), sched)
         for name, function, sched in _BARRIERS
     ]
     for name, function, needs in _LINE_HINTS:
         rows.append(
             row(
-                *(name, f.ONE_BASE, base | 31 << 21 | function, does.event(name)),
+                *(name, f.ONE_BASE, base | 31 << 21 | function, control.event(name)),
                 *("wh64" if needs else "mem_misc", needs),
             )
         )

@@ -25,10 +25,10 @@ from operands import random_insn
 
 from rewriter.core.batched import Batched
 from rewriter.core.isa import Does, Flow, Op, Reg
-from targets.alpha import meanings
 from targets.alpha.assembler import assemble
 from targets.alpha.guest import AlphaGuest
 from targets.alpha.isa import TABLE
+from targets.alpha.meanings import bytewise, control, memory, operate
 from targets.alpha.registers import FP
 
 
@@ -80,22 +80,20 @@ def _mutant(name: str, does: Does) -> Op:
 
 _MUTANTS = (
     # off by one byte; off by one bit; nothing for a shift of zero
+    _mutant("extbl", operate.binary(lambda m, a, b: bytewise.extract_low(1)(m, a, b + m.const(1)))),
+    _mutant("srl", operate.binary(lambda m, a, b: m.lshr(a, b & m.const(31)))),
     _mutant(
-        "extbl", meanings.binary(lambda m, a, b: meanings.extract_low(1)(m, a, b + m.const(1)))
-    ),
-    _mutant("srl", meanings.binary(lambda m, a, b: m.lshr(a, b & m.const(31)))),
-    _mutant(
-        "mskqh", meanings.binary(lambda m, a, b: a & ~m.lshr(a | ~a, meanings.high_shift(m, b)))
+        "mskqh", operate.binary(lambda m, a, b: a & ~m.lshr(a | ~a, bytewise.high_shift(m, b)))
     ),
     # a sign, a boundary, an alias, a size, an untouched register
-    _mutant("sextb", meanings.single(lambda m, b: m.zext(b, 8))),
-    _mutant("cmple", meanings.compare(lambda m, a, b: m.slt(a, b))),
-    _mutant("cmovge", meanings.conditional_move(meanings.test_zero("gt"))),
-    _mutant("ldl", meanings.load(4)),
-    _mutant("stl", meanings.store(2)),
-    _mutant("stq_u", meanings.store(8)),
-    _mutant("fcmovlt", meanings.conditional_move(meanings.test_zero("lt"))),
-    _mutant("addl", meanings.binary(lambda m, a, b: a + b)),
+    _mutant("sextb", operate.single(lambda m, b: m.zext(b, 8))),
+    _mutant("cmple", operate.compare(lambda m, a, b: m.slt(a, b))),
+    _mutant("cmovge", operate.conditional_move(operate.test_zero("gt"))),
+    _mutant("ldl", memory.load(4)),
+    _mutant("stl", memory.store(2)),
+    _mutant("stq_u", memory.store(8)),
+    _mutant("fcmovlt", operate.conditional_move(operate.test_zero("lt"))),
+    _mutant("addl", operate.binary(lambda m, a, b: a + b)),
 )
 
 
@@ -106,7 +104,7 @@ def test_a_wrong_meaning_is_caught(mutant: Op) -> None:
 
 
 def test_a_wrong_branch_is_caught() -> None:
-    mutant = _mutant("ble", meanings.branch(meanings.test_zero("lt")))
+    mutant = _mutant("ble", control.branch(operate.test_zero("lt")))
     assert compare(control_runs([mutant])) != []
 
 

@@ -1,0 +1,45 @@
+"""Transfers of control, barriers, and other events."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rewriter.core.isa import Does, Reg
+from rewriter.core.machine import Machine, Value
+from targets.alpha.meanings.operate import Test
+
+
+def branch(test: Test) -> Does:
+    """To the target if test(ra)."""
+
+    def does(m: Machine, ra: Reg, target: Value) -> None:
+        m.branch(test(m, m.get(ra)), target)
+
+    return does
+
+
+def branch_and_link(m: Machine, ra: Reg, target: Value) -> None:
+    """BR, BSR: ra is the next address."""
+    m.set(ra, m.next)
+    m.jump(target)
+
+
+def jump(m: Machine, ra: Reg, rb: Reg, hint: Value) -> None:
+    """JMP, JSR, RET, JSR_COROUTINE: the target is read before ra is written."""
+    target = m.get(rb) & m.const(-4)
+    m.set(ra, m.next)
+    m.jump(target)
+
+
+def barrier(name: str) -> Does:
+    """Something ordered that reads no register, whatever its fields say."""
+    return lambda m, *ignored: m.event(name)
+
+
+def event(name: str) -> Does:
+    """Something ordered, with its register operands."""
+
+    def does(m: Machine, *operands: Any) -> None:
+        m.event(name, *(m.get(operand) for operand in operands))
+
+    return does
