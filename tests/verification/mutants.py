@@ -15,8 +15,10 @@ from rewriter.elf import unwind_rows
 from rewriter.elf.image import Image
 from rewriter.identify.program import Program
 from rewriter.verify.kinds import Kinds
+from rewriter.verify.pairs import Compared, Pair, plainly
 from rewriter.verify.prove import Prover
-from rewriter.verify.walk import Pair, Segment, Walk
+from rewriter.verify.segments import Segment
+from rewriter.verify.walk import Walk
 from targets.alpha.registers import GP
 
 OTHER_OP = {
@@ -42,8 +44,8 @@ class Recorder(Walk):
         self.walked.append((pair, old, self.new_code.by_transfers(pair.new, len(old.exits))))
         return following
 
-    def _plainly_same(self, pair: Pair, old: Segment, new: Segment) -> bool:
-        return True
+    def _compared(self, pair: Pair, old: Segment, new: Segment) -> Compared:
+        return plainly(old, new)
 
 
 @dataclass

@@ -19,7 +19,7 @@ from rewriter.core.program import Function
 from rewriter.core.trace import registers_of
 from rewriter.elf import unwind_rows
 from rewriter.identify.program import Program
-from rewriter.verify.walk import Pair
+from rewriter.verify.pairs import Pair
 from targets.alpha.registers import RA, SP
 
 SEEDS = 24

@@ -1,0 +1,201 @@
+"""Two segments of a function, one of each file, that must do the same: plainly, or by proof."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple, TypeAlias
+
+from rewriter.core.edit import Evidence, Grade
+from rewriter.core.isa import Flow
+from rewriter.core.program import Fixup, Function
+from rewriter.core.symbolic import Symbolic
+from rewriter.core.term import Terms
+from rewriter.core.trace import Facts, Run, run
+from rewriter.identify.program import Program
+from rewriter.verify import faults
+from rewriter.verify.aligned import aligned
+from rewriter.verify.devices import accessed, same_devices
+from rewriter.verify.equivalence import Comparison, Different, agreeing
+from rewriter.verify.linked import same_but_for_place
+from rewriter.verify.prove import Prover
+from rewriter.verify.segments import BlockCutter, Segment, reads_place
+
+
+class Pair(NamedTuple):
+    """Places in the old and the new file at which the same must hold.
+
+    `linked` says that control comes back from a call here: the link register holds the place.
+    """
+
+    old: int
+    new: int
+    linked: bool = False
+
+
+Compared: TypeAlias = tuple[Evidence, list[tuple[Fixup, Fixup]]]
+"""How a pair of segments was shown equal, and which exception entries do the same in them."""
+
+PLAIN = Evidence(Grade.PROVED)
+"""That of code which is the same as it stands."""
+
+
+def plainly(old: Segment, new: Segment) -> Compared:
+    """What is said of segments that are plainly the same."""
+    return PLAIN, list(zip(old.fixups.values(), new.fixups.values(), strict=True))
+
+
+@dataclass
+class Pairs:
+    """Compares segments of one function; `code` is its code in the old file."""
+
+    program: Program
+    function: Function
+    prover: Prover
+    code: BlockCutter
+
+    def __post_init__(self) -> None:
+        self.target = self.program.target
+
+    def compared(self, pair: Pair, old: Segment, new: Segment) -> Compared:
+        """How two segments are shown to do the same from a pair of places; raises Different."""
+        if self._plainly_same(pair, old, new):
+            return plainly(old, new)
+        return self._compare(pair, old, new)
+
+    def _plainly_same(self, pair: Pair, old: Segment, new: Segment) -> bool:
+        """Whether the instructions are the same but for fillers and how far branches go."""
+        faulting = old.fixups or new.fixups
+        if faulting and list(self._faults(old)) != list(self._faults(new)):
+            return False
+        same = old.same_words(new)
+        if same and old.addresses == new.addresses and old.insns == new.insns:
+            return True
+        if reads_place(old.flows[-1], old.defs[-1]):
+            return False
+        if pair.linked and pair.old != pair.new:
+            places = pair.old, pair.new
+            live = partial(self._live_after, old)
+            return same_but_for_place(self.target, old, new, places, live)
+        return same or self._bare(old) == self._bare(new)
+
+    def _faults(self, segment: Segment) -> Iterator[object]:
+        return faults.numbered(segment.insns, segment.fixups, self.target)
+
+    def _bare(self, segment: Segment) -> list[int]:
+        return [segment.placeless[slot] for slot in segment.proper()]
+
+    def _compare(self, pair: Pair, old: Segment, new: Segment) -> Compared:
+        if self._inputs(new) & ~self._inputs(old):
+            raise Different("a register is read that nothing keeps")
+        old, new = (one._replace(insns=list(one.insns)) for one in (old, new))
+        try:
+            return self._compare_given(pair, old, new, {})
+        except Different:
+            facts = self.program.facts(self.function).get(pair.old)
+            if not facts:
+                raise
+            return self._compare_given(pair, old, new, facts)
+
+    def _inputs(self, segment: Segment) -> int:
+        read = written = 0
+        for slot in segment.proper():
+            read |= segment.uses[slot] & ~written
+            written |= segment.defs[slot]
+        return read
+
+    def _compare_given(self, pair: Pair, old: Segment, new: Segment, facts: Facts) -> Compared:
+        with Terms(self.target.granule * 8) as terms:
+            return self._compare_in(terms, pair, old, new, facts)
+
+    def _compare_in(
+        self, terms: Terms, pair: Pair, old: Segment, new: Segment, facts: Facts
+    ) -> Compared:
+        faulting = bool(old.fixups or new.fixups)
+        before = self._run(terms, old, pair.old, pair, facts, faulting)
+        after = self._run(terms, new, pair.new, pair, facts, faulting)
+        comparison = Comparison(self.prover, terms, self.target.table.register_names)
+        # What follows may rest on it; what is shown there may show more.
+        comparison.aligned = aligned(self.target, comparison, before, after, old)
+        comparison.follow(before.state, after, agreeing(before.value.values(), comparison))
+        if self.program.devices:
+            old_accesses = accessed(before, old.insns, self.target, facts)
+            new_accesses = accessed(after, new.insns, self.target, facts)
+            same_devices(comparison, self.target, old_accesses, new_accesses)
+        comparison.aligned = aligned(self.target, comparison, before, after, old)
+        matching = self._matching(comparison, before, after, old, new)
+        waiting = [access for access in matching.old if access.fixup is not None]
+        for slot, other in zip(old.exits, new.exits, strict=True):
+            while waiting and waiting[0].slot <= slot:
+                self._resumes(matching, waiting.pop(0), before, after)
+            live = self._live_after(old, slot)
+            self._link(before.exits[slot], after.exits[other], old, new, slot, other)
+            comparison.check(before.exits[slot], after.exits[other], live)
+        assumed = matching.finish()
+        evidence = comparison.evidence()
+        resumed = [(a.fixup, b.fixup) for a, b in matching.pairs if a.fixup and b.fixup]
+        if assumed:
+            evidence = replace(evidence, preconditions=(*evidence.preconditions, *assumed))
+        return evidence, resumed
+
+    def _matching(
+        self, comparison: Comparison, before: Run, after: Run, old: Segment, new: Segment
+    ) -> faults.Matching:
+        if not old.fixups and not new.fixups:
+            return faults.Matching(comparison, (), ())
+        return faults.Matching(
+            comparison,
+            faults.accesses(before, old.insns, old.fixups, self.target),
+            faults.accesses(after, new.insns, new.fixups, self.target),
+        )
+
+    def _resumes(
+        self, matching: faults.Matching, access: faults.Access, before: Run, after: Run
+    ) -> None:
+        """That what may be read after a fault is the same before an access and its new one."""
+        assert access.fixup is not None
+        other = matching.match(access)
+        live = self.program.live_after_fault(access.fixup)
+        states = (before.exits[access.slot - 1], after.exits[other.slot - 1])
+        old, new = (state.snapshot() for state in states)
+        old.control = new.control = None  # a branch before it is an exit of its own
+        matching.comparison.check(old, new, live)
+
+    def _run(
+        self,
+        terms: Terms,
+        segment: Segment,
+        start: int,
+        pair: Pair,
+        facts: Facts,
+        faulting: bool,
+    ) -> Run:
+        """Runs a segment; where accesses may go on elsewhere, with the state before each access."""
+        table, granule = self.target.table, self.target.granule
+        link = {self.target.link: start} if pair.linked else {}
+        exits = set(segment.exits)
+        if faulting:
+            exits.update(slot - 1 for slot in faults.access_slots(segment.insns, self.target))
+        return run(table, terms, granule, segment.insns, segment.addresses, exits, link, facts)
+
+    def _link(
+        self, before: Symbolic, after: Symbolic, old: Segment, new: Segment, slot: int, other: int
+    ) -> None:
+        """What a call leaves in its link register is each file's own return address."""
+        insn = old.insns[slot]
+        if insn.op.flow in (Flow.CALL, Flow.INDIRECT_CALL):
+            for state, segment, at in ((before, old, slot), (after, new, other)):
+                register = insn.operand("ra")
+                returns = segment.addresses[at] + insn.size
+                if state.registers.get(register) is state.code(returns):
+                    state.registers[register] = state.terms.var("return address")
+
+    def _live_after(self, old: Segment, slot: int) -> int:
+        """Registers that may be read after an exit of the old code."""
+        insn, address = old.insns[slot], old.addresses[slot]
+        if insn.op.flow is Flow.BRANCH and slot != old.exits[-1]:
+            target = insn.target(address)
+            assert target is not None
+            return self.program.live_into(target)
+        return self.program.live.out_of(self.code.block_holding(address))
