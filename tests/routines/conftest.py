@@ -1,29 +1,12 @@
-"""The real libc's routines, ours, and the engines that try them."""
+"""The real libc's routines, and the engines that try them and ours."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
-
 import pytest
+from alpha_libc import Libc, libc_code
 
 from fixtures import inputs
-from fixtures.local import LOCAL
-from rewriter.elf.image import Image, load
-from rewriter.verify.engines.sweep import Code
-from rewriter.verify.trial_image import code_of, function_named
-from targets.alpha import Alpha
 from targets.alpha.sweep import AlphaTrials
-
-# Contract -> symbol of libc.so.6.1, where they differ.
-SYMBOLS = {
-    **{name: f"__{name}" for name in ("mempcpy", "stpcpy")},
-    **{f"{op}{size}": f"__{op}{size}" for op in ("div", "rem") for size in ("l", "lu", "q", "qu")},
-}
-LIBC_BASE = 0x300000000
-GP = 0x209688  # what every function of that libc makes $29
-
-Libc = Callable[[str], Code | None]
 
 
 @pytest.fixture(scope="session")
@@ -31,20 +14,6 @@ def alpha() -> AlphaTrials:
     """Alpha, for trials."""
     inputs.require_tool("qemu-alpha")
     return AlphaTrials()
-
-
-@cache
-def _image() -> Image:
-    return load(inputs.require("alpha-libc"))
-
-
-def libc_code(contract: str) -> Code | None:
-    """The libc's routine for a contract; None if it has none."""
-    found = function_named(_image(), SYMBOLS.get(contract, contract))
-    address = LOCAL.get(contract) if found is None else found[0]
-    if address is None:
-        return None
-    return code_of(_image(), f"libc {contract}", address, LIBC_BASE, Alpha().relocated, GP)
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from conftest import LIBC_BASE, Libc
+from alpha_libc import LIBC_BASE, Libc
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from conftest import LIBC_BASE, Libc
+from alpha_libc import LIBC_BASE, Libc
 
 from rewriter.contracts import CONTRACTS
 from rewriter.core.isa import Insn
