@@ -243,17 +243,38 @@ _LEAST = 4  # values at a time, below which a search is not worth while
 
 
 def _settled(part: Part, values: Values, target: Target) -> Arranged | None:
-    """An arrangement for which there are registers enough; fewer values at a time, if need be."""
-    most = values.room
-    while True:
-        found = target.arrange(part)
-        settled = values.settled(found.slots, found.origins) if found else None
-        if found is None or settled is not None:
-            return replace(found, slots=settled) if found and settled else None
-        if most < _LEAST:
-            return None
-        part = replace(part, values=values.spans, most=most)
-        most //= 2
+    """An arrangement for which there are registers enough; if need be with fewer values at a time:
+    half as many until it has them, then as many more as it still has them with."""
+    best, fits = _tried(part, values, target)
+    most = too_many = values.room
+    while not fits and most >= _LEAST:
+        best, fits = _tried(replace(part, values=values.spans, most=most), values, target)
+        if not fits:
+            too_many, most = most, most // 2
+    while best is not None and too_many - most > 1 + most // 8:
+        between = (most + too_many) // 2
+        found, fits = _tried(replace(part, values=values.spans, most=between), values, target)
+        if fits:
+            most = between
+            if found is not None and _cost(found, target) < _cost(best, target):
+                best = found
+        else:
+            too_many = between
+    return best
+
+
+def _cost(found: Arranged, target: Target) -> tuple[int, int]:
+    """Modelled cycles and bundles."""
+    return target.cycles(found.slots), counted(found.slots, target)
+
+
+def _tried(part: Part, values: Values, target: Target) -> tuple[Arranged | None, bool]:
+    """An arrangement with its registers, if a better one is found, and whether there are enough."""
+    found = target.arrange(part)
+    if found is None:
+        return None, True
+    settled = values.settled(found.slots, found.origins)
+    return (replace(found, slots=settled), True) if settled else (None, False)
 
 
 def _part(

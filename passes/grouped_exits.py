@@ -95,4 +95,9 @@ def edges(
             if other != number and (one.defs & live or hidden):
                 first, last = sorted((number, other))
                 found[last].setdefault(first, Edge(first, False, 0))
+        for other in range(number + 1, len(slots)):
+            edge = found[other].get(number)
+            if edge is not None:
+                cycles = rules.distance(slot.insn, slots[other].insn, 0)
+                found[other][number] = replace(edge, cycles=max(edge.cycles, cycles))
     return [tuple(each.values()) for each in found]

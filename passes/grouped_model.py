@@ -8,7 +8,7 @@ from rewriter.core.bundled import ANY, BundledCpu
 from rewriter.core.groups import Slot
 from rewriter.core.isa import Insn
 from rewriter.timing import bundled
-from rewriter.timing.bundled_dispersal import assign, splits
+from rewriter.timing.bundled_dispersal import apart, assign, closes, splits
 from rewriter.timing.bundled_run import cycles
 
 
@@ -74,6 +74,15 @@ class Model:
         """Whether ports take instructions of these kinds, in slots of these units, in a cycle."""
         asked = tuple((self._examples[kind], unit, "", 0) for kind, unit in issued)
         return len(assign(self.cpu.issue, asked)) == len(asked)
+
+    def closes(self, shape: str, is_busy: bool) -> bool:
+        """Whether the cycle ends behind a bundle of a shape, with something in its last slot or
+        not."""
+        return closes(self.cpu, shape, is_busy)
+
+    def apart(self, first: str, second: str) -> bool:
+        """Whether bundles of two shapes, in this order, never share a cycle."""
+        return apart(self.cpu, first, second)
 
     def cycles(self, slots: Sequence[Slot]) -> int:
         """Modelled cycles of straight code."""

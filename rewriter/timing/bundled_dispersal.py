@@ -86,15 +86,31 @@ def splits(cpu: BundledCpu, earlier: Insn, later: Insn) -> bool:
     """Whether the second never issues in the cycle of the first, in this order."""
     kinds = cpu.issue.traits(earlier).kinds
     _, begins, firsts = _splitting(cpu.issue, cpu.issue.traits(later).kinds)
-    return _splitting(cpu.issue, kinds)[0] or begins or not kinds.isdisjoint(firsts)
-
-
-def together(cpu: BundledCpu, first: Sequence[Insn], second: Sequence[Insn]) -> bool:
-    """Whether the shapes of two bundles let them issue in one cycle, ports aside."""
-    one, other = (_shape(cpu.issue, bundle) for bundle in (first, second))
-    return not _ends(cpu.issue, one, cpu.issue.traits(first[-1]).sched) and (
-        (one, other) not in cpu.issue.dispersal.apart
+    if _splitting(cpu.issue, kinds)[0] or begins or not kinds.isdisjoint(firsts):
+        return True
+    traits = cpu.issue.traits(earlier)
+    is_busy = traits.sched not in cpu.issue.dispersal.idle
+    return (
+        is_busy
+        and traits.unit in _closing(cpu.issue)
+        and cpu.issue.traits(later).unit != traits.unit
     )
+
+
+def closes(cpu: BundledCpu, shape: str, is_busy: bool) -> bool:
+    """Whether the cycle ends behind a bundle of a shape, with something in its last slot or not."""
+    rules = cpu.issue.dispersal
+    return shape in rules.ending or (is_busy and shape in rules.ending_if_busy)
+
+
+def apart(cpu: BundledCpu, first: str, second: str) -> bool:
+    """Whether bundles of two shapes, in this order, never share a cycle."""
+    return (first, second) in cpu.issue.dispersal.apart
+
+
+def _closing(issue: Bundled) -> set[str]:
+    """The units of slots that end a bundle and, when there is something in them, the cycle."""
+    return {shape[-1] for shape in issue.dispersal.ending | issue.dispersal.ending_if_busy}
 
 
 def locate(issue: Bundled, slots: Sequence[Slot]) -> Iterator[Located]:
@@ -112,10 +128,6 @@ def locate(issue: Bundled, slots: Sequence[Slot]) -> Iterator[Located]:
             asked = (traits.sched, traits.unit, shape, number)
             yield Located(slot, traits, bundle, asked, number == end - start - 1)
         start = end
-
-
-def _shape(issue: Bundled, bundle: Sequence[Insn]) -> str:
-    return "".join(issue.traits(insn).unit for insn in bundle)
 
 
 def _ends(issue: Bundled, shape: str, last: str) -> bool:

@@ -18,7 +18,7 @@ from targets.ia64.fields import BUNDLE, SLOT, Unit
 from targets.ia64.formats import SlotOp
 from targets.ia64.isa import TABLE
 from targets.ia64.packing_nodes import Edges, Layout, Limit, Node, Packed, Problem
-from targets.ia64.packing_ports import Issued, Ports
+from targets.ia64.packing_ports import Closing, Issued, Ports
 from targets.ia64.packing_search import Search
 
 
@@ -35,6 +35,15 @@ class Model(Protocol):
 
     def fits(self, issued: Sequence[tuple[int, str]]) -> bool:
         """Whether ports take instructions of these kinds, in slots of these units, in a cycle."""
+        ...
+
+    def closes(self, shape: str, is_busy: bool) -> bool:
+        """Whether the cycle ends behind a bundle of a shape, with something in its last slot or
+        not."""
+        ...
+
+    def apart(self, first: str, second: str) -> bool:
+        """Whether bundles of two shapes, in this order, never share a cycle."""
         ...
 
     def ports(self, insn: Insn) -> frozenset[str]:
@@ -76,7 +85,8 @@ class Scheduling:
 
     def __init__(self, model: Model, width: int = 2) -> None:
         self.model, self.width = model, width
-        self.taking = Ports(self._fits, {unit: model.kind(nop) for unit, nop in NOPS.items()})
+        nops = {unit: model.kind(nop) for unit, nop in NOPS.items()}
+        self.taking = Ports(self._fits, nops, Closing.of(model.closes, model.apart))
         self._packed: dict[tuple[bytes, int, int, Layout], Packed | None] = {}
         self._cycles: dict[tuple[Node, ...], Packed | None] = {}
         self._sort = Kept(self._sorted, scheduling.named)

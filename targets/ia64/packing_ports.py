@@ -1,14 +1,36 @@
-"""Whether ports are left in a cycle, asked once of a CPU's model."""
+"""Whether a cycle goes on: what ports are left, and what ends it, asked once of a CPU's model."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from targets.ia64.fields import Unit
+from targets.ia64.packing_shapes import SHAPE
 
 _UNITS = tuple(Unit)
 Issued = tuple[tuple[int, Unit], ...]
 """What issues in one cycle, in order: the kind and the unit of its slot."""
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """The shapes behind which the cycle ends, by their codes: always, and with something in the
+    last slot; and those behind which a long bundle is in another cycle."""
+
+    always: frozenset[int]
+    busy: frozenset[int]
+    before_long: frozenset[int]
+
+    @classmethod
+    def of(cls, closes: Callable[[str, bool], bool], apart: Callable[[str, str], bool]) -> Closing:
+        """Those of a CPU, which is asked about shapes by the letters of their units."""
+        named = {code: "".join(unit.name for unit, _, _ in s.steps) for code, s in SHAPE.items()}
+        return cls(
+            frozenset(code for code, name in named.items() if closes(name, False)),
+            frozenset(code for code, name in named.items() if closes(name, True)),
+            frozenset(code for code, name in named.items() if apart(name, "MX")),
+        )
 
 
 class Ports:
@@ -19,8 +41,10 @@ class Ports:
     each number the answers by key.
     """
 
-    def __init__(self, fits: Callable[[Issued], bool], nops: Mapping[Unit, int]) -> None:
-        self._fits = fits
+    def __init__(
+        self, fits: Callable[[Issued], bool], nops: Mapping[Unit, int], closing: Closing
+    ) -> None:
+        self._fits, self.closing = fits, closing
         self.nops = {int(unit): kind << 3 | unit for unit, kind in nops.items()}
         self._issued: list[Issued] = [()]
         self._numbers: dict[Issued, int] = {(): 0}

@@ -10,12 +10,15 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from targets.ia64.bundles import SLOTS
-from targets.ia64.packing_nodes import Layout, Problem
+from targets.ia64.fields import Unit
+from targets.ia64.packing_nodes import WIDE, Layout, Problem
 from targets.ia64.packing_ports import Ports
 from targets.ia64.packing_shapes import SHAPE, STOP, Branching, without
 
 _NOTHING = (-1,)
 _PAIR = 2  # bundles that issue in one cycle, at most
+_WIDE = 1 << WIDE
+_NOT_WIDE = sum(1 << unit for unit in Unit) & ~(_WIDE | 1 << Unit.M)
 
 State = tuple[int, int, int, int, int, int, int, int, int, dict[int, int]]
 """What a text has, as far as it is made, and the cycle that it is in, as a plain tuple since
@@ -81,18 +84,31 @@ class Search:
         if self.cycles(state) > room:
             return []
         self._made, self._bare = [], state[0]
-        self._fill(state, without(self._far(state)), (), room)
+        far = self._far(state)
+        if self._keeps_long(state, text.bundle[0]):
+            if not far & _WIDE:
+                self._fill(self._waited(state), without(_NOT_WIDE), (), room)
+            far |= _WIDE
+        self._fill(state, without(far), (), room)
         return self._made
 
     def _begun(self, state: State, stop: bool) -> State:
         """Begins a bundle, behind a stop or not."""
         if stop:
             state = self._stopped(state, 0)
-        placed, group, avail, later, cycle, window, parts, issued, live, due = state
-        if parts == _PAIR:
-            due = self._waiting(window, cycle, due)
-            cycle, window, parts, issued = cycle + 1, 0, 0, 0
-        return placed, group, avail, later, cycle, window, parts + 1, issued, live, due
+        if state[6] == _PAIR:
+            return self._waited(state)
+        return *state[:6], state[6] + 1, *state[7:]
+
+    def _keeps_long(self, state: State, before: int) -> bool:
+        """Whether a bundle that begins in the cycle of the one before it may not be long."""
+        return state[6] == _PAIR and before in self.ports.closing.before_long
+
+    def _waited(self, state: State) -> State:
+        """Begins a bundle in the next cycle."""
+        placed, group, avail, later, cycle, window, _, _, live, due = state
+        due = self._waiting(window, cycle, due)
+        return placed, group, avail, later, cycle + 1, 0, 1, 0, live, due
 
     def _stopped(self, state: State, parts: int) -> State:
         """Ends the group."""
@@ -178,6 +194,7 @@ class Search:
                 if best or not is_empty:
                     made = self._issued(state, number, unit)
                     if made[4] < room:
+                        made = self._closed(made, code, number)
                         self._made.append((made, (code, (*numbers, number))))
                 continue
             for number in self._choices(cand, waiting, bool(state[5])) if cand else _NOTHING:
@@ -189,6 +206,13 @@ class Search:
                         continue
                     made = self._stopped(made, 1)
                 self._fill(made, then, (*numbers, number), room)
+
+    def _closed(self, state: State, code: int, number: int) -> State:
+        """Ends a bundle with a node, or a nop, in its last slot: no other may issue behind it."""
+        closing = self.ports.closing
+        if code not in (closing.always if number < 0 else closing.busy):
+            return state
+        return *state[:6], _PAIR, *state[7:]
 
     def _choices(self, cand: int, waiting: int, busy: bool) -> list[int]:
         """What may stand in a slot, of some candidates: not all of them, but the most urgent one
@@ -241,14 +265,18 @@ class Search:
         """Cycles of a text in which the nodes stand already."""
         rank = {number: at for at, number in enumerate(self.problem.order)}
         state = (0, 0, self.problem.every, *self.start().state[3:])
-        stop = False
-        for code, numbers in bundles:
+        stop, before = False, -1
+        for template, numbers in bundles:
+            code = template & ~STOP
             state = self._begun(state, stop)
-            for (unit, _, ends), number in zip(SHAPE[code & ~STOP].steps, numbers, strict=True):
+            if SHAPE[code].steps[-1][0] is WIDE and self._keeps_long(state, before):
+                state = self._waited(state)
+            for (unit, _, ends), number in zip(SHAPE[code].steps, numbers, strict=True):
                 state = self._issued(state, rank[number] if number >= 0 else -1, unit)
                 if ends:
                     state = self._stopped(state, 1)
-            stop = bool(code & STOP)
+            state = self._closed(state, code, numbers[-1])
+            stop, before = bool(template & STOP), code
         return state[4] + 1
 
     def cycles(self, state: State) -> int:

@@ -97,3 +97,17 @@ def test_packages_file() -> None:
         if fields := line.partition("#")[0].split():
             assert fields[1] in ("demo", "test")
             assert len(fields) > 2
+
+
+def test_a_folder_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
+    """Filled by one of two that begin at once; by none where filling fails."""
+
+    def slow(aside: Path) -> None:
+        (aside / "mine").touch()
+        inputs.fill_aside(tmp_path / "made", lambda other: (other / "theirs").touch())
+
+    inputs.fill_aside(tmp_path / "made", slow)
+    assert [path.name for path in (tmp_path / "made").iterdir()] == ["theirs"]
+    with pytest.raises(FileNotFoundError):
+        inputs.fill_aside(tmp_path / "failed", lambda aside: (aside / "no" / "folder").touch())
+    assert [path.name for path in tmp_path.iterdir()] == ["made"]

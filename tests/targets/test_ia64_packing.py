@@ -149,6 +149,37 @@ def kind_of(name: str) -> int:
     return SCHEDULING.model.kind(insn_of(name))
 
 
+def straight(*sorts: tuple[tuple[Unit, ...], str]) -> list[Node]:
+    """Instructions that keep their order and need no stop, of units and rows."""
+    return [
+        Node(units, kind_of(name), tuple((n, False, 0) for n in range(number)))
+        for number, (units, name) in enumerate(sorts)
+    ]
+
+
+def cycles_of(nodes: list[Node]) -> int:
+    packed = pack(nodes, Edges((1 << len(nodes)) - 1, 0), SCHEDULING.taking, len(nodes), 8)
+    assert packed is not None
+    search = Search(Problem(nodes, Edges((1 << len(nodes)) - 1, 0)), SCHEDULING.taking)
+    assert search.replay(packed.bundles) == packed.cycles
+    return packed.cycles
+
+
+def test_a_cycle_ends_behind_a_branch() -> None:
+    """Even where a second bundle and ports are left; behind an empty B slot it goes on."""
+    add, ld8, br = (KINDS[0], "add"), (KINDS[1], "ld8"), (KINDS[4], "br.cond")
+    assert cycles_of(straight(add, add, br)) == 1
+    assert cycles_of(straight(add, br, ld8)) == 2
+    assert cycles_of(straight(br, br)) == 1
+
+
+def test_a_long_bundle_waits_behind_two_integer_slots() -> None:
+    """The one pair of bundles without a branch that never shares a cycle: MII and MLX."""
+    shl, ld8, movl = (KINDS[2], "shl"), (KINDS[1], "ld8"), (KINDS[5], "movl")
+    assert cycles_of(straight(shl, shl, movl)) == 2
+    assert cycles_of(straight(ld8, shl, movl)) == 1
+
+
 def test_what_one_port_takes_needs_as_many_cycles_and_a_branch_an_integer_slot() -> None:
     """By hand: two moves that only I0 takes, and a return: no bundle has two I slots and a B."""
     names = (KINDS[2], "mov.i"), (KINDS[2], "mov.i"), (KINDS[4], "br.ret")

@@ -8,7 +8,7 @@ import pytest
 from ia64_bundles import code, instructions
 
 from rewriter.timing.bundled import latency, system_latency
-from rewriter.timing.bundled_dispersal import disperse
+from rewriter.timing.bundled_dispersal import disperse, splits
 from targets.ia64.cpus import CPUS
 from targets.ia64.isa import TABLE
 
@@ -169,3 +169,19 @@ def test_first_cycle(first: str, second: str, slots: int, tmp_path: Path) -> Non
     """Ports, shapes and the instructions that end a cycle."""
     cycle = next(disperse(CPU, code([first, second], tmp_path)))
     assert len(cycle.slots) == slots
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "apart"),
+    [
+        ("br.cond.sptk.few base", "add r8=r9,r10", True),
+        ("br.cond.sptk.few base", "(p6) br.cond.sptk.few base", False),
+        ("add r8=r9,r10", "br.cond.sptk.few base", False),
+        ("mf", "add r8=r9,r10", False),
+        ("add r8=r9,r10", "mf", True),
+        ("srlz.d", "add r8=r9,r10", True),
+    ],
+)
+def test_what_never_shares_a_cycle(first: str, second: str, apart: bool, tmp_path: Path) -> None:
+    """In this order, wherever they stand; what stands behind a branch is in another bundle."""
+    assert splits(CPU, *instructions([first, second], tmp_path)) == apart

@@ -81,6 +81,9 @@ def test_shapes_are_those_of_templates() -> None:
     shapes = {"MX" if t.is_long else t.name for t in TEMPLATES.values()}
     named = {*rules.ending, *rules.ending_if_busy, *(s for s, _ in rules.places)}
     assert named | {shape for two in rules.apart for shape in two} <= shapes
+    # What stands behind a branch is never in its cycle: `splits` relies on that.
+    branches = {shape for shape in shapes if Unit.B.name in shape}
+    assert branches == rules.ending | rules.ending_if_busy
     for shape, number in rules.places:
         assert shape[number] == Unit.B.name
 
