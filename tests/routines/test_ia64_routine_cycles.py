@@ -34,3 +34,9 @@ def test_no_move_is_slower() -> None:
     for call in CALLS:
         for cost in costs(call, (64,), (0, 1)):
             assert cost.ratio < 1, (call, cost)
+
+
+def test_fills_take_less_than_four_fifths() -> None:
+    """From a few bytes to lengths at which one of zeros on a multiple of 16 once was."""
+    for cost in costs("memset", (1, 7, 8, 31, 64, 96, 128, 256, 512, 1024), (0, 1, 8)):
+        assert cost.ratio < 0.8, cost

@@ -1,90 +1,130 @@
 // void *memset(void *d, int c, size_t n)
 //
-// Whole words, two a cycle, then the bytes in front of and behind them; many words of zero as the
-// register f0, two of them in each store.
+// Whole words, two a cycle, from both ends towards the middle.  Then the bytes in front of the first
+// and behind the last of them: stores of 1, 2 and 4 bytes, each where it is aligned and covers what
+// the one before has left; where there is nothing to cover they store again what is there.  MANY
+// bytes begin with passes of 64 that leave one to eight words over; a pass of zeros is four stores
+// of the register f0.  Passes leave in two places, so that each branch has a short history.
 
-        FEW = 7                         // stores of 16 bytes
+        MANY = 87                       // bytes: a word, and 72 from the next multiple of 16 on
+        end = r15
+        from = r17                      // what is not done yet: its first word,
+        until = r20                     // and its last
+        third = r19                     // word of what is not done yet
+        ahead = r2                      // 16 bytes behind from
+        beyond = r19                    // 32
+        enough = r21                    // where that may be for one more pass
+        from2 = r23                     // stores of 2 bytes
+        until2 = r24
+        from4 = in0                     // of 1, then of 4 bytes
+        until4 = r18
 
 memset:
-        add     r15=in0,in2
+        add     end=in0,in2
+        adds    from=7,in0
         mux1    r16=in1,@brcst
-        mov     r8=in0
-        sub     r31=r0,in0
-        adds    r17=7,in0
-        cmp.gtu p6,p0=8,in2 ;;
-        and     r18=7,r15               // bytes behind the last whole word
-        mov     r10=ar.lc
-        and     r15=-8,r15              // behind the last whole word
-        and     r31=7,r31               // bytes in front of the first
-        and     r17=-8,r17              // the first
-  (p6)  br.cond.spnt bytes ;;
-        sub     r19=r15,r17
-        shladd  r31=r18,3,r31
-        mov     r3=in0 ;;
-        shr.u   r20=r19,4
-        cmp.eq  p15,p0=r0,r16
-        and     r21=8,r19 ;;
-        dep.z   r31=r31,8,6             // predicates for stores of bytes: 8 to 10, 11 to 13
-        cmp.ne  p7,p0=r0,r21
-        cmp.eq  p6,p0=r0,r20
-  (p15) cmp.lt.unc p14,p0=FEW,r20
-        adds    r20=-1,r20 ;;
-  (p7)  st8     [r17]=r16,8
-        mov     ar.lc=r20
-  (p14) br.cond.spnt zero
-  (p6)  br.cond.spnt edges ;;
-        adds    r2=8,r17 ;;
+        cmp.gtu p6,p0=8,in2
+        or      r22=in0,in2
+        adds    from2=1,in0 ;;
+        and     from=-8,from
+        adds    until=-8,end
+        and     r22=7,r22               // zero: all of it is words
+        cmp.ltu p7,p0=MANY-1,in2
+  (p6)  br.cond.dpnt bytes
+  (p7)  br.cond.dpnt many ;;
+        cmp.ltu p0,p7=until,from        // there is a word
+        and     until=-8,until
+        adds    third=16,from
+        adds    until4=-1,end
+        adds    until2=-2,end ;;
 
         .align  32
 words:
-        st8     [r17]=r16,16
-        st8     [r2]=r16,16
-        br.cloop.sptk words ;;
-edges:
-        mov     pr=r31,0x3f00 ;;
-  (p8)  st1     [r3]=r16,1
-  (p13) st4     [r15]=r16,4
-        mov     ar.lc=r10 ;;
-  (p9)  st2     [r3]=r16,2
-  (p12) st2     [r15]=r16,2 ;;
-  (p10) st4     [r3]=r16
-  (p11) st1     [r15]=r16
+        cmp.ltu p0,p6=until,third
+  (p7)  st8     [from]=r16,8
+        adds    third=8,third
+  (p7)  st8     [until]=r16,-8
+        cmp.eq  p8,p0=r0,r22
+  (p6)  br.cond.dptk words ;;
+        mov     r8=in0
+        st1     [from4]=r16,3
+        and     from2=-2,from2
+        and     until2=-2,until2
+        st1     [until4]=r16,-3
+  (p8)  br.ret.dptk.many rp ;;
+        st2     [from2]=r16
+        st2     [until2]=r16
+        and     from4=-4,from4
+        and     until4=-4,until4 ;;
+        st4     [from4]=r16
+        st4     [until4]=r16
         br.ret.sptk.many rp ;;
-
-zero:
-        tbit.nz p15,p0=r17,3
-        adds    r20=1,r20 ;;
-  (p15) st8     [r17]=r0,8              // and another at the end
-  (p15) adds    r20=-1,r20 ;;
-        and     r21=1,r20
-        shr.u   r18=r20,1 ;;
-        cmp.ne  p7,p0=r0,r21
-        adds    r2=16,r17
-        adds    r18=-1,r18 ;;
-        mov     ar.lc=r18 ;;
-        .align  32
-zero_next:
-        stf.spill [r17]=f0,32
-        stf.spill [r2]=f0,32
-        br.cloop.sptk zero_next ;;
-  (p7)  stf.spill [r17]=f0,16 ;;
-  (p15) st8     [r17]=r0
-        br.cond.sptk edges ;;
 
         // Fewer than 8: from both ends.
 bytes:
-        add     r2=in2,in0
-        adds    r20=1,in2
-        cmp.eq  p6,p0=r0,in2
-        mov     r3=in0
-  (p6)  br.ret.spnt.many rp ;;
-        adds    r2=-1,r2
-        shr.u   r20=r20,1 ;;
-        adds    r20=-1,r20 ;;
-        mov     ar.lc=r20 ;;
+        adds    r2=-1,end
+        cmp.ne  p6,p0=r0,in2
+        mov     r8=in0 ;;
+        .align  32
 byte:
-        st1     [r3]=r16,1
-        st1     [r2]=r16,-1
-        br.cloop.sptk byte ;;
-        mov     ar.lc=r10
+  (p6)  st1     [in0]=r16,1
+  (p6)  st1     [r2]=r16,-1
+        cmp.ltu p7,p0=2,in2
+        adds    in2=-2,in2
+  (p7)  br.cond.dptk byte
         br.ret.sptk.many rp ;;
+
+        .align  32
+many:
+        adds    r14=8,from
+        adds    ahead=24,from
+        adds    beyond=40,from
+        and     until=-8,until
+        adds    enough=-104,end
+        adds    until2=-2,end ;;
+        st8     [from]=r16
+        and     from=-16,r14
+        and     ahead=-16,ahead
+        and     beyond=-16,beyond
+        cmp.eq  p6,p0=r0,r16
+  (p6)  br.cond.dptk zeros ;;
+pass:
+        st8     [from]=r16,8
+        st8     [ahead]=r16,8
+        cmp.ltu p6,p0=enough,beyond ;;
+        st8     [from]=r16,56
+        st8     [ahead]=r16,24 ;;
+        st8     [beyond]=r16,8
+        st8     [ahead]=r16,8 ;;
+        st8     [beyond]=r16,56
+        st8     [ahead]=r16,24
+  (p6)  br.cond.dpnt left ;;
+        st8     [from]=r16,8
+        st8     [ahead]=r16,8
+        cmp.ltu p0,p6=enough,beyond ;;
+        st8     [from]=r16,56
+        st8     [ahead]=r16,24 ;;
+        st8     [beyond]=r16,8
+        st8     [ahead]=r16,8 ;;
+        st8     [beyond]=r16,56
+        st8     [ahead]=r16,24
+  (p6)  br.cond.dptk pass ;;
+left:
+        adds    third=16,from
+        adds    until4=-1,end
+        br.cond.sptk words ;;
+
+zeros:
+        stf.spill [from]=f0,64
+        stf.spill [ahead]=f0,32
+        cmp.ltu p6,p0=enough,beyond ;;
+        stf.spill [beyond]=f0,64
+        stf.spill [ahead]=f0,32
+  (p6)  br.cond.dpnt left ;;
+        stf.spill [from]=f0,64
+        stf.spill [ahead]=f0,32
+        cmp.ltu p0,p6=enough,beyond ;;
+        stf.spill [beyond]=f0,64
+        stf.spill [ahead]=f0,32
+  (p6)  br.cond.dptk zeros ;;
+        br.cond.sptk left ;;
