@@ -1,4 +1,4 @@
-"""The routines that glibc has not tuned take at most half of its modelled cycles from 64 bytes on.
+"""Routines that glibc has not tuned, and strlen, take at most half of its cycles from 64 bytes on.
 
 `benchmarks/ia64_routines.py` prints all of it.  One move of many words cannot: there are ports for
 two stores a cycle, which glibc's moves of aligned words use already, and for one word that is put
@@ -12,7 +12,7 @@ import pytest
 from benchmarks.ia64_routines import CALLS, costs
 
 LENGTHS, SKEWS = (64, 200, 512), (0, 3)
-SEARCHES = ("memchr", "strcmp", "strncmp")
+SEARCHES = ("memchr", "strcmp", "strlen", "strncmp")
 
 
 @pytest.mark.parametrize("call", SEARCHES)
