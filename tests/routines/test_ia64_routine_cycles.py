@@ -40,3 +40,10 @@ def test_fills_take_less_than_four_fifths() -> None:
     """From a few bytes to lengths at which one of zeros on a multiple of 16 once was."""
     for cost in costs("memset", (1, 7, 8, 31, 64, 96, 128, 256, 512, 1024), (0, 1, 8)):
         assert cost.ratio < 0.8, cost
+
+
+def test_moves_of_two_blocks() -> None:
+    """The last words of a misaligned move are stored beside its last bytes."""
+    for length, part in ((64, 0.5), (128, 0.54), (256, 0.6)):
+        for cost in costs("memmove, apart", (length,), (0, 1, 6)):
+            assert cost.ratio <= part, cost

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import subprocess
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 
 import pytest
@@ -137,6 +137,17 @@ def test_long_moves(distance: int) -> None:
     for count in (1040, 2048, 2064, 2087, 3001):
         for to in (0, 3):
             assert not trials.problem(contract, contract.build(ARENA, count=count, to=to, **where))
+
+
+@pytest.mark.parametrize("distance", [0, 5, -5])
+def test_moves_of_a_few_words(distance: int) -> None:
+    """Fewer words than a loop has stages, and some more; 0: two buffers."""
+    contract, trials = CONTRACTS["memmove"], Trials(ours("memmove"))
+    for count, to, source in product(range(14, 58), range(8), range(8)):
+        if distance and source:
+            continue
+        where = {"distance": distance} if distance else {"source": source, "place": 0}
+        assert not trials.problem(contract, contract.build(ARENA, count=count, to=to, **where))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -13,6 +13,7 @@
         last = r80                      // address of the word at the end of the source
         ALL = -2                        // all predicates
         FIRST = 0x10000                 // the first stage of a loop
+        STAGES = 7
         DEEP = 17
         LONG = 127                      // passes
         .rotr   even[21], odd[21]
@@ -67,7 +68,7 @@ edges:
         br.ret.sptk.many rp ;;
 
 shifted_far:
-        mov     ar.ec=7+DEEP ;;
+        mov     ar.ec=STAGES+DEEP ;;
         .align  32
 shifted_far_up:
   (p16) ld8     w[0]=[r25],8

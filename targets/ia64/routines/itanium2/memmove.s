@@ -10,7 +10,13 @@
         last = r80                      // address of the word at the end of the source
         to = r8
         counter = r10
+        step = r31                      // from one word of the destination to the next
         ALL = -2                        // all predicates
+        BESIDE = 0x3f00                 // those for stores of bytes
+        EXIT = 0x4000                   // p14: there are none
+        ROTATING = -0x10000
+        STAGES = 3                      // of loops that shift; they leave before their last stores,
+        DRAINED = 7                     // for which there is time while that is found out
         FIRST = 0x10000                 // the first stage of a loop
         DEEP = 17
         LONG = 127                      // passes
@@ -31,15 +37,27 @@ memmove:
         adds    r3=1,r27
   (p8)  br.cond.dptk words ;;
         lfetch  [ahead],128
-        shr.u   r11=r28,r23
         cmp.eq  p14,p0=r0,r22           // there are no bytes beside whole words
-        cmp.lt  p7,p0=LONG,r27 ;;
-        lfetch  [ahead],128
         dep.z   r22=r22,8,6             // predicates for their stores: 8 to 10, 11 to 13
+        mov     step=8
+        shr.u   r11=r28,r23
+        cmp.lt  p7,p8=LONG,r27 ;;
+        lfetch  [ahead],128
+  (p7)  mov     ar.ec=DRAINED+DEEP
         shl     r29=r29,r24
-  (p7)  br.cond.spnt shifted_far
-  (p6)  br.cond.spnt shifted_down ;;
+  (p6)  mov     step=-8
+  (p6)  br.cond.spnt shifted_down
+  (p8)  br.cond.dptk shifted_up ;;
 
+        // A loop that has ended does nothing where it comes to the next.
+        .align  32
+shifted_far_up:
+  (p16) ld8     w[0]=[r25],8
+  (p39) st8     [r26]=both[1],8
+  (p35) shr.u   low[0]=w[3+DEEP],r23
+  (p38) or      both[0]=low[3],high[3]
+  (p35) shl     high[0]=w[2+DEEP],r24
+        br.ctop.sptk shifted_far_up ;;
         .align  32
 shifted_up:
   (p16) ld8     w[0]=[r25],8
@@ -49,22 +67,57 @@ shifted_up:
   (p18) shl     high[0]=w[2],r24
         br.ctop.sptk shifted_up ;;
 
+        // Four words are not stored yet; their shifts are done.
 edges:
+  (p22) st8     [r26]=both[1]
+  (p22) add     r26=step,r26
+        mov     ar.lc=r10
+        or      r19=low[3],high[3]
         or      r16=r16,r17
-        mov     pr=r22,0x3f00
-        or      r29=r11,r29
-        mov     r3=r8
-  (p14) br.cond.spnt finish ;;
+        or      r29=r11,r29 ;;
+  (p21) st8     [r26]=r19
+  (p21) add     r26=step,r26
+        mov     pr=r22,BESIDE
+        or      r20=low[2],high[2]
+        mov     r3=r8 ;;
+beside:
+  (p20) st8     [r26]=r20
   (p8)  st1     [r3]=r16,1
+  (p8)  shr.u   r16=r16,8
+  (p20) add     r26=step,r26
+        or      r21=low[1],high[1]
+  (p14) br.cond.dpnt done ;;
+  (p19) st8     [r26]=r21
   (p13) st4     [r30]=r29,4
-  (p8)  shr.u   r16=r16,8 ;;
   (p13) shr.u   r29=r29,32 ;;
   (p9)  st2     [r3]=r16,2
   (p12) st2     [r30]=r29,2
   (p9)  shr.u   r16=r16,16 ;;
-  (p12) shr.u   r29=r29,16 ;;
   (p10) st4     [r3]=r16
+  (p12) shr.u   r29=r29,16 ;;
   (p11) st1     [r30]=r29
+        mov     pr=r9,ALL
+        br.ret.sptk.many rp ;;
+
+        // Fewer than 16 bytes.
+bytes:
+        cmp.eq  p8,p0=r0,in2
+        adds    r27=-1,in2
+        mov     r19=in1
+        mov     r26=in0
+        mov     r18=1
+  (p8)  br.ret.spnt.many rp ;;
+  (p6)  add     r19=r19,r27
+  (p6)  add     r26=r26,r27
+        mov     ar.lc=r27
+  (p6)  mov     r18=-1
+        mov     ar.ec=2 ;;
+        mov     pr.rot=FIRST ;;
+bytes_next:
+  (p16) ld1     w[0]=[r19],r18
+  (p17) st1     [r26]=w[1]
+  (p17) add     r26=r26,r18
+        br.ctop.sptk bytes_next ;;
         mov     ar.lc=r10 ;;
         mov     pr=r9,ALL
         br.ret.sptk.many rp ;;
@@ -89,7 +142,6 @@ all_words:
 words_more:
   (p12) ld8     r18=[r19],8
         lfetch  [ahead],128
-        cmp.eq  p14,p0=r0,r22           // there are no bytes beside whole words
         shr.u   r3=r27,4 ;;
   (p12) st8     [r26]=r18,8
         lfetch  [ahead],128
@@ -102,7 +154,7 @@ words_more:
         mov     ar.lc=r3
         adds    r2=8,r26
   (p8)  br.cond.spnt copied
-  (p7)  br.cond.spnt words_far_up ;;
+  (p7)  br.cond.spnt words_far ;;
         .align  32
 words_up:
   (p16) ld8     even[0]=[r19],16
@@ -111,10 +163,35 @@ words_up:
   (p19) st8     [r2]=odd[3],16
         br.ctop.sptk words_up ;;
 copied:
-  (p15) mov     ar.lc=r10
-  (p15) br.cond.sptk done
-        dep.z   r22=r22,8,6
-        br.cond.sptk edges ;;
+        mov     ar.lc=r10
+  (p15) br.cond.dptk done ;;
+not_all:
+        or      r16=r16,r17
+        dep.z   r22=r22,8,6 ;;
+        mov     pr=r22,ROTATING+EXIT+BESIDE
+        or      r29=r11,r29
+        mov     r3=r8
+        br.cond.sptk beside ;;
+
+words_far:
+        mov     ar.ec=4+DEEP
+  (p6)  br.cond.spnt words_far_down_next ;;
+        .align  32
+words_far_up_next:
+  (p16) ld8     even[0]=[r19],16
+  (p16) ld8     odd[0]=[r25],16
+  (p36) st8     [r26]=even[3+DEEP],16
+  (p36) st8     [r2]=odd[3+DEEP],16
+        br.ctop.sptk words_far_up_next ;;
+words_far_down_next:
+  (p16) ld8     even[0]=[r19],-16
+  (p16) ld8     odd[0]=[r25],-16
+  (p36) st8     [r26]=even[3+DEEP],-16
+  (p36) st8     [r2]=odd[3+DEEP],-16
+        br.ctop.sptk words_far_down_next ;;
+        mov     ar.lc=r10
+  (p15) br.cond.dptk done ;;
+        br.cond.sptk not_all ;;
 
 words_down:
         add     r26=r26,r27
@@ -124,7 +201,6 @@ words_down:
         adds    r26=-8,r26
         mov     ar.ec=4
         cmp.eq  p8,p0=r0,r3
-        cmp.eq  p14,p0=r0,r22
         adds    r3=-1,r3 ;;
   (p12) st8     [r26]=r18,-8
         mov     ar.lc=r3
@@ -132,7 +208,7 @@ words_down:
         cmp.lt  p7,p0=LONG,r3
   (p8)  br.cond.spnt copied ;;
         adds    r2=-8,r26
-  (p7)  br.cond.spnt words_far_down ;;
+  (p7)  br.cond.spnt words_far ;;
         .align  32
 words_down_next:
   (p16) ld8     even[0]=[r19],-16
@@ -142,81 +218,17 @@ words_down_next:
         br.ctop.sptk words_down_next ;;
         br.cond.sptk copied ;;
 
-shifted_down:
-        mov     w[1]=r28
-        adds    r25=-16,last
-        adds    r26=-8,r30 ;;
-        .align  32
-shifted_down_next:
-  (p16) ld8     w[0]=[r25],-8
-  (p22) st8     [r26]=both[1],-8
-  (p18) shr.u   low[0]=w[2],r23
-  (p21) or      both[0]=low[3],high[3]
-  (p18) shl     high[0]=w[3],r24
-        br.ctop.sptk shifted_down_next ;;
-        br.cond.sptk edges ;;
-
-words_far_up:
-        mov     ar.ec=4+DEEP ;;
-        .align  32
-words_far_up_next:
-  (p16) ld8     even[0]=[r19],16
-  (p16) ld8     odd[0]=[r25],16
-  (p36) st8     [r26]=even[3+DEEP],16
-  (p36) st8     [r2]=odd[3+DEEP],16
-        br.ctop.sptk words_far_up_next ;;
-        br.cond.sptk copied ;;
-words_far_down:
-        mov     ar.ec=4+DEEP ;;
-        .align  32
-words_far_down_next:
-  (p16) ld8     even[0]=[r19],-16
-  (p16) ld8     odd[0]=[r25],-16
-  (p36) st8     [r26]=even[3+DEEP],-16
-  (p36) st8     [r2]=odd[3+DEEP],-16
-        br.ctop.sptk words_far_down_next ;;
-        br.cond.sptk copied ;;
-
-        // Fewer than 16 bytes.
-bytes:
-        cmp.eq  p8,p0=r0,in2
-        adds    r27=-1,in2
-        mov     r19=in1
-        mov     r26=in0
-        mov     r18=1
-  (p8)  br.ret.spnt.many rp ;;
-        mov     ar.lc=r27
-  (p6)  add     r19=r19,r27
-  (p6)  add     r26=r26,r27
-  (p6)  mov     r18=-1 ;;
-        mov     ar.ec=2 ;;
-        mov     pr.rot=FIRST ;;
-bytes_next:
-  (p16) ld1     w[0]=[r19],r18
-  (p17) st1     [r26]=w[1]
-  (p17) add     r26=r26,r18
-        br.ctop.sptk bytes_next ;;
-finish:
-        mov     ar.lc=r10 ;;
 done:
+  (p19) st8     [r26]=r21
         mov     pr=r9,ALL
         br.ret.sptk.many rp ;;
 
-shifted_far:
-  (p6)  mov     w[1]=r28
-        mov     ar.ec=7+DEEP
-  (p6)  adds    r25=-16,last
-  (p6)  adds    r26=-8,r30
-  (p6)  br.cond.spnt shifted_far_down ;;
         .align  32
-shifted_far_up:
-  (p16) ld8     w[0]=[r25],8
-  (p39) st8     [r26]=both[1],8
-  (p35) shr.u   low[0]=w[3+DEEP],r23
-  (p38) or      both[0]=low[3],high[3]
-  (p35) shl     high[0]=w[2+DEEP],r24
-        br.ctop.sptk shifted_far_up ;;
-        br.cond.sptk edges ;;
+shifted_down:
+        mov     w[1]=r28
+        adds    r25=-16,last
+        adds    r26=-8,r30
+  (p8)  br.cond.dptk shifted_down_next ;;
 shifted_far_down:
   (p16) ld8     w[0]=[r25],-8
   (p39) st8     [r26]=both[1],-8
@@ -224,4 +236,11 @@ shifted_far_down:
   (p38) or      both[0]=low[3],high[3]
   (p35) shl     high[0]=w[3+DEEP],r24
         br.ctop.sptk shifted_far_down ;;
+shifted_down_next:
+  (p16) ld8     w[0]=[r25],-8
+  (p22) st8     [r26]=both[1],-8
+  (p18) shr.u   low[0]=w[2],r23
+  (p21) or      both[0]=low[3],high[3]
+  (p18) shl     high[0]=w[3],r24
+        br.ctop.sptk shifted_down_next ;;
         br.cond.sptk edges ;;

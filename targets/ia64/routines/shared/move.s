@@ -30,7 +30,7 @@
         // r16, r17: the words with the first byte and with what follows it; r28, r29: the same
         // for the bytes behind the last whole word
         ld8     r16=[r11],8
-        mov     ar.ec=7
+        mov     ar.ec=STAGES            // of the loop that shifts
         cmp.ne  p10,p0=r0,r22
         cmp.lt  p11,p0=8,r2
         sub     r18=64,r3
