@@ -6,8 +6,9 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-_YOUNG = 20_000
-"""Objects between two collections: a look at one function makes as many, and keeps few."""
+_YOUNG = 500_000
+"""Objects between two collections: dozens of functions make as many.  Few of these are garbage that
+only a collection finds, and each one looks at all that was kept since the last."""
 
 
 @contextmanager
