@@ -6,14 +6,14 @@ behind a stop.  Two groups may share a bundle where a template has a stop inside
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import NamedTuple
 
 from targets.ia64.bundles import SLOTS
 from targets.ia64.fields import Unit
 from targets.ia64.packing_nodes import WIDE, Layout, Problem
 from targets.ia64.packing_ports import Ports
-from targets.ia64.packing_shapes import SHAPE, STOP, Branching, without
+from targets.ia64.packing_shapes import SHAPE, STOP, Plain, plainly_without
 
 _NOTHING = (-1,)
 _PAIR = 2  # bundles that issue in one cycle, at most
@@ -58,6 +58,9 @@ class Search:
         # Of the bundle that is being filled: what it gave so far, and the nodes before it.
         self._made: list[tuple[State, Bundle]] = []
         self._bare = 0
+        # What came of states before, and the cycles that there were for it: a wide search comes
+        # to most states of the narrow one before it again.
+        self._filled: dict[Hashable, tuple[int, list[tuple[State, Bundle]]]] = {}
 
     def start(self) -> Text:
         """The empty text."""
@@ -83,13 +86,19 @@ class Search:
         state = self._begun(text.state, stop)
         if self.cycles(state) > room:
             return []
+        is_short = self._keeps_long(state, text.bundle[0])
+        key = is_short, *state[:9], *state[9].items()
+        known = self._filled.get(key)
+        if known is not None and room <= known[0]:
+            return [made for made in known[1] if made[0][4] < room]
         self._made, self._bare = [], state[0]
         far = self._far(state)
-        if self._keeps_long(state, text.bundle[0]):
+        if is_short:
             if not far & _WIDE:
-                self._fill(self._waited(state), without(_NOT_WIDE), (), room)
+                self._fill(self._waited(state), plainly_without(_NOT_WIDE), (), room)
             far |= _WIDE
-        self._fill(state, without(far), (), room)
+        self._fill(state, plainly_without(far), (), room)
+        self._filled[key] = room, self._made
         return self._made
 
     def _begun(self, state: State, stop: bool) -> State:
@@ -173,13 +182,16 @@ class Search:
         return more
 
     def _fill(
-        self, state: State, places: Sequence[Branching], numbers: tuple[int, ...], room: int
+        self, state: State, places: Sequence[Plain], numbers: tuple[int, ...], room: int
     ) -> None:
         """Makes all that the next slots of a bundle, in which `numbers` stand already, give: no
         text that takes more than `room` cycles, nor a bundle with nothing in it."""
         problem, avail, waiting = self.problem, state[2], 0
-        for number, at in state[9].items():
-            waiting |= (at > state[4]) << number
+        if due := state[9]:
+            cycle = state[4]
+            for number, at in due.items():
+                if at > cycle:
+                    waiting |= 1 << number
         begins = problem.inside if state[1] else problem.begins
         is_empty, is_crowded = state[0] == self._bare, state[8] >= problem.most
         for unit, allowed, ends, units, code, then in places:

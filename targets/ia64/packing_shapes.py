@@ -90,6 +90,21 @@ def without(units: int) -> tuple[Branching, ...]:
     return tuple(_left(TREE, units))
 
 
+Plain = tuple[int, int, bool, int, int, tuple["Plain", ...]]
+"""A `Branching` as a plain tuple: taken apart in half the time, and millions are."""
+
+
+@cache
+def plainly_without(units: int) -> tuple[Plain, ...]:
+    """The same tree of plain tuples."""
+    return tuple(map(_plain, without(units)))
+
+
+def _plain(place: Branching) -> Plain:
+    unit, allowed, ends, units, code, then = place
+    return unit, allowed, ends, units, code, tuple(map(_plain, then))
+
+
 def _left(places: Sequence[Branching], units: int) -> Iterator[Branching]:
     for place in places:
         if not units >> place.unit & 1:
