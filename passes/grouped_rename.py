@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Protocol
 
 from passes.grouped_exits import NO_EXITS, Exits, Framing, in_frame, reading
@@ -71,24 +72,53 @@ class Values:
     def __init__(
         self, slots: Sequence[Slot], live: int, names: Names, exits: Exits = NO_EXITS
     ) -> None:
-        self.slots, self.names = slots, names
-        plain = [names.facts(slot.insn) for slot in slots]
-        self.facts = reading(slots, plain, exits)
+        self.slots, self.names, self._live, self._exits = slots, names, live, exits
+        self._plain = [names.facts(slot.insn) for slot in slots]
+        self.facts = reading(slots, self._plain, exits) if exits else self._plain
         self.all = list(_values(slots, self.facts, live, names))
         self.moving = [value for value in self.all if not value.fixed]
-        shown = in_frame(slots, plain, names, exits)
-        self._hidden = names.framed & ~shown
-        self._free = (names.spare | shown) & ~live
-        bank = names.banks[0]
-        general = [value for value in self.all if bank >> value.register & 1]
-        # A value's first writer, -1 for none, all that touch it, and whether it is read behind.
-        self.spans = tuple(_touching(v)[:2] for v in general if not v.fixed)
-        always = {v.register for v in general if v.existed and v.outlives}
-        self.pinned = tuple(_touching(v) for v in general if v.fixed and v.register not in always)
-        pool = {v.register for v in general} | set(bits(self._free & bank))
-        self.room = len(pool) - len(always)
         registers = {value.register for value in self.all}
         self.is_crowded = bool(self.moving) and len(registers) < len(self.all)
+
+    # What follows is asked of few: most code needs no other registers, or has enough of them.
+
+    @cached_property
+    def spans(self) -> tuple[tuple[int, int], ...]:
+        """Of each general value that may move its first writer, -1 for none, and all that touch
+        it."""
+        return tuple(_touching(v)[:2] for v in self._general if not v.fixed)
+
+    @cached_property
+    def pinned(self) -> tuple[tuple[int, int, bool], ...]:
+        """The same of those that may not, and whether each is read behind the code."""
+        kept = self._always
+        return tuple(_touching(v) for v in self._general if v.fixed and v.register not in kept)
+
+    @cached_property
+    def room(self) -> int:
+        """How many general values may live at a time."""
+        bank = self.names.banks[0]
+        pool = {v.register for v in self._general} | set(bits(self._free & bank))
+        return len(pool) - len(self._always)
+
+    @cached_property
+    def _general(self) -> list[Value]:
+        bank = self.names.banks[0]
+        return [value for value in self.all if bank >> value.register & 1]
+
+    @property
+    def _always(self) -> set[int]:
+        """The general registers that hold something all the time."""
+        return {v.register for v in self._general if v.existed and v.outlives}
+
+    @cached_property
+    def _shown(self) -> int:
+        """The registers of the frame that are shown to be there."""
+        return in_frame(self.slots, self._plain, self.names, self._exits)
+
+    @property
+    def _free(self) -> int:
+        return (self.names.spare | self._shown) & ~self._live
 
     def apart(self) -> tuple[list[Facts], dict[int, int]]:
         """The facts of each slot with every value that may move in a register of its own.
@@ -135,7 +165,7 @@ class Values:
         for bank in self.names.banks:
             mine = [value for value in self.all if bank >> value.register & 1]
             touched = sum({1 << value.register for value in mine})
-            pool = (touched | self._free) & bank, self._hidden
+            pool = (touched | self._free) & bank, self.names.framed & ~self._shown
             if not _assign(mine, spans, pool, chosen, choice):
                 return None
         return self._rewritten(new, origins, chosen)
