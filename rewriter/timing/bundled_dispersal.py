@@ -62,14 +62,20 @@ def disperse(cpu: BundledCpu, slots: Sequence[Slot]) -> Iterator[Cycle]:
 
 def next_cycle(issue: Bundled, located: Sequence[Located], start: int, bundles: int) -> Cycle:
     """The cycle that begins at a slot, when it can look at so many bundles."""
+    ports, ended = taken(issue, located, start, bundles)
+    members = located[start : start + len(ports)]
+    slots, traits = tuple([one.slot for one in members]), tuple([one.traits for one in members])
+    return Cycle(slots, traits, ports, ended)
+
+
+def taken(
+    issue: Bundled, located: Sequence[Located], start: int, bundles: int
+) -> tuple[tuple[str, ...], str]:
+    """The ports of the slots that such a cycle takes, and what ended it."""
     end, ended = _extent(issue, located, start, bundles)
     asked = tuple([one.asked for one in located[start:end]])
     ports = assign(issue, asked)
-    if len(ports) < len(asked):
-        end, ended = start + len(ports), PORTS
-    taken = located[start:end]
-    slots, traits = tuple([one.slot for one in taken]), tuple([one.traits for one in taken])
-    return Cycle(slots, traits, ports, ended)
+    return ports, ended if len(ports) == len(asked) else PORTS
 
 
 def fits(cpu: BundledCpu, members: Sequence[tuple[Insn, str]]) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from rewriter.core.bundled import BundledCpu
 from rewriter.core.groups import Slot
-from rewriter.timing.bundled_dispersal import END, STOP, Cycle, disperse
+from rewriter.timing.bundled_dispersal import END, STOP, Cycle, disperse, locate, taken
 from rewriter.timing.bundled_result import Account, Issued, Timing, Wait
 from rewriter.timing.bundled_scoreboard import Scoreboard
 
@@ -31,13 +31,18 @@ def run(cpu: BundledCpu, slots: Sequence[Slot]) -> Timing:
 
 def cycles(cpu: BundledCpu, slots: Sequence[Slot]) -> int:
     """The cycles of that time alone, found sooner."""
-    board, now = Scoreboard(cpu.issue), -1
-    for cycle in disperse(cpu, slots):
-        now = max(now + 1, *map(board.ready, cycle.traits))
+    issue, bundles = cpu.issue, cpu.issue.dispersal.bundles.value
+    board, now, at = Scoreboard(issue), -1, 0
+    located = list(locate(issue, slots))
+    while at < len(located):
+        ports, _ = taken(issue, located, at, bundles)
+        members = located[at : at + len(ports)]
+        now = max(now + 1, *[board.ready(one.traits) for one in members])
         while now in board.blocked:
             now += 1
-        for slot, traits in zip(cycle.slots, cycle.traits, strict=True):
-            board.issued(traits, slot.address, now)
+        for one in members:
+            board.issued(one.traits, one.slot.address, now)
+        at += len(ports)
     return now + 1
 
 

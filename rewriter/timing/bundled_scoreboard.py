@@ -57,10 +57,10 @@ class Scoreboard:
 
     def ready(self, traits: BundledTraits) -> int:
         """The cycle up to which something holds the instruction, if that is late enough to."""
-        until = 0
-        for role in traits.reads:
+        until, results = 0, self._results
+        for role in traits.reads if results else ():
             if role.name != "state":
-                for result in self._results.get(self.renamed(role.register), ()):
+                for result in results.get(self.renamed(role.register), ()):
                     cycles = between(self.issue, result.sched, traits.sched, result.role, role.name)
                     until = max(until, result.cycle + cycles + result.late)
         if self._last:
