@@ -15,7 +15,7 @@ from types import MappingProxyType
 
 from rewriter.core.grouped import Region, Routine
 from rewriter.core.groups import Slot
-from rewriter.core.kept import Kept
+from rewriter.core.kept import kept
 from rewriter.core.transfer import Exit, Provable
 
 Slots = Callable[[Region], Sequence[Slot]]
@@ -80,7 +80,7 @@ class GroupedLiveness:
 
     def __init__(self, target: Provable, everything: int) -> None:
         self.target, self.everything = target, everything
-        self.of = Kept(target.effect, target.alike)
+        self.of = kept(target.effect, target.alike)
 
     def live(
         self, routine: Routine, slots: Slots, beyond: Beyond = NOTHING_KNOWN

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Protocol
 
 from rewriter.core.groups import Slot
 from rewriter.core.isa import Insn
-from rewriter.core.kept import Kept
-from rewriter.core.regions import Arranged, Edge, Facts, Part
+from rewriter.core.kept import kept
+from rewriter.core.regions import Arranged, Edge, Part
 from targets.ia64 import formats, packing, packing_shapes, scheduling
 from targets.ia64.bundles import SLOTS, TEMPLATES, Bundle, Template, encode, for_slots
 from targets.ia64.fields import BUNDLE, SLOT, Unit
@@ -82,6 +82,12 @@ class Scheduling:
     banks = scheduling.BANKS
     spare = scheduling.SPARE
     framed, reframes = scheduling.FRAMED, scheduling.REFRAMES
+    facts = staticmethod(scheduling.facts)
+    passable = staticmethod(scheduling.passable)
+    needs_stop = staticmethod(scheduling.needs_stop)
+    moved = staticmethod(scheduling.moved)
+    renamable = staticmethod(scheduling.renamable)
+    renamed = staticmethod(scheduling.renamed)
 
     def __init__(self, model: Model, width: int = 2) -> None:
         self.model, self.width = model, width
@@ -89,36 +95,12 @@ class Scheduling:
         self.taking = Ports(self._fits, nops, Closing.of(model.closes, model.apart))
         self._packed: dict[tuple[bytes, int, int, Layout], Packed | None] = {}
         self._cycles: dict[tuple[Node, ...], Packed | None] = {}
-        self._sort = Kept(self._sorted, scheduling.named)
+        self._sort = kept(self._sorted, scheduling.named)
         self._sorts: dict[tuple[tuple[Unit, ...], int, int], _Sort] = {}
-
-    def facts(self, insn: Insn) -> Facts:
-        """What is known of an instruction."""
-        return scheduling.facts(insn)
-
-    def passable(self, insn: Insn) -> Facts:
-        """What is known of a branch that others may pass."""
-        return scheduling.passable(insn)
-
-    def needs_stop(self, earlier: Insn, later: Insn) -> bool:
-        """Whether two that clash over a register may never share a group."""
-        return scheduling.needs_stop(earlier, later)
 
     def distance(self, earlier: Insn, later: Insn, registers: int) -> int:
         """Cycles from the issue of one to that of the other, which reads its `registers`."""
         return self.model.distance(earlier, later, registers)
-
-    def moved(self, insn: Insn, distance: int) -> Insn:
-        """The instruction that many bytes further on, with the targets that it has here."""
-        return scheduling.moved(insn, distance)
-
-    def renamable(self, insn: Insn) -> tuple[int, int]:
-        """Registers that an instruction can name otherwise, and those that it increments."""
-        return scheduling.renamable(insn)
-
-    def renamed(self, insn: Insn, reads: Mapping[int, int], writes: Mapping[int, int]) -> Insn:
-        """The instruction with other registers; ValueError where it cannot name one."""
-        return scheduling.renamed(insn, reads, writes)
 
     def takes(self, insn: Insn) -> int:
         """Slots that an instruction takes."""
@@ -277,7 +259,7 @@ def code(slots: Sequence[Slot]) -> bytes:
     )
 
 
-_word = Kept(TABLE.encode)
+_word = kept(TABLE.encode)
 
 
 def _in_bundles(slots: Sequence[Slot]) -> Iterator[Sequence[Slot]]:

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 from rewriter.core.groups import Slot
 from rewriter.core.isa import Insn, Kind, Op, register_mask
-from rewriter.core.kept import Kept
+from rewriter.core.kept import kept
 from rewriter.core.transfer import Effect, Transfer
 from targets.ia64.alike import by, names, those
 from targets.ia64.bundles import SLOTS, TEMPLATES
@@ -44,7 +44,7 @@ class Proving:
     def __init__(self) -> None:
         self._making: dict[int, Making] = {}
         self._affecting: dict[int, Affecting] = {}
-        self._transfers = Kept(self._transfer, _told)
+        self._transfers = kept(self._transfer, _told)
 
     def transfer(self, insn: Insn) -> Transfer:
         """The instruction as the proof sees it."""

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import cache
 
 from rewriter.core.isa import Flow, Insn, Kind, Op, Operand, Reg, register_mask
-from rewriter.core.kept import Kept
+from rewriter.core.kept import kept
 from rewriter.core.regions import Access, Facts
 from targets.ia64 import scheduling_rows as rows
 from targets.ia64.alike import by, names, those
@@ -94,11 +94,11 @@ def _summed(op: Op) -> Iterator[int]:
     yield from (n for n, o in enumerate(op.format.operands) if names(o) or (step and n == step[-1]))
 
 
-facts = Kept(_facts, by(_summed))
+facts = kept(_facts, by(_summed))
 """All that is asked of an instruction."""
 
 
-@Kept
+@kept
 def passable(insn: Insn) -> Facts:
     """What is known of a branch that instructions which are free of any order may pass."""
     order, among = Order.SYSTEM | Order.STACKED | Order.PLAIN, ORDERED | Order.RENAMES | Order.WALL
@@ -164,7 +164,7 @@ def on(insn: Insn, unit: Unit) -> Insn:
     return _other(insn)
 
 
-@Kept
+@kept
 def _other(insn: Insn) -> Insn:
     """An A-type instruction in a slot of the other unit."""
     values, at = insn.operands, insn.op.format.positions[SLOT.name]
@@ -201,7 +201,7 @@ def _renamable(insn: Insn) -> tuple[int, int]:
     return register_mask([values[n] for n in named]), register_mask([values[n] for n in updates])
 
 
-renamable = Kept(_renamable, named)
+renamable = kept(_renamable, named)
 """Registers that an instruction can name otherwise, and those that it increments."""
 
 

@@ -13,7 +13,7 @@ from functools import cache
 
 from rewriter.core.bundled import ANY, BundledTraits, Role
 from rewriter.core.isa import Insn, Kind, Op
-from rewriter.core.kept import Kept
+from rewriter.core.kept import kept
 from rewriter.core.masks import bits
 from targets.ia64.alike import by, those
 from targets.ia64.b import BWH
@@ -96,7 +96,7 @@ _SEEN = (SLOT.name, "sor", BWH.name)
 _key = by(those(lambda operand: operand.kind is Kind.REGISTER or operand.name in _SEEN))
 """The row and the operands that the traits depend on: most numbers are none of them."""
 
-traits = Kept(_traits, _key)
+traits = kept(_traits, _key)
 """Everything that the model of an Itanium 2 looks at in an instruction."""
 
 
