@@ -131,19 +131,30 @@ def _rescheduled(
     for is_fixed, slots, joined in _parts(region, target):
         live = region.live if slots[-1] is region.slots[-1] else -1
         found = None if is_fixed else _arranged(slots, joined, (live, region.exits), target)
-        if found is None:
-            found = Arranged(slots, tuple(range(len(slots))))
         shift = address - slots[0].address // target.bundle * target.bundle
-        for slot, origin in zip(found.slots, found.origins, strict=True):
-            here, insn = slot.address + shift, slot.insn
-            if origin >= 0:
-                was = slots[origin].address
-                distance = here // target.bundle - was // target.bundle
-                insn = target.moved(insn, distance * target.bundle)
-            made.append(Slot(here, insn, slot.stop))
-            origins.append(slots[origin].address if origin >= 0 else None)
+        if found is None and not shift:
+            made += slots
+            origins += [slot.address for slot in slots]
+        else:
+            found = found or Arranged(slots, tuple(range(len(slots))))
+            for slot, origin in _shifted(slots, found, shift, target):
+                made.append(slot)
+                origins.append(origin)
         address = (made[-1].address // target.bundle + 1) * target.bundle
     return tuple(made), tuple(origins)
+
+
+def _shifted(
+    slots: Sequence[Slot], found: Arranged, shift: int, target: Target
+) -> Iterator[tuple[Slot, int | None]]:
+    """The slots of an arrangement so much further on, each with its old address."""
+    for slot, origin in zip(found.slots, found.origins, strict=True):
+        here, insn, was = slot.address + shift, slot.insn, None
+        if origin >= 0:
+            was = slots[origin].address
+            distance = here // target.bundle - was // target.bundle
+            insn = target.moved(insn, distance * target.bundle)
+        yield Slot(here, insn, slot.stop), was
 
 
 def _parts(region: Superblock, target: Target) -> Iterator[tuple[bool, tuple[Slot, ...], bool]]:
