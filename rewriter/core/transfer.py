@@ -31,15 +31,11 @@ class Order(Enum):
     SYSTEM = "a fence that may need a stop behind it"
     SEEN = "a system instruction at which all registers may be read"
 
-    @property
-    def is_fence(self) -> bool:
-        """Whether nothing but the free crosses it."""
-        return self in (Order.FENCE, Order.SYSTEM, Order.SEEN)
-
-    @property
-    def is_system(self) -> bool:
-        """Whether what stood behind it in another group must not come into its group."""
-        return self in (Order.SYSTEM, Order.SEEN)
+    def __init__(self, said: str) -> None:
+        """`is_fence`: nothing but the free crosses it.  `is_system`: what stood behind it in
+        another group must not come into its group."""
+        self.is_system = self.name in ("SYSTEM", "SEEN")
+        self.is_fence = self.is_system or self.name == "FENCE"
 
 
 class How(Enum):

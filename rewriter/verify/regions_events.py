@@ -24,9 +24,12 @@ _BEHIND = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Event:
-    """An event of a run; `at` is the slot's address, `base` and `offset` the access's."""
+    """An event of a run; `at` is the slot's address, `base` and `offset` the access's.
+
+    Nobody changes one that has its term.
+    """
 
     term: Term
     at: int
@@ -67,11 +70,9 @@ class Events:
         event = Event(
             -1, at, transfer.name, transfer.order, guard, base, offset, transfer.size, is_bit
         )
-        behind = sorted(other.term for other in self._recent if self._is_behind(event, other))
+        behind = sorted([other.term for other in self._recent if self._is_behind(event, other)])
         term = self.terms.term("event", transfer.function, guard, len(values), *values, *behind)
-        event = Event(
-            term, at, transfer.name, transfer.order, guard, base, offset, transfer.size, is_bit
-        )
+        event.term = term
         if transfer.order.is_fence:
             self._recent.clear()
         self._recent.append(event)
