@@ -6,7 +6,7 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-_YOUNG = 500_000
+_YOUNG = 200_000
 """Objects between two collections: dozens of functions make as many.  Few of these are garbage that
 only a collection finds, and each one looks at all that was kept since the last."""
 

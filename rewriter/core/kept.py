@@ -8,7 +8,7 @@ from typing import TypeVar
 from rewriter.core.isa import Insn
 
 _Answer = TypeVar("_Answer")
-_KEPT = 1 << 18  # objects, and answers
+_KEPT = 1 << 16  # objects, and answers
 
 
 def itself(insn: Insn) -> Hashable:
