@@ -95,9 +95,16 @@ def edges(
             if other != number and (one.defs & live or hidden):
                 first, last = sorted((number, other))
                 found[last].setdefault(first, Edge(first, False, 0))
-        for other in range(number + 1, len(slots)):
-            edge = found[other].get(number)
-            if edge is not None:
-                cycles = rules.distance(slot.insn, slots[other].insn, 0)
-                found[other][number] = replace(edge, cycles=max(edge.cycles, cycles))
-    return [tuple(each.values()) for each in found]
+    return [
+        tuple(_behind(edge, slot, slots, rules, exits) for edge in each.values())
+        for slot, each in zip(slots, found, strict=True)
+    ]
+
+
+def _behind(edge: Edge, later: Slot, slots: Sequence[Slot], rules: Rules, exits: Exits) -> Edge:
+    """The edge; from an exit with the cycles that what stays behind it issues later."""
+    earlier = slots[edge.before]
+    if earlier.address not in exits:
+        return edge
+    cycles = rules.distance(earlier.insn, later.insn, 0)
+    return replace(edge, cycles=cycles) if cycles > edge.cycles else edge
