@@ -14,13 +14,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.ia64_bounds import chain
-from fixtures.inputs import Missing, find
+from benchmarks.ia64_superblocks import superblocks
+from fixtures.inputs import Missing
 from passes.grouped import Superblock
 from passes.grouped_model import Model
-from rewriter.core.grouped import Grouped
-from rewriter.elf import image
-from rewriter.identify.functions import find_functions
-from targets import any_for
 from targets.ia64.arranging import Scheduling
 from targets.ia64.cpus import CPUS
 
@@ -29,21 +26,13 @@ _SHOWN = 12
 
 def measure(name: str) -> None:
     """Prints the chains of a file."""
-    loaded = image.load(find(name))
-    target = any_for(loaded.machine, name)
-    assert isinstance(target, Grouped)
-    functions = find_functions(loaded, target.described(loaded))
-    code, scheduling = target.code(loaded, functions), Scheduling(Model(CPUS["itanium2"]))
+    scheduling = Scheduling(Model(CPUS["itanium2"]))
     regions: Counter[str] = Counter()
     cycles: Counter[str] = Counter()
-    for function in functions:
-        for region in code.routine(function).regions:
-            if not region.reason:
-                raw = loaded.read(region.start, region.end - region.start)
-                slots = tuple(target.straight(raw, region.start))
-                names = " ".join(chain(Superblock(slots), scheduling))
-                regions[names] += 1
-                cycles[names] += scheduling.cycles(slots)
+    for slots in superblocks(name):
+        names = " ".join(chain(Superblock(slots), scheduling))
+        regions[names] += 1
+        cycles[names] += scheduling.cycles(slots)
     total = cycles.total()
     print(f"{name}: {regions.total()} superblocks, {total} cycles")
     for names, spent in cycles.most_common(_SHOWN):

@@ -29,16 +29,15 @@ import ia64_files
 import numpy as np
 
 from benchmarks.ia64_bounds import least
+from benchmarks.ia64_superblocks import superblocks
 from fixtures import ia64
 from fixtures.inputs import Missing, find
 from passes.grouped import Superblock, counted, schedule
 from passes.grouped_model import Model
 from passes.grouped_proved import prove
-from rewriter.core.grouped import Grouped
 from rewriter.core.groups import Slot
 from rewriter.core.isa import Flow, Kind
 from rewriter.elf import image
-from rewriter.identify.functions import find_functions
 from rewriter.suites.itanium import slots_of
 from targets import any_for
 from targets.ia64 import bundles
@@ -132,29 +131,20 @@ def measure(name: str) -> None:
         print(f", at least {fewest} ({100 * (fewest / old - 1):+.1f} %)")
 
 
-def superblocks(name: str) -> None:
-    """Prints the bounds of a file's superblocks."""
-    loaded = image.load(find(name))
-    target = any_for(loaded.machine, name)
-    assert isinstance(target, Grouped)
-    functions = find_functions(loaded, target.described(loaded))
-    code, scheduling = target.code(loaded, functions), Scheduling(Model(CPU))
+def without_bars(name: str) -> None:
+    """Prints the bounds of a file's superblocks as if branches were no bar."""
+    scheduling = Scheduling(Model(CPU))
     total: Counter[str] = Counter()
-    for function in functions[:: EVERY.get(name, 1)]:
-        for region in code.routine(function).regions:
-            if region.reason:
-                continue
-            raw = loaded.read(region.start, region.end - region.start)
-            slots = tuple(target.straight(raw, region.start))
-            free, exits = _without_exits(slots)
-            bound = least(Superblock(free), scheduling)
-            kept = [s.insn for s in slots if not s.insn.name.startswith("nop.")]
-            total["regions"] += 1
-            total["exits"] += exits
-            total["cycles"] += scheduling.cycles(slots)
-            total["least cycles"] += bound.cycles
-            total["nops"] += nops(slots)
-            total["least nops"] += -sum(map(scheduling.takes, kept)) % bundles.SLOTS
+    for slots in superblocks(name, EVERY.get(name, 1)):
+        free, exits = _without_exits(slots)
+        bound = least(Superblock(free), scheduling)
+        kept = [s.insn for s in slots if not s.insn.name.startswith("nop.")]
+        total["regions"] += 1
+        total["exits"] += exits
+        total["cycles"] += scheduling.cycles(slots)
+        total["least cycles"] += bound.cycles
+        total["nops"] += nops(slots)
+        total["least nops"] += -sum(map(scheduling.takes, kept)) % bundles.SLOTS
     print(f"{name}: {total['regions']} regions, {total['exits']} exits on the way")
     for what in ("cycles", "nops"):
         old, fewest = total[what], total[f"least {what}"]
@@ -201,7 +191,7 @@ def main() -> None:
     names = [name for name in sys.argv[1:] if name != "--superblocks"]
     for name in names or ("ia64-libsigar", "ia64-libjnidispatch", "ia64-vmlinux"):
         try:
-            (superblocks if "--superblocks" in sys.argv else measure)(name)
+            (without_bars if "--superblocks" in sys.argv else measure)(name)
         except Missing as missing:
             print(missing)
 
