@@ -90,23 +90,17 @@ def fits(cpu: BundledCpu, members: Sequence[tuple[Insn, str]]) -> bool:
 
 def splits(cpu: BundledCpu, earlier: Insn, later: Insn) -> bool:
     """Whether the second never issues in the cycle of the first, in this order."""
-    kinds = cpu.issue.traits(earlier).kinds
-    _, begins, firsts = _splitting(cpu.issue, cpu.issue.traits(later).kinds)
-    if _splitting(cpu.issue, kinds)[0] or begins or not kinds.isdisjoint(firsts):
+    issue = cpu.issue
+    one, other = issue.traits(earlier), issue.traits(later)
+    _, begins, firsts = _splitting(issue, other.kinds)
+    if _splitting(issue, one.kinds)[0] or begins or not one.kinds.isdisjoint(firsts):
         return True
-    traits = cpu.issue.traits(earlier)
-    is_busy = traits.sched not in cpu.issue.dispersal.idle
-    return (
-        is_busy
-        and traits.unit in _closing(cpu.issue)
-        and cpu.issue.traits(later).unit != traits.unit
-    )
+    return one.unit != other.unit and one.unit in _closing(issue) and _is_busy(issue, one.sched)
 
 
 def closes(cpu: BundledCpu, shape: str, is_busy: bool) -> bool:
     """Whether the cycle ends behind a bundle of a shape, with something in its last slot or not."""
-    rules = cpu.issue.dispersal
-    return shape in rules.ending or (is_busy and shape in rules.ending_if_busy)
+    return _ends(cpu.issue, shape, is_busy)
 
 
 def apart(cpu: BundledCpu, first: str, second: str) -> bool:
@@ -136,10 +130,14 @@ def locate(issue: Bundled, slots: Sequence[Slot]) -> Iterator[Located]:
         start = end
 
 
-def _ends(issue: Bundled, shape: str, last: str) -> bool:
-    """Whether the cycle ends behind a bundle of the shape with a last slot of the class."""
+def _ends(issue: Bundled, shape: str, is_busy: bool) -> bool:
     rules = issue.dispersal
-    return shape in rules.ending or (shape in rules.ending_if_busy and last not in rules.idle)
+    return shape in rules.ending or (is_busy and shape in rules.ending_if_busy)
+
+
+def _is_busy(issue: Bundled, sched: str) -> bool:
+    """Whether an instruction of the class counts as something in the last slot of a bundle."""
+    return sched not in issue.dispersal.idle
 
 
 def _extent(
@@ -161,8 +159,10 @@ def _extent(
                 return at, KIND
         if one.slot.stop:
             return at + 1, STOP
-        if one.last and _ends(issue, one.asked[2], one.asked[0]) and at + 1 < len(located):
-            return at + 1, SHAPE
+        if one.last and at + 1 < len(located):
+            sched, _, shape, _ = one.asked
+            if _ends(issue, shape, _is_busy(issue, sched)):
+                return at + 1, SHAPE
     return len(located), END
 
 
@@ -222,6 +222,6 @@ def _allowed(
     """The ports of a slot; the place decides for what is not idle."""
     sched, unit, shape, number = asked
     rules = issue.dispersal
-    if sched not in rules.idle and (shape, number) in rules.places:
+    if _is_busy(issue, sched) and (shape, number) in rules.places:
         return rules.places[shape, number]
     return described.ports.get(unit, ())

@@ -14,6 +14,7 @@ from rewriter.core.transfer import Order, Transfer
 from rewriter.verify.regions_terms import Term, Terms
 
 _WORD = 1 << 64
+_WHATEVER = Order.CHECKED, Order.STACK  # kept behind whatever the addresses are
 # What an event of an order is kept behind, beside fences, if the two may overlap.
 _BEHIND = {
     Order.COUNTED: (),
@@ -84,6 +85,6 @@ class Events:
             return True
         if other.order not in _BEHIND[event.order]:
             return False
-        if {event.order, other.order} & {Order.CHECKED, Order.STACK}:
+        if event.order in _WHATEVER or other.order in _WHATEVER:
             return True
         return not _apart(event, other) and not self.terms.exclusive(event.guard, other.guard)

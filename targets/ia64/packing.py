@@ -126,11 +126,12 @@ def _fillings(problem: Problem, text: int) -> Iterator[int]:
 
 def _filled(problem: Problem, place: Branching, placed: int, group: int) -> Iterator[int]:
     """The nodes placed when a slot and those behind it are filled."""
-    for bit in set(_choices(problem, problem.begins[place.allowed], placed, group)):
-        if not place.then:
+    _, allowed, ends, _, _, then = place
+    for bit in set(_choices(problem, problem.begins[allowed], placed, group)):
+        if not then:
             yield placed | bit
-        for following in place.then:
-            yield from _filled(problem, following, placed | bit, 0 if place.ends else group | bit)
+        for following in then:
+            yield from _filled(problem, following, placed | bit, 0 if ends else group | bit)
 
 
 def _choices(problem: Problem, allowed: int, placed: int, group: int) -> Iterator[int]:

@@ -13,7 +13,7 @@ from targets.ia64.bundles import SLOTS
 from targets.ia64.fields import Unit
 from targets.ia64.packing_nodes import WIDE, Layout, Problem
 from targets.ia64.packing_ports import Ports
-from targets.ia64.packing_shapes import SHAPE, STOP, Plain, plainly_without
+from targets.ia64.packing_shapes import SHAPE, STOP, Branching, without
 
 _NOTHING = (-1,)
 _PAIR = 2  # bundles that issue in one cycle, at most
@@ -95,9 +95,9 @@ class Search:
         far = self._far(state)
         if is_short:
             if not far & _WIDE:
-                self._fill(self._waited(state), plainly_without(_NOT_WIDE), (), room)
+                self._fill(self._waited(state), without(_NOT_WIDE), (), room)
             far |= _WIDE
-        self._fill(state, plainly_without(far), (), room)
+        self._fill(state, without(far), (), room)
         self._filled[key] = room, self._made
         return self._made
 
@@ -182,7 +182,7 @@ class Search:
         return more
 
     def _fill(
-        self, state: State, places: Sequence[Plain], numbers: tuple[int, ...], room: int
+        self, state: State, places: Sequence[Branching], numbers: tuple[int, ...], room: int
     ) -> None:
         """Makes all that the next slots of a bundle, in which `numbers` stand already, give: no
         text that takes more than `room` cycles, nor a bundle with nothing in it."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple
 
 from targets.ia64.bundles import SLOTS, TEMPLATES
 from targets.ia64.fields import Unit
@@ -29,20 +28,16 @@ class Shape:
     steps: tuple[Step, ...]
 
 
-class Branching(NamedTuple):
-    """A slot of all shapes that are alike up to it.
+Branching = tuple[int, int, bool, int, int, tuple["Branching", ...]]
+"""A slot of all shapes that are alike up to it, as a plain tuple since millions are taken apart:
 
-    `allowed` numbers its unit and rules among `ALLOWED`; `units` has, as bits, those of it and of
-    the slots behind it, and is -1 where a stop stands between.  `code` is the template's where the
-    slot is the last of one, and `then` are the slots that may be next where it is not.
-    """
-
-    unit: int
-    allowed: int
-    ends: bool
-    units: int
-    code: int
-    then: tuple[Branching, ...]
+- its unit
+- the number of its unit and rules among `ALLOWED`
+- whether a stop follows
+- the units, as bits, of it and of the slots behind it; -1 where a stop stands between
+- the code of the template where the slot is the last of one
+- the slots that may be next where it is not
+"""
 
 
 def _shapes() -> Iterator[Shape]:
@@ -76,9 +71,9 @@ def _places(shapes: Sequence[tuple[tuple[Step, ...], int]]) -> Iterator[Branchin
         unit, rules, ends = step
         then = tuple(_places(rest)) if rest[0][0] else ()
         units = 1 << unit
-        for place in then:
-            units |= -1 if ends else place.units
-        yield Branching(int(unit), ALLOWED.index((unit, rules)), ends, units, rest[0][1], then)
+        for _, _, _, behind, _, _ in then:
+            units |= -1 if ends else behind
+        yield int(unit), ALLOWED.index((unit, rules)), ends, units, rest[0][1], then
 
 
 TREE = tuple(_places([(shape.steps, shape.code) for shape in _SHAPES]))
@@ -90,33 +85,18 @@ def without(units: int) -> tuple[Branching, ...]:
     return tuple(_left(TREE, units))
 
 
-Plain = tuple[int, int, bool, int, int, tuple["Plain", ...]]
-"""A `Branching` as a plain tuple: taken apart in half the time, and millions are."""
-
-
-@cache
-def plainly_without(units: int) -> tuple[Plain, ...]:
-    """The same tree of plain tuples."""
-    return tuple(map(_plain, without(units)))
-
-
-def _plain(place: Branching) -> Plain:
-    unit, allowed, ends, units, code, then = place
-    return unit, allowed, ends, units, code, tuple(map(_plain, then))
-
-
-def _left(places: Sequence[Branching], units: int) -> Iterator[Branching]:
-    for place in places:
-        if not units >> place.unit & 1:
-            then = tuple(_left(place.then, units))
-            if then or not place.then:
-                yield place._replace(then=then)
+def _left(places: Sequence[Branching], missing: int) -> Iterator[Branching]:
+    for unit, allowed, ends, units, code, then in places:
+        if not missing >> unit & 1:
+            left = tuple(_left(then, missing))
+            if left or not then:
+                yield unit, allowed, ends, units, code, left
 
 
 def _all_units(places: Sequence[Branching]) -> Iterator[int]:
-    for place in places:
-        yield place.units
-        yield from _all_units(place.then)
+    for _, _, _, units, _, then in places:
+        yield units
+        yield from _all_units(then)
 
 
 UNITS = tuple(dict.fromkeys(_all_units(TREE)))

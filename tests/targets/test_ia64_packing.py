@@ -226,12 +226,12 @@ def test_a_slot_goes_to_what_fits_no_other() -> None:
 
 def spelled(places: Iterable[Branching], before: str = "") -> Iterator[tuple[int, str]]:
     """The templates of a tree, with letters of units and bars for stops."""
-    for place in places:
-        so_far = before + Unit(place.unit).name + "|" * place.ends
-        if place.then:
-            yield from spelled(place.then, so_far)
+    for unit, _, ends, _, code, then in places:
+        so_far = before + Unit(unit).name + "|" * ends
+        if then:
+            yield from spelled(then, so_far)
         else:
-            yield place.code, so_far
+            yield code, so_far
 
 
 @given(st.sets(st.sampled_from((Unit.F, Unit.B, Unit.X))))
