@@ -220,7 +220,8 @@ class Effects:
     """What a row reads and writes, found by running its meaning on a recording machine.
 
     `reads` and `writes` index operands; `fixed_reads` and `fixed_writes` are registers that the
-    encoding does not name.  `size` is how many bytes it loads or stores.
+    encoding does not name.  `size` is how many bytes it loads or stores.  `rounds` says that it is
+    floating-point arithmetic: it reads the control register, may set its flags, and may trap.
     """
 
     reads: tuple[int, ...]
@@ -231,3 +232,4 @@ class Effects:
     stores: bool
     size: int
     events: tuple[str, ...]
+    rounds: bool = False

@@ -70,6 +70,13 @@ class Machine(ABC):
     def event(self, name: str, *values: Value) -> None:
         """Something the world sees, in order: a barrier, a trap, a system call, a hint."""
 
+    def observed(self, name: str, *values: Value) -> Value:
+        """What the event just before gave: two events need not give the same."""
+        return self.opaque(name, *values)
+
+    def arithmetic(self, name: str, *values: Value) -> None:  # noqa: B027  # most do nothing
+        """Floating-point arithmetic: an event that may set flags, and may trap later."""
+
     # Arithmetic ---------------------------------------------------------------------------
 
     @abstractmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 
 from rewriter.core.isa import Insn
 from rewriter.core.portable import Portable
@@ -35,6 +36,44 @@ class JumpTable:
     base: int
     targets: tuple[int, ...]
     exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TableRead:
+    """What a computed jump takes its target from: an entry of a table, to which `base` is added.
+
+    `address` is the table's, None where it is not known; the instruction at `use` reads the index
+    in register `index`.
+    """
+
+    address: int | None
+    base: int
+    index: int
+    use: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A branch that goes on at `inside` only with a register below `count`.
+
+    The instruction at position `compare` looks at the register, that at `branch` goes by it.
+    """
+
+    compare: int
+    register: int
+    branch: int
+    inside: int
+    count: int
+
+
+class Origin(Enum):
+    """Where an instruction gets an address that a computed jump goes to."""
+
+    SHARED = "a word of the table of shared addresses, such as a GOT"
+    MEMORY = "a word of memory"
+    HIGH = "the high part of an address of this file"
+    SUM = "an address of this file: its high part in a register, and the low one"
+    COPY = "another register"
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ class Recorder(Machine):
     stores: bool = False
     size: int = 0
     events: list[str] = field(default_factory=list)
+    rounds: bool = False
 
     def get(self, source: Reg | Value) -> Value:
         if isinstance(source, Reg):
@@ -58,6 +59,9 @@ class Recorder(Machine):
 
     def event(self, name: str, *values: Value) -> None:
         self.events.append(name)
+
+    def arithmetic(self, name: str, *values: Value) -> None:
+        self.rounds = True
 
     def branch(self, condition: Value, target: Value) -> None:
         pass
@@ -136,6 +140,7 @@ def record(op: Op) -> Effects:
         stores=machine.stores,
         size=machine.size,
         events=tuple(machine.events),
+        rounds=machine.rounds,
     )
 
 

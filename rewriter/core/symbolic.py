@@ -17,6 +17,8 @@ class Symbolic(Machine):
     misaligned access, so none crosses a granule.  `code` addresses are relative to the unknown
     load address when `movable` holds.  `loaded` are the granules read, `stored` the stores in
     order (granule, value, memory afterwards), `narrow` the accesses that trap when misaligned.
+    `events` are in order, with the memory that each sees; floating-point arithmetic, whose traps
+    come late, sees none.
     """
 
     terms: Terms
@@ -25,7 +27,7 @@ class Symbolic(Machine):
     movable: bool = True
     registers: dict[int, Term] = field(default_factory=dict)
     memory: Term = field(init=False)
-    events: list[tuple[str, tuple[Term, ...], Term]] = field(default_factory=list)
+    events: list[tuple[str, tuple[Term, ...], Term | None]] = field(default_factory=list)
     loaded: set[Term] = field(default_factory=set)
     stored: list[tuple[Term, Term, Term]] = field(default_factory=list)
     narrow: set[tuple[Term, int]] = field(default_factory=set)
@@ -130,6 +132,13 @@ class Symbolic(Machine):
         self.events.append((name, values, self.memory))
         # What the world does to memory meanwhile depends on the same things on both sides.
         self.memory = self.terms.make("world", self.memory, *values, data=name)
+
+    def observed(self, name: str, *values: Term) -> Term:
+        # Events are compared one by one, so that with the same number is the same one.
+        return self.opaque(name, self.const(len(self.events)), *values)
+
+    def arithmetic(self, name: str, *values: Term) -> None:
+        self.events.append((name, values, None))
 
     def conditional_store(self, address: Term, value: Term, size: int) -> Term:
         self.event("conditional store", address, self.zext(value, 8 * size))

@@ -213,7 +213,8 @@ class Table:
 
     def _masks(self, insn: Insn) -> Masks:
         effects, written = self.effects(insn.op), self._set(insn)
-        more = effects.stores or effects.events or insn.op.flow is not Flow.NEXT
+        noticed = effects.stores or effects.events or effects.rounds
+        more = noticed or insn.op.flow is not Flow.NEXT
         single = written and not written & written - 1 and not more
         result = register(written.bit_length() - 1) if single else None
         accesses = effects.stores or (effects.loads and bool(written))

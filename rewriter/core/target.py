@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -13,7 +13,7 @@ from rewriter.core.boots import Boots
 from rewriter.core.cpu import Cpu, System
 from rewriter.core.isa import Insn
 from rewriter.core.listing import Listing
-from rewriter.core.program import Fixup, Function, JumpTable
+from rewriter.core.program import Bound, Fixup, Function, JumpTable, Origin, TableRead
 from rewriter.core.table import Table, Words
 
 
@@ -139,7 +139,8 @@ class References:
 
     `labels` are addresses that instructions make; `callees` maps the address of a computed call
     to its function; `unresolved` are the addresses of computed jumps that are not understood;
-    `shared` is, by a function's start, what its register for shared data (gp) holds.
+    `shared` is, by a function's start, what its register for shared data (gp) holds, `constants`
+    by the start of a function with computed jumps the addresses that it may make.
     """
 
     tables: tuple[JumpTable, ...]
@@ -147,6 +148,27 @@ class References:
     callees: Mapping[int, int]
     unresolved: frozenset[int]
     shared: Mapping[int, int]
+    constants: Mapping[int, frozenset[int]] = field(default_factory=dict)
+
+    def pointers(self, function: Function) -> tuple[int, ...]:
+        """What the register for shared data may hold in a function."""
+        own = self.shared.get(function.start)
+        return (own,) if own is not None else tuple(sorted(set(self.shared.values())))
+
+
+class Definitions(Protocol):
+    """What a target asks of the ways to an instruction."""
+
+    def made(self, register: int, use: int) -> Sequence[tuple[int, Insn]]:
+        """The instructions that may have made what the one at `use` reads in a register.
+
+        With their addresses; none where it may come from elsewhere.
+        """
+        ...
+
+    def stored(self, base: int, displacement: int, use: int) -> Sequence[tuple[int, int]]:
+        """Where the function stores a register in such a place of its stack: address, register."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +202,7 @@ class Target(Protocol):
     trials: Any
     page: int
     alignment: int
+    entry_size: int
 
     systems: Mapping[str, System]
     boots: Boots
@@ -272,8 +295,39 @@ class Target(Protocol):
         """Whether nothing may pass an instruction, though its operands would allow it."""
         ...
 
-    def is_sibling_call(self, insn: Insn) -> bool:
-        """Whether a computed jump is a standard call in tail position."""
+    def table_reads(
+        self, jump: int, insn: Insn, definitions: Definitions, shared: Sequence[int]
+    ) -> list[TableRead]:
+        """The tables that a computed jump at an address may go by; none if it is no switch.
+
+        `shared` is what the register for shared data may hold.
+        """
+        ...
+
+    def table_entries(
+        self, memory: Memory, listing: Listing, address: int, base: int
+    ) -> tuple[int, ...]:
+        """What the entries of a jump table lead to, up to the first that leads to no text."""
+        ...
+
+    def bound(self, listing: Listing, first: int, branch: int) -> Bound | None:
+        """What is known of a register behind the branch at the end of positions from `first`."""
+        ...
+
+    def spill(self, insn: Insn) -> tuple[int, int, int] | None:
+        """(base, displacement, register) of a store of a whole register in the stack."""
+        ...
+
+    def widened(self, insn: Insn) -> tuple[int, int] | None:
+        """(source, result) of an instruction that does no more than zero-extend a register."""
+        ...
+
+    def jumps_through(self, insn: Insn) -> tuple[int, bool]:
+        """The register that a computed jump goes through, and whether calls go through it."""
+        ...
+
+    def origin(self, insn: Insn) -> tuple[Origin, int] | None:
+        """How an instruction comes by an address to jump to, and the register that it reads."""
         ...
 
     def moved(

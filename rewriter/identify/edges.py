@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from rewriter.core.addresses import NOWHERE, Addresses, addresses
 from rewriter.core.isa import Flow, Insn
 from rewriter.core.listing import FLOW_CODE, FLOWS, INLINE, UNKNOWN, Listing
-from rewriter.core.program import Fixup, JumpTable
+from rewriter.core.program import Fixup
+from rewriter.core.target import References
 
 Edges = NDArray[np.int64]
 Masks = NDArray[np.uint64]
@@ -74,7 +75,7 @@ class Collected:
         wanted[[FLOW_CODE[flow] for flow in flows]] = True
         return np.flatnonzero(wanted[self.codes])
 
-    def add_all(self, tables: Sequence[JumpTable], callees: Mapping[int, int]) -> None:
+    def add_all(self, references: References) -> None:
         """The edges of every block but for accesses that fault."""
         self._fall_through(self.ends(Flow.NEXT, Flow.BRANCH))
         going = self.ends(Flow.BRANCH, Flow.JUMP)
@@ -82,9 +83,9 @@ class Collected:
         self._fall_through(self._traps())
         calls = self.ends(Flow.CALL)
         self._calls(calls, self.listing.targets[self.final[calls]])
-        self._computed_calls(self.ends(Flow.INDIRECT_CALL), callees)
+        self._computed_calls(self.ends(Flow.INDIRECT_CALL), references.callees)
         self._returns(self.ends(Flow.RETURN))
-        self._computed(self.ends(Flow.INDIRECT), tables)
+        self._computed(self.ends(Flow.INDIRECT), references)
         self._escape(np.flatnonzero(self.codes == UNKNOWN))
 
     def add_fixups(self, fixups: Sequence[Fixup]) -> None:
@@ -191,12 +192,13 @@ class Collected:
         self.returned[blocks] |= self._masks(blocks, self.convention.live_after)
         self._edges(blocks, self.blocks + self.owner[blocks], RETURN)
 
-    def _computed(self, blocks: Edges, tables: Sequence[JumpTable]) -> None:
-        """Jumps to what a table says, or anywhere."""
+    def _computed(self, blocks: Edges, references: References) -> None:
+        """Jumps to what a table says, calls in tail position, and jumps to anywhere."""
         places = self.listing.addresses[self.final[blocks]].tolist()
-        known = {table.jump: sorted(set(table.targets)) for table in tables}
+        known = {table.jump: sorted(set(table.targets)) for table in references.tables}
         goals = [known.get(place) for place in places]
         lost = blocks[[goal is None for goal in goals]]
         self.outside[lost] |= self._masks(lost, self.convention.live_after)
+        self._escape(blocks[[place in references.unresolved for place in places]])
         sources = np.repeat(blocks, [len(goal or ()) for goal in goals])
         self._go(sources, addresses(target for goal in goals for target in goal or ()))

@@ -8,7 +8,7 @@ mixing its callers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,6 +19,7 @@ from rewriter.core.addresses import Addresses, addresses, contains, first_at, ho
 from rewriter.core.isa import Flow
 from rewriter.core.listing import FLOW_CODE, Listing
 from rewriter.core.program import Fixup, Function, JumpTable
+from rewriter.core.target import References
 from rewriter.identify.edges import CALL, INSIDE, Collected, Convention, Edges
 
 
@@ -102,29 +103,27 @@ class Graph:
 def build(
     listing: Listing,
     functions: Sequence[Function],
-    tables: Sequence[JumpTable],
+    references: References,
     entries: Iterable[int],
-    callees: Mapping[int, int],
     convention: Convention,
     fixups: Sequence[Fixup] = (),
 ) -> Graph:
     """The graph of a listing.
 
-    `entries` are all addresses at which control may arrive by other ways than branches;
-    `callees` gives, for computed calls that are understood, the function's address; `fixups` are
-    where control goes when an access faults.
+    `entries` are all addresses at which control may arrive by other ways than branches; `fixups`
+    are where control goes when an access faults.
     """
     entries = set(entries)
     fixups = [fixup for fixup in fixups if listing.has(fixup.access)]
     faulting = np.zeros(len(listing), dtype=bool)
     faulting[[listing.index(fixup.access) for fixup in fixups]] = True
-    first = _leaders(listing, functions, tables, entries, fixups)
+    first = _leaders(listing, functions, references.tables, entries, fixups)
     last = np.append(first[1:], len(listing))
     places = listing.addresses[first]
     function_of = holders(((f.start, f.end) for f in functions), places)
     found = Collected(listing, first, last, function_of, len(functions), convention)
     found.owner = _with_islands(found, entries)
-    found.add_all(tables, callees)
+    found.add_all(references)
     found.add_fixups(fixups)
     source, target, kind, passed = found.together()
     entered = contains(addresses(sorted(entries | {f.start for f in functions})), places)

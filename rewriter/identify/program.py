@@ -5,7 +5,9 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
+
+import numpy as np
 
 from rewriter.core.addresses import Sides, sides
 from rewriter.core.garbage import seldom_collected
@@ -17,7 +19,7 @@ from rewriter.elf import unwind
 from rewriter.elf.headers import ET_EXEC
 from rewriter.elf.image import Image
 from rewriter.elf.pins import data_pins, pinned, relocated, text_words
-from rewriter.identify import flow, labels, liveness
+from rewriter.identify import flow, jumps, labels, liveness
 from rewriter.identify.edges import Convention
 from rewriter.identify.functions import find_functions, with_called
 from rewriter.identify.locked import locked_addresses, near_locks
@@ -228,16 +230,19 @@ def analyse(image: Image, target: Target) -> Program:
     slots = {at: place for at, place in relocated(image, target).items() if listing.has(place)}
     if image.e_type == ET_EXEC:  # nothing is relocated: words are what they will be
         slots |= dict(text_words(image, listing))
-    references = target.references(image, listing, functions, slots)
     fixups = [fixup for fixup in target.fixups(image) if listing.has(fixup.access)]
     entries = pinned(image, target, listing, functions, frames)
     for function in functions:
         entries.update(target.entries(listing, function))
-    graph = _graph(listing, target, functions, references, entries, fixups)
-    unmade = labels.unmade(graph, target, references)
-    if unmade:
-        references = replace(references, labels=references.labels - unmade)
-        graph = _graph(listing, target, functions, references, entries, fixups)
+    entries.update(_made_by_jumps(listing))
+    references, graph = jumps.followed(
+        partial(_graph, listing, target, functions, entries, fixups),
+        partial(_pruned, target),
+        image,
+        target,
+        target.references(image, listing, functions, slots),
+        set(slots.values()),
+    )
     return Program(
         image=image,
         target=target,
@@ -252,17 +257,30 @@ def analyse(image: Image, target: Target) -> Program:
     )
 
 
+def _pruned(target: Target, graph: flow.Graph, references: References) -> References:
+    """The references without labels that no path of a graph makes."""
+    unmade = labels.unmade(graph, target, references)
+    return replace(references, labels=references.labels - unmade) if unmade else references
+
+
+def _made_by_jumps(listing: Listing) -> list[int]:
+    """Behind jumps that leave the address there in a register: it may be come back to."""
+    jumps = np.flatnonzero(listing.flows == FLOW_CODE[Flow.JUMP])
+    linking = jumps[listing.defs[jumps].any(axis=1)] + 1
+    found: list[int] = listing.addresses[linking[linking < len(listing)]].tolist()
+    return found
+
+
 def _graph(
     listing: Listing,
     target: Target,
     functions: tuple[Function, ...],
-    references: References,
     entries: set[int],
     fixups: Sequence[Fixup],
+    references: References,
 ) -> flow.Graph:
     convention = Convention(
         target.live_after, target.passed, target.returned, target.standard_return, target.everything
     )
     entries = entries | references.labels
-    callees = dict(references.callees)
-    return flow.build(listing, functions, references.tables, entries, callees, convention, fixups)
+    return flow.build(listing, functions, references, entries, convention, fixups)

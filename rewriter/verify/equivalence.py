@@ -3,7 +3,7 @@
 What is compared, and in this order, because what is shown equal is then used:
 - events (barriers, traps, system calls, hints), each with its operands and the memory it sees;
 - stores, in order, each granule and value; so that memory at the end is equal;
-- the branch condition;
+- whether control leaves, and where to;
 - every register that is live afterwards;
 - the granules accessed: a rewrite touches none that the original did not, so it faults nowhere
   else.  A load whose result nothing reads may go.
@@ -85,6 +85,7 @@ class Comparison:
             raise Different("a branch appeared or went")
         if old.control is not None and new.control is not None:
             self.same(old.control[0], new.control[0], "branch condition")
+            self.same(old.control[1], new.control[1], "target of a jump")
         for register in registers_of(live):
             if old.registers.get(register) is not new.registers.get(register):
                 before, after = old.get(register), new.get(register)
@@ -221,7 +222,8 @@ class Comparison:
         if [e[0] for e in old] != [e[0] for e in new]:
             raise Different(f"events differ: {[e[0] for e in old]} became {[e[0] for e in new]}")
         for (name, values, memory), (_, new_values, new_memory) in zip(old, new, strict=True):
-            self._memories(memory, new_memory, f"memory at {name}")
+            if memory is not None and new_memory is not None:
+                self._memories(memory, new_memory, f"memory at {name}")
             for value, other in zip(values, new_values, strict=True):
                 self.same(value, other, f"operand of {name}")
 

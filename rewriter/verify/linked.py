@@ -74,7 +74,8 @@ class _Linked:
         table = self.table
         effects = table.effects(before.op)
         result = registers_of(table.defs(before))
-        plain = not (effects.loads or effects.stores or effects.events)
+        noticed = effects.stores or effects.events or effects.rounds
+        plain = not (effects.loads or noticed)
         same = before.op is after.op and table.defs(after) == table.defs(before)
         alone = not (table.uses(before) | table.uses(after)) & ~self.differing
         if not (plain and same and alone and before.op.flow is Flow.NEXT and len(result) == 1):

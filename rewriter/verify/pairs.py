@@ -8,7 +8,7 @@ from functools import partial
 from typing import NamedTuple, TypeAlias
 
 from rewriter.core.edit import Evidence, Grade
-from rewriter.core.isa import Flow
+from rewriter.core.isa import Flow, Insn
 from rewriter.core.program import Fixup, Function
 from rewriter.core.symbolic import Symbolic
 from rewriter.core.term import Terms
@@ -131,6 +131,7 @@ class Pairs:
                 self._resumes(matching, waiting.pop(0), before, after)
             live = self._live_after(old, slot)
             self._link(before.exits[slot], after.exits[other], old, new, slot, other)
+            _lead(old.insns[slot], before.exits[slot], after.exits[other])
             comparison.check(before.exits[slot], after.exits[other], live)
         assumed = matching.finish()
         evidence = comparison.evidence()
@@ -199,3 +200,12 @@ class Pairs:
             assert target is not None
             return self.program.live_into(target)
         return self.program.live.out_of(self.code.block_holding(address))
+
+
+def _lead(insn: Insn, *states: Symbolic) -> None:
+    """Where a transfer goes whose target is encoded is not compared here: the walk goes there."""
+    if insn.op.format.target is None:
+        return
+    for state in states:
+        if state.control is not None:
+            state.control = state.control[0], state.terms.const(0)

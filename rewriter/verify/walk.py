@@ -31,7 +31,8 @@ class Walk:
 
     `image` is the new file, `new` its listing and `fixups` its exception entries; `tables` are the
     addresses of jump table bytes that were compared by where they lead, `resumed` pairs of
-    exception entries that do the same.
+    exception entries that do the same; `covered` are the addresses of the old code that was
+    compared, `visited` those of the new code.
     """
 
     program: Program
@@ -44,6 +45,7 @@ class Walk:
     findings: list[str] = field(default_factory=list)
     evidence: list[Evidence] = field(default_factory=list)
     visited: set[int] = field(default_factory=set)
+    covered: set[int] = field(default_factory=set)
     tables: set[int] = field(default_factory=set)
     fixups: Mapping[int, Fixup] = field(default_factory=dict)
     others: Collection[int] = frozenset()
@@ -103,6 +105,7 @@ class Walk:
         if there is None:
             return self._changed(pair, first, exits)
         new, moved = self.new_code, there - first
+        self.covered.update(self.old_code.addresses[first : exits[-1] + 1])
         self.visited.update(new.addresses[there : exits[-1] + moved + 1])
         self.evidence.append(PLAIN)
         others = [at + moved for at in exits]
@@ -126,6 +129,7 @@ class Walk:
     def _changed(self, pair: Pair, first: int, exits: Sequence[int]) -> list[Pair]:
         old = self.old_code.by_blocks(pair.old)
         new = self.new_code.by_transfers(pair.new, len(old.exits))
+        self.covered.update(old.addresses)
         self.visited.update(new.addresses)
         if not old.same_words(new):
             new = self._without_hints(old, new)
@@ -218,6 +222,7 @@ class Walk:
         while at < len(old) and (word := old.data(at)) is not None:
             if there >= len(new) or new.data(there) != word:
                 raise Different(f"data at {int(old.addresses[at]):#x} changed")
+            self.covered.add(int(old.addresses[at]))
             self.visited.add(int(new.addresses[there]))
             at, there = at + 1, there + 1
 
@@ -243,23 +248,26 @@ class Walk:
                 yield from (Pair(t, t) for t in table.targets if t in self.function)
 
     def _unvisited(self) -> None:
-        """What the new file has in the function beside what was walked."""
+        """What the new file has in the function beside what was walked.
+
+        A filler may stand where control does not come any more, but not in the place of something
+        that no walk came to: it is there for a reason that is not known.
+        """
         old, new, encode = self.old_code, self.new_code, self.target.table.encode
         fillers = {encode(insn) for insn in self.target.fillers(self.size)}
         words = zip(old.words, new.words, strict=True)
         for at in [at for at, (word, other) in enumerate(words) if word != other]:
-            address = new.addresses[at]
+            address, problem = new.addresses[at], ""
             seen = address in self.visited
+            given_up = address in self.covered or old.kinds[at] & FILLER
             if new.rows[at] < 0:
-                if not seen:
-                    self.findings.append(
-                        f"{self.function.name}: no instruction at {address:#x} any more"
-                    )
-            elif new.kinds[at] & FILLER:
-                if new.words[at] not in fillers:
-                    self.findings.append(f"{self.function.name}: an odd filler at {address:#x}")
+                problem = "" if seen else "no instruction any more"
+            elif new.kinds[at] & FILLER and new.words[at] not in fillers:
+                problem = "an odd filler"
             elif not seen and address not in self.others:
-                self.findings.append(f"{self.function.name}: unreachable change at {address:#x}")
+                problem = "" if new.kinds[at] & FILLER and given_up else "unreachable change"
+            if problem:
+                self.findings.append(f"{self.function.name}: {problem} at {address:#x}")
 
 
 def _same_transfer(old: Insn, new: Insn) -> None:
@@ -268,6 +276,5 @@ def _same_transfer(old: Insn, new: Insn) -> None:
         return
     if old.op is not new.op:
         raise Different(f"a transfer of control changed from {old.name} to {new.name}")
-    for name in ("ra", "rb", "hint", "function"):
-        if old.has(name) and old.operand(name) != new.operand(name):
-            raise Different(f"operand {name} of {old.name} changed")
+    if old.placeless != new.placeless:
+        raise Different(f"an operand of {old.name} changed")

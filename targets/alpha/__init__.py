@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,7 @@ from targets.alpha import (
     pointers,
     routines,
     sums,
+    switches,
 )
 from targets.alpha.cpus import CPUS
 from targets.alpha.isa import TABLE
@@ -84,7 +87,14 @@ class Alpha:
     live_after = staticmethod(abi.live_after)
     passed = staticmethod(abi.passed)
     standard_return = staticmethod(abi.standard_return)
-    is_sibling_call = staticmethod(abi.is_sibling_call)
+    origin = staticmethod(switches.origin)
+    jumps_through = staticmethod(switches.jumps_through)
+    spill = staticmethod(switches.spill)
+    widened = staticmethod(switches.widened)
+    table_reads = staticmethod(switches.table_reads)
+    table_entries = staticmethod(switches.table_entries)
+    bound = staticmethod(switches.bound)
+    entry_size = switches.ENTRY_SIZE
     coarse = staticmethod(masks.coarse)
     normal = staticmethod(masks.normal)
     relocated_bits = staticmethod(masks.RELOCATED.get)
@@ -119,18 +129,23 @@ class Alpha:
         """Jump tables, labels, computed calls."""
         shared = pointers.shared(listing, functions)
         jumps = np.flatnonzero(listing.flows == FLOW_CODE[Flow.INDIRECT]).tolist()
-        if not shared:
-            every = frozenset(int(listing.addresses[at]) for at in jumps)
-            return References((), frozenset(), {}, every, {})
         constants = sums.sums(listing, functions, shared)
-        finder = _Jumps(image, listing, functions, shared, constants)
-        for at in jumps:
-            finder.add(at)
         made = constants.every
-        labels = frozenset(made[contains(listing.addresses, made)].tolist())
-        callees = _callees(listing, functions, shared, slots)
-        return References(
-            tuple(finder.tables), labels, callees, frozenset(finder.unresolved), shared
+        found = References(
+            tables=(),
+            labels=frozenset(made[contains(listing.addresses, made)].tolist()),
+            callees=_callees(listing, functions, shared, slots),
+            unresolved=frozenset(),
+            shared=shared,
+        )
+        finder = _Jumps(image, listing, functions, constants)
+        for at in jumps:
+            finder.add(at, found)
+        return replace(
+            found,
+            tables=tuple(finder.tables),
+            unresolved=frozenset(finder.unresolved),
+            constants=finder.constants,
         )
 
     def pairs(
@@ -163,51 +178,41 @@ class Alpha:
 
 
 class _Jumps:
-    """Finds where computed jumps go, function by function."""
+    """Reads computed jumps in order of address, function by function."""
 
     def __init__(
         self,
         image: Memory,
         listing: Listing,
         functions: Sequence[Function],
-        shared: Mapping[int, int],
         constants: sums.Sums,
     ) -> None:
         self.image, self.listing, self.functions = image, listing, functions
-        self.shared, self.constants = shared, constants
-        self.starts = [f.start for f in functions]
+        self.made, self.starts = constants, [f.start for f in functions]
         self.tables: list[JumpTable] = []
+        self.constants: dict[int, frozenset[int]] = {}
         self.unresolved: set[int] = set()
 
-    def add(self, at: int) -> None:
-        insn = self.listing.insn(at)
-        address = int(self.listing.addresses[at])
-        owner = bisect_right(self.starts, address) - 1
-        if insn is None or abi.is_sibling_call(insn):
-            return
+    def add(self, at: int, references: References) -> None:
+        """Reads the computed jump at a position."""
+        listing, address = self.listing, int(self.listing.addresses[at])
+        insn, owner = listing.insn(at), bisect_right(self.starts, address) - 1
+        assert insn is not None
         if owner < 0 or address not in self.functions[owner]:
             self.unresolved.add(address)
             return
         function = self.functions[owner]
-        found = self._table(at, function, self.constants.of(owner))
-        if found is None:
-            self.unresolved.add(address)
-        else:
-            self.tables.append(found)
-
-    def _table(self, at: int, function: Function, made: frozenset[int]) -> JumpTable | None:
-        gps = pointers.candidates(self.shared, function)
-        for gp in gps:
-            table = pointers.jump_table(self.listing, at, function, gp, self.image)
-            if table is not None:
-                return table
-        labels = frozenset(a for a in made if self.listing.has(a) and a in function)
-        tables = [
-            table
-            for gp in gps
-            for table in pointers.tables_in(function, made - labels, labels, gp, self.image)
-        ]
-        return pointers.possible_targets(self.listing, at, function, labels, tables)
+        if function.start not in self.constants:
+            self.constants[function.start] = self.made.of(owner)
+        definitions = switches.Nearest(listing, function, at)
+        shared = references.pointers(function)
+        for read in switches.table_reads(address, insn, definitions, shared):
+            if read.address is not None:
+                place, base = read.address, read.base
+                entries = switches.table_entries(self.image, listing, place, base)
+                targets = tuple(takewhile(function.__contains__, entries))
+                size = switches.ENTRY_SIZE
+                self.tables.append(JumpTable(address, place, size, base, targets, exact=False))
 
 
 def _callees(

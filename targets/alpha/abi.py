@@ -30,13 +30,14 @@ RETURN_LIVE = SAVED | RESULTS
 
 
 _SAVES = frozenset({"stq", "stt", "ldq", "ldt"})
-_FRAME_POINTERS = (SP, 15)
+FRAME_POINTERS = (SP, 15)
+"""What a function reaches its part of the stack by."""
 
 
 def touches_frame(insn: Insn) -> bool:
     """Whether an unwind row may change with the instruction: $30 moves, or a register is kept."""
     if insn.name in _SAVES:
-        return insn.operand("rb") in _FRAME_POINTERS and bool(FRAME >> insn.operands[0] & 1)
+        return insn.operand("rb") in FRAME_POINTERS and bool(FRAME >> insn.operands[0] & 1)
     return insn.name in ("lda", "subq", "addq", "bis") and insn.operands[_result(insn)] == SP
 
 
@@ -85,8 +86,3 @@ def live_after(insn: Insn) -> int:
 def passed(insn: Insn) -> int:
     """What a direct call may give its callee: the standard's registers through $26, else any."""
     return CALL_LIVE if insn.operand("ra") == RA else ALL
-
-
-def is_sibling_call(insn: Insn) -> bool:
-    """Whether an INDIRECT is a standard call in tail position."""
-    return insn.op.flow is Flow.INDIRECT and insn.operand("rb") == PV

@@ -1,8 +1,9 @@
 """Rows: Alpha's floating-point instructions.
 
-Arithmetic is opaque: an unknown function of its sources, so that a proof may pass it but never
-look into it.  Moves, sign copies, conditional moves, loads, stores and longword conversions have
-their meaning.  Function codes: Alpha Architecture Handbook v4, tables C-2 to C-5.
+Arithmetic is an unknown function of its sources and of the FPCR (rounding, disabled traps), and
+sets flags there or traps: a proof may pass it but never look into it, drop it or change its order.
+Moves, sign copies, conditional moves, loads, stores and longword conversions have their meaning.
+Function codes: Alpha Architecture Handbook v4, tables C-2 to C-5.
 """
 
 from __future__ import annotations
@@ -129,15 +130,15 @@ def _arithmetic() -> list[Op]:
         form = f.FP_UNARY if unary else f.FP_OPERATE
         needs = "FIX" if opcode == 0x14 else ""
         for name, bits in _qualified(base, traps, rounding):
-            rows.append(
-                row(name, form, _bits(opcode, low | bits, unary), does.opaque(name), sched, needs)
-            )
+            fixed = _bits(opcode, low | bits, unary)
+            rows.append(row(name, form, fixed, does.arithmetic(name), sched, needs))
     for name, opcode, function in _COMPARE:
         rows.append(
-            row(name, f.FP_OPERATE, _bits(opcode, function, False), does.opaque(name), "fadd")
+            row(name, f.FP_OPERATE, _bits(opcode, function, False), does.arithmetic(name), "fadd")
         )
     for name, opcode, function in _WIDEN:
-        rows.append(row(name, f.FP_UNARY, _bits(opcode, function, True), does.opaque(name), "fadd"))
+        fixed = _bits(opcode, function, True)
+        rows.append(row(name, f.FP_UNARY, fixed, does.arithmetic(name), "fadd"))
     return rows
 
 
@@ -155,11 +156,7 @@ def _moves() -> list[Op]:
         )
     )
     for name, code in (("cvtql", 0x030), ("cvtql/v", 0x130), ("cvtql/sv", 0x530)):
-        rows.append(
-            row(
-                name, f.FP_UNARY, _bits(0x17, code, True), operate.single(does.quad_to_long), "fadd"
-            )
-        )
+        rows.append(row(name, f.FP_UNARY, _bits(0x17, code, True), does.quad_to_long(name), "fadd"))
     rows.append(row("mt_fpcr", f.FP_OPERATE, _bits(0x17, 0x024, False), _write_fpcr, "fadd"))
     rows.append(row("mf_fpcr", f.FP_OPERATE, _bits(0x17, 0x025, False), _read_fpcr, "fadd"))
     return rows
@@ -171,7 +168,7 @@ def _write_fpcr(m: Machine, fa: Reg, fb: Reg, fc: Reg) -> None:
 
 def _read_fpcr(m: Machine, fa: Reg, fb: Reg, fc: Reg) -> None:
     m.event("mf_fpcr")
-    m.set(fa, m.opaque("mf_fpcr"))
+    m.set(fa, m.observed("mf_fpcr"))
 
 
 def _between_files() -> list[Op]:

@@ -194,7 +194,7 @@ _COUNTERS = (("rpcc", 0xC000), ("rc", 0xE000), ("rs", 0xF000))
 def _counter(name: str) -> Does:
     def meaning(m: Machine, ra: Reg) -> None:
         m.event(name)
-        m.set(ra, m.opaque(name))
+        m.set(ra, m.observed(name))
 
     return meaning
 

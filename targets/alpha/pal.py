@@ -39,7 +39,7 @@ def _call(name: str, reads: tuple[int, ...], writes: tuple[int, ...]) -> Does:
     def meaning(m: Machine, *function: Value) -> None:
         m.event(name, *function, *(m.get(Reg(r)) for r in reads))
         for r in writes:
-            m.set(Reg(r), m.opaque(f"{name} ${r}"))
+            m.set(Reg(r), m.observed(f"{name} ${r}"))
 
     return meaning
 

@@ -31,12 +31,14 @@ def test_fp_zero(condition: str) -> Test:
     return tests[condition]
 
 
-def opaque(name: str) -> Does:
-    """A floating-point result: an unknown function of the sources."""
+def arithmetic(name: str) -> Does:
+    """A floating-point result: an unknown function of the sources and of the FPCR."""
 
     def does(m: Machine, *operands: Reg) -> None:
         *sources, fc = operands
-        m.set(fc, m.opaque(name, *(m.get(s) for s in sources)))
+        values = [m.get(source) for source in sources]
+        m.arithmetic(name, *values)
+        m.set(fc, m.observed(name, *values))
 
     return does
 
@@ -109,9 +111,16 @@ def copy_sign(sign_of: Callable[[Machine, Value], Value], kept: int) -> Does:
     return does
 
 
-def quad_to_long(m: Machine, b: Value) -> Value:
-    """CVTQL: a longword in the register's split format."""
-    return m.shl(b & m.const(0xC0000000), m.const(32)) | m.shl(b & m.const(0x3FFFFFFF), m.const(29))
+def quad_to_long(name: str) -> Does:
+    """CVTQL: a longword in the register's split format; an overflow is arithmetic's."""
+
+    def does(m: Machine, fb: Reg, fc: Reg) -> None:
+        b = m.get(fb)
+        m.arithmetic(name, b)
+        high = m.shl(b & m.const(0xC0000000), m.const(32))
+        m.set(fc, high | m.shl(b & m.const(0x3FFFFFFF), m.const(29)))
+
+    return does
 
 
 def long_to_quad(m: Machine, b: Value) -> Value:
