@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -100,6 +100,13 @@ class Collected:
         everything = self.convention.everything
         kept = self._columns([fixup.kept & everything for fixup in fixups])
         self._edges(at[to >= 0], to[to >= 0], FAULT, kept[to >= 0])
+
+    def add_pads(self, calls: Iterable[tuple[int, int]]) -> None:
+        """An exception may come out of a call: control goes on at a landing pad then."""
+        for source, pad in calls:
+            at = self.listing.index(source)
+            block = np.array([self.first.searchsorted(at, side="right") - 1])
+            self._go(block, addresses([pad]))
 
     def together(self) -> tuple[Edges, Edges, NDArray[np.int8], Masks]:
         """Source, target, kind and passed registers of every edge."""

@@ -107,11 +107,12 @@ def build(
     entries: Iterable[int],
     convention: Convention,
     fixups: Sequence[Fixup] = (),
+    pads: Iterable[tuple[int, int]] = (),
 ) -> Graph:
     """The graph of a listing.
 
     `entries` are all addresses at which control may arrive by other ways than branches; `fixups`
-    are where control goes when an access faults.
+    are where control goes when an access faults, `pads` calls with where it goes when they throw.
     """
     entries = set(entries)
     fixups = [fixup for fixup in fixups if listing.has(fixup.access)]
@@ -125,6 +126,7 @@ def build(
     found.owner = _with_islands(found, entries)
     found.add_all(references)
     found.add_fixups(fixups)
+    found.add_pads(pads)
     source, target, kind, passed = found.together()
     entered = contains(addresses(sorted(entries | {f.start for f in functions})), places)
     reaching = np.bincount(target, minlength=found.nodes)[: len(first)]

@@ -24,6 +24,7 @@ from rewriter.identify.edges import Convention
 from rewriter.identify.functions import find_functions, with_called
 from rewriter.identify.locked import locked_addresses, near_locks
 from rewriter.identify.relations import Facts, LinearEffects, relations
+from rewriter.identify.throwing import ExceptionRanges
 
 _IN_FLIGHT = 100
 """Instructions: the 80 of the 21264 Hardware Reference Manual, 2.6.4, and some that may go."""
@@ -33,7 +34,8 @@ _IN_FLIGHT = 100
 class Program:
     """A file's text: listing, functions, graph, liveness, and what is not understood.
 
-    `fixups` are by the address of the access that may fault.
+    `fixups` are by the address of the access that may fault; `resumes` has them and what may throw
+    to a landing pad.
     """
 
     image: Image
@@ -45,6 +47,8 @@ class Program:
     graph: flow.Graph
     live: liveness.Liveness
     fixups: dict[int, Fixup] = field(default_factory=dict)
+    exceptions: ExceptionRanges = field(default_factory=lambda: ExceptionRanges((), ()))
+    resumes: dict[int, Fixup] = field(default_factory=dict)
     _starts: list[int] = field(default_factory=list)
 
     @cached_property
@@ -193,7 +197,7 @@ class Program:
 
     def _fault_exit(self, exits: list[tuple[int, int]], slot: int, access: int) -> None:
         """Control may leave before an access: after the slot before it, if there is one."""
-        live = self.live_after_fault(self.fixups[access])
+        live = self.live_after_fault(self.resumes[access])
         if exits and exits[-1][0] == slot:
             exits[-1] = (slot, exits[-1][1] | live)
         elif slot >= 0:
@@ -231,12 +235,14 @@ def analyse(image: Image, target: Target) -> Program:
     if image.e_type == ET_EXEC:  # nothing is relocated: words are what they will be
         slots |= dict(text_words(image, listing))
     fixups = [fixup for fixup in target.fixups(image) if listing.has(fixup.access)]
+    exceptions = ExceptionRanges.of(image, frames)
+    throwing, pads = list(exceptions.accesses(listing)), list(exceptions.calls(listing))
     entries = pinned(image, target, listing, functions, frames)
     for function in functions:
         entries.update(target.entries(listing, function))
     entries.update(_made_by_jumps(listing))
     references, graph = jumps.followed(
-        partial(_graph, listing, target, functions, entries, fixups),
+        partial(_graph, listing, target, functions, entries, [*throwing, *fixups], pads),
         partial(_pruned, target),
         image,
         target,
@@ -253,6 +259,8 @@ def analyse(image: Image, target: Target) -> Program:
         graph=graph,
         live=liveness.solve(graph),
         fixups={fixup.access: fixup for fixup in fixups},
+        exceptions=exceptions,
+        resumes={fixup.access: fixup for fixup in (*throwing, *fixups)},
         _starts=[f.start for f in functions],
     )
 
@@ -277,10 +285,11 @@ def _graph(
     functions: tuple[Function, ...],
     entries: set[int],
     fixups: Sequence[Fixup],
+    pads: Sequence[tuple[int, int]],
     references: References,
 ) -> flow.Graph:
     convention = Convention(
         target.live_after, target.passed, target.returned, target.standard_return, target.everything
     )
     entries = entries | references.labels
-    return flow.build(listing, functions, references, entries, convention, fixups)
+    return flow.build(listing, functions, references, entries, convention, fixups, pads)

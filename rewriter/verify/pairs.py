@@ -19,6 +19,7 @@ from rewriter.verify.aligned import aligned
 from rewriter.verify.devices import accessed, same_devices
 from rewriter.verify.equivalence import Comparison, Different, agreeing
 from rewriter.verify.linked import same_but_for_place
+from rewriter.verify.pads import Pads
 from rewriter.verify.prove import Prover
 from rewriter.verify.segments import BlockCutter, Segment, reads_place
 
@@ -57,6 +58,7 @@ class Pairs:
 
     def __post_init__(self) -> None:
         self.target = self.program.target
+        self.pads = Pads(self.program, self.function)
 
     def compared(self, pair: Pair, old: Segment, new: Segment) -> Compared:
         """How two segments are shown to do the same from a pair of places; raises Different."""
@@ -68,6 +70,8 @@ class Pairs:
         """Whether the instructions are the same but for fillers and how far branches go."""
         faulting = old.fixups or new.fixups
         if faulting and list(self._faults(old)) != list(self._faults(new)):
+            return False
+        if not self.pads.same_ways(old, new):
             return False
         same = old.same_words(new)
         if same and old.addresses == new.addresses and old.insns == new.insns:
@@ -126,7 +130,12 @@ class Pairs:
         comparison.aligned = aligned(self.target, comparison, before, after, old)
         matching = self._matching(comparison, before, after, old, new)
         waiting = [access for access in matching.old if access.fixup is not None]
+        old_throwers = self.pads.throwers(before, old)
+        throwers = self.pads.throwers(after, new)
         for slot, other in zip(old.exits, new.exits, strict=True):
+            self.pads.same_call(old, new, slot, other)
+            while throwers and throwers[0].slot <= other:
+                self.pads.meet(comparison, old_throwers, throwers.pop(0))
             while waiting and waiting[0].slot <= slot:
                 self._resumes(matching, waiting.pop(0), before, after)
             live = self._live_after(old, slot)
@@ -175,7 +184,7 @@ class Pairs:
         """Runs a segment; where accesses may go on elsewhere, with the state before each access."""
         table, granule = self.target.table, self.target.granule
         link = {self.target.link: start} if pair.linked else {}
-        exits = set(segment.exits)
+        exits = {*segment.exits, *(slot - 1 for slot in self.pads.slots(segment))}
         if faulting:
             exits.update(slot - 1 for slot in faults.access_slots(segment.insns, self.target))
         return run(table, terms, granule, segment.insns, segment.addresses, exits, link, facts)

@@ -121,6 +121,8 @@ class Walk:
             return None
         if there == first and old.words[first:end] == new.words[first:end]:
             return there
+        if self.pairs.pads.any:  # it may be in another exception range
+            return None
         linked = pair.linked and pair.old != pair.new
         locked = self.locked_here and not self.locked.isdisjoint(old.addresses[first:end])
         placed = reads_place(FLOWS[old.flows[end - 1]], old.defs[end - 1])
