@@ -27,7 +27,7 @@ from rewriter.core.trace import (
     written,
 )
 from rewriter.verify.devices import Access, accessed, based, same_devices, stack_of
-from rewriter.verify.equivalence import Comparison, Different
+from rewriter.verify.equivalence import Comparison, Different, Likely
 from rewriter.verify.prove import Prover
 
 Chosen = Callable[[str, int, int], bool]
@@ -279,8 +279,8 @@ class Tuner:
             trace.states,
             facts=trace.facts,
         )
-        shown = tuple(new.narrow[slot] for slot in sorted(aligned & new.narrow.keys()))
-        comparison = Comparison(self.prover, trace.terms, table.register_names, shown)
+        shown = {slot: new.narrow[slot] for slot in sorted(aligned & new.narrow.keys())}
+        comparison = Comparison(self.prover, trace.terms, table.register_names)
         done = (*(a.rewrite for a in self.tuned.accepted), proposal)
         sites = {rewrite.result: rewrite.site for rewrite in done}
 
@@ -288,20 +288,31 @@ class Tuner:
             value = trace.value[sites[slot]] if slot in sites else None
             return () if value is None else (value,)
 
-        followed = comparison.follow(trace.state, new, likely)
-        if not followed:
-            self._agree(comparison, new)  # or not: before a solver is asked of devices
+        self._agree(comparison, new, shown, likely)
         if self.devices:
             others = accessed(new, slots, self.target, trace.facts)
             same_devices(comparison, self.target, self._accessed, others)
-        if followed:
-            self._agree(comparison, new)
         evidence = comparison.evidence()
         return evidence if proposal.aligned else replace(evidence, preconditions=())
 
-    def _agree(self, comparison: Comparison, new: Run) -> None:
-        """Shows that the states at all exits agree, or raises Different."""
+    def _agree(
+        self,
+        comparison: Comparison,
+        new: Run,
+        shown: Mapping[int, tuple[Term, int]],
+        likely: Likely,
+    ) -> None:
+        """Shows that the states at all exits agree, or raises Different.
+
+        `shown` are accesses that something shows to be aligned, by slot: so they are behind it.
+        """
+        following, done = True, 0
         for slot, live in self.trace.exits:
+            comparison.aligned = tuple(a for at, a in shown.items() if at <= slot)
+            if following:
+                slots = range(done, slot + 1)
+                following = comparison.follow(self.trace.state, new, likely, slots)
+            done = slot + 1
             comparison.check(self.trace.states[slot], new.exits[slot], live)
 
 

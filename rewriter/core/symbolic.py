@@ -16,9 +16,9 @@ class Symbolic(Machine):
     Memory is an array of naturally aligned granules of `granule` bytes: hardware traps on a
     misaligned access, so none crosses a granule.  `code` addresses are relative to the unknown
     load address when `movable` holds.  `loaded` are the granules read, `stored` the stores in
-    order (granule, value, memory afterwards), `narrow` the accesses that trap when misaligned.
-    `events` are in order, with the memory that each sees; floating-point arithmetic, whose traps
-    come late, sees none.
+    order (granule, value, memory afterwards, mask of the bytes that are written), `narrow` the
+    accesses that trap when misaligned.  `events` are in order, with the memory that each sees;
+    floating-point arithmetic, whose traps come late, sees none.
     """
 
     terms: Terms
@@ -29,7 +29,7 @@ class Symbolic(Machine):
     memory: Term = field(init=False)
     events: list[tuple[str, tuple[Term, ...], Term | None]] = field(default_factory=list)
     loaded: set[Term] = field(default_factory=set)
-    stored: list[tuple[Term, Term, Term]] = field(default_factory=list)
+    stored: list[tuple[Term, Term, Term, Term]] = field(default_factory=list)
     narrow: set[tuple[Term, int]] = field(default_factory=set)
     control: tuple[Term, Term] | None = None
 
@@ -110,12 +110,13 @@ class Symbolic(Machine):
 
     def store(self, address: Term, value: Term, size: int) -> None:
         place, shift = self._place(address, size)
+        mask = self.const(-1)
         if size < self.granule:
             mask = self.terms.shl(self.const((1 << 8 * size) - 1), shift)
             old = self.terms.load(self.memory, place)
             value = (old & ~mask) | self.terms.shl(self.zext(value, 8 * size), shift)
         self.memory = self.terms.make("store", self.memory, place, value)
-        self.stored.append((place, value, self.memory))
+        self.stored.append((place, value, self.memory, mask))
 
     # Control and events -------------------------------------------------------------------
 

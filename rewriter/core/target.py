@@ -279,6 +279,14 @@ class Target(Protocol):
         """Registers that a call may give a value to its callee in."""
         ...
 
+    def kept_over(self, insn: Insn) -> int:
+        """Registers whose value outlives a call or a trap."""
+        ...
+
+    def results(self, name: str) -> int:
+        """Registers that a function of this name returns values in, beside the standard's."""
+        ...
+
     def standard_return(self, insn: Insn) -> bool:
         """Whether a return goes back through the standard link register."""
         ...

@@ -30,12 +30,13 @@ class Convention:
 
     `live_after` is what unseen code may read after a transfer, `passed` what a callee that we
     see may have been given by a call, `returned` what a caller that we see may have been given
-    by a standard return.
+    by a standard return, and `results` what a function of a name returns beside that.
     """
 
     live_after: Callable[[Insn], int]
     passed: Callable[[Insn], int]
     returned: int
+    results: Callable[[str], int]
     standard_return: Callable[[Insn], bool]
     everything: int
 
@@ -44,6 +45,8 @@ class Convention:
 class Collected:
     """Edges and outside readers, as they are found; `owner` is the function of each block or -1.
 
+    `functions` are their names.
+
     A kernel has half a million edges: all of a kind are found at once.
     """
 
@@ -51,11 +54,11 @@ class Collected:
     first: NDArray[np.int64]
     last: NDArray[np.int64]
     owner: NDArray[np.int64]
-    functions: int
+    functions: Sequence[str]
     convention: Convention
 
     def __post_init__(self) -> None:
-        self.blocks, self.nodes = len(self.first), len(self.first) + self.functions
+        self.blocks, self.nodes = len(self.first), len(self.first) + len(self.functions)
         self.addresses = self.listing.addresses[self.first]
         self.final = self.last - 1
         self.codes = self.listing.flows[self.final]
@@ -178,8 +181,9 @@ class Collected:
         blocks, to = blocks[seen], to[seen]
         self._edges(blocks, to, CALL, self._masks(blocks, self.convention.passed))
         back = blocks + 1 < self.blocks
-        returned = self._columns([self.convention.returned])
-        self._edges(self.blocks + self.owner[to[back]], blocks[back] + 1, RETURN, returned)
+        self._edges(
+            self.blocks + self.owner[to[back]], blocks[back] + 1, RETURN, self._given(to[back])
+        )
 
     def _computed_calls(self, blocks: Edges, callees: Mapping[int, int]) -> None:
         """Those of a known function are as any call; what is behind the others is not seen."""
@@ -197,7 +201,15 @@ class Collected:
         self.returned[blocks[~seen]] |= self._all
         blocks = blocks[seen]
         self.returned[blocks] |= self._masks(blocks, self.convention.live_after)
+        self.returned[blocks] |= self._given(blocks)
         self._edges(blocks, self.blocks + self.owner[blocks], RETURN)
+
+    def _given(self, blocks: Edges) -> Masks:
+        """What the functions of some blocks return by a standard return."""
+        names = [self.functions[owner] for owner in self.owner[blocks].tolist()]
+        standard, results = self.convention.returned, self.convention.results
+        known = {name: standard | results(name) for name in set(names)}
+        return self._columns([known[name] for name in names])
 
     def _computed(self, blocks: Edges, references: References) -> None:
         """Jumps to what a table says, calls in tail position, and jumps to anywhere."""

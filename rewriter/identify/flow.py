@@ -122,7 +122,8 @@ def build(
     last = np.append(first[1:], len(listing))
     places = listing.addresses[first]
     function_of = holders(((f.start, f.end) for f in functions), places)
-    found = Collected(listing, first, last, function_of, len(functions), convention)
+    names = [function.name for function in functions]
+    found = Collected(listing, first, last, function_of, names, convention)
     found.owner = _with_islands(found, entries)
     found.add_all(references)
     found.add_fixups(fixups)

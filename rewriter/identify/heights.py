@@ -76,12 +76,12 @@ class Heights:
         ):
             if row < 0:
                 return {}
-            step, written, calls = self.effects.of(word)
+            step, written, kept = self.effects.of(word)
             if step is not None and step[1] in state:
                 state[step[0]] = state[step[1]] + step[2]
                 continue
             for register in written if step is None else (step[0],):
                 state.pop(register, None)
-            if calls:
-                state = {r: v for r, v in state.items() if self.target.saved >> r & 1}
+            if kept is not None:
+                state = {r: v for r, v in state.items() if kept >> r & 1}
         return state

@@ -289,7 +289,12 @@ def _graph(
     references: References,
 ) -> flow.Graph:
     convention = Convention(
-        target.live_after, target.passed, target.returned, target.standard_return, target.everything
+        target.live_after,
+        target.passed,
+        target.returned,
+        target.results,
+        target.standard_return,
+        target.everything,
     )
     entries = entries | references.labels
     return flow.build(listing, functions, references, entries, convention, fixups, pads)

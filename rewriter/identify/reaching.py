@@ -23,7 +23,7 @@ class Reaching:
     """Walks a graph back, over calls with what callees save."""
 
     def __init__(self, graph: Graph, target: Target) -> None:
-        self.graph, self.target, self.kept = graph, target, target.saved
+        self.graph, self.target = graph, target
         self._bounds: dict[int, Bound | None] = {}
         self.listing = graph.listing
         self.flows = graph.listing.flows
@@ -127,8 +127,11 @@ class Reaching:
 
     def _keeps(self, block: int, register: int) -> bool:
         """Whether what ends a block leaves a register alone: a call may not."""
-        calls = int(self.flows[int(self.graph.last[block]) - 1]) in _CALLS
-        return not calls or bool(self.kept >> register & 1)
+        at = int(self.graph.last[block]) - 1
+        if int(self.flows[at]) not in _CALLS:
+            return True
+        insn = self.listing.insn(at)
+        return insn is not None and bool(self.target.kept_over(insn) >> register & 1)
 
     def _before(self, block: int) -> Iterator[int]:
         """The blocks that control comes to a block from, but for callees that return to it."""

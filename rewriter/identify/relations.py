@@ -24,8 +24,9 @@ State = dict[int, Value]
 Facts = dict[int, tuple[int, int]]
 """Register: (another register, distance), for registers that are another plus a constant."""
 
-Effect = tuple[tuple[int, int, int] | None, tuple[int, ...], bool]
-"""What an instruction makes of a register and a constant, else what it writes; is it a call?"""
+Effect = tuple[tuple[int, int, int] | None, tuple[int, ...], int | None]
+"""What an instruction makes of a register and a constant, else what it writes; of a call, the
+registers that outlive it."""
 
 _CALLS = (Flow.CALL, Flow.INDIRECT_CALL, Flow.TRAP)
 
@@ -74,7 +75,8 @@ class LinearEffects:
         insn = self.target.table.decode(word)
         assert insn is not None
         written = registers_of(self.target.table.defs(insn))
-        return self.target.linear(insn), written, insn.op.flow in _CALLS
+        kept = self.target.kept_over(insn) if insn.op.flow in _CALLS else None
+        return self.target.linear(insn), written, kept
 
 
 class _Code:
@@ -88,7 +90,7 @@ class _Code:
         self.words: list[int] = graph.listing.words[text].tolist()
         self.rows: list[int] = graph.listing.rows[text].tolist()
         self.places = dict(zip(blocks, zip(first, last, strict=True), strict=True))
-        self.effect, self.kept = effects.of, effects.target.saved
+        self.effect = effects.of
         self.names = count()
 
     def through(self, block: int, state: State) -> State:
@@ -96,8 +98,8 @@ class _Code:
         first, last = (at - self.start for at in self.places[block])
         if min(self.rows[first:last], default=0) < 0:
             return {}
-        state, kept = dict(state), self.kept
-        for step, written, calls in map(self.effect, self.words[first:last]):
+        state = dict(state)
+        for step, written, kept in map(self.effect, self.words[first:last]):
             if step is not None:
                 result, source, distance = step
                 held = state.get(source)
@@ -107,7 +109,7 @@ class _Code:
                 continue
             for register in written:
                 state.pop(register, None)
-            if calls:
+            if kept is not None:
                 state = {r: value for r, value in state.items() if kept >> r & 1}
         return _together(state)
 

@@ -2,7 +2,8 @@
 
 What is compared, and in this order, because what is shown equal is then used:
 - events (barriers, traps, system calls, hints), each with its operands and the memory it sees;
-- stores, in order, each granule and value; so that memory at the end is equal;
+- stores, in order, each granule and value; so that memory at the end is equal; and the bytes that
+  each writes, which are none that the old one did not;
 - whether control leaves, and where to;
 - every register that is live afterwards;
 - the granules accessed: a rewrite touches none that the original did not, so it faults nowhere
@@ -81,6 +82,7 @@ class Comparison:
         self._natural = tuple(self._bases(old, new))
         self._events(old, new)
         self._memories(old.memory, new.memory, "memory")
+        self._written(old, new)
         if (old.control is None) != (new.control is None):
             raise Different("a branch appeared or went")
         if old.control is not None and new.control is not None:
@@ -98,16 +100,17 @@ class Comparison:
         preconditions = ("natural alignment shown by the idiom",) if self.aligned else ()
         return Evidence(Grade.PROVED, preconditions, tuple(sorted(self.patterns)))
 
-    def follow(self, old: Symbolic, new: Run, likely: Likely) -> bool:
-        """Goes through the new run in order and shows each value equal to a likely old one.
+    def follow(self, old: Symbolic, new: Run, likely: Likely, slots: range) -> bool:
+        """Goes through some of the new run in order and shows each value equal to a likely old one.
 
         What is made from a value shown equal is then the same term, so that each difference is
         proved once, and small.  Stores are paired in order; whether all were shown equal.
         """
-        for slot in sorted(new.value.keys() | new.store.keys()):
+        for slot in sorted(slot for slot in new.value.keys() | new.store.keys() if slot in slots):
             if slot in new.store and new.store[slot] < len(old.stored):
                 try:
-                    self._store(old.stored[new.store[slot]], new.state.stored[new.store[slot]], "")
+                    number = new.store[slot]
+                    self._store(old.stored[number][:3], new.state.stored[number][:3], "")
                 except Different:
                     return False  # the checks that follow say it better
             if slot in new.value:
@@ -237,6 +240,14 @@ class Comparison:
         for before, after in zip(stores, new_stores, strict=True):
             self._store(before, after, what)
 
+    def _written(self, before: Symbolic, after: Symbolic) -> None:
+        """That no store writes a byte that the old one did not: another thread may own it."""
+        zero = self.terms.const(0)
+        for (*_, old), (*_, new) in zip(before.stored, after.stored, strict=True):
+            new = self.through(new)
+            if new is not old:
+                self.same(zero, new & ~old, "bytes that a store writes")
+
     def _accesses(self, before: Symbolic, after: Symbolic) -> None:
         old = _places(before)
         added = {self.through(place) for place in _places(after) - old} - old
@@ -271,7 +282,7 @@ def _width(access: tuple[Term, int]) -> tuple[int, int]:
 
 
 def _places(state: Symbolic) -> set[Term]:
-    return state.loaded | {place for place, _, _ in state.stored}
+    return state.loaded | {place for place, _, _, _ in state.stored}
 
 
 def _history(memory: Term) -> tuple[Term, list[tuple[Term, Term, Term]]]:

@@ -11,7 +11,7 @@ from rewriter.core.edit import Evidence, Grade
 from rewriter.core.isa import Flow, Insn
 from rewriter.core.program import Fixup, Function
 from rewriter.core.symbolic import Symbolic
-from rewriter.core.term import Terms
+from rewriter.core.term import Term, Terms
 from rewriter.core.trace import Facts, Run, run
 from rewriter.identify.program import Program
 from rewriter.verify import faults
@@ -22,6 +22,7 @@ from rewriter.verify.linked import same_but_for_place
 from rewriter.verify.pads import Pads
 from rewriter.verify.prove import Prover
 from rewriter.verify.segments import BlockCutter, Segment, reads_place
+from rewriter.verify.stack import nothing_below
 
 
 class Pair(NamedTuple):
@@ -120,24 +121,22 @@ class Pairs:
         before = self._run(terms, old, pair.old, pair, facts, faulting)
         after = self._run(terms, new, pair.new, pair, facts, faulting)
         comparison = Comparison(self.prover, terms, self.target.table.register_names)
-        # What follows may rest on it; what is shown there may show more.
-        comparison.aligned = aligned(self.target, comparison, before, after, old)
-        comparison.follow(before.state, after, agreeing(before.value.values(), comparison))
-        if self.program.devices:
-            old_accesses = accessed(before, old.insns, self.target, facts)
-            new_accesses = accessed(after, new.insns, self.target, facts)
-            same_devices(comparison, self.target, old_accesses, new_accesses)
-        comparison.aligned = aligned(self.target, comparison, before, after, old)
+        nothing_below(comparison, self.target, (before, old.insns), (after, new.insns), facts)
         matching = self._matching(comparison, before, after, old, new)
+        stages = _Stages(self, comparison, (before, old), (after, new), facts)
         waiting = [access for access in matching.old if access.fixup is not None]
         old_throwers = self.pads.throwers(before, old)
         throwers = self.pads.throwers(after, new)
         for slot, other in zip(old.exits, new.exits, strict=True):
             self.pads.same_call(old, new, slot, other)
-            while throwers and throwers[0].slot <= other:
-                self.pads.meet(comparison, old_throwers, throwers.pop(0))
+            leaving = bool(waiting) and waiting[0].slot <= slot
+            if leaving or (throwers and throwers[0].slot <= other):
+                stages.follow(other)  # by what holds before: the way leaves before the exit
             while waiting and waiting[0].slot <= slot:
                 self._resumes(matching, waiting.pop(0), before, after)
+            while throwers and throwers[0].slot <= other:
+                self.pads.meet(comparison, old_throwers, throwers.pop(0))
+            stages.reach(slot, other)
             live = self._live_after(old, slot)
             self._link(before.exits[slot], after.exits[other], old, new, slot, other)
             _lead(old.insns[slot], before.exits[slot], after.exits[other])
@@ -209,6 +208,55 @@ class Pairs:
             assert target is not None
             return self.program.live_into(target)
         return self.program.live.out_of(self.code.block_holding(address))
+
+
+@dataclass
+class _Stages:
+    """What is assumed of alignment grows from exit to exit, and values are followed by it.
+
+    A way that leaves early has not done what comes later: nothing of that may be used for it.
+    """
+
+    pairs: Pairs
+    comparison: Comparison
+    old: tuple[Run, Segment]
+    new: tuple[Run, Segment]
+    facts: Facts
+
+    def __post_init__(self) -> None:
+        self._done, self._following = 0, True
+        self._likely = agreeing(self.old[0].value.values(), self.comparison)
+
+    def follow(self, last: int) -> None:
+        """Follows values of the new run up to a slot, by what is assumed now."""
+        if self._following:
+            slots = range(self._done, last + 1)
+            run = self.new[0]
+            self._following = self.comparison.follow(self.old[0].state, run, self._likely, slots)
+
+    def reach(self, slot: int, other: int) -> None:
+        """Goes on to an exit of the old code and the same of the new."""
+        comparison = self.comparison
+        # What follows may rest on it; what is shown there may show more.
+        comparison.aligned = self._aligned(slot, other)
+        self.follow(other)
+        self._done = other + 1
+        if self.pairs.program.devices:
+            self._same_devices(slot, other)
+        comparison.aligned = self._aligned(slot, other)
+
+    def _aligned(self, slot: int, other: int) -> tuple[tuple[Term, int], ...]:
+        before, after = self.old[0], self.new[0]
+        target = self.pairs.target
+        return aligned(target, self.comparison, before, after, self.old[1], (slot, other))
+
+    def _same_devices(self, slot: int, other: int) -> None:
+        target = self.pairs.target
+        lists = [
+            list(accessed(run, segment.insns[: last + 1], target, self.facts))
+            for (run, segment), last in ((self.old, slot), (self.new, other))
+        ]
+        same_devices(self.comparison, target, *lists)
 
 
 def _lead(insn: Insn, *states: Symbolic) -> None:

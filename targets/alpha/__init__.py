@@ -86,6 +86,8 @@ class Alpha:
 
     live_after = staticmethod(abi.live_after)
     passed = staticmethod(abi.passed)
+    kept_over = staticmethod(abi.kept_over)
+    results = staticmethod(abi.results)
     standard_return = staticmethod(abi.standard_return)
     origin = staticmethod(switches.origin)
     jumps_through = staticmethod(switches.jumps_through)

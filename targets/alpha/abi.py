@@ -23,6 +23,20 @@ ARGUMENTS = register_mask((*range(A0, A0 + 6), *range(FP + 16, FP + 22), PV, RA)
 """$1 is not among them: gcc passes its static chain by direct calls, which we see, and through
 trampolines, which load it themselves.  (Go's closures do otherwise.)"""
 
+_PAIR = register_mask((A0, A0 + 1))
+_PAIRED = "_Ots"
+"""Compaq's run-time routines for 128-bit floating point, by the start of their names."""
+
+
+def results(name: str) -> int:
+    """Registers that a function of this name returns values in, beside the standard's.
+
+    `_OtsAddX` and its like return 128 bits in $16 and $17 (gcc-12 config/alpha/alpha.cc,
+    alpha_emit_xfloating_libcall).
+    """
+    return _PAIR if name.startswith(_PAIRED) else 0
+
+
 RESULTS = register_mask((V0, FP, FP + 1, RA))
 
 CALL_LIVE = SAVED | ARGUMENTS
@@ -81,6 +95,13 @@ def live_after(insn: Insn) -> int:
         # gcc's sibling call: the callee returns to our caller.
         return CALL_LIVE | RETURN_LIVE if insn.operand("rb") == PV else ALL
     return ALL
+
+
+def kept_over(insn: Insn) -> int:
+    """Registers whose value outlives a call or a trap: a linkage of its own may keep none."""
+    if insn.op.flow is Flow.TRAP:
+        return KEPT
+    return KEPT if insn.operand("ra") == RA else 0
 
 
 def passed(insn: Insn) -> int:

@@ -38,6 +38,8 @@ def sums(listing: Listing, functions: Sequence[Function], known: Mapping[int, in
     """Addresses that each function may make from gp; `known` has the gp of functions by start."""
     highs, lows = _Halves.highs(listing, functions), _Halves.lows(listing, functions)
     found = list(_added(highs, lows, functions, known))
+    if not found:
+        return Sums(np.empty(0, dtype=np.int64), addresses(()))
     owners = np.concatenate([highs.owner[ups] for ups, _, _ in found])
     every = np.concatenate([total for _, _, total in found])
     order = np.lexsort((every, owners))

@@ -1,0 +1,47 @@
+"""Accesses below the stack pointer: a signal may write there at any moment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rewriter.core.isa import Insn, Reg
+from rewriter.core.target import Target
+from rewriter.core.term import Term
+from rewriter.core.trace import Facts, Run, machine, registers_of
+from rewriter.verify.equivalence import Comparison, Different
+
+
+def nothing_below(
+    comparison: Comparison,
+    target: Target,
+    old: tuple[Run, Sequence[Insn]],
+    new: tuple[Run, Sequence[Insn]],
+    facts: Facts,
+) -> None:
+    """That no access is below the stack pointer unless the old code had it there too.
+
+    Raises Different.  An access is below if its address and the stack pointer, as both are then,
+    differ by a constant.
+    """
+    through = comparison.through
+    fresh = {through(address) for address in below(*new, target, facts)}
+    if fresh and fresh - {through(address) for address in below(*old, target, facts)}:
+        raise Different("an access below the stack pointer, where a signal may write")
+
+
+def below(run: Run, insns: Sequence[Insn], target: Target, facts: Facts) -> Iterator[Term]:
+    """The addresses of a run's accesses that are below the stack pointer when they are made."""
+    table, terms = target.table, run.state.terms
+    pointer = machine(table, terms, target.granule, facts).get(Reg(target.stack))
+    half = 1 << terms.width - 1
+    for slot, insn in enumerate(insns):
+        if table.accesses(insn):
+            base, displacement = target.spelling.address(insn)
+            operands = dict(zip(registers_of(table.uses(insn)), run.operand[slot], strict=True))
+            if base in operands:
+                address = operands[base] + terms.const(displacement)
+                (root, there), (other, top) = terms.linear(address), terms.linear(pointer)
+                if root is other and (there - top) % (2 * half) >= half:
+                    yield address
+        if table.defs(insn) >> target.stack & 1:
+            pointer = run.value[slot]
