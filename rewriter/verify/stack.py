@@ -32,16 +32,17 @@ def nothing_below(
 def below(run: Run, insns: Sequence[Insn], target: Target, facts: Facts) -> Iterator[Term]:
     """The addresses of a run's accesses that are below the stack pointer when they are made."""
     table, terms = target.table, run.state.terms
-    pointer = machine(table, terms, target.granule, facts).get(Reg(target.stack))
+    pointer: Term | None = machine(table, terms, target.granule, facts).get(Reg(target.stack))
     half = 1 << terms.width - 1
     for slot, insn in enumerate(insns):
-        if table.accesses(insn):
+        operands = dict(zip(registers_of(table.uses(insn)), run.operand[slot], strict=True))
+        pointer = operands.get(Reg(target.stack), pointer)
+        if table.accesses(insn) and pointer is not None:
             base, displacement = target.spelling.address(insn)
-            operands = dict(zip(registers_of(table.uses(insn)), run.operand[slot], strict=True))
             if base in operands:
                 address = operands[base] + terms.const(displacement)
                 (root, there), (other, top) = terms.linear(address), terms.linear(pointer)
                 if root is other and (there - top) % (2 * half) >= half:
                     yield address
         if table.defs(insn) >> target.stack & 1:
-            pointer = run.value[slot]
+            pointer = run.value.get(slot)  # where more is written, who reads it next says
