@@ -81,6 +81,7 @@ class Report:
     proofs: Mapping[str, int] = field(default_factory=dict)
     edits: tuple[Edit, ...] = ()
     skips: tuple[Skip, ...] = ()
+    refused: tuple[Refusal, ...] = ()
     changed_bytes: int = 0
     hot: Hot | None = None
     room: Mapping[str, tuple[int, int]] = field(default_factory=dict)
@@ -102,6 +103,7 @@ class Report:
             proofs=dict(outcome.proofs),
             edits=tuple(outcome.edits),
             skips=tuple(outcome.skips),
+            refused=tuple(outcome.refusals),
             changed_bytes=int(np.count_nonzero(old != new)),
             hot=Hot.of(heat, outcome.edits, outcome.refusals) if heat is not None else None,
             room=dict(outcome.room),
@@ -179,6 +181,10 @@ class Report:
                 f"left alone {_place(skip)}: {skip.kind}: {printable(skip.reason)}"
                 for skip in self.skips
             )
+            yield from (
+                f"left alone {printable(one.function.name)}: {printable(one.reason)}"
+                for one in self.refused
+            )
         if self.hot is not None:
             yield from self.hot.lines()
         yield from self._closing()
@@ -194,6 +200,9 @@ class Report:
         if verbosity > 1 and self.skips:
             rows = tuple((_place(s), s.kind, printable(s.reason)) for s in self.skips)
             yield Grid("each site left alone", ("place", "kind", "reason"), rows)
+        if verbosity > 1 and self.refused:
+            rows = tuple((printable(r.function.name), printable(r.reason)) for r in self.refused)
+            yield Grid("each function left alone", ("function", "reason"), rows)
         if self.hot is not None:
             yield from self.hot.grids()
         yield from self._closing()

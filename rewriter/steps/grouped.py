@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 
 from passes.grouped_model import Model
 from passes.grouped_streams import KIND as LOOP
@@ -15,6 +16,7 @@ from rewriter.core.cpu import Cpu
 from rewriter.core.edit import Edit, Evidence, Grade, Skip
 from rewriter.core.errors import BadUsage, VerificationFailed
 from rewriter.core.grouped import Grouped, Routine
+from rewriter.core.guard import guarded
 from rewriter.core.program import Function, Refusal
 from rewriter.core.workers import Apart, each
 from rewriter.elf.image import Image, parse
@@ -89,10 +91,7 @@ class GroupedRoad:
         for done, one in enumerate(made):
             if done % 50 == 0:
                 progress("schedule", done, len(routines))
-            chosen = self._chosen(one, edits)
-            self._keep(chosen)
-            self.hints[one.routine.function] = one.hints
-            edits += edits_of(chosen.made) + chosen.moved
+            edits += self._kept(one, edits)
         progress("schedule", len(routines), len(routines))
         data = self._accepted(progress)
         self._record(data)
@@ -116,10 +115,26 @@ class GroupedRoad:
         heat = self.heat = heat_of(self.profile, self.functions)
         return sorted(wanted, key=lambda function: -heat.of(function.name))
 
-    def _scheduled(self, routine: Routine) -> Placing:
+    def _scheduled(self, routine: Routine) -> Placing | Refusal:
         """A function with all its regions that gain in a new order; changes nothing here."""
         wanted = {r.start for r in routine.regions if ORDER in self.options.passes}
-        return self.reordering.function(routine, wanted, PLACE in self.options.passes)
+        moves = PLACE in self.options.passes
+        found = partial(self.reordering.function, routine, wanted, moves)
+        return guarded(ORDER, found, partial(Refusal, routine.function))
+
+    def _kept(self, one: Placing | Refusal, made: int) -> int:
+        """Keeps what the user wants of a function when so many edits are made; how many more."""
+        if isinstance(one, Refusal):
+            self.refusals.append(one)
+            return 0
+        function = one.routine.function
+        chosen = guarded(ORDER, partial(self._chosen, one, made), partial(Refusal, function))
+        if isinstance(chosen, Refusal):
+            self.refusals.append(chosen)
+            return 0
+        self._keep(chosen)
+        self.hints[function] = one.hints
+        return edits_of(chosen.made) + chosen.moved
 
     def _chosen(self, placing: Placing, made: int) -> Placing:
         """With those edits only that the user wants, when so many are made."""
@@ -199,20 +214,29 @@ class GroupedRoad:
             placing = self.placings.get(function)
             if placing is None or not placing.made:
                 raise VerificationFailed(verdict.findings[0])
-            starts = {start for start in found if start is not None} & placing.made.keys()
-            named = {start: found[start] for start in starts}
-            named |= behind(placing, found)
-            if not named and placing.moved:  # its places are wrong, not a region
-                again = self.reordering.placed(placing.routine, placing.made, placing.left, False)
+            again = guarded(
+                PLACE, partial(self._without, placing, found), partial(Refusal, function)
+            )
+            if isinstance(again, Refusal):
+                self.refusals.append(again)
+                del self.placings[function]
+            else:
                 self._keep(again)
-                continue
-            gone: dict[int, str] = named
-            if not named:
-                gone = {start: next(iter(found.values())) for start in placing.made}
-            kept = {start: one for start, one in placing.made.items() if start not in gone}
-            left = {**placing.left, **{start: f"not verified: {r}" for start, r in gone.items()}}
-            self._keep(self.reordering.placed(placing.routine, kept, left, placing.moved))
         return frozenset(against)
+
+    def _without(self, placing: Placing, found: Mapping[int | None, str]) -> Placing:
+        """A function laid out again without what the verifier found."""
+        starts = {start for start in found if start is not None} & placing.made.keys()
+        named = {start: found[start] for start in starts}
+        named |= behind(placing, found)
+        if not named and placing.moved:  # its places are wrong, not a region
+            return self.reordering.placed(placing.routine, placing.made, placing.left, False)
+        gone: dict[int, str] = named
+        if not named:
+            gone = {start: next(iter(found.values())) for start in placing.made}
+        kept = {start: one for start, one in placing.made.items() if start not in gone}
+        left = {**placing.left, **{start: f"not verified: {r}" for start, r in gone.items()}}
+        return self.reordering.placed(placing.routine, kept, left, placing.moved)
 
     def _record(self, data: bytes) -> None:
         """The edits and what was left alone."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 
 from passes.substitute import Substitute
 from rewriter.contracts import CONTRACTS
 from rewriter.core.bundled import BundledCpu
 from rewriter.core.cpu import Cpu
 from rewriter.core.edit import Edit, Evidence, Skip
+from rewriter.core.guard import guarded
 from rewriter.core.program import Function
 from rewriter.core.substituting import Room, Standing
 from rewriter.core.target import CannotMove, Tuned
@@ -74,16 +76,17 @@ class GroupedRoutines:
             wanted = self.options.wants_function(function.name)
             if not wanted or not self.options.wants_edit(edit, len(candidates)):
                 continue
-            try:
-                candidates.append(self._candidate(named, function))
-            except CannotMove as reason:
-                skips.append(self._skip(function, named.address, str(reason)))
-        found = self._placed(candidates)
-        done = {one.candidate for one in found}
+            found = guarded(PASS, partial(self._candidate, named, function), str)
+            if isinstance(found, str):
+                skips.append(self._skip(function, named.address, found))
+            else:
+                candidates.append(found)
+        placed = self._placed(candidates)
+        done = {one.candidate for one in placed}
         skips += [
             self._skip(c.function, c.named.address, NO_ROOM) for c in candidates if c not in done
         ]
-        return found, skips
+        return placed, skips
 
     def tuned(self) -> set[Function]:
         """The functions that are, or lead to, tuned routines in the original."""
@@ -180,7 +183,7 @@ class GroupedRoutines:
             new=f"{routine.folder}/{routine.name} {place} {named.address:#x}",
             evidence=evidence,
             gain=0,
-            cycles=self._saved(one, new),
+            cycles=guarded("timing", partial(self._saved, one, new), lambda reason: None),
         )
 
     def _saved(self, one: Replacement, new: Tried) -> Fraction | None:

@@ -14,7 +14,7 @@ from passes.schedule import Reordered
 from rewriter.core.cpu import Cpu
 from rewriter.core.edit import Edit, Skip
 from rewriter.core.isa import Insn
-from rewriter.core.program import Function
+from rewriter.core.program import Function, Refusal
 from rewriter.identify.program import Program
 from rewriter.options import Options
 from rewriter.steps.done import Done
@@ -73,6 +73,13 @@ class Work:
         taken = self.edits, self.skips
         self.edits, self.skips = [], []
         return taken
+
+    def given_up(self, function: Function, reason: str) -> Done:
+        """A function that is left alone after all: nothing that was done to it stays."""
+        self.taken()
+        for kept in (self.slots, self.inserted, self.carried, self.moved, self.reordered):
+            kept.pop(function, None)
+        return Done(function, refusal=Refusal(function, reason))
 
     def wants(self, edit: str, made: int = 0) -> bool:
         """Whether the user wants an edit, when `made` more than those here are there already."""

@@ -13,12 +13,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
 from rewriter.core.edit import Evidence
 from rewriter.core.errors import BadInput
 from rewriter.core.garbage import seldom_collected
+from rewriter.core.guard import guarded
 from rewriter.core.listing import Listing
 from rewriter.core.program import Function
 from rewriter.core.target import Target
@@ -177,7 +179,7 @@ class _Check:
         self.locked = self.program.locked_addresses
         functions, elsewhere = self._owners(changed)
         functions += self._frames(elsewhere)
-        found = ((function, self.substituted.of(function)) for function in dict.fromkeys(functions))
+        found = ((function, self._substitute(function)) for function in dict.fromkeys(functions))
         self.replaced = {function: one for function, one in found if one is not None}
         self.owned = self.substituted.scattered.owned(self.replaced.values())
         accesses = self.substituted.scattered.accesses(self.replaced.values())
@@ -200,6 +202,11 @@ class _Check:
         self.functions = len(functions)
         self._elsewhere(elsewhere)
         self.findings += self.substituted.whole(self.replaced.values())
+
+    def _substitute(self, function: Function) -> Replaced | None:
+        """The tuned routine that a function became; where that cannot be said it is walked."""
+        found = partial(self.substituted.of, function)
+        return guarded("comparison", found, lambda reason: None)
 
     def _frames(self, offsets: Offsets) -> list[Function]:
         """The functions whose unwind rows changed."""
@@ -247,6 +254,11 @@ class _Check:
             self.tried[checked.function.start] = checked.tried
 
     def _function(self, function: Function) -> _Checked:
+        """One function, in which an error of our own is a finding."""
+        compared = partial(self._compared, function)
+        return guarded("comparison", compared, partial(_not_compared, function))
+
+    def _compared(self, function: Function) -> _Checked:
         checked = _Checked(function)
         if function in self.replaced:
             self._substitution(self.replaced[function], checked)
@@ -303,6 +315,13 @@ class _Check:
             return
         checked.findings += [f"{one.function.name}: {p}" for p in (*problems, outcome) if p]
         checked.failed = True
+
+
+def _not_compared(function: Function, reason: str) -> _Checked:
+    checked = _Checked(function)
+    checked.findings.append(f"{function.name}: {reason}")
+    checked.failed = True
+    return checked
 
 
 _SHOWN = 20
