@@ -201,8 +201,8 @@ class Report:
             rows = tuple((_place(s), s.kind, printable(s.reason)) for s in self.skips)
             yield Grid("each site left alone", ("place", "kind", "reason"), rows)
         if verbosity > 1 and self.refused:
-            rows = tuple((printable(r.function.name), printable(r.reason)) for r in self.refused)
-            yield Grid("each function left alone", ("function", "reason"), rows)
+            names = ((printable(r.function.name), printable(r.reason)) for r in self.refused)
+            yield Grid("each function left alone", ("function", "reason"), tuple(names))
         if self.hot is not None:
             yield from self.hot.grids()
         yield from self._closing()
