@@ -34,7 +34,8 @@ Item = tuple[int, int, Insn]
 class Reordered:
     """A loop's instructions in their new order, by address where they stand now.
 
-    The evidence names the modelled cycles a pass, and how far from the least they are; `saves` is
+    `went` are the addresses that they stood at and stand at now, of those that changed places.  The
+    evidence names the modelled cycles a pass, and how far from the least they are; `saves` is
     how many fewer they are.
     """
 
@@ -44,6 +45,7 @@ class Reordered:
     words: Mapping[int, Insn]
     evidence: Evidence
     saves: Fraction
+    went: tuple[tuple[int, int], ...] = ()
 
 
 class NotReordered(Exception):
@@ -129,7 +131,10 @@ class Scheduler:
         said = f"{before} cycles a pass became {found.cycles} in the model of {self._model}"
         detail = f"{said}, {found.limit}"
         saves = before - found.cycles
-        return Reordered(loop, old, new, words, replace(evidence, detail=detail), saves)
+        evidence = replace(evidence, detail=detail)
+        pairs = zip(found.order, one.addresses, strict=True)
+        went = tuple((one.addresses[n], at) for n, at in pairs if one.addresses[n] != at)
+        return Reordered(loop, old, new, words, evidence, saves, went)
 
     # What may change places ---------------------------------------------------------------
 

@@ -52,7 +52,8 @@ class Tuned:
 
     `patches` are the bytes of the original that changed, by file offset (what stands behind its end
     is new); `proofs` counts (asked, solved, by grade); `room` has
-    the bytes that routines in pieces found and took, by kind.
+    the bytes that routines in pieces found and took, by kind; `debug` is what is to be said of
+    debug information.
     """
 
     data: bytes
@@ -67,6 +68,7 @@ class Tuned:
     proofs: Mapping[str, int] = field(default_factory=dict)
     heat: Heat | None = None
     room: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    debug: tuple[str, ...] = ()
 
 
 @seldom_collected()
@@ -108,6 +110,7 @@ def tune(
         proofs=work.proofs(),
         heat=heat,
         room=work.room,
+        debug=work.described.told([one.function for one in done if _moved(one)]),
     )
 
 
@@ -137,7 +140,13 @@ def _tune_grouped(
         instructions=road.instructions,
         proofs=road.proofs(),
         heat=road.heat,
+        debug=road.described.told([f for f, placing in road.placings.items() if placing.made]),
     )
+
+
+def _moved(done: Done) -> bool:
+    """Whether instructions of a function are in other places."""
+    return any(edit.technique in (Align.name, Schedule.name) for edit in done.edits)
 
 
 def _passes(options: Options, cpu: Cpu) -> Iterator[Pass]:

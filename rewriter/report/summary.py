@@ -46,6 +46,8 @@ class Outcome(Protocol):
     def heat(self) -> Heat | None: ...
     @property
     def room(self) -> Mapping[str, tuple[int, int]]: ...
+    @property
+    def debug(self) -> Sequence[str]: ...
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,7 @@ class Report:
     changed_bytes: int = 0
     hot: Hot | None = None
     room: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    debug: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, outcome: Outcome) -> Report:
@@ -107,6 +110,7 @@ class Report:
             changed_bytes=int(np.count_nonzero(old != new)),
             hot=Hot.of(heat, outcome.edits, outcome.refusals) if heat is not None else None,
             room=dict(outcome.room),
+            debug=tuple(outcome.debug),
         )
 
     @property
@@ -160,6 +164,7 @@ class Report:
             "preconditions": self.preconditions,
             "proofs": dict(self.proofs),
             "room": {kind: {"found": f, "used": u} for kind, (f, u) in self.room.items()},
+            "debug": list(self.debug),
             "edits": [edit_json(edit) for edit in self.edits],
             "skips": [_skip_json(skip) for skip in self.skips],
             "profile": self.hot.as_json() if self.hot is not None else None,
@@ -237,6 +242,7 @@ class Report:
                 f"{size} bytes {kind}, {used} used" for kind, (size, used) in self.room.items()
             )
             yield f"room for routines: {'; '.join(kinds)}"
+        yield from self.debug
         if any(self.proofs.values()):
             yield f"proofs: {', '.join(f'{n} {name}' for name, n in self.proofs.items())}"
         if not self.edits:

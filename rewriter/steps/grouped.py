@@ -28,6 +28,7 @@ from rewriter.steps.grouped_hints import PASS as HINT
 from rewriter.steps.grouped_hints import hint_edit, hinting
 from rewriter.steps.grouped_routines import PASS as ROUTINE
 from rewriter.steps.grouped_routines import GroupedRoutines, Replacement
+from rewriter.steps.lines import Described
 from rewriter.steps.placing import Placing, Reordered, behind, edits_of
 from rewriter.steps.regions import Reordering
 from rewriter.steps.work import edit_id
@@ -77,12 +78,13 @@ class GroupedRoad:
         self.reordering = Reordering(
             self.target, self.code, self.image, model, known.liveness, known.beyond, block, hints
         )
+        self.described = Described(self.image)
         self.placings: dict[Function, Placing] = {}
         self.hints: dict[Function, Mapping[int, Hinted | Declined]] = {}
         order = self._order()
         self._substitute(known, progress)
         order = [function for function in order if function not in self.settled]
-        routines = [self.code.routine(function) for function in order]
+        routines = [self._described(self.code.routine(function)) for function in order]
         self.refusals += [Refusal(r.function, r.reason) for r in routines if r.reason]
         moves = {ORDER, PLACE, HINT} & set(self.options.passes)
         routines = [routine for routine in routines if moves and not routine.reason]
@@ -99,13 +101,18 @@ class GroupedRoad:
 
     def _substitute(self, known: KnownGrouped, progress: Progress) -> None:
         """Routines that become others; nothing else is done to these, nor to tuned ones."""
-        self.routines = GroupedRoutines(known, self.cpu, self.options)
+        self.routines = GroupedRoutines(known, self.cpu, self.options, self.described)
         if ROUTINE not in self.options.passes:
             return
         progress("substitute", 0, 1)
         self.replaced, self.unreplaced = self.routines.run()
         self.settled = {one.candidate.function for one in self.replaced} | self.routines.tuned()
         progress("substitute", 1, 1)
+
+    def _described(self, routine: Routine) -> Routine:
+        """A function; with the reason why it stays where debug information describes it."""
+        reason = routine.reason or self.described.stays(routine.function)
+        return routine if reason == routine.reason else replace(routine, reason=reason)
 
     def _order(self) -> Sequence[Function]:
         """Functions that may be edited, the hottest first where there is a profile."""

@@ -17,6 +17,7 @@ from rewriter.core.program import Function
 from rewriter.core.substituting import Room, Standing
 from rewriter.core.target import CannotMove, Tuned
 from rewriter.options import Options
+from rewriter.steps.lines import Described
 from rewriter.steps.pooling import Item, Pool
 from rewriter.steps.work import edit_id
 from rewriter.timing.bundled_trace import trace
@@ -65,6 +66,7 @@ class GroupedRoutines:
     known: KnownGrouped
     cpu: Cpu
     options: Options
+    described: Described
     refused: dict[Function, str] = field(default_factory=dict)
 
     def run(self) -> tuple[tuple[Replacement, ...], list[Skip]]:
@@ -100,6 +102,8 @@ class GroupedRoutines:
     def _candidate(self, named: Named, function: Function) -> Candidate:
         if function in self.refused:
             raise CannotMove(f"not verified: {self.refused[function]}")
+        if reason := self.described.replaces(function):
+            raise CannotMove(reason)
         routine = self._best(named)
         if stands_for(self.known, self.known.image, named) is not None:
             raise CannotMove("a tuned routine already")

@@ -31,6 +31,7 @@ class Routines:
             if not work.wants(edit):
                 continue
             try:
+                self.described(function)
                 found = self.substitute.place(work.known, named, work.cpu, self.caves)
             except CannotMove as reason:
                 self.left(function, named, str(reason))
@@ -38,6 +39,11 @@ class Routines:
             self.edited(edit, found)
             return found
         return None
+
+    def described(self, function: Function) -> None:
+        """Raises CannotMove where debug information would tell another routine's story."""
+        if reason := self.work.described.replaces(function):
+            raise CannotMove(reason)
 
     def left(self, function: Function, named: Named, reason: str) -> None:
         """A routine stays."""

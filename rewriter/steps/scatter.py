@@ -17,6 +17,7 @@ from rewriter.steps.done import Done
 from rewriter.steps.rooms import spaces
 from rewriter.steps.routines import Routines
 from rewriter.steps.work import edit_id
+from rewriter.verify.substituted_known import Named
 
 _FIRST = ("__copy_user", "__clear_user", "copy_page", "clear_page")
 """What a kernel runs most: these get room before others."""
@@ -65,6 +66,13 @@ class Scatter:
         work.room = _account(before, found.values())
         return list(found.values())
 
+    def _best(self, function: Function, named: Named) -> Chosen:
+        """The tuned routine for a named one; raises CannotMove."""
+        self.routines.described(function)
+        return self.routines.substitute.chosen(
+            self.routines.work.known, named, self.routines.work.cpu
+        )
+
     def _scattered(self, chosen: Chosen, room: Spaces) -> Substitution:
         """A routine in pieces, recorded."""
         work = self.routines.work
@@ -80,8 +88,7 @@ class Scatter:
                 edit = edit_id(self.routines.substitute.name, function, named.address)
                 if not work.wants(edit, count):
                     continue
-                choose = partial(self.routines.substitute.chosen, work.known, named, work.cpu)
-                chosen = guarded("substitute", choose, str)
+                chosen = guarded("substitute", partial(self._best, function, named), str)
                 if isinstance(chosen, str):
                     self.routines.left(function, named, chosen)
                     done.skips += work.taken()[1]
