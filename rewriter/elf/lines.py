@@ -33,8 +33,32 @@ class LineTable:
     """The lines of a file."""
 
     image: Image
+    section: Section
     units: tuple[Unit, ...]
-    named: tuple[tuple[int, int], ...]
+
+    @property
+    def content(self) -> bytes:
+        """The bytes of the section."""
+        return self.image.data[self.section.sh_offset : self.section.file_end]
+
+    @cached_property
+    def named(self) -> tuple[tuple[int, int], ...]:
+        """Where debug information names a unit, and its offset; BadInput if that is not known."""
+        found, starts = line_offsets(self.image), {unit.offset for unit in self.units}
+        if not {offset for _, offset in found} <= starts:
+            raise BadInput(f"{self.image.name}: {NAME} has no unit where one is named")
+        return found
+
+    @cached_property
+    def unwritten(self) -> str:
+        """Why no other rows can be written, or nothing."""
+        if self.image.section(".debug_frame") is not None:
+            return f"{self.image.name}: .debug_frame is not written"
+        try:
+            self.named  # noqa: B018  (asked for what it raises)
+        except BadInput as strange:
+            return str(strange)
+        return ""
 
     @cached_property
     def _parts(self) -> list[tuple[Part, Lines]]:
@@ -56,11 +80,6 @@ class LineTable:
         found = (self._bounds[:, 0] < high) & (self._bounds[:, 1] > low)
         return [self._parts[n] for n in np.flatnonzero(found).tolist()]
 
-    def lines_at(self, address: int) -> frozenset[tuple[Part, int, int]]:
-        """File and line of an instruction, in each sequence that has it."""
-        found = ((part, lines.at(address)) for part, lines in self.touching(address, address + 1))
-        return frozenset((part, row.file, row.line) for part, row in found if row is not None)
-
 
 def line_table(image: Image) -> LineTable | None:
     """The lines of a file; None where it has none, BadInput where they are not understood."""
@@ -76,20 +95,14 @@ def line_table(image: Image) -> LineTable | None:
             raise BadInput(f"{image.name}: {name} is compressed or loaded")
     if image.byteorder != "little":
         raise BadInput(f"{image.name}: {NAME} of this byte order is not written")
-    read = units(image, section.sh_offset, section.sh_size)
-    named, starts = line_offsets(image), {unit.offset for unit in read}
-    if not {offset for _, offset in named} <= starts:
-        raise BadInput(f"{image.name}: {NAME} has no unit where one is named")
-    return LineTable(image, read, named)
+    return LineTable(image, section, units(image, section.sh_offset, section.sh_size))
 
 
 def with_lines(data: bytes, table: LineTable, new: Mapping[Part, Lines]) -> bytes:
     """A file with other rows in some sequences; `data` has the original's table so far."""
     if not new:
         return data
-    image, (content, starts) = table.image, _content(table, new)
-    section = image.section(NAME)
-    assert section is not None
+    image, section, (content, starts) = table.image, table.section, _content(table, new)
     if len(content) == section.sh_size:
         return data[: section.sh_offset] + content + data[section.file_end :]
     out = bytearray(data)
@@ -102,13 +115,12 @@ def with_lines(data: bytes, table: LineTable, new: Mapping[Part, Lines]) -> byte
 
 def _content(table: LineTable, new: Mapping[Part, Lines]) -> tuple[bytes, dict[int, int]]:
     """The section, and where the unit that began at each offset begins in it."""
-    image, section = table.image, table.image.section(NAME)
-    assert section is not None
+    image = table.image
     form, out, starts = byte_format("I", image.byteorder), bytearray(), dict[int, int]()
     for number, unit in enumerate(table.units):
         starts[unit.offset] = len(out)
         parts = [new.get((number, at), lines) for at, lines in enumerate(unit.parts)]
-        old = image.data[section.sh_offset + unit.offset : section.sh_offset + unit.end]
+        old = table.content[unit.offset : unit.end]
         if parts == list(unit.parts):
             out += old
             continue

@@ -15,6 +15,7 @@ from rewriter.elf.lines import LineTable, Part, line_table, with_lines
 
 DESCRIBED = "debug information describes it"
 _STRANGE = "debug information that is not understood may describe it"
+_UNWRITTEN = "debug information describes it in ways that cannot follow"
 _PARTLY = "its lines are those of a part of it"
 _STALE = (".debug_info", ".debug_loc", ".debug_loclists", ".debug_ranges", ".debug_rnglists")
 _ELSEWHERE = (".gnu_debuglink", ".gnu_debugaltlink", ".note.gnu.build-id")
@@ -60,6 +61,8 @@ class Described:
         if table is None or isinstance(table, BadInput) or not self.follows:
             return self.replaces(function)
         found = table.touching(function.start, function.end)
+        if found and table.unwritten:
+            return _UNWRITTEN
         whole = all(x.start <= function.start and function.end <= x.end for _, x in found)
         return "" if whole else _PARTLY
 

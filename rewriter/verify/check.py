@@ -302,7 +302,7 @@ class _Check:
             matched=[] if self.lines.describes(function) else None,
         )
         walk.run()
-        if reason := self.lines.problem(walk.matched or ()):
+        if reason := self.lines.problem(function, walk.matched or ()):
             walk.findings.append(f"{function.name}: {reason}")
         shown, wrong = self.entries.compare(function, walk.resumed)
         checked.findings += walk.findings + wrong

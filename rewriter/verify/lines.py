@@ -9,6 +9,7 @@ must be as they were.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -16,7 +17,7 @@ from rewriter.core.errors import BadInput
 from rewriter.core.program import Function
 from rewriter.elf.image import Image
 from rewriter.elf.line_table import NAME, Lines, Row, Unit
-from rewriter.elf.lines import LineTable, tables_of
+from rewriter.elf.lines import LineTable, Part, tables_of, without_grown
 
 Match = tuple[tuple[int, ...], int]
 """Addresses in the original, one of which is that of what stands at an address now."""
@@ -24,19 +25,24 @@ Match = tuple[tuple[int, ...], int]
 
 @dataclass(frozen=True)
 class LineCheck:
-    """The lines of two files; `strange` says why they are not understood, if they are not."""
+    """The lines of two files; `strange` says why they are not understood, if they are not.
+
+    `grown` says that those of the new one stand behind all else.
+    """
 
     old: LineTable | None
     new: LineTable | None
     strange: str = ""
+    grown: bool = False
 
     @classmethod
     def of(cls, old: Image, data: bytes) -> LineCheck:
         """Those of a file and of the bytes of a new one."""
+        grown = without_grown(data, old) is not data
         try:
-            return cls(*tables_of(old, data))
+            return cls(*tables_of(old, data), "", grown)
         except BadInput as strange:
-            return cls(None, None, str(strange))
+            return cls(None, None, str(strange), grown)
 
     def describes(self, function: Function) -> bool:
         """Whether anything may be said of a function."""
@@ -44,34 +50,41 @@ class LineCheck:
             return True
         return self.old is not None and bool(self.old.touching(function.start, function.end))
 
-    def problem(self, matches: Iterable[Match]) -> str:
+    def problem(self, function: Function, matches: Iterable[Match]) -> str:
         """What is wrong with the lines of a function's instructions, or nothing."""
         if self.strange:
             moved = any(new not in olds for olds, new in matches)
             return f"its lines cannot be followed: {self.strange}" if moved else ""
         if self.old is None or self.new is None:
             return ""
+        before, after = (
+            table.touching(function.start, function.end) for table in (self.old, self.new)
+        )
         for olds, new in matches:
-            now = self.new.lines_at(new)
-            if now not in [self.old.lines_at(old) for old in olds]:
+            now = _lines(after, new)
+            if all(now != _lines(before, old) for old in olds):
                 return f"the instruction at {new:#x} is of another line"
         return ""
 
     def accounted(self) -> Iterator[range]:
         """The file offsets of bytes that are compared here."""
-        section = self.old.image.section(NAME) if self.old is not None else None
-        if section is None or self.old is None or self.new is None:
-            return
-        yield range(section.sh_offset, section.file_end)
-        yield from (range(at, at + 4) for at, _ in self.old.named)
+        if self.old is not None and self.new is not None and not self.old.unwritten:
+            yield range(self.old.section.sh_offset, self.old.section.file_end)
+            yield from (range(at, at + 4) for at, _ in self.old.named)
 
     def elsewhere(self, functions: Sequence[Function]) -> Iterator[str]:
         """What is wrong outside of changed functions."""
         old, new = self.old, self.new
+        if self.strange and self.grown:
+            yield f"{NAME} moved, and cannot be read: {self.strange}"
         if old is None and new is None:
             return
         if old is None or new is None or len(old.units) != len(new.units):
             yield f"{NAME} has other units"
+            return
+        if old.unwritten or new.unwritten:
+            if old.content != new.content:
+                yield f"{NAME} changed, and {old.unwritten or new.unwritten}"
             return
         starts = [unit.offset for unit in new.units]
         numbers = {unit.offset: number for number, unit in enumerate(old.units)}
@@ -98,10 +111,13 @@ def _same(
 
 def _head(table: LineTable, unit: Unit) -> bytes:
     """A unit without its length and its opcodes."""
-    section = table.image.section(NAME)
-    assert section is not None
-    start = section.sh_offset + unit.offset
-    return table.image.data[start + 4 : section.sh_offset + unit.program]
+    return table.content[unit.offset + 4 : unit.program]
+
+
+def _lines(parts: Sequence[tuple[Part, Lines]], address: int) -> set[tuple[Part, int, int]]:
+    """File and line of an instruction, in each sequence that has it."""
+    found = ((part, lines.at(address)) for part, lines in parts)
+    return {(part, row.file, row.line) for part, row in found if row is not None}
 
 
 def _outside(rows: Sequence[Row], old: Lines, ranges: Sequence[tuple[int, int]]) -> Iterator[Row]:
@@ -125,11 +141,14 @@ def _outside(rows: Sequence[Row], old: Lines, ranges: Sequence[tuple[int, int]])
 def matches(old: Sequence[tuple[int, int]], new: Sequence[tuple[int, int]]) -> Iterator[Match]:
     """Instructions of two segments that were shown equal: pairs of word and address.
 
-    The same word is the same instruction, wherever it stands; another is any of them.
+    The same word is the same instruction, wherever it stands.  Another, or one of which there are
+    more than there were, may be any of them.
     """
     places: dict[int, list[int]] = {}
     for word, address in old:
         places.setdefault(word, []).append(address)
+    count = Counter(word for word, _ in new)
     every = tuple(address for _, address in old)
     for word, address in new:
-        yield tuple(places.get(word, every)), address
+        known = places.get(word, [])
+        yield tuple(known) if 0 < count[word] <= len(known) else every, address
