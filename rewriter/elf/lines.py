@@ -55,7 +55,7 @@ class LineTable:
         if self.image.section(".debug_frame") is not None:
             return f"{self.image.name}: .debug_frame is not written"
         try:
-            self.named  # noqa: B018  (asked for what it raises)
+            _ = self.named
         except BadInput as strange:
             return str(strange)
         return ""

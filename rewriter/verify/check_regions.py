@@ -27,6 +27,7 @@ from rewriter.verify.function_regions import Compared, Comparison, Files, Findin
 from rewriter.verify.grouped_known import KnownGrouped
 from rewriter.verify.grouped_substituted import GroupedSubstituted
 from rewriter.verify.landmarks import named_by_tables
+from rewriter.verify.lines import LineCheck
 from rewriter.verify.owners import Offsets, changed_offsets, owners
 from rewriter.verify.placed import bundles_of
 from rewriter.verify.regions import Regions
@@ -109,6 +110,7 @@ class _Check:
         self.prover = prover
         self.liveness, self.beyond = known.liveness, known.beyond
         self.substituted = GroupedSubstituted(known, new, self.after)
+        self.lines = LineCheck.of(known.image, new.data)
         self.elsewhere: list[str] = []
         self.wrong: list[Finding] = []
         self.shown: dict[int, Evidence] = {}
@@ -146,7 +148,9 @@ class _Check:
                 self.wrong.append(Finding(one.function, None, outcome))
 
     def _odd_routines(self) -> list[Finding]:
-        return [Finding(f, None, reason) for f, reason in self.substituted.problems()]
+        described = [f for f in self.substituted.functions if self.lines.describes(f)]
+        found = [(f, _DESCRIBED) for f in sorted(described)]
+        return [Finding(f, None, why) for f, why in (*found, *self.substituted.problems())]
 
     def _all_odd(self, reason: str) -> list[Finding]:
         return [Finding(one.function, None, reason) for one in self.substituted.taken]
@@ -180,6 +184,8 @@ class _Check:
         if routine.reason:
             reason = f"changed, but cannot be followed: {routine.reason}"
             return [Finding(function, None, reason)], {}
+        if self.lines.describes(function):
+            return [Finding(function, None, _DESCRIBED)], {}
         size = function.end - function.start
         try:
             old, new = (
@@ -202,3 +208,4 @@ class _Check:
 
 
 _SHOWN = 20
+_DESCRIBED = "changed, but debug information describes what it was"

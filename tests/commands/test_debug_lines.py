@@ -98,8 +98,8 @@ def readable(path: Path) -> str:
     return found.stdout
 
 
-FORMS = ("-gdwarf-2", "-gdwarf-3", "-gdwarf-4", "-gdwarf-5", "-gno-column-info")
-OTHERS = ("-ffunction-sections", "-Os")
+FORMS = ("-gdwarf-2", "-gdwarf-4", "-gdwarf-5", "-gno-column-info")
+OTHERS = ("-gdwarf-3", "-ffunction-sections")
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -273,6 +273,78 @@ def test_what_is_not_understood_stays(run: Run, tmp_path: Path) -> None:
         assert done.exit_code == 0
         assert "left alone: debug information that is not understood may describe it" in done.stdout
         assert "align:" not in done.stdout and "schedule:" not in done.stdout
+
+
+def test_what_cannot_follow_stays(run: Run, tmp_path: Path) -> None:
+    """Macros name line tables too, and are not written."""
+    library = built(tmp_path, "-g3")
+    done = run("patch", library, "--dry-run", "--cpu", "ev67", "-v", "--debug", "lines")
+    assert done.exit_code == 0
+    assert "left alone: debug information describes it in ways that cannot follow" in done.stdout
+    assert "align:" not in done.stdout and "schedule:" not in done.stdout
+    kept, _ = tuned(run, library)
+    assert Lines(kept).found == Lines(library).found
+
+
+GROUPED = """
+        .text
+        .align 16
+        .global one#
+        .proc one#
+one:    .prologue
+        .body
+        .mmi
+        ld8 r14=[r32]
+        add r8=r14,r33
+        nop.i 0
+        .mmi
+        add r9=1,r33
+        add r8=r8,r9
+        nop.i 0
+        .mib
+        nop.m 0
+        nop.i 0
+        br.ret.sptk.many b0
+        .endp one#
+"""
+
+
+def grouped(folder: Path, name: str, *flags: str) -> Path:
+    """A small IA-64 library, in more bundles than it needs."""
+    gas, linker = (inputs.require_tool(f"ia64-linux-gnu-{tool}") for tool in ("as", "ld"))
+    source, made, library = folder / "one.s", folder / "one.o", folder / name
+    source.write_text(GROUPED)
+    subprocess.run((gas, *flags, source, "-o", made), check=True)
+    subprocess.run((linker, "-shared", made, "-o", library), check=True)
+    return library
+
+
+def test_grouped_code_that_is_described_stays(run: Run, tmp_path: Path) -> None:
+    plain, described = grouped(tmp_path, "plain.so"), grouped(tmp_path, "described.so", "-g")
+    for debug in ("keep", "lines"):
+        done = run("patch", plain, "--dry-run", "--cpu", "itanium2", "--debug", debug)
+        assert done.exit_code == 0, done.output
+        done = run("patch", described, "--dry-run", "--cpu", "itanium2", "--debug", debug)
+        assert done.exit_code == 4
+        assert "left alone: 1 function: debug information describes it" in done.stdout
+
+
+def test_grouped_code_whose_lines_did_not_follow_is_found(run: Run, tmp_path: Path) -> None:
+    """The code of a tuned library without lines, in the same library with lines."""
+    plain, described = grouped(tmp_path, "plain.so"), grouped(tmp_path, "described.so", "-g")
+    new, bad = tmp_path / "new.so", tmp_path / "bad.so"
+    assert run("patch", plain, "-o", new, "--cpu", "itanium2").exit_code == 0
+    assert run("verify", plain, new).exit_code == 0
+    data, parts = bytearray(described.read_bytes()), []
+    for path in (new, described):
+        section = load(str(path)).section(".text")
+        assert section is not None
+        parts.append(slice(section.sh_offset, section.file_end))
+    data[parts[1]] = new.read_bytes()[parts[0]]
+    bad.write_bytes(data)
+    verdict = run("verify", described, bad)
+    assert verdict.exit_code == 1
+    assert "changed, but debug information describes what it was" in verdict.stdout
 
 
 def test_a_file_of_its_own(run: Run, tmp_path: Path) -> None:
