@@ -116,7 +116,7 @@ def test_given_up_is_nothing_done(run: Run) -> None:
 
 _WHOLE_FILE = {
     *("program", "cpu", "options", "prover", "known", "fillers", "savings", "done", "edits"),
-    *("skips", "room", "_made"),
+    *("skips", "room", "described", "_made"),
 }
 
 
