@@ -35,11 +35,14 @@ def test_a_program_of_trapping_arithmetic(retune: Retune, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("name", ("image_1draw.DrawMask",))
 def test_a_long_function(name: str, retune: Retune, tmp_path: Path) -> None:
-    """A function of the Go library, with all passes, which made room for the fillers."""
+    """A function of the Go library, with all passes, which made room for the fillers.
+
+    The library comes with its line table, which its own runtime reads.
+    """
     new = tmp_path / "new.so"
     done = retune(
         *("patch", inputs.require("alpha-libgo"), "-o", new, "--cpu", "ev67"),
-        *("-j", "1", "-v", "--funcs", name.replace(".", r"\.")),
+        *("-j", "1", "-v", "--debug", "lines", "--funcs", name.replace(".", r"\.")),
     )
     assert done.returncode == 0, done.stderr
     assert f"schedule:{name}+" in done.stdout
