@@ -6,7 +6,8 @@ Instructions between two fixed ones may change places as far as these allow it:
   load finds no store done that was not done before;
 - a load may pass another load, and goes before a store only when both are reached from one value,
   a granule or more apart.
-Where accesses may reach a device, all of them keep their order.
+Where accesses may reach a device, all of them keep their order.  A filler does nothing, whatever
+its mnemonic says (UNOP is written as a load): it waits for nothing, and nothing waits for it.
 """
 
 from __future__ import annotations
@@ -112,6 +113,9 @@ def _straight(
     stores: list[int] = []
     for number, insn in enumerate(insns):
         needed = set[int]()
+        before.append(needed)
+        if target.is_filler(insn):
+            continue
         for register in registers_of(table.uses(insn)):
             if register in writer:
                 needed.add(writer[register])
@@ -132,14 +136,13 @@ def _straight(
             granule = target.granule
             needed.update(s for s in stores if not _apart(places[s], places[number], granule))
             loads.append(number)
-        before.append(needed)
     return before, results, writer
 
 
 def _in_their_order(insns: Sequence[Insn], before: list[set[int]], target: Target) -> None:
     last: int | None = None
     for number, insn in enumerate(insns):
-        if target.table.accesses(insn):
+        if target.table.accesses(insn) and not target.is_filler(insn):
             if last is not None:
                 before[number].add(last)
             last = number
@@ -151,6 +154,8 @@ def _carried(
     found: list[list[Edge]] = [[] for _ in insns]
     written = 0
     for number, insn in enumerate(insns):
+        if target.is_filler(insn):
+            continue
         for register in registers_of(target.table.uses(insn) & ~written):
             if register in writer:
                 took = latency(steady, insns[writer[register]], insn, register)

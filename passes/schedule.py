@@ -22,6 +22,8 @@ from rewriter.identify.program import Program
 from rewriter.timing.places import NotDescribed
 from rewriter.timing.steady import Steady
 from rewriter.verify.equivalence import Comparison, Different
+from rewriter.verify.framed import Framed, account
+from rewriter.verify.kinds import Kinds
 from rewriter.verify.prove import Prover
 
 Item = tuple[int, int, Insn]
@@ -32,7 +34,8 @@ Item = tuple[int, int, Insn]
 class Reordered:
     """A loop's instructions in their new order, by address where they stand now.
 
-    The evidence names the modelled cycles a pass, and how far from the least they are; `saves` is
+    `went` are the addresses that they stood at and stand at now, of those that changed places.  The
+    evidence names the modelled cycles a pass, and how far from the least they are; `saves` is
     how many fewer they are.
     """
 
@@ -42,6 +45,7 @@ class Reordered:
     words: Mapping[int, Insn]
     evidence: Evidence
     saves: Fraction
+    went: tuple[tuple[int, int], ...] = ()
 
 
 class NotReordered(Exception):
@@ -86,7 +90,8 @@ class Scheduler:
         fits = [c.name for c in self.target.cpus.values() if c.pipeline is self.cpu.pipeline]
         self._model = self.cpu.name if self.cpu.name in fits else fits[0]
         self._known: dict[Insn, bool] = {}
-        self._row_starts: dict[int, list[int]] = {}
+        self._row_starts: dict[int, tuple[list[int], set[int]]] = {}
+        self._kinds = Kinds(self.target)
 
     def reordered(self, function: Function, loop: Loop, items: Sequence[Item]) -> Reordered | None:
         """The loop in a better order; None if the way of a pass is not known or no order gains.
@@ -126,7 +131,10 @@ class Scheduler:
         said = f"{before} cycles a pass became {found.cycles} in the model of {self._model}"
         detail = f"{said}, {found.limit}"
         saves = before - found.cycles
-        return Reordered(loop, old, new, words, replace(evidence, detail=detail), saves)
+        evidence = replace(evidence, detail=detail)
+        pairs = zip(found.order, one.addresses, strict=True)
+        went = tuple((one.addresses[n], at) for n, at in pairs if one.addresses[n] != at)
+        return Reordered(loop, old, new, words, evidence, saves, went)
 
     # What may change places ---------------------------------------------------------------
 
@@ -157,14 +165,22 @@ class Scheduler:
         if program.has_locked(function):
             kept |= program.locked_addresses
         kept |= {fixup.access for fixup in program.fixups_of(function)}
-        return sorted({*starts, *self._rows(function)}), kept
+        rows, framed = self._rows(function)
+        return sorted({*starts, *rows}), kept | framed
 
-    def _rows(self, function: Function) -> list[int]:
-        if function.start not in self._row_starts:
+    def _rows(self, function: Function) -> tuple[list[int], set[int]]:
+        """Where unwind rows begin, and the instructions that they go by."""
+        found = self._row_starts.get(function.start)
+        if found is None:
             frame = self.program.frames.get(function.start)
             rows = unwind_rows.rows(frame) if frame is not None else []
-            self._row_starts[function.start] = [address for address, _ in rows]
-        return self._row_starts[function.start]
+            found = [address for address, _ in rows], set[int]()
+            if len(rows) > 1:
+                said, listing = account(rows, self.target), self.program.listing
+                end = rows[-1][0]
+                found[1].update(Framed(listing, self._kinds, function.start, end, said).holding())
+            self._row_starts[function.start] = found
+        return found
 
     def _free(self, insn: Insn) -> bool:
         """As `free`, remembered."""

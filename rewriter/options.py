@@ -5,6 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+KEEP, LINES = "keep", "lines"
+"""What becomes of functions that debug information in the file describes: they keep their places,
+or their lines in `.debug_line` follow them."""
+
 
 @dataclass(frozen=True)
 class Options:
@@ -13,7 +17,8 @@ class Options:
     `passes` are names, in any order; `funcs` and `skip_funcs` are regular expressions that match
     whole function names (all functions when `funcs` is empty); `only` and `skip` are edit ids;
     `max_edits` keeps the first so many edits, function by function in address order, the hottest
-    first where there is a profile; `cycles` says that each edit is timed on the CPU's model.
+    first where there is a profile; `cycles` says that each edit is timed on the CPU's model;
+    `debug` is KEEP or LINES.
     """
 
     passes: tuple[str, ...]
@@ -23,6 +28,7 @@ class Options:
     skip: frozenset[str] = frozenset()
     max_edits: int | None = None
     cycles: bool = False
+    debug: str = KEEP
 
     def wants_function(self, name: str) -> bool:
         """Whether a function may be edited."""

@@ -17,6 +17,7 @@ from rewriter.core.cpu import Cpu
 from rewriter.core.edit import Edit, Skip
 from rewriter.core.garbage import seldom_collected
 from rewriter.core.grouped import Grouped
+from rewriter.core.guard import guarded
 from rewriter.core.program import Function, Refusal
 from rewriter.core.target import Target
 from rewriter.core.workers import Together, each
@@ -51,7 +52,8 @@ class Tuned:
 
     `patches` are the bytes of the original that changed, by file offset (what stands behind its end
     is new); `proofs` counts (asked, solved, by grade); `room` has
-    the bytes that routines in pieces found and took, by kind.
+    the bytes that routines in pieces found and took, by kind; `debug` is what is to be said of
+    debug information.
     """
 
     data: bytes
@@ -66,6 +68,7 @@ class Tuned:
     proofs: Mapping[str, int] = field(default_factory=dict)
     heat: Heat | None = None
     room: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    debug: tuple[str, ...] = ()
 
 
 @seldom_collected()
@@ -107,6 +110,7 @@ def tune(
         proofs=work.proofs(),
         heat=heat,
         room=work.room,
+        debug=work.described.told([one.function for one in done if _moved(one)]),
     )
 
 
@@ -136,7 +140,13 @@ def _tune_grouped(
         instructions=road.instructions,
         proofs=road.proofs(),
         heat=road.heat,
+        debug=road.described.told([f for f, placing in road.placings.items() if placing.made]),
     )
+
+
+def _moved(done: Done) -> bool:
+    """Whether instructions of a function are in other places."""
+    return any(edit.technique in (Align.name, Schedule.name) for edit in done.edits)
 
 
 def _passes(options: Options, cpu: Cpu) -> Iterator[Pass]:
@@ -163,23 +173,28 @@ class _Road:
         substitute = next((p for p in passes if isinstance(p, Substitute)), None)
         inserters = [p for p in passes if isinstance(p, Inserter)]
         techniques = tuple(p for p in passes if isinstance(p, Technique))
+        names = ", ".join(p.name for p in techniques), ", ".join(p.name for p in inserters)
         system, locked = target.system(work.cpu), program.locked_addresses
         looped = any(isinstance(p, Inserter | Schedule) for p in passes)
         loops = innermost(program) if looped else {}
         setting = Setting(target, work.cpu, system, work.prover, locked, loops)
-        self.windows = Windows(work, techniques, setting, clues(program, techniques))
+        windows = Windows(work, techniques, setting, clues(program, techniques))
         spelled = (p for p in inserters if p.name in target.spelling.CLUES)
         finders = {p.name: p.finder(program, setting) for p in spelled}
-        self.insertions = Insertions(work, finders, align is not None)
-        self.layout = Layout(work, align) if align is not None else None
-        self.routines = self.loops = self.scatter = None
+        insertions = Insertions(work, finders, align is not None)
+        self.steps: list[tuple[str, Callable[[Function], None]]]
+        self.steps = [(names[0], windows.run), (names[1], insertions.run)]
+        if align is not None:
+            self.steps.append((Align.name, Layout(work, align).run))
+        self.routines = self.scatter = None
         if substitute is not None:
             caves = caves_of(program.image, target, len(work.known.named))
             self.routines = Routines(work, substitute, caves)
             if in_pieces(work.known):
                 self.scatter = Scatter(self.routines)
         if any(isinstance(p, Schedule) for p in passes):
-            self.loops = Loops(work, Scheduler(program, work.cpu, work.prover), loops)
+            scheduler = Scheduler(program, work.cpu, work.prover)
+            self.steps.append((Schedule.name, Loops(work, scheduler, loops).run))
 
     def run(self, order: Sequence[int], progress: Progress, jobs: int) -> None:
         """Goes through every function."""
@@ -218,14 +233,30 @@ class _Road:
     def _waits(self, function: Function) -> bool:
         """Whether a routine waits for the room that others leave."""
         work = self.work
-        named = self.scatter is not None and work.known.within(function)
-        return bool(named) and not work.program.not_understood(function)
+
+        def waits() -> bool:
+            named = self.scatter is not None and work.known.within(function)
+            return bool(named) and not work.program.not_understood(function)
+
+        return guarded(Substitute.name, waits, lambda reason: False)
 
     def _settled(self, function: Function) -> bool:
         """Whether nothing is left to do: it is not understood, or has a tuned routine now.
 
         Routines share one room, so they are placed in order and by one process.
         """
+        done = guarded(
+            Substitute.name,
+            partial(self._substituted, function),
+            partial(self.work.given_up, function),
+        )
+        settled = done.refusal is not None or done.substitution is not None
+        if settled or done.skips:
+            self.work.add(done)
+        return settled
+
+    def _substituted(self, function: Function) -> Done:
+        """What a function became as a routine; or why nothing is done to it."""
         done = Done(function)
         reason = self.work.program.not_understood(function)
         if reason:
@@ -233,29 +264,28 @@ class _Road:
         elif self.routines is not None:
             done.substitution = self.routines.run(function)
             done.edits, done.skips = self.work.taken()
-        settled = bool(reason) or done.substitution is not None
-        if settled or done.skips:
-            self.work.add(done)
-        return settled
+        return done
 
     def _first(self, waiting: frozenset[int], number: int) -> Done:
         """A function, or no more than a look at one that waits."""
         if self.scatter is None or number not in waiting:
             return self._function(number)
         function = self.work.program.functions[number]
-        self.scatter.look(function)
+        # What goes wrong here goes wrong again when its turn comes.
+        guarded(Substitute.name, partial(self.scatter.look, function), str)
         return Done(function)
 
     def _function(self, number: int) -> Done:
         work, function = self.work, self.work.program.functions[number]
-        self.windows.run(function)
-        self.insertions.run(function)
-        if self.layout is not None:
-            self.layout.run(function)
-        if self.loops is not None:
-            self.loops.run(function)
+        for name, run in self.steps:
+            reason = guarded(name, partial(run, function), str)
+            if reason is not None:
+                return work.given_up(function, reason)
+        made = guarded("emission", lambda: list(stages(work, function)), str)
+        if isinstance(made, str):
+            return work.given_up(function, made)
         edits, skips = work.taken()
-        return Done(function, edits, skips, stages=list(stages(work, function)))
+        return Done(function, edits, skips, stages=made)
 
 
 _APART = 16

@@ -6,13 +6,14 @@ import fcntl
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 from fixtures import inputs
+from rewriter.core.guard import INTERNAL, strict
 
 settings.register_profile("any machine", deadline=None)  # its speed is nothing that tests ask
 settings.load_profile("any machine")
@@ -22,15 +23,28 @@ Patched = Callable[..., Path]
 PROVED = ("--passes", "bytes,bitscan,align,schedule")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def errors_are_raised() -> Iterator[None]:
+    """An unforeseen exception in one function fails the test: no reason hides it."""
+    with strict():
+        yield
+
+
 @pytest.fixture(scope="session")
 def retune() -> Retune:
-    """Runs the `retune` command as a user does: `retune("patch", path, ...)`."""
+    """Runs the `retune` command as a user does: `retune("patch", path, ...)`.
+
+    A report of an error in retune itself fails the test, as an exception does in this process.
+    """
     command = Path(sys.executable).with_name("retune")
 
     def call(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
+        done = subprocess.run(
             (str(command), *map(str, arguments)), capture_output=True, text=True, check=False
         )
+        if INTERNAL in done.stdout or INTERNAL in done.stderr:
+            pytest.fail(f"retune {arguments[0]}: {done.stdout}{done.stderr}")
+        return done
 
     return call
 

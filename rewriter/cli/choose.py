@@ -105,6 +105,7 @@ def resolve(image: Image, wanted: Wanted) -> Chosen | None:
         skip=frozenset(wanted.skip),
         max_edits=wanted.max_edits,
         cycles=wanted.timed,
+        debug=wanted.debug,
     )
     # The instructions of one CPU, all else of the other: gcc's -mcpu and -mtune.
     mixed = dataclasses.replace(

@@ -39,6 +39,7 @@ class Wanted:
     skip: tuple[str, ...] = ()
     max_edits: int | None = None
     timed: bool = False
+    debug: str = "keep"
 
 
 _TUNING = (
@@ -60,6 +61,13 @@ _SELECTING = (
         type=click.IntRange(min=0),
         metavar="N",
         help="The first N edits by address (or heat), to find a bad one by halving.",
+    ),
+    click.option(
+        "--debug",
+        type=click.Choice(("keep", "lines")),
+        default="keep",
+        show_default=True,
+        help="Functions with debug information in IN keep their places, or .debug_line follows.",
     ),
 )
 TIMED = click.option(

@@ -295,8 +295,18 @@ class Target(Protocol):
         """(result, source, distance) of an instruction that adds a constant to a register."""
         ...
 
-    def touches_frame(self, insn: Insn) -> bool:
-        """Whether an instruction may be what an unwind row changes for, by the registers named."""
+    @property
+    def frame_bases(self) -> int:
+        """A mask of the registers from which code reaches its frame."""
+        ...
+
+    def unwound(self, number: int) -> int | None:
+        """The register that unwind tables give a number, or None where it is none of ours."""
+        ...
+
+    def whole(self, insn: Insn) -> tuple[int, int, bool] | None:
+        """Of an instruction that does nothing but store or load a whole register: the register,
+        that of the address, and whether it stores; None of all others."""
         ...
 
     def in_order(self, insn: Insn) -> bool:

@@ -46,6 +46,8 @@ class Outcome(Protocol):
     def heat(self) -> Heat | None: ...
     @property
     def room(self) -> Mapping[str, tuple[int, int]]: ...
+    @property
+    def debug(self) -> Sequence[str]: ...
 
 
 @dataclass(frozen=True)
@@ -81,9 +83,11 @@ class Report:
     proofs: Mapping[str, int] = field(default_factory=dict)
     edits: tuple[Edit, ...] = ()
     skips: tuple[Skip, ...] = ()
+    refused: tuple[Refusal, ...] = ()
     changed_bytes: int = 0
     hot: Hot | None = None
     room: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    debug: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, outcome: Outcome) -> Report:
@@ -102,9 +106,11 @@ class Report:
             proofs=dict(outcome.proofs),
             edits=tuple(outcome.edits),
             skips=tuple(outcome.skips),
+            refused=tuple(outcome.refusals),
             changed_bytes=int(np.count_nonzero(old != new)),
             hot=Hot.of(heat, outcome.edits, outcome.refusals) if heat is not None else None,
             room=dict(outcome.room),
+            debug=tuple(outcome.debug),
         )
 
     @property
@@ -158,6 +164,7 @@ class Report:
             "preconditions": self.preconditions,
             "proofs": dict(self.proofs),
             "room": {kind: {"found": f, "used": u} for kind, (f, u) in self.room.items()},
+            "debug": list(self.debug),
             "edits": [edit_json(edit) for edit in self.edits],
             "skips": [_skip_json(skip) for skip in self.skips],
             "profile": self.hot.as_json() if self.hot is not None else None,
@@ -179,6 +186,10 @@ class Report:
                 f"left alone {_place(skip)}: {skip.kind}: {printable(skip.reason)}"
                 for skip in self.skips
             )
+            yield from (
+                f"left alone {printable(one.function.name)}: {printable(one.reason)}"
+                for one in self.refused
+            )
         if self.hot is not None:
             yield from self.hot.lines()
         yield from self._closing()
@@ -194,6 +205,9 @@ class Report:
         if verbosity > 1 and self.skips:
             rows = tuple((_place(s), s.kind, printable(s.reason)) for s in self.skips)
             yield Grid("each site left alone", ("place", "kind", "reason"), rows)
+        if verbosity > 1 and self.refused:
+            names = ((printable(r.function.name), printable(r.reason)) for r in self.refused)
+            yield Grid("each function left alone", ("function", "reason"), tuple(names))
         if self.hot is not None:
             yield from self.hot.grids()
         yield from self._closing()
@@ -228,6 +242,7 @@ class Report:
                 f"{size} bytes {kind}, {used} used" for kind, (size, used) in self.room.items()
             )
             yield f"room for routines: {'; '.join(kinds)}"
+        yield from self.debug
         if any(self.proofs.values()):
             yield f"proofs: {', '.join(f'{n} {name}' for name, n in self.proofs.items())}"
         if not self.edits:

@@ -21,12 +21,14 @@ class Stage(Portable):
     """A whole function after some of its passes.
 
     `last` is the pass that made it from the stage before; "" for all that change instructions
-    where they stand.  `crowded` are the ids of the edits that stand in the room it made.
+    where they stand.  `crowded` are the ids of the edits that stand in the room it made.  `places`
+    are the old and the new address of each instruction, where line tables are to follow.
     """
 
     last: str
     changed: Bytes
     crowded: frozenset[str] = frozenset()
+    places: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from passes.align import Align
-from passes.move import rewritten_fixups
+from passes.move import Moved, rewritten_fixups
 from passes.schedule import Reordered, Schedule
 from rewriter.core.program import Function
 from rewriter.elf.caves_build import with_bodies
@@ -30,7 +30,9 @@ def emitted(work: Work) -> bytes:
         for offset, new in runs:
             data[offset : offset + len(new)] = new
     _put(image, data, code)
-    return with_bodies(image, target, bytes(data), bodies)
+    whole = with_bodies(image, target, bytes(data), bodies)
+    placed = ((d.function, d.stages[-1].places) for d in work.done.values() if d.stages)
+    return work.described.written(whole, [(f, places) for f, places in placed if places])
 
 
 def _put(image: Image, data: bytearray, code: Mapping[int, bytes]) -> None:
@@ -51,15 +53,28 @@ def stages(work: Work, function: Function) -> Iterator[Stage]:
     moved = work.moved.pop(function, None)
     reordered = work.reordered.pop(function, ())
     crowded = _without_crowded(work, function) if moved is not None else frozenset()
+    items = _places(work, function, moved) if moved is not None or reordered else []
     words = _in_place(work, function)
     yield Stage("", changed(image, words))
     if moved is not None:
         words = moved.words
-        yield Stage(Align.name, changed(image, words, moved.unwind), crowded)
+        yield Stage(Align.name, changed(image, words, moved.unwind), crowded, tuple(items))
     if reordered:
         words = words | _in_order(work, reordered)
         patches = moved.unwind if moved is not None else ()
-        yield Stage(Schedule.name, changed(image, words, patches))
+        went = dict(pair for loop in reordered for pair in loop.went)
+        places = tuple((old, went.get(there, there)) for old, there in items)
+        yield Stage(Schedule.name, changed(image, words, patches), places=places)
+
+
+def _places(work: Work, function: Function, moved: Moved | None) -> list[tuple[int, int]]:
+    """Old and new address of each instruction, if anything asks for it."""
+    if not work.described.followed(function):
+        return []
+    if moved is not None:
+        return [(old, there) for old, there, _ in moved.layout.items]
+    kept = work.fillers.standing(work.slots.get(function, {}), function.start, function.end)
+    return [(at, at) for at, _ in kept]
 
 
 def _without_crowded(work: Work, function: Function) -> frozenset[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 
 from passes.grouped_model import Model
 from passes.grouped_streams import KIND as LOOP
@@ -15,6 +16,7 @@ from rewriter.core.cpu import Cpu
 from rewriter.core.edit import Edit, Evidence, Grade, Skip
 from rewriter.core.errors import BadUsage, VerificationFailed
 from rewriter.core.grouped import Grouped, Routine
+from rewriter.core.guard import guarded
 from rewriter.core.program import Function, Refusal
 from rewriter.core.workers import Apart, each
 from rewriter.elf.image import Image, parse
@@ -26,6 +28,7 @@ from rewriter.steps.grouped_hints import PASS as HINT
 from rewriter.steps.grouped_hints import hint_edit, hinting
 from rewriter.steps.grouped_routines import PASS as ROUTINE
 from rewriter.steps.grouped_routines import GroupedRoutines, Replacement
+from rewriter.steps.lines import Described
 from rewriter.steps.placing import Placing, Reordered, behind, edits_of
 from rewriter.steps.regions import Reordering
 from rewriter.steps.work import edit_id
@@ -75,12 +78,13 @@ class GroupedRoad:
         self.reordering = Reordering(
             self.target, self.code, self.image, model, known.liveness, known.beyond, block, hints
         )
+        self.described = Described(self.image)
         self.placings: dict[Function, Placing] = {}
         self.hints: dict[Function, Mapping[int, Hinted | Declined]] = {}
         order = self._order()
         self._substitute(known, progress)
         order = [function for function in order if function not in self.settled]
-        routines = [self.code.routine(function) for function in order]
+        routines = [self._described(self.code.routine(function)) for function in order]
         self.refusals += [Refusal(r.function, r.reason) for r in routines if r.reason]
         moves = {ORDER, PLACE, HINT} & set(self.options.passes)
         routines = [routine for routine in routines if moves and not routine.reason]
@@ -89,10 +93,7 @@ class GroupedRoad:
         for done, one in enumerate(made):
             if done % 50 == 0:
                 progress("schedule", done, len(routines))
-            chosen = self._chosen(one, edits)
-            self._keep(chosen)
-            self.hints[one.routine.function] = one.hints
-            edits += edits_of(chosen.made) + chosen.moved
+            edits += self._kept(one, edits)
         progress("schedule", len(routines), len(routines))
         data = self._accepted(progress)
         self._record(data)
@@ -100,13 +101,18 @@ class GroupedRoad:
 
     def _substitute(self, known: KnownGrouped, progress: Progress) -> None:
         """Routines that become others; nothing else is done to these, nor to tuned ones."""
-        self.routines = GroupedRoutines(known, self.cpu, self.options)
+        self.routines = GroupedRoutines(known, self.cpu, self.options, self.described)
         if ROUTINE not in self.options.passes:
             return
         progress("substitute", 0, 1)
         self.replaced, self.unreplaced = self.routines.run()
         self.settled = {one.candidate.function for one in self.replaced} | self.routines.tuned()
         progress("substitute", 1, 1)
+
+    def _described(self, routine: Routine) -> Routine:
+        """A function; with the reason why it stays where debug information describes it."""
+        reason = routine.reason or self.described.stays(routine.function)
+        return routine if reason == routine.reason else replace(routine, reason=reason)
 
     def _order(self) -> Sequence[Function]:
         """Functions that may be edited, the hottest first where there is a profile."""
@@ -116,10 +122,26 @@ class GroupedRoad:
         heat = self.heat = heat_of(self.profile, self.functions)
         return sorted(wanted, key=lambda function: -heat.of(function.name))
 
-    def _scheduled(self, routine: Routine) -> Placing:
+    def _scheduled(self, routine: Routine) -> Placing | Refusal:
         """A function with all its regions that gain in a new order; changes nothing here."""
         wanted = {r.start for r in routine.regions if ORDER in self.options.passes}
-        return self.reordering.function(routine, wanted, PLACE in self.options.passes)
+        moves = PLACE in self.options.passes
+        found = partial(self.reordering.function, routine, wanted, moves)
+        return guarded(ORDER, found, partial(Refusal, routine.function))
+
+    def _kept(self, one: Placing | Refusal, made: int) -> int:
+        """Keeps what the user wants of a function when so many edits are made; how many more."""
+        if isinstance(one, Refusal):
+            self.refusals.append(one)
+            return 0
+        function = one.routine.function
+        chosen = guarded(ORDER, partial(self._chosen, one, made), partial(Refusal, function))
+        if isinstance(chosen, Refusal):
+            self.refusals.append(chosen)
+            return 0
+        self._keep(chosen)
+        self.hints[function] = one.hints
+        return edits_of(chosen.made) + chosen.moved
 
     def _chosen(self, placing: Placing, made: int) -> Placing:
         """With those edits only that the user wants, when so many are made."""
@@ -199,20 +221,29 @@ class GroupedRoad:
             placing = self.placings.get(function)
             if placing is None or not placing.made:
                 raise VerificationFailed(verdict.findings[0])
-            starts = {start for start in found if start is not None} & placing.made.keys()
-            named = {start: found[start] for start in starts}
-            named |= behind(placing, found)
-            if not named and placing.moved:  # its places are wrong, not a region
-                again = self.reordering.placed(placing.routine, placing.made, placing.left, False)
+            again = guarded(
+                PLACE, partial(self._without, placing, found), partial(Refusal, function)
+            )
+            if isinstance(again, Refusal):
+                self.refusals.append(again)
+                del self.placings[function]
+            else:
                 self._keep(again)
-                continue
-            gone: dict[int, str] = named
-            if not named:
-                gone = {start: next(iter(found.values())) for start in placing.made}
-            kept = {start: one for start, one in placing.made.items() if start not in gone}
-            left = {**placing.left, **{start: f"not verified: {r}" for start, r in gone.items()}}
-            self._keep(self.reordering.placed(placing.routine, kept, left, placing.moved))
         return frozenset(against)
+
+    def _without(self, placing: Placing, found: Mapping[int | None, str]) -> Placing:
+        """A function laid out again without what the verifier found."""
+        starts = {start for start in found if start is not None} & placing.made.keys()
+        named = {start: found[start] for start in starts}
+        named |= behind(placing, found)
+        if not named and placing.moved:  # its places are wrong, not a region
+            return self.reordering.placed(placing.routine, placing.made, placing.left, False)
+        gone: dict[int, str] = named
+        if not named:
+            gone = {start: next(iter(found.values())) for start in placing.made}
+        kept = {start: one for start, one in placing.made.items() if start not in gone}
+        left = {**placing.left, **{start: f"not verified: {r}" for start, r in gone.items()}}
+        return self.reordering.placed(placing.routine, kept, left, placing.moved)
 
     def _record(self, data: bytes) -> None:
         """The edits and what was left alone."""

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 
 from passes.substitute import Substitute
 from rewriter.contracts import CONTRACTS
 from rewriter.core.bundled import BundledCpu
 from rewriter.core.cpu import Cpu
 from rewriter.core.edit import Edit, Evidence, Skip
+from rewriter.core.guard import guarded
 from rewriter.core.program import Function
 from rewriter.core.substituting import Room, Standing
 from rewriter.core.target import CannotMove, Tuned
 from rewriter.options import Options
+from rewriter.steps.lines import Described
 from rewriter.steps.pooling import Item, Pool
 from rewriter.steps.work import edit_id
 from rewriter.timing.bundled_trace import trace
@@ -63,6 +66,7 @@ class GroupedRoutines:
     known: KnownGrouped
     cpu: Cpu
     options: Options
+    described: Described
     refused: dict[Function, str] = field(default_factory=dict)
 
     def run(self) -> tuple[tuple[Replacement, ...], list[Skip]]:
@@ -74,16 +78,17 @@ class GroupedRoutines:
             wanted = self.options.wants_function(function.name)
             if not wanted or not self.options.wants_edit(edit, len(candidates)):
                 continue
-            try:
-                candidates.append(self._candidate(named, function))
-            except CannotMove as reason:
-                skips.append(self._skip(function, named.address, str(reason)))
-        found = self._placed(candidates)
-        done = {one.candidate for one in found}
+            found = guarded(PASS, partial(self._candidate, named, function), str)
+            if isinstance(found, str):
+                skips.append(self._skip(function, named.address, found))
+            else:
+                candidates.append(found)
+        placed = self._placed(candidates)
+        done = {one.candidate for one in placed}
         skips += [
             self._skip(c.function, c.named.address, NO_ROOM) for c in candidates if c not in done
         ]
-        return found, skips
+        return placed, skips
 
     def tuned(self) -> set[Function]:
         """The functions that are, or lead to, tuned routines in the original."""
@@ -97,6 +102,8 @@ class GroupedRoutines:
     def _candidate(self, named: Named, function: Function) -> Candidate:
         if function in self.refused:
             raise CannotMove(f"not verified: {self.refused[function]}")
+        if reason := self.described.replaces(function):
+            raise CannotMove(reason)
         routine = self._best(named)
         if stands_for(self.known, self.known.image, named) is not None:
             raise CannotMove("a tuned routine already")
@@ -180,7 +187,7 @@ class GroupedRoutines:
             new=f"{routine.folder}/{routine.name} {place} {named.address:#x}",
             evidence=evidence,
             gain=0,
-            cycles=self._saved(one, new),
+            cycles=guarded("timing", partial(self._saved, one, new), lambda reason: None),
         )
 
     def _saved(self, one: Replacement, new: Tried) -> Fraction | None:

@@ -46,6 +46,8 @@ class Layout:
 
     def _moved(self, function: Function, added: dict[int, tuple[Insn, ...]]) -> Moved | None:
         work = self.work
+        if reason := work.described.stays(function):
+            raise CannotMove(reason)
         slots, carried = work.slots.get(function, {}), work.carried.get(function, {})
         return move(work.fillers, function, slots, added, self.align, work.cpu, carried)
 

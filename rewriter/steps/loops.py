@@ -38,7 +38,10 @@ class Loops:
         except NotReordered as reason:
             self.work.leave(Schedule.name, _KIND, function, loop.head, str(reason))
             return
-        if found is not None:
+        stays = self.work.described.stays(function) if found is not None else ""
+        if stays:
+            self.work.leave(Schedule.name, _KIND, function, loop.head, stays)
+        elif found is not None:
             self.work.reordered.setdefault(function, []).append(found)
             self.work.edits.append(self._edit(function, edit, found))
 

@@ -22,7 +22,8 @@ def spaces(work: Work) -> Iterator[Space]:
         yield Space(gap.start, gap.end, None)
     for function in sorted(work.done, key=lambda f: f.start):
         done = work.done[function]
-        if done.stages and done.substitution is None:
+        # Room in a function with lines would get these.
+        if done.stages and done.substitution is None and not work.described.names(function):
             space = Space(_tail(work.program, data, function), function.end, function)
             if space.size >= _SMALLEST:
                 yield space

@@ -31,18 +31,24 @@ class Routines:
             if not work.wants(edit):
                 continue
             try:
+                self.described(function)
                 found = self.substitute.place(work.known, named, work.cpu, self.caves)
             except CannotMove as reason:
-                self.left(function, named, reason)
+                self.left(function, named, str(reason))
                 continue
             self.edited(edit, found)
             return found
         return None
 
-    def left(self, function: Function, named: Named, reason: CannotMove) -> None:
+    def described(self, function: Function) -> None:
+        """Raises CannotMove where debug information would tell another routine's story."""
+        if reason := self.work.described.replaces(function):
+            raise CannotMove(reason)
+
+    def left(self, function: Function, named: Named, reason: str) -> None:
         """A routine stays."""
         name = self.substitute.name
-        self.work.leave(name, "routine", function, named.address, str(reason))
+        self.work.leave(name, "routine", function, named.address, reason)
 
     def edited(self, edit: str, found: Substitution) -> None:
         """What a routine became is recorded."""

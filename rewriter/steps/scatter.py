@@ -6,15 +6,18 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 from passes.pieces import Space, Spaces
-from passes.substitute import Chosen
+from passes.substitute import Chosen, Substitution
+from rewriter.core.guard import guarded
 from rewriter.core.program import Function
 from rewriter.core.target import CannotMove
 from rewriter.steps.done import Done
 from rewriter.steps.rooms import spaces
 from rewriter.steps.routines import Routines
 from rewriter.steps.work import edit_id
+from rewriter.verify.substituted_known import Named
 
 _FIRST = ("__copy_user", "__clear_user", "copy_page", "clear_page")
 """What a kernel runs most: these get room before others."""
@@ -46,16 +49,14 @@ class Scatter:
         room = Spaces(list(before))
         found = {function: Done(function) for function in functions}
         waiting = sorted(self._chosen(found), key=_order)
-        reasons: dict[Function, CannotMove] = {}
+        reasons: dict[Function, str] = {}
         at = 0
         while at < len(waiting):
             chosen = waiting[at]
-            try:
-                one = self.routines.substitute.scatter(work.known, chosen, work.cpu, room)
-            except CannotMove as reason:
-                reasons[chosen.function], at = reason, at + 1
+            one = guarded("substitute", partial(self._scattered, chosen, room), str)
+            if isinstance(one, str):
+                reasons[chosen.function], at = one, at + 1
                 continue
-            self.routines.edited(self._edit(chosen), one)
             found[chosen.function].substitution, at = one, 0
             found[chosen.function].edits, found[chosen.function].skips = work.taken()
             waiting.remove(chosen)
@@ -65,6 +66,20 @@ class Scatter:
         work.room = _account(before, found.values())
         return list(found.values())
 
+    def _best(self, function: Function, named: Named) -> Chosen:
+        """The tuned routine for a named one; raises CannotMove."""
+        self.routines.described(function)
+        return self.routines.substitute.chosen(
+            self.routines.work.known, named, self.routines.work.cpu
+        )
+
+    def _scattered(self, chosen: Chosen, room: Spaces) -> Substitution:
+        """A routine in pieces, recorded."""
+        work = self.routines.work
+        one = self.routines.substitute.scatter(work.known, chosen, work.cpu, room)
+        self.routines.edited(self._edit(chosen), one)
+        return one
+
     def _chosen(self, found: dict[Function, Done]) -> Iterator[Chosen]:
         """A tuned routine for each function that may have one and that the user wants."""
         work, count = self.routines.work, 0
@@ -73,12 +88,12 @@ class Scatter:
                 edit = edit_id(self.routines.substitute.name, function, named.address)
                 if not work.wants(edit, count):
                     continue
-                try:
-                    yield self.routines.substitute.chosen(work.known, named, work.cpu)
-                except CannotMove as reason:
-                    self.routines.left(function, named, reason)
+                chosen = guarded("substitute", partial(self._best, function, named), str)
+                if isinstance(chosen, str):
+                    self.routines.left(function, named, chosen)
                     done.skips += work.taken()[1]
                     continue
+                yield chosen
                 count += 1
                 break
 

@@ -14,10 +14,11 @@ from passes.schedule import Reordered
 from rewriter.core.cpu import Cpu
 from rewriter.core.edit import Edit, Skip
 from rewriter.core.isa import Insn
-from rewriter.core.program import Function
+from rewriter.core.program import Function, Refusal
 from rewriter.identify.program import Program
-from rewriter.options import Options
+from rewriter.options import LINES, Options
 from rewriter.steps.done import Done
+from rewriter.steps.lines import Described
 from rewriter.timing.places import NotDescribed
 from rewriter.timing.saved import Savings
 from rewriter.timing.straight import Code
@@ -30,7 +31,8 @@ class Work:
     """What is done to a file: `done` function by function, the rest is about the one in hand.
 
     `slots` are instructions that changed in place, by address; `carried` exception entries that
-    went to another access; the others are what each pass left behind.  `savings` times edits;
+    went to another access; the others are what each pass left behind.  `described` says what debug
+    information tells of functions; `savings` times edits;
     `room` is what routines in pieces found and took, in bytes, by kind.
     """
 
@@ -40,6 +42,7 @@ class Work:
     prover: Prover = field(init=False)
     known: Known = field(init=False)
     fillers: Fillers = field(init=False)
+    described: Described = field(init=False)
     savings: Savings | None = None
     done: dict[Function, Done] = field(default_factory=dict)
     edits: list[Edit] = field(default_factory=list)
@@ -57,6 +60,7 @@ class Work:
         self.prover = Prover(target.granule * 8, target.granule)
         self.known = Known(self.program)
         self.fillers = Fillers(self.program)
+        self.described = Described(self.program.image, self.options.debug == LINES)
         if self.options.cycles:
             self.savings = Savings(self.cpu, target.table, target.system(self.cpu))
 
@@ -73,6 +77,13 @@ class Work:
         taken = self.edits, self.skips
         self.edits, self.skips = [], []
         return taken
+
+    def given_up(self, function: Function, reason: str) -> Done:
+        """A function that is left alone after all: nothing that was done to it stays."""
+        self.taken()
+        for kept in (self.slots, self.inserted, self.carried, self.moved, self.reordered):
+            kept.pop(function, None)
+        return Done(function, refusal=Refusal(function, reason))
 
     def wants(self, edit: str, made: int = 0) -> bool:
         """Whether the user wants an edit, when `made` more than those here are there already."""

@@ -13,20 +13,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
 from rewriter.core.edit import Evidence
 from rewriter.core.errors import BadInput
 from rewriter.core.garbage import seldom_collected
+from rewriter.core.guard import guarded
 from rewriter.core.listing import Listing
 from rewriter.core.program import Function
 from rewriter.core.target import Target
 from rewriter.core.workers import each
 from rewriter.elf.image import Image
+from rewriter.elf.lines import without_grown
 from rewriter.identify.program import Program, analyse
 from rewriter.verify.exchange import Exchange
 from rewriter.verify.kinds import Kinds
+from rewriter.verify.lines import LineCheck
 from rewriter.verify.owners import Offsets, changed_offsets, owners
 from rewriter.verify.prove import Prover
 from rewriter.verify.rows import Rows, frame_owners
@@ -97,6 +101,8 @@ def verify(
     patterns already: what it says of one depends on the pattern alone.  `known` says what routines
     the analysed file has.  Words of the listing that the new file is `like` are decoded already.
     """
+    lines = LineCheck.of(program.image, new.data)
+    new = replace(new, data=without_grown(new.data, program.image))
     substituted = Substituted(program, known or Known(program), new.data)
     baseline = substituted.baseline()
     if baseline is None:
@@ -109,7 +115,7 @@ def verify(
     prover = prover or Prover(granule * 8, granule)
     view = replace(program.image, data=new.data)
     listing = program.target.listing(view, like or program.listing)
-    check = _Check(program, view, listing, prover, substituted, only, tables=set(followed))
+    check = _Check(program, view, listing, prover, substituted, lines, only, set(followed))
     check.run(changed, progress, jobs)
     return Verdict(
         findings=tuple(check.findings),
@@ -156,13 +162,14 @@ class _Check:
     listing: Listing
     prover: Prover
     substituted: Substituted
+    lines: LineCheck
     only: Collection[Function] | None = None
+    tables: set[int] = field(default_factory=set)
     findings: list[str] = field(default_factory=list)
     grades: Counter[str] = field(default_factory=Counter)
     preconditions: Counter[str] = field(default_factory=Counter)
     functions: int = 0
     failed: list[Function] = field(default_factory=list)
-    tables: set[int] = field(default_factory=set)
     replaced: dict[Function, Replaced] = field(default_factory=dict)
     tried: dict[int, Evidence] = field(default_factory=dict)
 
@@ -177,13 +184,14 @@ class _Check:
         self.locked = self.program.locked_addresses
         functions, elsewhere = self._owners(changed)
         functions += self._frames(elsewhere)
-        found = ((function, self.substituted.of(function)) for function in dict.fromkeys(functions))
+        found = ((function, self._substitute(function)) for function in dict.fromkeys(functions))
         self.replaced = {function: one for function, one in found if one is not None}
         self.owned = self.substituted.scattered.owned(self.replaced.values())
         accesses = self.substituted.scattered.accesses(self.replaced.values())
         self.entries = FixupTables(self.program, self.new, accesses)
         self.findings += self.entries.problems(self.listing)
         functions = list(dict.fromkeys([*functions, *self.entries.functions()]))
+        self.findings += self.lines.elsewhere(functions)
         if self.only is not None:
             functions = [function for function in functions if function in self.only]
         left = (function for function in functions if function not in self.replaced)
@@ -201,6 +209,11 @@ class _Check:
         self._elsewhere(elsewhere)
         self.findings += self.substituted.whole(self.replaced.values())
 
+    def _substitute(self, function: Function) -> Replaced | None:
+        """The tuned routine that a function became; where that cannot be said it is walked."""
+        found = partial(self.substituted.of, function)
+        return guarded("comparison", found, lambda reason: None)
+
     def _frames(self, offsets: Offsets) -> list[Function]:
         """The functions whose unwind rows changed."""
         frames, self.in_frames = frame_owners(self.program.frames.values(), offsets)
@@ -210,10 +223,13 @@ class _Check:
     def _elsewhere(self, offsets: Offsets) -> None:
         """Changed bytes outside functions: jump tables that were followed, rows that agree."""
         known = self.substituted.accounted(self.replaced.values())
+        spans = tuple(self.lines.accounted())
         left = [
             offset
             for offset in np.setdiff1d(offsets, self.in_frames, assume_unique=True).tolist()
-            if offset not in known and self._address(offset) not in self.tables
+            if offset not in known
+            and self._address(offset) not in self.tables
+            and not any(offset in span for span in spans)
         ]
         for offset in left[:_SHOWN]:
             self.findings.append(f"a byte changed outside all functions: {self._place(offset)}")
@@ -247,6 +263,11 @@ class _Check:
             self.tried[checked.function.start] = checked.tried
 
     def _function(self, function: Function) -> _Checked:
+        """One function, in which an error of our own is a finding."""
+        compared = partial(self._compared, function)
+        return guarded("comparison", compared, partial(_not_compared, function))
+
+    def _compared(self, function: Function) -> _Checked:
         checked = _Checked(function)
         if function in self.replaced:
             self._substitution(self.replaced[function], checked)
@@ -278,8 +299,11 @@ class _Check:
             self.kinds,
             fixups=self.entries.new,
             others=self.owned,
+            matched=[] if self.lines.describes(function) else None,
         )
         walk.run()
+        if reason := self.lines.problem(function, walk.matched or ()):
+            walk.findings.append(f"{function.name}: {reason}")
         shown, wrong = self.entries.compare(function, walk.resumed)
         checked.findings += walk.findings + wrong
         checked.tables = walk.tables | shown
@@ -290,6 +314,8 @@ class _Check:
     def _substitution(self, one: Replaced, checked: _Checked) -> None:
         """A routine that another stands for: compared by what it does, not by how."""
         problems = list(self.substituted.problems(one))
+        if self.lines.describes(one.function):
+            problems.append("debug information describes another routine")
         if one.placement is not None:
             pieces = self.substituted.scattered
             problems += pieces.odd_words(one.named, one.function, self.owned)
@@ -303,6 +329,13 @@ class _Check:
             return
         checked.findings += [f"{one.function.name}: {p}" for p in (*problems, outcome) if p]
         checked.failed = True
+
+
+def _not_compared(function: Function, reason: str) -> _Checked:
+    checked = _Checked(function)
+    checked.findings.append(f"{function.name}: {reason}")
+    checked.failed = True
+    return checked
 
 
 _SHOWN = 20

@@ -12,13 +12,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from rewriter.core.addresses import sides
 from rewriter.core.edit import Evidence
 from rewriter.core.garbage import seldom_collected
 from rewriter.core.grouped import Grouped
+from rewriter.core.guard import guarded
 from rewriter.core.program import Function
-from rewriter.core.target import CannotMove
 from rewriter.core.workers import Apart, each
 from rewriter.elf.image import Image
 from rewriter.identify.functions import find_functions
@@ -26,6 +27,7 @@ from rewriter.verify.function_regions import Compared, Comparison, Files, Findin
 from rewriter.verify.grouped_known import KnownGrouped
 from rewriter.verify.grouped_substituted import GroupedSubstituted
 from rewriter.verify.landmarks import named_by_tables
+from rewriter.verify.lines import LineCheck
 from rewriter.verify.owners import Offsets, changed_offsets, owners
 from rewriter.verify.placed import bundles_of
 from rewriter.verify.regions import Regions
@@ -108,6 +110,7 @@ class _Check:
         self.prover = prover
         self.liveness, self.beyond = known.liveness, known.beyond
         self.substituted = GroupedSubstituted(known, new, self.after)
+        self.lines = LineCheck.of(known.image, new.data)
         self.elsewhere: list[str] = []
         self.wrong: list[Finding] = []
         self.shown: dict[int, Evidence] = {}
@@ -135,14 +138,22 @@ class _Check:
 
     def _substitutions(self) -> None:
         """The routines that others stand for: compared by what they do, not by how."""
-        wrong = [Finding(f, None, reason) for f, reason in self.substituted.problems()]
+        wrong = guarded("comparison", self._odd_routines, self._all_odd)
         self.wrong += wrong
         for one in self.substituted.taken if not wrong else ():
-            outcome = self.substituted.trial(one)
+            outcome = guarded("trial", partial(self.substituted.trial, one), str)
             if isinstance(outcome, Evidence):
                 self.shown[one.function.start] = outcome
             else:
                 self.wrong.append(Finding(one.function, None, outcome))
+
+    def _odd_routines(self) -> list[Finding]:
+        described = [f for f in self.substituted.functions if self.lines.describes(f)]
+        found = [(f, _DESCRIBED) for f in sorted(described)]
+        return [Finding(f, None, why) for f, why in (*found, *self.substituted.problems())]
+
+    def _all_odd(self, reason: str) -> list[Finding]:
+        return [Finding(one.function, None, reason) for one in self.substituted.taken]
 
     def _owners(self, changed: Offsets) -> list[Function]:
         """The functions whose code or description changed; all other bytes are findings."""
@@ -160,17 +171,21 @@ class _Check:
         return sorted({ranges[n][2] for n in found})
 
     def _described(self, function: Function) -> range:
-        try:
-            return self.code.unwind_bytes(function)
-        except CannotMove:
-            return range(0)
+        described = partial(self.code.unwind_bytes, function)
+        return guarded("comparison", described, lambda reason: range(0))
 
     def _function(self, function: Function) -> Compared:
-        """One function; changes nothing here."""
+        """One function, in which an error of our own is a finding; changes nothing here."""
+        compared = partial(self._compared, function)
+        return guarded("comparison", compared, lambda r: ([Finding(function, None, r)], {}))
+
+    def _compared(self, function: Function) -> Compared:
         routine = self.code.routine(function)
         if routine.reason:
             reason = f"changed, but cannot be followed: {routine.reason}"
             return [Finding(function, None, reason)], {}
+        if self.lines.describes(function):
+            return [Finding(function, None, _DESCRIBED)], {}
         size = function.end - function.start
         try:
             old, new = (
@@ -193,3 +208,4 @@ class _Check:
 
 
 _SHOWN = 20
+_DESCRIBED = "changed, but debug information describes what it was"

@@ -14,8 +14,9 @@ from rewriter.core.isa import Kind
 from rewriter.core.listing import Listing
 from rewriter.core.target import Target, is_hint
 
-FILLER, HINT, FRAME = 1, 2, 4
-"""It does nothing; it is a load that does nothing but ask for a line; it touches the frame."""
+FILLER, HINT, WHOLE = 1, 2, 4
+"""It does nothing; it is a load that does nothing but ask for a line; it saves or restores a whole
+register."""
 
 
 class _Recent(NamedTuple):
@@ -40,6 +41,7 @@ class Kinds:
                 if operand.kind is not Kind.REGISTER:
                     self.named[number] &= ~np.uint64(operand.mask)
         self.known: dict[int, int] = {}
+        self._whole: dict[int, tuple[int, int, bool]] = {}
         self._recent: dict[int, _Recent] = {}
 
     def of(self, listing: Listing, first: int, last: int) -> bytes:
@@ -53,6 +55,19 @@ class Kinds:
             recent = _Recent(listing, first, last, self._of(listing, first, last))
             self._recent[id(listing)] = recent
         return recent.kinds[first - recent.first : last - recent.first]
+
+    def whole(self, listing: Listing, at: int) -> tuple[int, int, bool]:
+        """Of a WHOLE one: masks of the register and of that of the address; whether it saves."""
+        word = int(listing.words[at])
+        found = self._whole.get(word)
+        if found is None:
+            insn = listing.insn(at)
+            said = None if insn is None else self.target.whole(insn)
+            if said is None:
+                raise ValueError(f"no save or restore at {int(listing.addresses[at]):#x}")
+            register, base, saves = said
+            found = self._whole[word] = 1 << register, 1 << base, saves
+        return found
 
     def _of(self, listing: Listing, first: int, last: int) -> bytes:
         rows = listing.rows[first:last]
@@ -69,5 +84,5 @@ class Kinds:
         insn = listing.insn(at)
         if insn is None:
             return 0
-        filler, touches = self.target.is_filler(insn), self.target.touches_frame(insn)
-        return FILLER * filler | HINT * is_hint(insn, self.target) | FRAME * touches
+        filler, whole = self.target.is_filler(insn), self.target.whole(insn) is not None
+        return FILLER * filler | HINT * is_hint(insn, self.target) | WHOLE * whole

@@ -1,9 +1,8 @@
 """Whether changed unwind rows still say the right thing at the right instruction.
 
 A row describes the frame from its address on, so between two rows stands the instruction that
-changes the frame.  Code keeps its order when it moves: each row must follow as many instructions
-that touch the frame (the stack pointer, callee-saved registers, the return address) or transfer
-control as before, and directly so if it did.
+changes the frame.  Code keeps its order when it moves: each row must follow the same instructions
+that it goes by (`framed`) or that transfer control as before, and directly so if it did.
 """
 
 from __future__ import annotations
@@ -15,12 +14,17 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.core.isa import Flow
-from rewriter.core.listing import FLOW_CODE, Listing
+from rewriter.core.listing import Listing
 from rewriter.core.program import Function
 from rewriter.elf import unwind, unwind_rows
 from rewriter.identify.program import Program
-from rewriter.verify.kinds import FILLER, FRAME, Kinds
+from rewriter.verify.framed import Framed, Mark, account
+from rewriter.verify.framed import Rows as RowsOf
+from rewriter.verify.kinds import Kinds
+
+_Place = tuple[tuple[Mark, ...], tuple[Mark, ...], bool]
+"""What stands before a row of what all rows go by, and of what it alone does; and whether the
+last instruction before it is one of these."""
 
 
 def frame_owners(
@@ -51,8 +55,8 @@ class Rows:
         starts = (function.start for function in functions)
         self.old = {start: program.frames[start] for start in starts if start in program.frames}
         self.new = new
-        self.before = partial(_Order, program.listing, kinds)
-        self.after = partial(_Order, listing, kinds)
+        self.before = partial(_places, program.listing, kinds)
+        self.after = partial(_places, listing, kinds)
 
     def problem(self, function: Function) -> str:
         """What is wrong with the unwind entry of a function, or nothing."""
@@ -70,27 +74,18 @@ class Rows:
             return False
         if len(before) == 1:
             return True  # from the start on
-        one, other = (
-            order(old.start, rows[-1][0])
-            for order, rows in ((self.before, before), (self.after, after))
-        )
-        return all(
-            one.place(a) == other.place(b) for (a, _), (b, _) in zip(before, after, strict=True)
-        )
+        return self.before(before) == self.after(after)
 
 
-class _Order:
-    """Where addresses up to `end` stand among the instructions that rows go by, from `start` on."""
-
-    def __init__(self, listing: Listing, kinds: Kinds, start: int, end: int) -> None:
-        first, last = listing.span(start, end)
-        kind = np.frombuffer(kinds.of(listing, first, last), np.uint8)
-        kept = np.flatnonzero((kind & FILLER == 0) & (listing.rows[first:last] >= 0))
-        marks = (listing.flows[first:last] != FLOW_CODE[Flow.NEXT]) | (kind & FRAME != 0)
-        self.addresses: list[int] = listing.addresses[first:last][kept].tolist()
-        self.marks = [True, *marks[kept].tolist()]  # the start counts as one
-
-    def place(self, address: int) -> tuple[int, bool]:
-        """How many stand before an address, and whether one does directly."""
-        at = bisect_left(self.addresses, address)
-        return sum(self.marks[: at + 1]), self.marks[at]
+def _places(listing: Listing, kinds: Kinds, rows: RowsOf) -> list[_Place]:
+    """Where each row of an entry stands among the instructions that rows go by."""
+    said = account(rows, kinds.target)
+    framed = Framed(listing, kinds, rows[0][0], rows[-1][0], said)
+    places = []
+    for change in said.changes:
+        at = bisect_left(framed.addresses, change.address)
+        own = framed.changing(change)
+        marks = tuple(mark for mark in framed.marks[:at] if mark is not None)
+        direct = at == 0 or framed.marks[at - 1] is not None or at - 1 in dict(own)
+        places.append((marks, tuple(mark for _, mark in own), direct))
+    return places

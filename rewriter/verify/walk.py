@@ -20,6 +20,7 @@ from rewriter.identify.program import Program
 from rewriter.verify import hints
 from rewriter.verify.equivalence import Different
 from rewriter.verify.kinds import FILLER, HINT, Kinds
+from rewriter.verify.lines import Match, matches
 from rewriter.verify.pairs import PLAIN, Compared, Pair, Pairs
 from rewriter.verify.prove import Prover
 from rewriter.verify.segments import BlockCutter, Cutter, Lost, Segment, masks, reads_place
@@ -32,7 +33,8 @@ class Walk:
     `image` is the new file, `new` its listing and `fixups` its exception entries; `tables` are the
     addresses of jump table bytes that were compared by where they lead, `resumed` pairs of
     exception entries that do the same; `covered` are the addresses of the old code that was
-    compared, `visited` those of the new code.
+    compared, `visited` those of the new code, `matched`
+    gets what stands for what, if it is a list.
     """
 
     program: Program
@@ -50,6 +52,7 @@ class Walk:
     fixups: Mapping[int, Fixup] = field(default_factory=dict)
     others: Collection[int] = frozenset()
     resumed: set[tuple[Fixup, Fixup]] = field(default_factory=set)
+    matched: list[Match] | None = None
 
     def run(self) -> None:
         """Walks from every entry until nothing new follows, then looks at what was not walked."""
@@ -108,6 +111,10 @@ class Walk:
         self.covered.update(self.old_code.addresses[first : exits[-1] + 1])
         self.visited.update(new.addresses[there : exits[-1] + moved + 1])
         self.evidence.append(PLAIN)
+        if self.matched is not None:
+            kept = [at for at in range(first, exits[-1] + 1) if not new.kinds[at + moved] & FILLER]
+            places = self.old_code.addresses, new.addresses
+            self.matched += (((places[0][at],), places[1][at + moved]) for at in kept)
         others = [at + moved for at in exits]
         return self._successors(
             exits, [new.targets[at] for at in others], [new.addresses[at] for at in others]
@@ -143,6 +150,8 @@ class Walk:
             self._unlocked(old, new)
         evidence, resumed = self._compared(pair, old, new)
         self.evidence.append(evidence)
+        if self.matched is not None:
+            self.matched += matches(_proper(old), _proper(new))
         self.resumed.update(resumed)
         following = self._successors(
             exits, new.targets, [new.addresses[slot] for slot in new.exits]
@@ -270,6 +279,11 @@ class Walk:
                 problem = "" if new.kinds[at] & FILLER and given_up else "unreachable change"
             if problem:
                 self.findings.append(f"{self.function.name}: {problem} at {address:#x}")
+
+
+def _proper(segment: Segment) -> list[tuple[int, int]]:
+    """Word, apart from how far it branches, and address of what is no filler."""
+    return [(segment.placeless[slot], segment.addresses[slot]) for slot in segment.proper()]
 
 
 def _same_transfer(old: Insn, new: Insn) -> None:

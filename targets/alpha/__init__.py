@@ -73,7 +73,9 @@ class Alpha:
     fixup_table = staticmethod(kernel.fixup_table)
     fixup_bytes = staticmethod(kernel.fixup_bytes)
     dead_fixup = staticmethod(kernel.dead_fixup)
-    touches_frame = staticmethod(abi.touches_frame)
+    frame_bases = abi.FRAME_BASES
+    unwound = staticmethod(abi.unwound)
+    whole = staticmethod(abi.whole)
     in_order = staticmethod(abi.in_order)
 
     def system(self, cpu: Cpu) -> System:
@@ -104,8 +106,9 @@ class Alpha:
 
     def listing(self, image: Memory, like: Listing | None = None) -> Listing:
         """Decodes all text."""
-        ranges = image.executable_ranges()
-        parts = [(start, image.words(start, end, 4)) for start, end in ranges]
+        # A segment may begin with headers and end with data, of any size.
+        ranges = ((s + -s % 4, e - e % 4) for s, e in image.executable_ranges())
+        parts = [(start, image.words(start, end, 4)) for start, end in ranges if start < end]
         return decode_words(TABLE, parts, partial(kernel.inline_data, memory=image), like)
 
     def entries(self, listing: Listing, function: Function) -> tuple[int, ...]:

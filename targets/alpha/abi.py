@@ -7,6 +7,7 @@ config/alpha/alpha.h, CALL_USED_REGISTERS and FUNCTION_ARG).
 from __future__ import annotations
 
 from rewriter.core.isa import Flow, Insn, register_mask
+from targets.alpha.isa import TABLE
 from targets.alpha.registers import A0, CONSTANTS, FP, GP, PV, RA, SP, V0
 
 ALL = register_mask(r for r in range(2 * FP) if r not in CONSTANTS)
@@ -17,7 +18,10 @@ KEPT = register_mask((*range(9, 16), SP))
 """Integer registers whose value outlives a call."""
 
 FRAME = register_mask((*range(9, 16), *range(FP + 2, FP + 10), RA, SP))
-"""What unwind rows speak of: $9-$15, $f2-$f9, the return address, the stack pointer."""
+"""What compilers keep in frames: $9-$15, $f2-$f9, the return address, the stack pointer."""
+
+FRAME_BASES = register_mask((SP, 15))
+"""The stack pointer, and what gcc and the standard use as frame pointer."""
 
 ARGUMENTS = register_mask((*range(A0, A0 + 6), *range(FP + 16, FP + 22), PV, RA))
 """$1 is not among them: gcc passes its static chain by direct calls, which we see, and through
@@ -43,16 +47,27 @@ CALL_LIVE = SAVED | ARGUMENTS
 RETURN_LIVE = SAVED | RESULTS
 
 
-_SAVES = frozenset({"stq", "stt", "ldq", "ldt"})
-FRAME_POINTERS = (SP, 15)
-"""What a function reaches its part of the stack by."""
+_STORES, _LOADS = frozenset({"stq", "stt"}), frozenset({"ldq", "ldt"})
 
 
-def touches_frame(insn: Insn) -> bool:
-    """Whether an unwind row may change with the instruction: $30 moves, or a register is kept."""
-    if insn.name in _SAVES:
-        return insn.operand("rb") in FRAME_POINTERS and bool(FRAME >> insn.operands[0] & 1)
-    return insn.name in ("lda", "subq", "addq", "bis") and insn.operands[_result(insn)] == SP
+def unwound(number: int) -> int | None:
+    """DWARF numbers registers as we do (gcc-12 config/alpha/alpha.h: DWARF_FRAME_REGNUM)."""
+    return number if 0 <= number < 2 * FP else None
+
+
+def whole(insn: Insn) -> tuple[int, int, bool] | None:
+    """Register, base and direction of an instruction that saves or restores all of a register."""
+    if insn.name not in _STORES | _LOADS:
+        return None
+    return insn.operands[0], insn.operand("rb"), insn.name in _STORES
+
+
+def _touches_frame(insn: Insn) -> bool:
+    """Whether the stack pointer moves, or a register is kept in the frame, as compilers do it."""
+    said = whole(insn)
+    if said is not None and FRAME >> said[0] & FRAME_BASES >> said[1] & 1:
+        return True
+    return insn.op.flow is Flow.NEXT and bool(TABLE.defs(insn) >> SP & 1)
 
 
 _LATE_TRAPS = frozenset({"fadd", "fmul", "fdivs", "fdivt", "fsqrts", "fsqrtt"})
@@ -69,11 +84,7 @@ def in_order(insn: Insn) -> bool:
     if insn.op.sched in _LATE_TRAPS or insn.op.sched in _CLOCK or insn.name.endswith("/v"):
         return True
     makes_gp = insn.name in ("ldah", "lda", "ldq") and insn.operand("ra") == GP
-    return makes_gp or touches_frame(insn)
-
-
-def _result(insn: Insn) -> int:
-    return 0 if insn.name == "lda" else len(insn.operands) - 1
+    return makes_gp or _touches_frame(insn)
 
 
 def standard_return(insn: Insn) -> bool:

@@ -21,7 +21,7 @@ from rewriter.core.isa import Flow, Insn
 from rewriter.core.listing import Listing
 from rewriter.core.program import Bound, Function, Origin, TableRead
 from rewriter.core.target import Definitions, Memory
-from targets.alpha.abi import FRAME_POINTERS
+from targets.alpha.abi import FRAME_BASES
 from targets.alpha.registers import GP, PV, ZERO
 
 ENTRY_SIZE = 4  # bytes of a jump table's entry
@@ -164,7 +164,7 @@ def _way(at: int, insn: Insn, definitions: Definitions, shared: Sequence[int]) -
 def _stack_place(insn: Insn) -> tuple[int, int] | None:
     """Base and displacement of an access to the stack."""
     base = insn.operand("rb")
-    return (base, insn.operand("disp")) if base in FRAME_POINTERS else None
+    return (base, insn.operand("disp")) if FRAME_BASES >> base & 1 else None
 
 
 def spill(insn: Insn) -> tuple[int, int, int] | None:

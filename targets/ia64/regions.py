@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from rewriter.core.grouped import (
     Stretch,
     Stretches,
 )
+from rewriter.core.guard import guarded
 from rewriter.core.program import Function
 from rewriter.core.target import CannotMove
 from targets.ia64 import crossing, jumps, layout, superblocks, tables, unwind
@@ -49,7 +50,11 @@ class Code(Facts):
         """One function, with the reasons why some of it stays as it is."""
         found = self._routines.get(function.start)
         if found is None:
-            found = self._routines[function.start] = self._routine(function)
+            found = self._routines[function.start] = guarded(
+                "regions",
+                partial(self._routine, function),
+                lambda reason: Routine(function, (), reason, ""),
+            )
         return found
 
     def _routine(self, function: Function) -> Routine:

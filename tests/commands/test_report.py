@@ -43,6 +43,7 @@ class Outcome:
     proofs: Mapping[str, int] = field(default_factory=dict)
     heat: Heat | None = None
     room: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    debug: Sequence[str] = ()
 
 
 DONE = Outcome(
@@ -171,3 +172,21 @@ def test_room_for_routines_is_said_where_there_was_any() -> None:
     line = "room for routines: 1104 bytes behind the text, 984 used; 0 bytes in place of routines"
     assert f"{line}, 0 used" in report.lines()
     assert report.as_json()["room"]["behind the text"] == {"found": 1104, "used": 984}
+
+
+def test_what_is_said_of_debug_information_is_in_every_form() -> None:
+    report = Report.of(replace(DONE, debug=("debug information: none",)))
+    assert "debug information: none" in list(report.lines())
+    assert "debug information: none" in list(report.grids())
+    assert report.as_json()["debug"] == ["debug information: none"]
+
+
+def test_functions_left_alone_are_named_when_asked() -> None:
+    refusal = DONE.refusals[0]
+    line = f"left alone {refusal.function.name}: {refusal.reason}"
+    report = Report.of(DONE)
+    assert line not in list(report.lines(1))
+    assert line in list(report.lines(2))
+    grids = [grid for grid in report.grids(2) if not isinstance(grid, str)]
+    found = [grid for grid in grids if grid.title == "each function left alone"]
+    assert [grid.rows for grid in found] == [((refusal.function.name, refusal.reason),)]

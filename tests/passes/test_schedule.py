@@ -31,8 +31,9 @@ OPERATES = ("addq", "subq", "bis", "xor", "cmpult", "s8addq", "sll", "extbl", "m
 
 @st.composite
 def instructions(draw: st.DrawFn) -> Insn:
-    """One that may move: arithmetic, a step of a pointer, an access of eight or four bytes."""
-    kind = draw(st.sampled_from(("operate", "literal", "step", "load", "store", "load", "store")))
+    """Arithmetic, a step of a pointer, an access of eight or four bytes; a filler, which stays."""
+    kinds = ("operate", "literal", "step", "load", "store", "load", "store", "filler")
+    kind = draw(st.sampled_from(kinds))
     number = st.sampled_from(NUMBERS)
     if kind in ("operate", "literal"):
         form = "operate literal" if kind == "literal" else "operate"
@@ -40,6 +41,8 @@ def instructions(draw: st.DrawFn) -> Insn:
         name = draw(st.sampled_from(OPERATES))
         return Insn(TABLE.find(name, form), (draw(number), right, draw(number)))
     base = draw(st.sampled_from(POINTERS))
+    if kind == "filler":
+        return Insn(TABLE.find("ldq_u"), (31, 0, draw(st.sampled_from((30, base)))))
     if kind == "step":
         return Insn(TABLE.find("lda"), (base, 8 * draw(st.integers(-2, 2)), base))
     names = ("ldq", "ldl", "ldq_u") if kind == "load" else ("stq", "stl", "stq_u")
@@ -137,6 +140,9 @@ FREE = {
     "a load before a store to another granule": "stq t0,8(a0)\n ldq t1,0(a0)",
     "a load before a store, seen through a step": "stq t0,0(a0)\n lda a0,8(a0)\n ldq t1,0(a0)",
     "arithmetic": "addq t0,t0,t1\n addq t0,t0,t2",
+    "a filler, which is written as a load, after a store": "stq t0,0(a0)\n unop",
+    "a store after a filler": "unop\n stq t0,0(a0)",
+    "a filler that names a register": "lda a0,8(a0)\n ldq_u zero,0(a0)",
 }
 
 
@@ -174,6 +180,21 @@ def test_some_instructions_stay(text: str) -> None:
     """What traps late, frames, barriers, hints, locks, gp: nothing passes them."""
     one = loops.loop(f"addq t0,t1,t2\n addq t1,t2,t3\n {text}\n addq t0,t0,t4\n addq t1,t1,t5")
     assert one.runs == ((0, 1), (3, 4))
+
+
+@pytest.mark.parametrize("devices", (False, True))
+@pytest.mark.parametrize("cpu", CPUS)
+def test_a_filler_between_stores(cpu: str, devices: bool) -> None:
+    """It keeps its place, and what may change places does so around it."""
+    store = "ldq t0,0(a0)\n addq t0,t1,t1\n stq t1,0(a0)\n lda a0,8(a0)"
+    one = loops.loop(f"{store}\n unop\n {store}\n unop\n unop\n {store}\n bne a1,loop")
+    one = replace(one, devices=devices)
+    fillers = {n for n, insn in enumerate(one.insns) if ALPHA.is_filler(insn)}
+    assert len(one.runs) == 1
+    assert len(fillers) == 3
+    found = loops.scheduled(one, MODELS[cpu])
+    assert sorted(found.order) == list(one.same)
+    assert all(found.order[n] == n for n in fillers)
 
 
 # Cases -------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ from rewriter.identify.functions import find_functions
 from rewriter.options import Options
 from rewriter.steps.grouped import GroupedRoad
 from rewriter.steps.grouped_routines import NO_ROOM, GroupedRoutines, Replacement
+from rewriter.steps.lines import Described
 from rewriter.verify.check_regions import Verdict, verify
 from rewriter.verify.grouped_known import KnownGrouped, Tried
 from rewriter.verify.known_trial import spread
@@ -90,7 +91,8 @@ def test_a_second_run_finds_nothing(patched: Patched) -> None:
     image = parse(patched.data, "tuned")
     functions = find_functions(image, TARGET.described(image))
     known = KnownGrouped(image, TARGET, TARGET.code(image, functions))
-    routines = GroupedRoutines(known, CPU, Options(passes=("substitute",)))
+    options = Options(passes=("substitute",))
+    routines = GroupedRoutines(known, CPU, options, Described(image))
     replaced, skips = routines.run()
     assert not replaced
     assert {s.routine for s in skips if s.reason == "a tuned routine already"} == NAMES
@@ -280,7 +282,7 @@ def test_what_is_not_accepted_goes_back(patched: Patched) -> None:
     """Then there is less room, too: what stood in its place finds another or none."""
     road = patched.road
     memmove = next(function for function in road.functions if function.name == "memmove")
-    again = GroupedRoutines(road.routines.known, CPU, road.options, {memmove: "x"})
+    again = GroupedRoutines(road.routines.known, CPU, road.options, road.described, {memmove: "x"})
     replaced, skips = again.run()
     names = {one.candidate.function.name for one in replaced}
     assert names == NAMES - {"memmove", "strcmp", "strncmp"}

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from rewriter.core.isa import Kind, Op
 from rewriter.core.listing import decode_words
-from rewriter.verify.kinds import FILLER, FRAME, HINT, Kinds
+from rewriter.verify.kinds import FILLER, HINT, WHOLE, Kinds
 from targets import for_machine
 from targets.alpha.isa import TABLE
 
@@ -38,12 +38,13 @@ def test_a_kind_is_what_the_target_says_of_each_instruction(words: list[int]) ->
         insn = listing.insn(at)
         said = (False, False, False)
         if insn is not None:
-            said = TARGET.is_filler(insn), TARGET.spelling.is_hint(insn), TARGET.touches_frame(insn)
-        assert (bool(kind & FILLER), bool(kind & HINT), bool(kind & FRAME)) == said
+            whole = TARGET.whole(insn) is not None
+            said = TARGET.is_filler(insn), TARGET.spelling.is_hint(insn), whole
+        assert (bool(kind & FILLER), bool(kind & HINT), bool(kind & WHOLE)) == said
 
 
 def test_all_kinds_are_met() -> None:
     words = np.array([0x47FF041F, 0xA3FE0000, 0xB53E0008, 0x40220403], dtype="<u4")
     listing = decode_words(TABLE, [(0, words)])  # nop; ldl zero,0(sp); stq s0,8(sp); addq t0,t1,t2
-    assert list(KINDS.of(listing, 0, len(listing))) == [FILLER, HINT, FRAME, 0]
-    assert list(KINDS.of(listing, 1, 3)) == [HINT, FRAME]
+    assert list(KINDS.of(listing, 0, len(listing))) == [FILLER, HINT, WHOLE, 0]
+    assert list(KINDS.of(listing, 1, 3)) == [HINT, WHOLE]
