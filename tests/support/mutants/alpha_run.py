@@ -1,0 +1,71 @@
+"""Straight Alpha code run on unknowns, from its top to each place where control may leave."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import z3
+
+from rewriter.core.isa import Flow, Insn
+from targets.alpha.registers import CONSTANTS
+from tests.support.mutants.alpha_base import WORD
+from tests.support.mutants.alpha_ways import Ways
+from tests.support.mutants.z3_machine import Z3Machine
+
+_LONGEST = 64
+_ALONE = frozenset({"prefetch"})
+"""Events that do nothing."""
+
+
+@dataclass(frozen=True)
+class Leaving:
+    """Control leaves to an address under a condition, with this in registers and memory."""
+
+    to: int
+    condition: Any
+    registers: Mapping[int, Any]
+    memory: Any
+    seen: tuple[tuple[str, tuple[Any, ...]], ...]
+
+
+@dataclass(frozen=True)
+class Run:
+    """Where control may leave, in order, and all accesses."""
+
+    leaving: tuple[Leaving, ...]
+    accesses: tuple[tuple[bool, int, Any], ...]
+
+
+def run(ways: Ways, first: int, other: Mapping[int, Insn], last: int) -> Run | None:
+    """Code from `first` at least to `last`, with some instructions replaced by others.
+
+    Branches ahead are left on the way; the code ends before what else transfers control, or before
+    a place where control may come from elsewhere.  None where `last` is not reached so.
+    """
+    machine, leaving, address = Z3Machine(constants=dict(CONSTANTS)), list[Leaving](), first
+
+    def leave(to: int, condition: Any) -> None:
+        events = tuple(one for one in machine.seen if one[0] not in _ALONE)
+        state = dict(machine.registers), machine.memory, events
+        leaving.append(Leaving(to, condition, *state))
+
+    for _ in range(_LONGEST):
+        insn = other.get(address) or ways.base.insn(address)
+        if address > last and (address in ways.heads or ways.is_jumped_in(address)):
+            break
+        if insn is None or insn.op.flow not in (Flow.NEXT, Flow.BRANCH):
+            break
+        if address in ways.program.fixups:
+            leave(ways.program.fixups[address].resume, z3.BoolVal(True))
+        machine.execute(insn, address)
+        if insn.op.flow is Flow.BRANCH:
+            to = insn.target(address)
+            assert to is not None
+            leave(to, z3.simplify(machine.condition))
+        address += WORD
+    if address <= last:
+        return None
+    leave(address, z3.BoolVal(True))
+    return Run(tuple(leaving), tuple(machine.accesses))
