@@ -8,11 +8,12 @@ from functools import cached_property
 
 import numpy as np
 
-from rewriter.core.errors import RetuneError
+from rewriter.core.errors import BadInput, RetuneError
 from rewriter.core.isa import Insn
 from rewriter.core.listing import Listing
 from rewriter.core.program import Function
 from rewriter.elf.image import Image
+from rewriter.elf.manifest import detach
 from rewriter.identify.program import Program
 from rewriter.verify.check import Verdict, verify
 from rewriter.verify.prove import Prover
@@ -57,7 +58,7 @@ class AlphaBase:
     A mutant differs from it within one function or outside all.  The verifier goes through each
     function by itself and reads no other one's bytes, so when only that function is compared the
     verdict is that of the whole file: what is compared for the whole file always is, and all other
-    functions are byte for byte those that were accepted.
+    functions are byte for byte those that were accepted.  `grown` is the file with its own headers.
     """
 
     name: str
@@ -65,34 +66,38 @@ class AlphaBase:
     data: bytes
     listing: Listing
     followed: frozenset[int]
+    grown: Image
 
     @classmethod
     def original(cls, shared: Shared) -> AlphaBase:
         """The original itself."""
         program = shared.program
-        return cls("original", shared, program.image.data, program.listing, frozenset())
+        image = program.image
+        return cls("original", shared, image.data, program.listing, frozenset(), image)
 
     @classmethod
-    def tuned(cls, shared: Shared, data: bytes) -> AlphaBase:
-        """What became of it, without its note; what the verifier does not accept is no base."""
+    def tuned(cls, shared: Shared, grown: Image) -> AlphaBase:
+        """What became of it; what the verifier does not accept is no base."""
+        data, _ = detach(grown.data)
         verdict = shared.verify(data)
         if not verdict.ok or verdict.listing is None:
             raise ValueError(f"the tuned file itself is refused: {verdict.findings[:3]}")
-        return cls("tuned", shared, data, verdict.listing, verdict.followed)
+        return cls("tuned", shared, data, verdict.listing, verdict.followed, grown)
 
     @property
     def program(self) -> Program:
         """The original, analysed."""
         return self.shared.program
 
-    @cached_property
-    def image(self) -> Image:
-        """The original's headers over this file's bytes."""
-        return replace(self.program.image, data=self.data)
-
     def insn(self, address: int) -> Insn | None:
         """The instruction at an address, None where none is."""
-        return self.listing.insn(self.listing.index(address)) if self.listing.has(address) else None
+        if self.listing.has(address):
+            return self.listing.insn(self.listing.index(address))
+        try:  # new code that has room behind the text
+            word = int.from_bytes(self.grown.read(address, WORD), "little")
+        except BadInput:
+            return None
+        return self.program.target.table.decode(word)
 
     @cached_property
     def edited(self) -> list[int]:

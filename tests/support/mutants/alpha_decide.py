@@ -58,8 +58,9 @@ class Decider:
         one, other = old.target(place), new.target(place)
         if old.op is not new.op or old.placeless != new.placeless or one is None or other is None:
             return False
-        calls = old.op.flow is Flow.CALL
-        return not calls and self.ways.settled(one) == self.ways.settled(other)
+        if old.op.flow is Flow.CALL:
+            return False
+        return self.ways.settled(one, {}) == self.ways.settled(other, {})
 
     def _by_running(self, change: Change, other: Mapping[int, Insn]) -> str:
         first, last = min(other), max(other)
@@ -95,7 +96,7 @@ class Decider:
         return not rest and _no_new_access(old, new)
 
     def _leaving(self, old: Leaving, new: Leaving, given: Sequence[Any], dead: bool) -> bool:
-        if self.ways.settled(old.to) != self.ways.settled(new.to):
+        if old.settled != new.settled:
             return False
         if not _equal(old.condition, new.condition, given):
             return False
@@ -108,7 +109,7 @@ class Decider:
             if not all(_equal(a, b, within) for a, b in zip(values, others, strict=True)):
                 return False
         return all(
-            _equal(a, b, within) or (dead and not self.ways.may_read(old.to, register))
+            (dead and not self.ways.may_read(old.to, register)) or _equal(a, b, within)
             for register, a, b in _registers(old, new)
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from rewriter.elf import image, manifest
+from rewriter.elf import image
 from rewriter.identify.program import analyse
 from targets import for_machine
 from tests.support.mutants.alpha_base import AlphaBase, Shared
@@ -30,9 +30,7 @@ class AlphaMutants:
         shared = Shared.of(analyse(loaded, for_machine(loaded.machine, loaded.name)))
         bases = [AlphaBase.original(shared)]
         if tuned:
-            with open(tuned, "rb") as stream:
-                data, _ = manifest.detach(stream.read())
-            bases.append(AlphaBase.tuned(shared, data))
+            bases.append(AlphaBase.tuned(shared, image.load(tuned)))
         return cls(file, tuple(bases), tuple(map(AlphaDraw, bases)), tuple(map(Decider, bases)))
 
     def outcome(self, seed: int, number: int) -> Outcome:

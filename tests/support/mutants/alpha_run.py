@@ -9,6 +9,7 @@ from typing import Any
 import z3
 
 from rewriter.core.isa import Flow, Insn
+from targets.alpha.isa import TABLE
 from targets.alpha.registers import CONSTANTS
 from tests.support.mutants.alpha_base import WORD
 from tests.support.mutants.alpha_ways import Ways
@@ -21,9 +22,13 @@ _ALONE = frozenset({"prefetch"})
 
 @dataclass(frozen=True)
 class Leaving:
-    """Control leaves to an address under a condition, with this in registers and memory."""
+    """Control leaves to an address under a condition, with this in registers and memory.
+
+    `settled` is where it comes to in the end (`Ways.settled`).
+    """
 
     to: int
+    settled: int | Insn
     condition: Any
     registers: Mapping[int, Any]
     memory: Any
@@ -49,13 +54,16 @@ def run(ways: Ways, first: int, other: Mapping[int, Insn], last: int) -> Run | N
     def leave(to: int, condition: Any) -> None:
         events = tuple(one for one in machine.seen if one[0] not in _ALONE)
         state = dict(machine.registers), machine.memory, events
-        leaving.append(Leaving(to, condition, *state))
+        leaving.append(Leaving(to, ways.settled(to, other), condition, *state))
 
     for _ in range(_LONGEST):
         insn = other.get(address) or ways.base.insn(address)
-        if address > last and (address in ways.heads or ways.is_jumped_in(address)):
+        if insn is None or (address > last and address in ways.heads):
             break
-        if insn is None or insn.op.flow not in (Flow.NEXT, Flow.BRANCH):
+        if not TABLE.defs(insn) and insn.op.flow in (Flow.JUMP, Flow.RETURN):
+            leave(address, z3.BoolVal(True))
+            return Run(tuple(leaving), tuple(machine.accesses))
+        if insn.op.flow not in (Flow.NEXT, Flow.BRANCH, Flow.TRAP):
             break
         if address in ways.program.fixups:
             leave(ways.program.fixups[address].resume, z3.BoolVal(True))

@@ -1,19 +1,22 @@
 """Where control goes in Alpha code and what may be read there, simply and on the safe side.
 
-Nothing of the product's flow graph or liveness is used: jump tables are not believed, a computed
-jump goes anywhere.  What calls and returns pass on is the calling standard's, but that the code
-of a callee that is seen says itself what it reads.
+Nothing of the product's flow graph, jump tables or liveness is used: a computed jump may lead to
+every place of its function that some word of data, wherever it stands, says by its distance from a
+gp of the file, and behind a pointer to a function it may be a call.  What calls and returns pass on
+is the calling standard's, but that the code of a callee that is seen says itself what it reads.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rewriter.core.addresses import NOWHERE
 from rewriter.core.isa import AWAY, Flow, Insn, register_mask
-from rewriter.core.listing import FLOW_CODE
+from rewriter.elf.headers import PT_LOAD
 from targets.alpha.isa import TABLE
 from targets.alpha.registers import FP, GP, PV, RA, SP, V0
 from tests.support.mutants.alpha_base import WORD, AlphaBase
@@ -26,6 +29,10 @@ _UNSEEN = register_mask((*range(16, 22), *range(FP + 16, FP + 22), PV, RA, GP, S
 """What a callee that is not seen may read: arguments, its own address, the way back, the stack."""
 _WIDE, _WIDE_RESULTS = "_Ots", register_mask((16, 17))
 """Routines with results of 128 bits, by the beginning of their names, and where these are."""
+_DIVIDES, _DIVIDED = 23, register_mask((24, 25, PV))
+"""The link of the division routines, and what they read."""
+_LEFT = _SAVED | _RESULTS | _UNSEEN
+"""What may be read where control goes on in another function for good."""
 _FAR = 40_000
 
 
@@ -73,20 +80,37 @@ class Ways:
             assert to is not None
             return [(to, inner)] + ([(following, inner)] if flow is Flow.BRANCH else [])
         if flow is Flow.RETURN:
-            if insn.operand("rb") != RA:
-                return None
             returned = _SAVED | _RESULTS | (_WIDE_RESULTS if self._wide(address) else 0)
+            returned = returned if insn.operand("rb") == RA else ~0
             return [] if inner or not bit & returned else None
-        if flow is Flow.CALL:
-            if insn.operand("ra") != RA or to is None:
-                return None
-            rest = [] if bit & _LOST or TABLE.defs(insn) & bit else [(following, inner)]
+        if flow in (Flow.CALL, Flow.INDIRECT_CALL):
+            return self._calls(place, insn, bit, to)
+        return self._jumps(address, insn, bit, inner) if flow is Flow.INDIRECT else []
+
+    def _calls(
+        self, place: tuple[int, bool], insn: Insn, bit: int, to: int | None
+    ) -> list[tuple[int, bool]] | None:
+        """The same at a call.
+
+        What comes back through another register than the standard's leaves all others as they were.
+        """
+        following, link = (place[0] + WORD, place[1]), insn.operand("ra")
+        lost = TABLE.defs(insn) | (_LOST if link == RA else 0)
+        rest = [] if bit & lost else [following]
+        if to is not None:
             return [*rest, (to, True)]
-        if flow is Flow.INDIRECT_CALL:
-            if (insn.operand("ra"), insn.operand("rb")) != (RA, PV) or bit & _UNSEEN:
-                return None
-            return [] if bit & _LOST else [(following, inner)]
-        return [] if flow is Flow.STOP else None
+        unseen = {RA: _UNSEEN, _DIVIDES: _DIVIDED}.get(link, ~0)
+        return None if insn.operand("rb") != PV or bit & unseen else rest
+
+    def _jumps(
+        self, address: int, insn: Insn, bit: int, inner: bool
+    ) -> list[tuple[int, bool]] | None:
+        """The same behind a computed jump."""
+        function = self.program.function_at(address)
+        if function is None or (insn.operand("rb") == PV and bit & _LEFT):
+            return None
+        ends = np.searchsorted(self.told, (function.start, function.end))
+        return [(place, inner) for place in self.told[slice(*ends)].tolist()] or None
 
     def _wide(self, address: int) -> bool:
         function = self.program.function_at(address)
@@ -101,34 +125,33 @@ class Ways:
     # Straight code ------------------------------------------------------------------------
 
     @cached_property
+    def told(self) -> NDArray[np.int64]:
+        """The addresses in text that words of data say, ascending."""
+        image, shared = self.base.grown, set(self.program.references.shared.values())
+        found = [np.empty(0, np.int64)]
+        for segment in image.segments:
+            if segment.p_type == PT_LOAD:
+                start, size = segment.p_offset, segment.p_filesz // 8 * 8
+                data = self.base.data[start : start + size]
+                far = np.frombuffer(data, "<i4").astype(np.int64)
+                found += [far + gp for gp in shared] + [np.frombuffer(data, "<i8")]
+        places = np.unique(np.concatenate(found))
+        text = self.program.listing.addresses.astype(np.int64)
+        return np.intersect1d(places, text, assume_unique=True)
+
+    @cached_property
     def heads(self) -> frozenset[int]:
         """Addresses to which control may come otherwise than from the one before."""
         listing, program = self.base.listing, self.program
         found = {int(t) for t in listing.targets[listing.targets != NOWHERE]}
-        found |= {int(t) for t in program.listing.targets[program.listing.targets != NOWHERE]}
         found |= set(program.listing.addresses[program.graph.first[program.graph.entered]].tolist())
         found |= {f.start for f in program.functions} | {p.address for p in program.pins}
         found |= {fixup.resume for fixup in program.fixups.values()}
-        return frozenset(found | program.references.labels)
-
-    @cached_property
-    def _jumping(self) -> frozenset[int]:
-        """The starts of functions with a computed jump."""
-        listing = self.program.listing
-        flows = listing.flows == FLOW_CODE[Flow.INDIRECT]
-        owners = map(self.program.function_at, listing.addresses[np.flatnonzero(flows)].tolist())
-        return frozenset(owner.start for owner in owners if owner is not None)
-
-    def is_jumped_in(self, address: int) -> bool:
-        """Whether a computed jump might lead to an address."""
-        function = self.program.function_at(address)
-        return function is None or function.start in self._jumping
+        return frozenset(found | program.references.labels | set(self.told.tolist()))
 
     def straight_before(self, address: int, limit: int = 48) -> int:
         """Where straight code begins that control enters at its top only and runs to an address."""
         first = address
-        if self.is_jumped_in(address):
-            return first
         while first not in self.heads and address - first < limit * WORD:
             before = self.base.insn(first - WORD)
             if before is None or before.op.flow not in (Flow.NEXT, Flow.BRANCH):
@@ -138,21 +161,26 @@ class Ways:
 
     def is_reached(self, address: int) -> bool:
         """Whether control may come to an address."""
-        while address not in self.heads and not self.is_jumped_in(address):
+        while address not in self.heads:
             address -= WORD
             before = self.base.insn(address)
             if before is None or before.op.flow in AWAY:
                 return before is None
         return True
 
-    def settled(self, address: int) -> int:
-        """Where control comes to that goes to an address, past what does nothing."""
+    def settled(self, address: int, other: Mapping[int, Insn]) -> int | Insn:
+        """Where control comes to that goes to an address, past what does nothing.
+
+        For `other` see `run`; a return is the same wherever it stands.
+        """
         for _ in range(16):
-            insn = self.base.insn(address)
+            insn = other.get(address) or self.base.insn(address)
             if insn is None:
                 break
             if self.program.target.is_filler(insn):
                 address += WORD
+            elif insn.op.flow is Flow.RETURN and TABLE.defs(insn) == 0:
+                return insn.replace(hint=0)
             elif insn.op.flow is Flow.JUMP and TABLE.defs(insn) == 0:
                 address = insn.target(address) or address
             else:
