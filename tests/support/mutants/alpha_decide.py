@@ -50,8 +50,10 @@ class Decider:
         return self._by_running(change, {p: b for p, _, b in known})
 
     def _filled(self, place: int, old: Insn, new: Insn) -> bool:
+        """Whether filler that is not reached becomes other filler, or what the original has."""
         idle = self.base.program.target.is_filler
-        return idle(old) and idle(new) and not self.ways.is_reached(place)
+        same = new == self.base.program.listing.insn(self.base.program.listing.index(place))
+        return idle(old) and (idle(new) or same) and not self.ways.is_reached(place)
 
     def _leads_alike(self, place: int, old: Insn, new: Insn) -> bool:
         """The same transfer to another address from where control comes to the same."""

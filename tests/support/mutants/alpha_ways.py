@@ -53,7 +53,7 @@ class Ways:
             insn = self.base.insn(place[0])
             if insn is None or len(seen) > _FAR or TABLE.uses(insn) & bit:
                 return True
-            if self._has_pads(place[0]):
+            if bit & _SAVED and self._has_pads(place[0]):
                 return True
             if place[0] in self.program.fixups:
                 todo.append((self.program.fixups[place[0]].resume, place[1]))
@@ -93,12 +93,13 @@ class Ways:
         """The same at a call.
 
         What comes back through another register than the standard's leaves all others as they were.
+        A scratch register may be read by a callee, but not by what this one calls in turn.
         """
         following, link = (place[0] + WORD, place[1]), insn.operand("ra")
         lost = TABLE.defs(insn) | (_LOST if link == RA else 0)
         rest = [] if bit & lost else [following]
         if to is not None:
-            return [*rest, (to, True)]
+            return rest if place[1] and link == RA and not bit & _LEFT else [*rest, (to, True)]
         unseen = {RA: _UNSEEN, _DIVIDES: _DIVIDED}.get(link, ~0)
         return None if insn.operand("rb") != PV or bit & unseen else rest
 
@@ -106,6 +107,8 @@ class Ways:
         self, address: int, insn: Insn, bit: int, inner: bool
     ) -> list[tuple[int, bool]] | None:
         """The same behind a computed jump."""
+        if inner and not bit & _LEFT:
+            return []
         function = self.program.function_at(address)
         if function is None or (insn.operand("rb") == PV and bit & _LEFT):
             return None
@@ -117,7 +120,7 @@ class Ways:
         return function is None or function.name.startswith(_WIDE)
 
     def _has_pads(self, address: int) -> bool:
-        """Whether a landing pad, which may read anything, may be where control goes on."""
+        """Whether control may go on at a landing pad, where saved registers are as they were."""
         function = self.program.function_at(address)
         frame = None if function is None else self.program.frames.get(function.start)
         return frame is not None and frame.lsda is not None
@@ -128,13 +131,15 @@ class Ways:
     def told(self) -> NDArray[np.int64]:
         """The addresses in text that words of data say, ascending."""
         image, shared = self.base.grown, set(self.program.references.shared.values())
+        data = bytearray(image.data)
+        for start, end in image.executable_ranges():  # an instruction is no distance
+            data[image.offset_of(start) : image.offset_of(start) + end - start] = bytes(end - start)
         found = [np.empty(0, np.int64)]
         for segment in image.segments:
             if segment.p_type == PT_LOAD:
-                start, size = segment.p_offset, segment.p_filesz // 8 * 8
-                data = self.base.data[start : start + size]
-                far = np.frombuffer(data, "<i4").astype(np.int64)
-                found += [far + gp for gp in shared] + [np.frombuffer(data, "<i8")]
+                part = data[segment.p_offset :][: segment.p_filesz // 8 * 8]
+                far = np.frombuffer(part, "<i4").astype(np.int64)
+                found += [far + gp for gp in shared] + [np.frombuffer(part, "<i8")]
         places = np.unique(np.concatenate(found))
         text = self.program.listing.addresses.astype(np.int64)
         return np.intersect1d(places, text, assume_unique=True)
