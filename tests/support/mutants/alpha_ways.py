@@ -128,21 +128,19 @@ class Ways:
     # Straight code ------------------------------------------------------------------------
 
     @cached_property
-    def told(self) -> NDArray[np.int64]:
+    def told(self) -> NDArray[np.uint64]:
         """The addresses in text that words of data say, ascending."""
         image, shared = self.base.grown, set(self.program.references.shared.values())
         data = bytearray(image.data)
         for start, end in image.executable_ranges():  # an instruction is no distance
             data[image.offset_of(start) : image.offset_of(start) + end - start] = bytes(end - start)
-        found = [np.empty(0, np.int64)]
+        found = [np.empty(0, np.uint64)]
         for segment in image.segments:
             if segment.p_type == PT_LOAD:
                 part = data[segment.p_offset :][: segment.p_filesz // 8 * 8]
-                far = np.frombuffer(part, "<i4").astype(np.int64)
-                found += [far + gp for gp in shared] + [np.frombuffer(part, "<i8")]
-        places = np.unique(np.concatenate(found))
-        text = self.program.listing.addresses.astype(np.int64)
-        return np.intersect1d(places, text, assume_unique=True)
+                far = np.frombuffer(part, "<i4").astype(np.int64).view(np.uint64)
+                found += [far + np.uint64(gp) for gp in shared] + [np.frombuffer(part, "<u8")]
+        return np.intersect1d(np.concatenate(found), self.program.listing.addresses)
 
     @cached_property
     def heads(self) -> frozenset[int]:
