@@ -16,25 +16,27 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from fixtures import inputs
 from rewriter.core.workers import Apart, each
-from tests.support.mutants.alpha_mutants import AlphaMutants
+from tests.support.mutants import mutants
 from tests.support.mutants.changes import Outcome
 from tests.support.mutants.table import table
 from tests.support.mutants.tuned import tuned
 
-CPUS = {"alpha-libc": "ev67", "alpha-libm": "ev67", "alpha-vmlinux": "ev67"}
+CPUS = {
+    "alpha-libc": "ev67", "alpha-libm": "ev67", "alpha-vmlinux": "ev67", "ia64-libc": "itanium2",
+}  # fmt: skip
 SEED = 17
 
 
-def of(name: str) -> AlphaMutants:
+def of(name: str) -> mutants.Mutants:
     """The mutants of an input."""
-    return AlphaMutants.of(name, str(inputs.find(name)), str(tuned(name, CPUS[name])))
+    return mutants.of(name, str(inputs.find(name)), str(tuned(name, CPUS[name])))
 
 
 def tried(name: str, seed: int, numbers: range, jobs: int, out: list[Outcome]) -> None:
     """Tries some mutants of a file and prints those that nothing explains."""
     started = time.monotonic()
-    mutants = of(name)
-    for outcome in each(lambda n: mutants.outcome(seed, n), numbers, jobs, Apart()):
+    made = of(name)
+    for outcome in each(lambda n: made.outcome(seed, n), numbers, jobs, Apart()):
         out.append(outcome)
         if outcome.what == "UNEXPLAINED":
             print(outcome, flush=True)

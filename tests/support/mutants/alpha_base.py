@@ -89,6 +89,10 @@ class AlphaBase:
         """The original, analysed."""
         return self.shared.program
 
+    def function_at(self, address: int) -> Function | None:
+        """The function that an address is in."""
+        return self.program.function_at(address)
+
     def insn(self, address: int) -> Insn | None:
         """The instruction at an address, None where none is."""
         if self.listing.has(address):
