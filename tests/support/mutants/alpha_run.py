@@ -24,7 +24,7 @@ _ALONE = frozenset({"prefetch"})
 class Leaving:
     """Control leaves to an address under a condition, with this in registers and memory.
 
-    `settled` is where it comes to in the end (`Ways.settled`).
+    `settled` is where it comes to in the end (`Ways.settled`), `accesses` are those until then.
     """
 
     to: int
@@ -33,6 +33,7 @@ class Leaving:
     registers: Mapping[int, Any]
     memory: Any
     seen: tuple[tuple[str, tuple[Any, ...]], ...]
+    accesses: tuple[tuple[bool, int, Any], ...]
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ def run(ways: Ways, first: int, other: Mapping[int, Insn], last: int) -> Run | N
 
     def leave(to: int, condition: Any) -> None:
         events = tuple(one for one in machine.seen if one[0] not in _ALONE)
-        state = dict(machine.registers), machine.memory, events
+        state = dict(machine.registers), machine.memory, events, tuple(machine.accesses)
         leaving.append(Leaving(to, ways.settled(to, other), condition, *state))
 
     for _ in range(_LONGEST):

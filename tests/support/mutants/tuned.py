@@ -10,7 +10,7 @@ from pathlib import Path
 from fixtures import inputs
 from fixtures.places import CHECKOUT, cache_dir
 
-_WITHOUT_ROUTINES = "align,prefetch,schedule"
+OPTIONS = {"itanium2": ("--passes", "align,prefetch,schedule")}
 """Of grouped code: a routine that another stands for is compared with that byte for byte."""
 _SOURCES = ("rewriter", "passes", "targets")
 
@@ -26,8 +26,7 @@ def tuned(name: str, cpu: str) -> Path:
 
 def _patch(original: Path, cpu: str, out: Path) -> None:
     command = str(Path(sys.executable).with_name("retune"))
-    passes = ("--passes", _WITHOUT_ROUTINES) if cpu == "itanium2" else ()
-    arguments = ("patch", str(original), "-o", str(out), "--cpu", cpu, *passes)
+    arguments = ("patch", str(original), "-o", str(out), "--cpu", cpu, *OPTIONS.get(cpu, ()))
     done = subprocess.run((command, *arguments), capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"retune patch {original} ended with {done.returncode}: {done.stderr}")
