@@ -18,7 +18,7 @@ from fixtures import inputs
 from rewriter.core.workers import Apart, each
 from tests.support.mutants import mutants
 from tests.support.mutants.changes import Outcome
-from tests.support.mutants.table import table
+from tests.support.mutants.table import page, table
 from tests.support.mutants.tuned import tuned
 
 CPUS = {
@@ -57,7 +57,7 @@ def main() -> None:
     parser.add_argument("--number", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--write", type=Path, help="put the table into a file")
+    parser.add_argument("--write", type=Path, help="put the table into a page")
     parser.add_argument("--one", nargs=2, metavar=("FILE", "NUMBER"))
     chosen = parser.parse_args()
     if chosen.one:
@@ -67,10 +67,9 @@ def main() -> None:
     for name in chosen.files:
         numbers = range(chosen.number // len(chosen.files))
         tried(name, chosen.seed, numbers, chosen.processes, outcomes)
-    found = table(outcomes)
-    print(found)
+    print(table(outcomes))
     if chosen.write:
-        chosen.write.write_text(found, encoding="utf-8")
+        chosen.write.write_text(page(outcomes, chosen.seed), encoding="utf-8")
     sys.exit(any(outcome.what == "UNEXPLAINED" for outcome in outcomes))
 
 

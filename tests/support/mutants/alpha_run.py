@@ -8,14 +8,15 @@ from typing import Any
 
 import z3
 
-from rewriter.core.isa import Flow, Insn
+from rewriter.core.isa import Flow, Insn, Reg
 from targets.alpha.isa import TABLE
-from targets.alpha.registers import CONSTANTS
+from targets.alpha.registers import CONSTANTS, FP, FZERO
 from tests.support.mutants.alpha_base import WORD
 from tests.support.mutants.alpha_ways import Ways
 from tests.support.mutants.z3_machine import Z3Machine
 
 _LONGEST = 64
+_TRAPPING = frozenset({"trapb", "excb"})
 _ALONE = frozenset({"prefetch"})
 """Events that do nothing."""
 
@@ -44,13 +45,22 @@ class Run:
     accesses: tuple[tuple[bool, int, Any], ...]
 
 
+class AlphaMachine(Z3Machine):
+    """With barriers that wait for traps: a handler may read floating-point registers, memory."""
+
+    def event(self, name: str, *values: Any) -> None:
+        if name in _TRAPPING:
+            values = (*(self.get(Reg(r)) for r in range(FP, FZERO)), self.memory)
+        super().event(name, *values)
+
+
 def run(ways: Ways, first: int, other: Mapping[int, Insn], last: int) -> Run | None:
     """Code from `first` at least to `last`, with some instructions replaced by others.
 
     Branches ahead are left on the way; the code ends before what else transfers control, or before
     a place where control may come from elsewhere.  None where `last` is not reached so.
     """
-    machine, leaving, address = Z3Machine(constants=dict(CONSTANTS)), list[Leaving](), first
+    machine, leaving, address = AlphaMachine(constants=dict(CONSTANTS)), list[Leaving](), first
 
     def leave(to: int, condition: Any) -> None:
         events = tuple(one for one in machine.seen if one[0] not in _ALONE)

@@ -1,7 +1,7 @@
 """Where control goes in Alpha code and what may be read there, simply and on the safe side.
 
 Nothing of the product's flow graph, jump tables or liveness is used: a computed jump may lead to
-every place of its function that some word of data, wherever it stands, says by its distance from a
+every place of its function that some word of data, whatever it is for, says by its distance from a
 gp of the file, and behind a pointer to a function it may be a call.  What calls and returns pass on
 is the calling standard's, but that the code of a callee that is seen says itself what it reads.
 """
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rewriter.core.addresses import NOWHERE
 from rewriter.core.isa import AWAY, Flow, Insn, register_mask
-from rewriter.elf.headers import PT_LOAD
+from rewriter.elf.headers import PT_LOAD, SHF_EXECINSTR
 from targets.alpha.isa import TABLE
 from targets.alpha.registers import FP, GP, PV, RA, SP, V0
 from tests.support.mutants.alpha_base import WORD, AlphaBase
@@ -34,6 +34,8 @@ _DIVIDES, _DIVIDED = 23, register_mask((24, 25, PV))
 _LEFT = _SAVED | _RESULTS | _UNSEEN
 """What may be read where control goes on in another function for good."""
 _FAR = 40_000
+_OTHERS = (".eh_frame", ".gnu", ".dyn", ".hash", ".rela", ".note", ".gcc_except", ".debug", ".sym")
+"""Sections that no jump reads: what they say of functions and landing pads is known otherwise."""
 
 
 class Ways:
@@ -132,8 +134,11 @@ class Ways:
         """The addresses in text that words of data say, ascending."""
         image, shared = self.base.grown, set(self.program.references.shared.values())
         data = bytearray(image.data)
-        for start, end in image.executable_ranges():  # an instruction is no distance
-            data[image.offset_of(start) : image.offset_of(start) + end - start] = bytes(end - start)
+        for section in image.sections:
+            if section.sh_flags & SHF_EXECINSTR or section.name.startswith(_OTHERS):
+                data[section.sh_offset : section.file_end] = bytes(
+                    section.file_end - section.sh_offset
+                )
         found = [np.empty(0, np.uint64)]
         for segment in image.segments:
             if segment.p_type == PT_LOAD:
