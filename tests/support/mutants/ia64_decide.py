@@ -56,42 +56,46 @@ class Decider:
             return ""
         if sorted(map(_what, old)) == sorted(map(_what, new)):
             return self._by_running(change, new)
-        if self._is_dead(old, new):
-            return "dead"
-        return "equal in what is before" if self._repeats(old, new) else ""
+        return self._by_results(old, new)
 
-    def _repeats(self, old: Sequence[Slot], new: Sequence[Slot]) -> bool:
-        """Whether a nop became what was done before, and holds still."""
-        changed = [(a, b) for a, b in zip(old, new, strict=False) if a != b]
-        if len(old) != len(new) or len(changed) != 1:
+    def _by_results(self, old: Sequence[Slot], new: Sequence[Slot]) -> str:
+        """Whether nothing reads what the instructions that changed set to another value."""
+        if [(s.address, s.stop) for s in old] != [(s.address, s.stop) for s in new]:
+            return ""
+        changed = [n for n, (mine, its) in enumerate(zip(old, new, strict=True)) if mine != its]
+        idle = False
+        for n in changed:
+            pair, written = (old[n], new[n]), 0
+            if not all(_is_pure(slot.insn) for slot in pair):
+                return ""
+            for slot in pair:
+                if len(changed) == 1 and self._is_done(slot, old[:n]):
+                    idle = True
+                else:
+                    written |= TABLE.defs(slot.insn)
+            address, under = old[n].address & -BUNDLE, _only_without(*pair)
+            if self.ways.live_behind(old[n + 1 :], address, written, under):
+                return ""
+        return "equal in what is before" if idle else "dead"
+
+    def _is_done(self, slot: Slot, within: Sequence[Slot]) -> bool:
+        """Whether what an instruction sets has that value: it was done before, or is a move back.
+
+        `within` are the slots before it in its bundle.
+        """
+        sets, reads = TABLE.defs(slot.insn), TABLE.uses(slot.insn)
+        if sets & reads:
             return False
-        ((mine, its),) = changed
-        if not mine.insn.name.startswith("nop.") or not _is_pure(its.insn) or mine.stop != its.stop:
-            return False
-        touched = TABLE.defs(its.insn) | TABLE.uses(its.insn)
-        address = mine.address & -BUNDLE
-        bundles_before = (self.base.slots(at) for at in self.ways.before(address, _MOST[1]))
-        earlier = [slot for slots in bundles_before for slot in reversed(slots)]
-        for slot in (*reversed(old[: old.index(mine)]), *earlier):
-            if _what(slot) == _what(its):
-                return not TABLE.defs(its.insn) & TABLE.uses(its.insn)
-            if TABLE.defs(slot.insn) & touched or slot.insn.op.flow is not Flow.NEXT:
+        places = self.ways.before(slot.address & -BUNDLE, _MOST[1])
+        earlier = [one for at in places for one in reversed(self.base.slots(at))]
+        ended = False  # the group in which it was done
+        for one in (*reversed(within), *earlier):
+            ended |= one.stop
+            if _what(one) == _what(slot) or _is_back(one.insn, slot.insn):
+                return ended
+            if TABLE.defs(one.insn) & (sets | reads) or one.insn.op.flow is not Flow.NEXT:
                 return False
         return False
-
-    def _is_dead(self, old: Sequence[Slot], new: Sequence[Slot]) -> bool:
-        """Whether nothing reads what the instructions that changed set."""
-        if [(s.address, s.stop) for s in old] != [(s.address, s.stop) for s in new]:
-            return False
-        for number, (mine, its) in enumerate(zip(old, new, strict=True)):
-            if mine == its:
-                continue
-            written = TABLE.defs(mine.insn) | TABLE.defs(its.insn)
-            if not (_is_pure(mine.insn) and _is_pure(its.insn)):
-                return False
-            if self.ways.live_behind(old[number + 1 :], mine.address & -BUNDLE, written):
-                return False
-        return True
 
     def _by_running(self, change: Change, new: Sequence[Slot]) -> str:
         for most in _MOST:
@@ -152,6 +156,25 @@ def _what(slot: Slot) -> str:
     """The instruction, whatever slot it stands in."""
     insn = _without(slot.insn)
     return TABLE.text(insn.replace(slot=0) if insn.has("slot") else insn)
+
+
+def _only_without(mine: Slot, its: Slot) -> int:
+    """The predicate without which alone two slots differ: one has it, the other is without any."""
+    if not (mine.insn.has("qp") and its.insn.has("qp")):
+        return PR
+    predicates = {slot.insn.operand("qp") for slot in (mine, its)}
+    plain = {_what(replace(slot, insn=slot.insn.replace(qp=PR))) for slot in (mine, its)}
+    return max(predicates) if PR in predicates and len(plain) == 1 else PR
+
+
+def _is_back(one: Insn, other: Insn) -> bool:
+    """Whether one moves to a register what the other moves back, both whatever predicates hold."""
+    moves = all(
+        insn.name == "adds" and insn.operand("imm14") == 0 and not is_under(insn)
+        for insn in (one, other)
+    )
+    ends = (one.operand("r1"), one.operand("r3")) if moves else ()
+    return moves and ends == (other.operand("r3"), other.operand("r1"))
 
 
 def _is_pure(insn: Insn) -> bool:

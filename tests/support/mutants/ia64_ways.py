@@ -47,10 +47,13 @@ class Ways:
         """Of some registers those that may be read when control comes to a bundle."""
         return _Reading(self, _DEEP).of([_Way(address, wanted)]) & wanted
 
-    def live_behind(self, slots: Sequence[Slot], address: int, wanted: int) -> int:
-        """The same where control comes to these slots, the last ones of a bundle."""
-        reading = _Reading(self, _DEEP)
-        following = reading.through(slots, _Way(address, wanted))
+    def live_behind(self, slots: Sequence[Slot], address: int, wanted: int, under: int = PR) -> int:
+        """The same where control comes to these slots, the last ones of a bundle.
+
+        With a predicate, what is in the registers matters only where that is false.
+        """
+        reading, covered = _Reading(self, _DEEP), wanted if under != PR else 0
+        following = reading.through(slots, _Way(address, wanted, under, covered))
         return reading.of([following]) & wanted
 
     def local(self, address: int) -> int:
