@@ -37,7 +37,7 @@ NUMBER` makes one again (`--seed {seed}`).
 
 On Alpha these are proved with Z3 on the table's meanings, without the product's terms and prover.
 On IA-64 the group-parallel machine runs both orders or groups from {states} random states, and
-another instruction is explained only by what it sets being dead.
+another instruction is explained only by what it sets being dead, or there already.
 
 {table}
 """
