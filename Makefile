@@ -1,12 +1,13 @@
 # make demo   set up, retune the real Alpha libc (or the embedded sample), verify, run a program
 # make test   set up, then style, types and the whole test suite
 # make bench  set up, then figures as ratios measured in one run
+# make mutants  20,000 random changes of real files, and what the verifier says of each: docs/mutants.md
 # make clean  remove what was built; `make distclean` also the virtual environment
 # Nothing asks questions; what is already set up is left alone (scripts/setup.sh).
 
 BIN := .venv/bin
 
-.PHONY: demo test bench clean distclean
+.PHONY: demo test bench mutants clean distclean
 
 demo:
 	@scripts/setup.sh demo
@@ -22,6 +23,10 @@ test:
 bench:
 	@scripts/setup.sh test
 	@$(BIN)/python benchmarks/bench.py
+
+mutants:
+	@scripts/setup.sh test
+	@$(BIN)/python benchmarks/mutants.py --write docs/mutants.md
 
 clean:
 	rm -rf build .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -7,7 +7,7 @@ end are bundles of nops that nothing reaches.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
@@ -39,19 +39,21 @@ def padded(code: bytes, size: int) -> bytes:
     return code + NOPS * ((size - len(code)) // BUNDLE)
 
 
-def place_free(insn: Insn) -> tuple[str, tuple[int, ...]]:
-    """What an instruction is, whatever slot it stands in and however far its target is."""
-    name, kept = _placeless(insn.op)
-    values = insn.operands
-    return name, tuple([values[n] for n in kept])
+def place_free(insn: Insn) -> Hashable:
+    """What an instruction is, whatever slot it stands in and however far its target is.
+
+    That is its row, by the bits that are fixed in it, and its other operands: rows share names and
+    formats (`add` with and without the 1, moves from IP and from the predicates).
+    """
+    op, values = insn.op, insn.operands
+    return op.match, op.mask, tuple([values[n] for n in _placeless(op)])
 
 
 @cache
-def _placeless(op: Op) -> tuple[str, tuple[int, ...]]:
-    """A row's name and format, and which operands are not its place."""
+def _placeless(op: Op) -> tuple[int, ...]:
+    """Which operands of a row are not its place."""
     operands = enumerate(op.format.operands)
-    kept = [n for n, o in operands if o.kind is not Kind.TARGET and o.name != SLOT.name]
-    return f"{op.name} {op.format.name}", tuple(kept)
+    return tuple(n for n, o in operands if o.kind is not Kind.TARGET and o.name != SLOT.name)
 
 
 def moved(code: bytes, old: int, new: int, place: Callable[[int], int]) -> bytes:
@@ -116,10 +118,11 @@ class _Frame:
         if region.start not in self.codes:
             return base + within
         old, new = self._both(region)
-        wanted = next((place_free(s.insn) for s in old if _number(s) == within), None)
+        there = next((s.insn for s in old if _number(s) == within), None)
+        wanted = None if there is None else place_free(there)
         mine = [_number(s) for s in old if place_free(s.insn) == wanted]
         others = [_number(s) for s in new if place_free(s.insn) == wanted]
-        if wanted is None or wanted[0].startswith("nop") or len(mine) != len(others):
+        if there is None or there.name.startswith("nop") or len(mine) != len(others):
             raise CannotMove("an instruction that unwind information names is not there any more")
         return base + others[mine.index(within)]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 
 from rewriter.core.isa import Insn, Op
@@ -64,7 +64,7 @@ class Making:
     mask: int | None
     numbered: tuple[int, ...]
     is_floating: bool
-    spelling: tuple[str, ...]
+    spelling: tuple[Hashable, ...]
     results: tuple[tuple[int, tuple[Result, ...]], ...]
 
     def transfer(self, insn: Insn, wrong: str) -> Transfer:
@@ -100,7 +100,7 @@ class Making:
             self.is_ruled,
         )
 
-    def _function(self, values: tuple[int, ...]) -> tuple[object, ...]:
+    def _function(self, values: tuple[int, ...]) -> tuple[Hashable, ...]:
         """A system register is more than a place for a value: its number counts."""
         told = (*self.immediates, *self.numbered, *self.tagged)
         return *self.spelling, *[values[n] for n in told]

@@ -1,12 +1,12 @@
 """What each instruction is to a proof of reordering: its function, its sums, how it writes.
 
 Taken from the table's rows: classes, effects and names.  All else about an instruction is an
-unknown function of its name, its immediates and what it reads (SDM vol. 3, chapter 2).
+unknown function of its row, its immediates and what it reads (SDM vol. 3, chapter 2).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from functools import cache
 
 from rewriter.core.isa import Flow, Kind, Op, Operand
@@ -83,14 +83,17 @@ def making(op: Op) -> Making:
     )
 
 
-def _spelling(op: Op) -> tuple[str, ...]:
-    """What tells the function from others; where an address goes afterwards is not part of it."""
+def _spelling(op: Op) -> tuple[Hashable, ...]:
+    """What tells the function from others: the row, by the bits that are fixed in it.
+
+    Where an address goes after an access is no part of it, nor is the slot of a check.
+    """
     effects = TABLE.effects(op)
     if effects.loads or effects.stores or op.sched == "LFETCH":
         return (op.name,)
     if op.sched in ("CHK_M", "CHK_I"):  # of an M or an I slot
-        return (op.name.removesuffix(".m").removesuffix(".i"),)
-    return op.name, op.format.syntax
+        return op.name.removesuffix(".m").removesuffix(".i"), op.format.syntax
+    return op.match, op.mask
 
 
 def _is_silent(op: Op) -> bool:

@@ -16,6 +16,7 @@ from rewriter.verify.check_regions import verify
 from rewriter.verify.grouped_known import KnownGrouped
 from rewriter.verify.landmarks import named_by_tables
 from targets.ia64 import Ia64, tables
+from targets.ia64.isa import TABLE
 from targets.ia64.regions import Code
 
 TARGET = Ia64()
@@ -60,7 +61,8 @@ def test_accesses_of_the_exception_table_access_memory(
 ) -> None:
     """Every first word of an entry names a load, a store, a probe or an lfetch."""
     named = [one for one in landmarks if one.table == tables.EXCEPTIONS][::2]
-    names = Counter(str(one.what[0][0]).partition(" ")[0] for one in named)  # type: ignore[index]
+    rows = {(op.match, op.mask): op.name for op in TABLE.rows}
+    names = Counter(rows[one.what[0][:2]] for one in named)  # type: ignore[index]
     others = {n for n in names if not n.startswith(("ld", "st", "probe", "lfetch", "cmpxchg"))}
     assert sum(names[n] for n in others) < len(named) // 20, others
 

@@ -1,0 +1,77 @@
+"""Mutants of real files: changes in one place, of any instruction, and what `verify` says of each.
+
+`--number N` mutants are shared out over the files; which mutant is which follows from its file, the
+seed and its number, and `--one FILE NUMBER` makes one again and says what the verifier found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from fixtures import inputs
+from rewriter.core.workers import Apart, each
+from tests.support.mutants import mutants
+from tests.support.mutants.changes import Outcome
+from tests.support.mutants.table import page, table
+from tests.support.mutants.tuned import tuned
+
+CPUS = {
+    "alpha-libc": "ev67", "alpha-libm": "ev67", "alpha-vmlinux": "ev67", "ia64-libc": "itanium2",
+}  # fmt: skip
+SEED = 17
+
+
+def of(name: str) -> mutants.Mutants:
+    """The mutants of an input."""
+    return mutants.of(name, str(inputs.find(name)), str(tuned(name, CPUS[name])))
+
+
+def tried(name: str, seed: int, numbers: range, jobs: int, out: list[Outcome]) -> None:
+    """Tries some mutants of a file and prints those that nothing explains."""
+    started = time.monotonic()
+    made = of(name)
+    for outcome in each(lambda n: made.outcome(seed, n), numbers, jobs, Apart()):
+        out.append(outcome)
+        if outcome.what == "UNEXPLAINED":
+            print(outcome, flush=True)
+    print(f"{name}: {len(numbers)} mutants in {time.monotonic() - started:.0f} s", file=sys.stderr)
+
+
+def one(name: str, seed: int, number: int) -> None:
+    """Prints what becomes of one mutant."""
+    outcome = of(name).outcome(seed, number)
+    print(outcome)
+    print(f"{outcome.what}: {outcome.finding or outcome.reason or 'accepted'}")
+
+
+def main() -> None:
+    """Mutants of all files, or one again."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("files", nargs="*", default=list(CPUS), metavar="FILE")
+    parser.add_argument("--number", type=int, default=20_000)
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--write", type=Path, help="put the table into a page")
+    parser.add_argument("--one", nargs=2, metavar=("FILE", "NUMBER"))
+    chosen = parser.parse_args()
+    if chosen.one:
+        one(chosen.one[0], chosen.seed, int(chosen.one[1]))
+        return
+    outcomes: list[Outcome] = []
+    for name in chosen.files:
+        numbers = range(chosen.number // len(chosen.files))
+        tried(name, chosen.seed, numbers, chosen.processes, outcomes)
+    print(table(outcomes))
+    if chosen.write:
+        chosen.write.write_text(page(outcomes, chosen.seed), encoding="utf-8")
+    sys.exit(any(outcome.what == "UNEXPLAINED" for outcome in outcomes))
+
+
+if __name__ == "__main__":
+    main()

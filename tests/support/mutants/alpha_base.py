@@ -1,0 +1,135 @@
+"""An Alpha file from which mutants are made: the original, or what became of it by tuning."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from rewriter.core.errors import BadInput, RetuneError
+from rewriter.core.isa import Insn
+from rewriter.core.listing import Listing
+from rewriter.core.program import Function
+from rewriter.elf.image import Image
+from rewriter.elf.manifest import detach
+from rewriter.identify.program import Program
+from rewriter.verify.check import Verdict, verify
+from rewriter.verify.prove import Prover
+from rewriter.verify.substituted_known import Known
+from tests.support.mutants.changes import Change
+
+WORD = 4
+
+
+@dataclass(frozen=True)
+class Shared:
+    """What is known of the original once and for all."""
+
+    program: Program
+    prover: Prover
+    known: Known
+
+    @classmethod
+    def of(cls, program: Program) -> Shared:
+        """Nothing proved yet."""
+        granule = program.target.granule
+        return cls(program, Prover(granule * 8, granule), Known(program))
+
+    def verify(
+        self,
+        data: bytes,
+        only: Collection[Function] | None = None,
+        followed: frozenset[int] = frozenset(),
+        like: Listing | None = None,
+    ) -> Verdict:
+        """What the verifier says of a file."""
+        new = replace(self.program.image, data=data)
+        return verify(
+            self.program, new, _quietly, only, followed, self.prover, self.known, like=like
+        )
+
+
+@dataclass(frozen=True)
+class AlphaBase:
+    """A file that was accepted whole, and what is to be known of its text.
+
+    A mutant differs from it within one function or outside all.  The verifier goes through each
+    function by itself and reads no other one's bytes, so when only that function is compared the
+    verdict is that of the whole file: what is compared for the whole file always is, and all other
+    functions are byte for byte those that were accepted.  `grown` is the file with its own headers.
+    """
+
+    name: str
+    shared: Shared
+    data: bytes
+    listing: Listing
+    followed: frozenset[int]
+    grown: Image
+
+    @classmethod
+    def original(cls, shared: Shared) -> AlphaBase:
+        """The original itself."""
+        program = shared.program
+        image = program.image
+        return cls("original", shared, image.data, program.listing, frozenset(), image)
+
+    @classmethod
+    def tuned(cls, shared: Shared, grown: Image) -> AlphaBase:
+        """What became of it; what the verifier does not accept is no base."""
+        data, _ = detach(grown.data)
+        verdict = shared.verify(data)
+        if not verdict.ok or verdict.listing is None:
+            raise ValueError(f"the tuned file itself is refused: {verdict.findings[:3]}")
+        return cls("tuned", shared, data, verdict.listing, verdict.followed, grown)
+
+    @property
+    def program(self) -> Program:
+        """The original, analysed."""
+        return self.shared.program
+
+    def function_at(self, address: int) -> Function | None:
+        """The function that an address is in."""
+        return self.program.function_at(address)
+
+    def insn(self, address: int) -> Insn | None:
+        """The instruction at an address, None where none is."""
+        if self.listing.has(address):
+            return self.listing.insn(self.listing.index(address))
+        try:  # new code that has room behind the text
+            word = int.from_bytes(self.grown.read(address, WORD), "little")
+        except BadInput:
+            return None
+        return self.program.target.table.decode(word)
+
+    @cached_property
+    def edited(self) -> list[int]:
+        """Positions at or near which the code is not the original's."""
+        old = self.program.listing
+        differs = np.flatnonzero(old.words != self.listing.words[: len(old)])
+        near = (differs[:, None] + np.arange(-_NEAR, _NEAR + 1)).ravel()
+        return np.unique(near.clip(0, len(old) - 1)).tolist()  # type: ignore[no-any-return]
+
+    def changed(self, change: Change) -> bytes:
+        """The file with a change."""
+        at = self.program.image.offset_of(change.address)
+        return self.data[:at] + change.code + self.data[at + len(change.code) :]
+
+    def finding(self, change: Change) -> str:
+        """Why the verifier refuses the file with a change; nothing where it accepts it."""
+        function = self.program.function_at(change.address)
+        other = self.program.function_at(change.address + len(change.code) - WORD)
+        only = {one for one in (function, other) if one is not None}
+        try:
+            verdict = self.shared.verify(self.changed(change), only, self.followed, self.listing)
+        except RetuneError as error:
+            return str(error) or type(error).__name__
+        return verdict.findings[0] if verdict.findings else ""
+
+
+def _quietly(stage: str, done: int, total: int) -> None:
+    pass
+
+
+_NEAR = 3

@@ -1,0 +1,150 @@
+"""Random changes to Alpha code: any instruction of a file, edited or not."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+
+from rewriter.core.isa import Format, Insn, Kind, Op, Operand
+from targets.alpha.isa import TABLE
+from targets.alpha.pointers import UNOP
+from tests.support.mutants.alpha_base import WORD, AlphaBase
+from tests.support.mutants.changes import Change
+
+SHARES = {"reg": 5, "imm": 4, "op": 4, "drop": 4, "swap": 4, "copy": 3, "target": 2}
+_EDITED = 0.4
+"""How often the place is one near an edit, where the file has any."""
+
+_FORMATS: dict[Format, list[Op]] = {}
+for _op in TABLE:
+    _FORMATS.setdefault(_op.format, []).append(_op)
+
+
+class AlphaDraw:
+    """Draws changes of one file."""
+
+    def __init__(self, base: AlphaBase) -> None:
+        self.base, self.listing = base, base.listing
+
+    def change(self, source: random.Random) -> Change:
+        """A change of a random kind at a random place that has one of the kind."""
+        kind = source.choices(list(SHARES), list(SHARES.values()))[0]
+        while True:
+            at = self._place(source)
+            insn = self.listing.insn(at)
+            if insn is None:
+                continue
+            words = _MAKERS[kind](self, at, insn, source)
+            if words and words != self.listing.words[at : at + len(words)].tolist():
+                return self._change(kind, at, words)
+
+    def _place(self, source: random.Random) -> int:
+        edited = self.base.edited
+        if edited and source.random() < _EDITED:
+            return source.choice(edited)
+        return source.randrange(len(self.base.program.listing))
+
+    def _change(self, kind: str, at: int, words: Sequence[int]) -> Change:
+        address = int(self.listing.addresses[at])
+        before = self.listing.words[at : at + len(words)].tolist()
+        code = b"".join(word.to_bytes(WORD, "little") for word in words)
+        return Change(kind, address, code, _text(before, address), _text(words, address))
+
+    def _reg(self, at: int, insn: Insn, source: random.Random) -> list[int]:
+        places = [n for n, o in enumerate(insn.op.format.operands) if o.kind is Kind.REGISTER]
+        if not places:
+            return []
+        n = source.choice(places)
+        base = insn.op.format.operands[n].base
+        near = [r for r in self._registers(at) if base <= r < base + 32]
+        one = source.choice(near) if near and source.random() < 0.6 else None
+        return _with(insn, n, base + source.randrange(32) if one is None else one)
+
+    def _registers(self, at: int) -> list[int]:
+        """What the instructions around one name."""
+        return [
+            value
+            for n in range(max(0, at - 6), min(len(self.listing), at + 7))
+            if (near := self.listing.insn(n)) is not None
+            for value in (near.operands[p] for p in near.op.format.registers)
+        ]
+
+    def _imm(self, at: int, insn: Insn, source: random.Random) -> list[int]:
+        places = [n for n, o in enumerate(insn.op.format.operands) if o.kind is Kind.IMMEDIATE]
+        if not places:
+            return []
+        n = source.choice(places)
+        operand = insn.op.format.operands[n]
+        if source.random() < 0.5:
+            step = source.choice((-8, -4, -2, -1, 1, 2, 4, 8))
+            return _with(insn, n, insn.operands[n] + step)
+        return [_flipped(insn, operand, source)]
+
+    def _op(self, at: int, insn: Insn, source: random.Random) -> list[int]:
+        return [TABLE.encode(Insn(source.choice(_FORMATS[insn.op.format]), insn.operands))]
+
+    def _drop(self, at: int, insn: Insn, source: random.Random) -> list[int]:
+        return [TABLE.encode(UNOP)]
+
+    def _swap(self, at: int, insn: Insn, source: random.Random) -> list[int]:
+        a, b = int(self.listing.addresses[at]), at + 1
+        if b >= len(self.listing) or int(self.listing.addresses[b]) != a + WORD:
+            return []
+        return [int(self.listing.words[b]), int(self.listing.words[at])]
+
+    def _copy(self, at: int, insn: Insn, source: random.Random) -> list[int]:
+        function = self.base.program.function_at(int(self.listing.addresses[at]))
+        if function is None:
+            return []
+        return [int(self.listing.words[source.randrange(*self.listing.span(*_ends(function)))])]
+
+    def _target(self, at: int, insn: Insn, source: random.Random) -> list[int]:
+        n = insn.op.format.target
+        if n is None:
+            return []
+        if source.random() < 0.5:
+            return _with(insn, n, insn.operands[n] + WORD * source.choice((-4, -2, -1, 1, 2, 4)))
+        address = int(self.listing.addresses[at])
+        function = self.base.program.function_at(address)
+        if function is None or source.random() < 0.2:
+            place = source.choice(self.base.program.functions).start
+        else:
+            place = source.randrange(function.start, function.end, WORD)
+        return _with(insn, n, place - address - WORD)
+
+
+Maker = Callable[[AlphaDraw, int, Insn, random.Random], list[int]]
+_MAKERS: dict[str, Maker] = {
+    "reg": AlphaDraw._reg,
+    "imm": AlphaDraw._imm,
+    "op": AlphaDraw._op,
+    "drop": AlphaDraw._drop,
+    "swap": AlphaDraw._swap,
+    "copy": AlphaDraw._copy,
+    "target": AlphaDraw._target,
+}
+
+
+def _ends(function: object) -> tuple[int, int]:
+    return function.start, function.end  # type: ignore[attr-defined]
+
+
+def _with(insn: Insn, n: int, value: int) -> list[int]:
+    """The word with another operand; none where it does not fit."""
+    operands = (*insn.operands[:n], value, *insn.operands[n + 1 :])
+    try:
+        return [TABLE.encode(Insn(insn.op, operands))]
+    except ValueError:
+        return []
+
+
+def _flipped(insn: Insn, operand: Operand, source: random.Random) -> int:
+    return TABLE.encode(insn) ^ 1 << operand.low + source.randrange(operand.width)
+
+
+def _text(words: Sequence[int], address: int) -> str:
+    insns = [TABLE.decode(word) for word in words]
+    return "; ".join(
+        f".long {word:#x}" if insn is None else TABLE.text(insn, address + WORD * n)
+        for n, (word, insn) in enumerate(zip(words, insns, strict=True))
+    )

@@ -1,0 +1,90 @@
+"""Straight Alpha code run on unknowns, from its top to each place where control may leave."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import z3
+
+from rewriter.core.isa import Flow, Insn, Reg
+from targets.alpha.isa import TABLE
+from targets.alpha.registers import CONSTANTS, FP, FZERO
+from tests.support.mutants.alpha_base import WORD
+from tests.support.mutants.alpha_ways import Ways
+from tests.support.mutants.z3_machine import Z3Machine
+
+_LONGEST = 64
+_TRAPPING = frozenset({"trapb", "excb"})
+_ALONE = frozenset({"prefetch"})
+"""Events that do nothing."""
+
+
+@dataclass(frozen=True)
+class Leaving:
+    """Control leaves to an address under a condition, with this in registers and memory.
+
+    `settled` is where it comes to in the end (`Ways.settled`), `accesses` are those until then.
+    """
+
+    to: int
+    settled: int | Insn
+    condition: Any
+    registers: Mapping[int, Any]
+    memory: Any
+    seen: tuple[tuple[str, tuple[Any, ...]], ...]
+    accesses: tuple[tuple[bool, int, Any], ...]
+
+
+@dataclass(frozen=True)
+class Run:
+    """Where control may leave, in order, and all accesses."""
+
+    leaving: tuple[Leaving, ...]
+    accesses: tuple[tuple[bool, int, Any], ...]
+
+
+class AlphaMachine(Z3Machine):
+    """With barriers that wait for traps: a handler may read floating-point registers, memory."""
+
+    def event(self, name: str, *values: Any) -> None:
+        if name in _TRAPPING:
+            values = (*(self.get(Reg(r)) for r in range(FP, FZERO)), self.memory)
+        super().event(name, *values)
+
+
+def run(ways: Ways, first: int, other: Mapping[int, Insn], last: int) -> Run | None:
+    """Code from `first` at least to `last`, with some instructions replaced by others.
+
+    Branches ahead are left on the way; the code ends before what else transfers control, or before
+    a place where control may come from elsewhere.  None where `last` is not reached so.
+    """
+    machine, leaving, address = AlphaMachine(constants=dict(CONSTANTS)), list[Leaving](), first
+
+    def leave(to: int, condition: Any) -> None:
+        events = tuple(one for one in machine.seen if one[0] not in _ALONE)
+        state = dict(machine.registers), machine.memory, events, tuple(machine.accesses)
+        leaving.append(Leaving(to, ways.settled(to, other), condition, *state))
+
+    for _ in range(_LONGEST):
+        insn = other.get(address) or ways.base.insn(address)
+        if insn is None or (address > last and address in ways.heads):
+            break
+        if not TABLE.defs(insn) and insn.op.flow in (Flow.JUMP, Flow.RETURN):
+            leave(address, z3.BoolVal(True))
+            return Run(tuple(leaving), tuple(machine.accesses))
+        if insn.op.flow not in (Flow.NEXT, Flow.BRANCH, Flow.TRAP):
+            break
+        if address in ways.program.fixups:
+            leave(ways.program.fixups[address].resume, z3.BoolVal(True))
+        machine.execute(insn, address)
+        if insn.op.flow is Flow.BRANCH:
+            to = insn.target(address)
+            assert to is not None
+            leave(to, z3.simplify(machine.condition))
+        address += WORD
+    if address <= last:
+        return None
+    leave(address, z3.BoolVal(True))
+    return Run(tuple(leaving), tuple(machine.accesses))

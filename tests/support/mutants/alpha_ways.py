@@ -1,0 +1,196 @@
+"""Where control goes in Alpha code and what may be read there, simply and on the safe side.
+
+Nothing of the product's flow graph, jump tables or liveness is used: a computed jump may lead to
+every place of its function that some word of data, whatever it is for, says by its distance from a
+gp of the file, and behind a pointer to a function it may be a call.  What calls and returns pass on
+is the calling standard's, but that the code of a callee that is seen says itself what it reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rewriter.core.addresses import NOWHERE
+from rewriter.core.isa import AWAY, Flow, Insn, register_mask
+from rewriter.elf.headers import PT_LOAD, SHF_EXECINSTR
+from targets.alpha.isa import TABLE
+from targets.alpha.registers import FP, GP, PV, RA, SP, V0
+from tests.support.mutants.alpha_base import WORD, AlphaBase
+
+_SAVED = register_mask((*range(9, 16), *range(FP + 2, FP + 10), GP, SP))
+_RESULTS = register_mask((V0, FP, FP + 1, RA))
+_LOST = register_mask((V0, FP, FP + 1))
+"""What a callee by the standard sets, or leaves with nothing that its caller may read."""
+_UNSEEN = register_mask((*range(16, 22), *range(FP + 16, FP + 22), PV, RA, GP, SP))
+"""What a callee that is not seen may read: arguments, its own address, the way back, the stack."""
+_WIDE, _WIDE_RESULTS = "_Ots", register_mask((16, 17))
+"""Routines with results of 128 bits, by the beginning of their names, and where these are."""
+_DIVIDES, _DIVIDED = 23, register_mask((24, 25, PV))
+"""The link of the division routines, and what they read."""
+_LEFT = _SAVED | _RESULTS | _UNSEEN
+"""What may be read where control goes on in another function for good."""
+_FAR = 40_000
+_OTHERS = (".eh_frame", ".gnu", ".dyn", ".hash", ".rela", ".note", ".gcc_except", ".debug", ".sym")
+"""Sections that no jump reads: what they say of functions and landing pads is known otherwise."""
+
+
+class Ways:
+    """The code of one file."""
+
+    def __init__(self, base: AlphaBase) -> None:
+        self.base, self.program = base, base.program
+
+    def may_read(self, address: int, register: int) -> bool:
+        """Whether anything may read what is in a register when control comes to an address."""
+        todo, seen, bit = [(address, False)], set[tuple[int, bool]](), 1 << register
+        while todo:
+            place = todo.pop()
+            if place in seen:
+                continue
+            seen.add(place)
+            insn = self.base.insn(place[0])
+            if insn is None or len(seen) > _FAR or TABLE.uses(insn) & bit:
+                return True
+            if bit & _SAVED and self._has_pads(place[0]):
+                return True
+            if place[0] in self.program.fixups:
+                todo.append((self.program.fixups[place[0]].resume, place[1]))
+            if TABLE.defs(insn) & bit and insn.op.flow is not Flow.CALL:
+                continue
+            after = self._after(place, insn, bit)
+            if after is None:
+                return True
+            todo += after
+        return False
+
+    def _after(
+        self, place: tuple[int, bool], insn: Insn, bit: int
+    ) -> list[tuple[int, bool]] | None:
+        """Where a value may be read next; None if it may be read in code that is not seen.
+
+        `place` says whether it is in a callee, whose return was followed already.
+        """
+        address, inner = place
+        flow, following, to = insn.op.flow, address + WORD, insn.target(address)
+        if flow is Flow.NEXT or flow is Flow.TRAP:
+            return [(following, inner)]
+        if flow is Flow.BRANCH or flow is Flow.JUMP:
+            assert to is not None
+            return [(to, inner)] + ([(following, inner)] if flow is Flow.BRANCH else [])
+        if flow is Flow.RETURN:
+            returned = _SAVED | _RESULTS | (_WIDE_RESULTS if self._wide(address) else 0)
+            returned = returned if insn.operand("rb") == RA else ~0
+            return [] if inner or not bit & returned else None
+        if flow in (Flow.CALL, Flow.INDIRECT_CALL):
+            return self._calls(place, insn, bit, to)
+        return self._jumps(address, insn, bit, inner) if flow is Flow.INDIRECT else []
+
+    def _calls(
+        self, place: tuple[int, bool], insn: Insn, bit: int, to: int | None
+    ) -> list[tuple[int, bool]] | None:
+        """The same at a call.
+
+        What comes back through another register than the standard's leaves all others as they were.
+        A scratch register may be read by a callee, but not by what this one calls in turn.
+        """
+        following, link = (place[0] + WORD, place[1]), insn.operand("ra")
+        lost = TABLE.defs(insn) | (_LOST if link == RA else 0)
+        rest = [] if bit & lost else [following]
+        if to is not None:
+            return rest if place[1] and link == RA and not bit & _LEFT else [*rest, (to, True)]
+        unseen = {RA: _UNSEEN, _DIVIDES: _DIVIDED}.get(link, ~0)
+        return None if insn.operand("rb") != PV or bit & unseen else rest
+
+    def _jumps(
+        self, address: int, insn: Insn, bit: int, inner: bool
+    ) -> list[tuple[int, bool]] | None:
+        """The same behind a computed jump."""
+        if inner and not bit & _LEFT:
+            return []
+        function = self.program.function_at(address)
+        if function is None or (insn.operand("rb") == PV and bit & _LEFT):
+            return None
+        ends = np.searchsorted(self.told, (function.start, function.end))
+        return [(place, inner) for place in self.told[slice(*ends)].tolist()] or None
+
+    def _wide(self, address: int) -> bool:
+        function = self.program.function_at(address)
+        return function is None or function.name.startswith(_WIDE)
+
+    def _has_pads(self, address: int) -> bool:
+        """Whether control may go on at a landing pad, where saved registers are as they were."""
+        function = self.program.function_at(address)
+        frame = None if function is None else self.program.frames.get(function.start)
+        return frame is not None and frame.lsda is not None
+
+    # Straight code ------------------------------------------------------------------------
+
+    @cached_property
+    def told(self) -> NDArray[np.uint64]:
+        """The addresses in text that words of data say, ascending."""
+        image, shared = self.base.grown, set(self.program.references.shared.values())
+        data = bytearray(image.data)
+        for section in image.sections:
+            if section.sh_flags & SHF_EXECINSTR or section.name.startswith(_OTHERS):
+                data[section.sh_offset : section.file_end] = bytes(
+                    section.file_end - section.sh_offset
+                )
+        found = [np.empty(0, np.uint64)]
+        for segment in image.segments:
+            if segment.p_type == PT_LOAD:
+                part = data[segment.p_offset :][: segment.p_filesz // 8 * 8]
+                far = np.frombuffer(part, "<i4").astype(np.int64).view(np.uint64)
+                found += [far + np.uint64(gp) for gp in shared] + [np.frombuffer(part, "<u8")]
+        return np.intersect1d(np.concatenate(found), self.program.listing.addresses)
+
+    @cached_property
+    def heads(self) -> frozenset[int]:
+        """Addresses to which control may come otherwise than from the one before."""
+        listing, program = self.base.listing, self.program
+        found = {int(t) for t in listing.targets[listing.targets != NOWHERE]}
+        found |= set(program.listing.addresses[program.graph.first[program.graph.entered]].tolist())
+        found |= {f.start for f in program.functions} | {p.address for p in program.pins}
+        found |= {fixup.resume for fixup in program.fixups.values()}
+        return frozenset(found | program.references.labels | set(self.told.tolist()))
+
+    def straight_before(self, address: int, limit: int = 48) -> int:
+        """Where straight code begins that control enters at its top only and runs to an address."""
+        first = address
+        while first not in self.heads and address - first < limit * WORD:
+            before = self.base.insn(first - WORD)
+            if before is None or before.op.flow not in (Flow.NEXT, Flow.BRANCH):
+                break
+            first -= WORD
+        return first
+
+    def is_reached(self, address: int) -> bool:
+        """Whether control may come to an address."""
+        while address not in self.heads:
+            address -= WORD
+            before = self.base.insn(address)
+            if before is None or before.op.flow in AWAY:
+                return before is None
+        return True
+
+    def settled(self, address: int, other: Mapping[int, Insn]) -> int | Insn:
+        """Where control comes to that goes to an address, past what does nothing.
+
+        For `other` see `run`; a return is the same wherever it stands.
+        """
+        for _ in range(16):
+            insn = other.get(address) or self.base.insn(address)
+            if insn is None:
+                break
+            if self.program.target.is_filler(insn):
+                address += WORD
+            elif insn.op.flow is Flow.RETURN and TABLE.defs(insn) == 0:
+                return insn.replace(hint=0)
+            elif insn.op.flow is Flow.JUMP and TABLE.defs(insn) == 0:
+                address = insn.target(address) or address
+            else:
+                break
+        return address

@@ -1,0 +1,104 @@
+"""Mutants of a file: drawn, verified, and explained where they were accepted."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from rewriter.core.program import Function
+from rewriter.elf import image
+from rewriter.identify.program import analyse
+from targets import any_for, for_machine
+from targets.ia64 import Ia64
+from tests.support.mutants import (
+    alpha_base,
+    alpha_decide,
+    alpha_draw,
+    ia64_base,
+    ia64_decide,
+    ia64_draw,
+)
+from tests.support.mutants.changes import Change, Outcome
+
+
+class Base(Protocol):
+    """A file that is accepted whole."""
+
+    @property
+    def name(self) -> str:
+        """The original, or tuned."""
+        ...
+
+    def function_at(self, address: int) -> Function | None:
+        """The function that an address is in."""
+        ...
+
+    def finding(self, change: Change) -> str:
+        """Why the verifier refuses the file with a change; nothing where it accepts it."""
+        ...
+
+
+class Draw(Protocol):
+    """Draws changes."""
+
+    def change(self, source: random.Random) -> Change:
+        """A change at random."""
+        ...
+
+
+class Decider(Protocol):
+    """Explains changes."""
+
+    def reason(self, change: Change) -> str:
+        """The equivalence that holds; nothing where none is found."""
+        ...
+
+
+@dataclass(frozen=True)
+class Mutants:
+    """The mutants of one file, from its bases in turn."""
+
+    file: str
+    bases: Sequence[tuple[Base, Draw, Decider]]
+
+    def outcome(self, seed: int, number: int) -> Outcome:
+        """What becomes of a mutant, which its seed and number name."""
+        base, draw, decider = self.bases[number % len(self.bases)]
+        change = draw.change(random.Random(f"{seed} {self.file} {number}"))
+        function = base.function_at(change.address)
+        name = function.name if function is not None else "outside all functions"
+        finding = base.finding(change)
+        reason = "" if finding else decider.reason(change)
+        return Outcome(self.file, base.name, seed, number, change, name, finding, reason)
+
+
+def of(file: str, original: str, tuned: str = "") -> Mutants:
+    """Of a file and, where there is one, of what became of it by tuning."""
+    loaded = image.load(original)
+    target = any_for(loaded.machine, loaded.name)
+    grown = image.load(tuned) if tuned else None
+    if isinstance(target, Ia64):
+        return Mutants(file, list(map(_of_ia64, _ia64(loaded, grown))))
+    return Mutants(file, list(map(_of_alpha, _alpha(loaded, grown))))
+
+
+def _ia64(loaded: image.Image, grown: image.Image | None) -> list[ia64_base.Ia64Base]:
+    shared = ia64_base.Shared.of(loaded)
+    tuned = [ia64_base.Ia64Base.tuned(shared, grown)] if grown else []
+    return [ia64_base.Ia64Base.original(shared), *tuned]
+
+
+def _of_ia64(base: ia64_base.Ia64Base) -> tuple[Base, Draw, Decider]:
+    return base, ia64_draw.Ia64Draw(base), ia64_decide.Decider(base)
+
+
+def _alpha(loaded: image.Image, grown: image.Image | None) -> list[alpha_base.AlphaBase]:
+    shared = alpha_base.Shared.of(analyse(loaded, for_machine(loaded.machine, loaded.name)))
+    tuned = [alpha_base.AlphaBase.tuned(shared, grown)] if grown else []
+    return [alpha_base.AlphaBase.original(shared), *tuned]
+
+
+def _of_alpha(base: alpha_base.AlphaBase) -> tuple[Base, Draw, Decider]:
+    return base, alpha_draw.AlphaDraw(base), alpha_decide.Decider(base)

@@ -1,0 +1,84 @@
+"""What became of mutants, counted by file and kind."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+from tests.support.mutants.changes import KINDS, Outcome
+from tests.support.mutants.ia64_decide import STATES
+
+_LAST = ("refused", "UNEXPLAINED")
+
+_PAGE = """# Mutants
+
+Each mutant is a real file with one change at a random place, of any instruction, tuned or not;
+half of them are drawn over the original, half over what `retune patch` made of it (there often
+where it changed something). `verify` must refuse it, unless an equivalence holds that is decided
+without the verifier. This page is what `make mutants` wrote; `benchmarks/mutants.py --one FILE
+NUMBER` makes one again (`--seed {seed}`).
+
+| kind | what is changed |
+|---|---|
+| reg, imm, op | a register that is named, another operand, the instruction in the same format |
+| drop, swap, copy | a filler instead, two neighbours exchanged, another one of the function |
+| target | where a branch goes |
+| predicate, stop | IA-64: the qualifying predicate, where an instruction group ends |
+
+| equivalence | how it is decided |
+|---|---|
+| same instruction, hint of a jump | the words differ in bits that say nothing, or only predict |
+| does nothing | nops, predictions and prefetches that cannot fault |
+| filler not reached | nothing leads there, and it was filler before too, or is the original's now |
+| leads to the same place | past fillers and branches that always go |
+| commuting, no effect, stop alone | alone, from any state: the same registers, memory and events |
+| dead | the same but for registers that no way from there reads, by an analysis of its own |
+| equal in what is before | the same behind the straight code that always runs before it |
+
+On Alpha these are proved with Z3 on the table's meanings, without the product's terms and prover.
+On IA-64 the group-parallel machine runs both orders or groups from {states} random states, and
+another instruction is explained only by what it sets being dead, or there already.
+
+{table}
+"""
+
+
+def page(outcomes: Sequence[Outcome], seed: int) -> str:
+    """The whole page."""
+    text = _PAGE.format(seed=seed, states=STATES, table=table(outcomes))
+    survivors = [outcome for outcome in outcomes if outcome.what == "UNEXPLAINED"]
+    if survivors:
+        lines = "".join(f"- `{outcome}`\n" for outcome in survivors)
+        text += f"\nAccepted, and not explained:\n\n{lines}"
+    return text.rstrip() + "\n"
+
+
+def table(outcomes: Iterable[Outcome]) -> str:
+    """A table in Markdown: file, base and kind; drawn, refused, explained by what, unexplained."""
+    counts: dict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
+    for one in outcomes:
+        counts[one.file, one.base, one.change.kind][one.what] += 1
+    reasons = sorted({what for count in counts.values() for what in count if what not in _LAST})
+    header = ("file", "base", "kind", "drawn", "refused", *reasons, "unexplained")
+    lines = [_line(header), _line(["---"] * len(header))]
+    lines += [_line(cells) for cells in _rows(counts, reasons)]
+    return "\n".join(lines) + "\n"
+
+
+def _rows(
+    counts: dict[tuple[str, str, str], Counter[str]], reasons: list[str]
+) -> Iterator[list[str]]:
+    total = sum(counts.values(), Counter[str]())
+    keys = sorted(counts, key=lambda key: (key[0], key[1], KINDS.index(key[2])))
+    for key in keys:
+        yield [*key, *_cells(counts[key], reasons)]
+    yield ["all", "", "", *_cells(total, reasons)]
+
+
+def _cells(count: Counter[str], reasons: list[str]) -> list[str]:
+    every = (count.total(), *(count[what] for what in ("refused", *reasons, "UNEXPLAINED")))
+    return [f"{number:,}" if number else "" for number in every]
+
+
+def _line(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cells) + " |"

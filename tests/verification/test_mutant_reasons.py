@@ -1,0 +1,114 @@
+"""What explains a mutant: changes that are wrong by their kind are never explained, others are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fixtures import inputs
+from fixtures.ia64 import ROWS, linked
+from rewriter.core.isa import Flow, Insn
+from rewriter.elf.image import load
+from rewriter.identify.program import analyse
+from targets import for_machine
+from targets.alpha.isa import TABLE
+from targets.alpha.pointers import UNOP
+from targets.ia64 import bundles
+from targets.ia64.bundles import Bundle
+from targets.ia64.isa import TABLE as ROWS_OF_IA64
+from targets.ia64.layout import nop
+from tests.support.mutants import ia64_base, ia64_decide
+from tests.support.mutants.alpha_base import AlphaBase, Shared
+from tests.support.mutants.alpha_decide import Decider
+from tests.support.mutants.changes import Change
+
+_NUMBER = 6  # a bit of the number in a nop
+OPPOSITE = {"beq": "bne", "bne": "beq", "blt": "bge", "bge": "blt", "ble": "bgt", "bgt": "ble"}
+
+
+@pytest.fixture(scope="module")
+def base() -> AlphaBase:
+    image = load(str(inputs.require("alpha-sample")))
+    return AlphaBase.original(Shared.of(analyse(image, for_machine(image.machine, image.name))))
+
+
+def insns(base: AlphaBase) -> Iterator[tuple[int, Insn]]:
+    """The instructions of all functions, with their addresses."""
+    for function in base.program.functions:
+        for address in range(function.start, function.end, 4):
+            if (insn := base.insn(address)) is not None:
+                yield address, insn
+
+
+def changed(address: int, *new: Insn) -> Change:
+    code = b"".join(TABLE.encode(insn).to_bytes(4, "little") for insn in new)
+    return Change("op", address, code, "", "")
+
+
+def test_wrong_changes_are_not_explained(base: AlphaBase) -> None:
+    """A store that is left out, a condition turned round, a result that is not made."""
+    wrong = []
+    for address, insn in insns(base):
+        if TABLE.effects(insn.op).stores:
+            wrong.append(changed(address, UNOP))
+        elif insn.name in OPPOSITE:
+            other = TABLE.find(OPPOSITE[insn.name], insn.op.format.name)
+            wrong.append(changed(address, Insn(other, insn.operands)))
+        following = base.insn(address + 4)
+        ends = following is not None and following.op.flow is Flow.RETURN
+        if ends and TABLE.defs(insn) & 1 and TABLE.computes(insn) is not None:
+            wrong.append(changed(address, UNOP))
+    assert len(wrong) > 100
+    decider = Decider(base)
+    assert [change.address for change in wrong if decider.reason(change)] == []
+
+
+def test_changes_without_effect_are_explained(base: AlphaBase) -> None:
+    """Another prediction of a return, a filler for another, a move of a register to itself."""
+    decider, same = Decider(base), TABLE.find("bis", "operate")
+    reasons = set()
+    for address, insn in insns(base):
+        if insn.op.flow is Flow.RETURN:
+            reasons.add(
+                decider.reason(changed(address, insn.replace(hint=insn.operand("hint") ^ 2)))
+            )
+        elif base.program.target.is_filler(insn):
+            reasons.add(decider.reason(changed(address, Insn(same, (16, 16, 16)))))
+    assert reasons == {"hint of a jump", "no effect"}
+
+
+# IA-64 ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> ia64_base.Ia64Base:
+    image = load(linked(ROWS, tmp_path, "-e", "_start"))
+    return ia64_base.Ia64Base.original(ia64_base.Shared.of(image))
+
+
+def test_ia64(rows: ia64_base.Ia64Base) -> None:
+    """Each instruction left out, all of which do something, and nops with another number."""
+    decider = ia64_decide.Decider(rows)
+    (function,) = rows.functions
+    left_out, renumbered = set(), set()
+    for address in range(function.start, function.end, 16):
+        bundle = bundles.decode(rows.bundle(address))
+        assert bundle is not None
+        for n, insn in enumerate(map(ROWS_OF_IA64.decode, bundle.words)):
+            assert insn is not None
+            words = list(bundle.words)
+            if insn.name.startswith("nop."):
+                words[n] ^= 1 << _NUMBER
+                renumbered.add(_reason(decider, address, bundle, words))
+            else:
+                words[n] = nop(bundle.template.holders[n].name.lower())
+                left_out.add(_reason(decider, address, bundle, words))
+    assert left_out == {""}
+    assert renumbered == {"does nothing"}
+
+
+def _reason(decider: ia64_decide.Decider, address: int, bundle: Bundle, words: list[int]) -> str:
+    code = bundles.encode(Bundle(bundle.template, tuple(words)))
+    return decider.reason(Change("op", address, code, "", ""))

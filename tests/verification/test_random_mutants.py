@@ -1,0 +1,48 @@
+"""A thousand single changes of any instruction of real files: refused, or shown to change nothing.
+
+What is drawn follows from the seed; `benchmarks/mutants.py --one FILE NUMBER` makes one again.  A
+survivor must be explained by an equivalence that is decided without the verifier.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+
+from fixtures import inputs
+from tests.conftest import Patched
+from tests.support.mutants import mutants
+from tests.support.mutants.changes import KINDS
+from tests.support.mutants.table import table
+from tests.support.mutants.tuned import OPTIONS
+
+SEED = 17
+# How many, and the CPU for which the file was tuned; without one the original alone is changed.
+DRAWN = {
+    "alpha-libc": (300, ""),
+    "alpha-libm": (400, "ev67"),
+    "ia64-libjnidispatch": (300, "itanium2"),
+}
+GROUPED = {"predicate", "stop"}  # kinds of code that says what issues together
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_every_change_is_refused_or_explained(
+    name: str, patched: Patched, record_property: Callable[[str, object], None]
+) -> None:
+    number, cpu = DRAWN[name]
+    original = str(inputs.require(name))
+    tuned = str(patched(name, cpu, OPTIONS.get(cpu, ()))) if cpu else ""
+    made = mutants.of(name, original, tuned)
+    outcomes = [made.outcome(SEED, n) for n in range(number)]
+    found = Counter(outcome.what for outcome in outcomes)
+    record_property("outcomes", dict(found))
+    print(table(outcomes))
+    survivors = [str(outcome) for outcome in outcomes if outcome.what == "UNEXPLAINED"]
+    assert not survivors, "\n".join(survivors)
+    expected = set(KINDS) if name.startswith("ia64") else set(KINDS) - GROUPED
+    assert {outcome.change.kind for outcome in outcomes} == expected
+    assert found["refused"] > number * 0.75  # what is drawn does change something
+    assert len(found) > 2  # and some of it nothing that anyone sees
