@@ -11,6 +11,7 @@ import numpy as np
 from passes.align import LONGEST_LOOP, Align, Code, Layout, transfers
 from passes.fillers import Added, Fillers
 from passes.insert import Slots
+from rewriter.core.assumptions import RETURNS
 from rewriter.core.cpu import Cpu
 from rewriter.core.isa import Insn
 from rewriter.core.program import Function, JumpTable
@@ -127,6 +128,8 @@ def _locked(program: Program, function: Function, items: Sequence[tuple[int, Ins
 
 def _check(program: Program, function: Function, entries: Collection[int]) -> None:
     """That nothing outside relies on an address in the function but its entries."""
+    if RETURNS not in program.assume:
+        raise CannotMove("--assume does not allow other return addresses")
     frame = program.frames.get(function.start)
     if frame is None or frame.end != function.end:
         raise CannotMove("no unwind entry of its own")

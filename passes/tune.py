@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from passes.technique import UNRELATED, Site, Technique, idle, usable
 from passes.tuned import Accepted, Refused, TunedWindow, count
+from rewriter.core.assumptions import ALIGNMENT, EVERY
 from rewriter.core.cpu import Cpu
 from rewriter.core.edit import Evidence, Rewrite
 from rewriter.core.isa import Insn
@@ -51,7 +52,7 @@ class Tuner:
     `locked` are addresses between a load-locked and its store-conditional: nothing there changes.
     `facts` are known of registers at the start; `held` says why an instruction must stay what it
     is, or nothing; `devices` that accesses may reach a device; `fixups` are the accesses that a
-    kernel lets fault.
+    kernel lets fault; `assume` names what a proof may rest on.
     """
 
     window: Window
@@ -64,6 +65,7 @@ class Tuner:
     held: Callable[[Insn], str] = lambda _: ""
     devices: bool = False
     fixups: Mapping[int, Fixup] = field(default_factory=dict)
+    assume: frozenset[str] = EVERY
 
     def __post_init__(self) -> None:
         window, target = self.window, self.target
@@ -280,6 +282,7 @@ class Tuner:
             facts=trace.facts,
         )
         shown = {slot: new.narrow[slot] for slot in sorted(aligned & new.narrow.keys())}
+        shown = shown if ALIGNMENT in self.assume else {}
         comparison = Comparison(self.prover, trace.terms, table.register_names)
         done = (*(a.rewrite for a in self.tuned.accepted), proposal)
         sites = {rewrite.result: rewrite.site for rewrite in done}

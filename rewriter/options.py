@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from rewriter.core.assumptions import EVERY
+
 KEEP, LINES = "keep", "lines"
 """What becomes of functions that debug information in the file describes: they keep their places,
 or their lines in `.debug_line` follow them."""
@@ -18,7 +20,7 @@ class Options:
     whole function names (all functions when `funcs` is empty); `only` and `skip` are edit ids;
     `max_edits` keeps the first so many edits, function by function in address order, the hottest
     first where there is a profile; `cycles` says that each edit is timed on the CPU's model;
-    `debug` is KEEP or LINES.
+    `assume` names what proofs may rest on; `debug` is KEEP or LINES.
     """
 
     passes: tuple[str, ...]
@@ -28,6 +30,7 @@ class Options:
     skip: frozenset[str] = frozenset()
     max_edits: int | None = None
     cycles: bool = False
+    assume: frozenset[str] = EVERY
     debug: str = KEEP
 
     def wants_function(self, name: str) -> bool:

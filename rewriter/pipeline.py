@@ -90,7 +90,7 @@ def tune(
     if isinstance(target, Grouped):
         return _tune_grouped(image, target, cpu, options, progress, profile, jobs)
     progress("analyse", 0, 1)
-    program = analyse(image, target)
+    program = analyse(image, target, options.assume)
     progress("analyse", 1, 1)
     heat = heat_of(profile, program.functions) if profile is not None else None
     work = Work(program, cpu, options)

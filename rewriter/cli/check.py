@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rewriter.cli import choose, files, show
-from rewriter.cli.options import JOBS, PATH, SYMBOLS, View, viewing
+from rewriter.cli.options import ASSUME, JOBS, PATH, SYMBOLS, View, viewing
 from rewriter.core.errors import VerificationFailed
 
 if TYPE_CHECKING:
@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 @click.argument("old", metavar="OLD", type=PATH)
 @click.argument("new", metavar="NEW", type=PATH)
 @SYMBOLS
+@ASSUME
 @JOBS
 @viewing
-def verify(old: Path, new: Path, symbols: Path | None, jobs: int, view: View) -> None:
+def verify(old: Path, new: Path, symbols: Path | None, assume: str, jobs: int, view: View) -> None:
     """Show that NEW does what OLD does.
 
     Nothing that the rewriter said is believed: the changed bytes are found by comparison, decoded
@@ -40,10 +41,11 @@ def verify(old: Path, new: Path, symbols: Path | None, jobs: int, view: View) ->
     """
     from rewriter.report.verdict import compare
 
+    resting = choose.assumed(assume)
     loaded, after = files.load(old, symbols), files.load(new).image
     before = loaded.image
     with show.progress() as progress:
-        comparison = compare(before, after, choose.any_target_of, progress, jobs)
+        comparison = compare(before, after, choose.any_target_of, progress, jobs, resting)
     comparison = _with_wrapping(comparison, loaded, after)
     show.result(comparison, view)
     if not comparison.ok:

@@ -52,11 +52,29 @@ def check(wanted: Wanted) -> None:
                 re.compile(pattern)
             except (re.error, RecursionError, OverflowError) as error:
                 raise BadUsage(f"{option} {pattern}: not a regular expression: {error}") from error
+    assumed(wanted.assume)
     if wanted.passes == "none":
         return
     _named_passes(wanted.passes)
     if wanted.cpu is None:
         raise BadUsage("--cpu is missing", hint="`retune cpus` lists the CPUs that retune knows")
+
+
+def assumed(given: str) -> frozenset[str]:
+    """The assumptions that a list names; BadUsage for one that is not known."""
+    from rewriter.core.assumptions import EVERY
+
+    if given in ("all", "none"):
+        return EVERY if given == "all" else frozenset()
+    names = frozenset(name.strip() for name in given.split(","))
+    unknown = sorted(names - EVERY)
+    if unknown:
+        known = ", ".join(sorted(EVERY))
+        raise BadUsage(
+            f"--assume {given}: {unknown[0] or 'nothing'} is no assumption",
+            hint=f"it takes {known}",
+        )
+    return names
 
 
 def target_of(image: Image) -> Target:
@@ -106,6 +124,7 @@ def resolve(image: Image, wanted: Wanted) -> Chosen | None:
         max_edits=wanted.max_edits,
         cycles=wanted.timed,
         debug=wanted.debug,
+        assume=assumed(wanted.assume),
     )
     # The instructions of one CPU, all else of the other: gcc's -mcpu and -mtune.
     mixed = dataclasses.replace(

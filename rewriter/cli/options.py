@@ -40,6 +40,7 @@ class Wanted:
     max_edits: int | None = None
     timed: bool = False
     debug: str = "keep"
+    assume: str = "all"
 
 
 _TUNING = (
@@ -69,6 +70,13 @@ _SELECTING = (
         show_default=True,
         help="Functions with debug information in IN keep their places, or .debug_line follows.",
     ),
+)
+ASSUME = click.option(
+    "--assume",
+    metavar="LIST",
+    default="all",
+    show_default=True,
+    help="What proofs may rest on: a,b,... or none or all (docs/assumptions.md).",
 )
 TIMED = click.option(
     "--cycles", "timed", is_flag=True, help="Also time each edit on the CPU's model; slower."
@@ -105,7 +113,7 @@ def tuning(body: Body) -> Body:
 
 def selecting(body: Body) -> Body:
     """The options of `tuning` and those that choose functions and edits, as `wanted`."""
-    return _all((*_TUNING, *_SELECTING), _gather(body))
+    return _all((*_TUNING, *_SELECTING, ASSUME), _gather(body))
 
 
 def viewing(body: Body) -> Body:

@@ -41,6 +41,18 @@ class Convention:
     everything: int
 
 
+def anything(everything: int) -> Convention:
+    """Calls and returns may pass every register."""
+    return Convention(
+        live_after=lambda insn: everything,
+        passed=lambda insn: everything,
+        returned=everything,
+        results=lambda name: everything,
+        standard_return=lambda insn: False,
+        everything=everything,
+    )
+
+
 @dataclass
 class Collected:
     """Edges and outside readers, as they are found; `owner` is the function of each block or -1.

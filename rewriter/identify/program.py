@@ -10,6 +10,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from rewriter.core.addresses import Sides, sides
+from rewriter.core.assumptions import EVERY, STANDARD, TABLES
 from rewriter.core.garbage import seldom_collected
 from rewriter.core.isa import Flow, Insn
 from rewriter.core.listing import FLOW_CODE, UNKNOWN, Listing
@@ -20,7 +21,7 @@ from rewriter.elf.headers import ET_EXEC
 from rewriter.elf.image import Image
 from rewriter.elf.pins import data_pins, pinned, relocated, text_words
 from rewriter.identify import flow, jumps, labels, liveness
-from rewriter.identify.edges import Convention
+from rewriter.identify.edges import Convention, anything
 from rewriter.identify.functions import find_functions, with_called
 from rewriter.identify.locked import locked_addresses, near_locks
 from rewriter.identify.relations import Facts, LinearEffects, relations
@@ -35,7 +36,7 @@ class Program:
     """A file's text: listing, functions, graph, liveness, and what is not understood.
 
     `fixups` are by the address of the access that may fault; `resumes` has them and what may throw
-    to a landing pad.
+    to a landing pad.  `assume` names what proofs may rest on.
     """
 
     image: Image
@@ -47,6 +48,7 @@ class Program:
     graph: flow.Graph
     live: liveness.Liveness
     fixups: dict[int, Fixup] = field(default_factory=dict)
+    assume: frozenset[str] = EVERY
     exceptions: ExceptionRanges = field(default_factory=lambda: ExceptionRanges((), ()))
     resumes: dict[int, Fixup] = field(default_factory=dict)
     _starts: list[int] = field(default_factory=list)
@@ -229,8 +231,8 @@ def _holds(function: Function, ascending: Sequence[int]) -> bool:
 
 
 @seldom_collected()
-def analyse(image: Image, target: Target) -> Program:
-    """Reads a whole file's text."""
+def analyse(image: Image, target: Target, assume: frozenset[str] = EVERY) -> Program:
+    """Reads a whole file's text; `assume` names what may be relied on beyond it."""
     listing = target.listing(image)
     frames = unwind.frames(image)
     functions = with_called(find_functions(image, frames), listing)
@@ -245,16 +247,21 @@ def analyse(image: Image, target: Target) -> Program:
         entries.update(target.entries(listing, function))
     entries.update(_made_by_jumps(listing))
     references, graph = jumps.followed(
-        partial(_graph, listing, target, functions, entries, [*throwing, *fixups], pads),
+        partial(_graph, listing, target, functions, entries, [*throwing, *fixups], pads, assume),
         partial(_pruned, target),
         image,
         target,
         target.references(image, listing, functions, slots),
         set(slots.values()),
     )
+    if TABLES not in assume:
+        open_ended = {table.jump for table in references.tables if not table.exact}
+        unresolved = references.unresolved | open_ended
+        references = replace(references, unresolved=unresolved)
     return Program(
         image=image,
         target=target,
+        assume=assume,
         listing=listing,
         functions=functions,
         frames={frame.start: frame for frame in frames},
@@ -289,6 +296,7 @@ def _graph(
     entries: set[int],
     fixups: Sequence[Fixup],
     pads: Sequence[tuple[int, int]],
+    assume: frozenset[str],
     references: References,
 ) -> flow.Graph:
     convention = Convention(
@@ -299,5 +307,7 @@ def _graph(
         target.standard_return,
         target.everything,
     )
+    if STANDARD not in assume:
+        convention = anything(target.everything)
     entries = entries | references.labels
     return flow.build(listing, functions, references, entries, convention, fixups, pads)

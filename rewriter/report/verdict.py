@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from rewriter.core.assumptions import EVERY
 from rewriter.core.errors import VerificationFailed
 from rewriter.core.grouped import Grouped
 from rewriter.core.target import Target
@@ -113,6 +114,7 @@ def compare(
     target_of: Callable[[Image], Target | Grouped],
     progress: Callable[[str, int, int], None],
     jobs: int = 1,
+    assume: frozenset[str] = EVERY,
 ) -> Comparison:
     """Verify `new` against `old` in `jobs` processes, and its manifest if it carries one.
 
@@ -123,7 +125,7 @@ def compare(
     if bare is None or bare == old.data:
         return Comparison(findings, said)
     target = target_of(old)
-    found = _verified(old, parse(bare, new.name), target, progress, jobs)
+    found = _verified(old, parse(bare, new.name), target, progress, jobs, assume)
     return Comparison.of(found, findings, said)
 
 
@@ -133,12 +135,13 @@ def _verified(
     target: Target | Grouped,
     progress: Callable[[str, int, int], None],
     jobs: int,
+    assume: frozenset[str],
 ) -> Found:
     """The verdict of the verifier for this kind of code."""
     if isinstance(target, Grouped):
         from rewriter.verify.check_regions import compare as compare_regions
 
-        return compare_regions(old, new, target, progress, jobs)
+        return compare_regions(old, new, target, progress, jobs, assume)
     from rewriter.verify.check import compare as compare_windows
 
-    return compare_windows(old, new, target, progress, jobs)
+    return compare_windows(old, new, target, progress, jobs, assume)

@@ -72,7 +72,7 @@ class GroupedRoad:
         if not isinstance(self.cpu, BundledCpu):
             raise BadUsage(f"--cpu {self.cpu.name}: no model of its pipeline is there")
         model = self.target.scheduling(Model(self.cpu))
-        known = KnownGrouped(self.image, self.target, self.code)
+        known = KnownGrouped(self.image, self.target, self.code, self.options.assume)
         block = self.cpu.issue.front.fetch_bytes.value
         hints = hinting(self.target, self.cpu, model) if HINT in self.options.passes else None
         self.reordering = Reordering(

@@ -77,6 +77,7 @@ class Windows:
             *(program.locked_addresses, facts, program.held),
             devices=program.devices,
             fixups=program.fixups,
+            assume=program.assume,
         )
 
     def _record(self, function: Function, window: Window, tuned: TunedWindow) -> None:

@@ -17,6 +17,7 @@ from functools import partial
 
 import numpy as np
 
+from rewriter.core.assumptions import EVERY
 from rewriter.core.edit import Evidence
 from rewriter.core.errors import BadInput
 from rewriter.core.garbage import seldom_collected
@@ -71,12 +72,19 @@ class Verdict:
 
 
 @seldom_collected()
-def compare(old: Image, new: Image, target: Target, progress: Progress, jobs: int = 1) -> Verdict:
+def compare(
+    old: Image,
+    new: Image,
+    target: Target,
+    progress: Progress,
+    jobs: int = 1,
+    assume: frozenset[str] = EVERY,
+) -> Verdict:
     """Compares a file with its tuned successor (without its note), in `jobs` processes."""
     if old.data == new.data:
         return Verdict((), 0, 0, 0, {}, {})
     progress("analyse", 0, 1)
-    program = analyse(old, target)
+    program = analyse(old, target, assume)
     progress("analyse", 1, 1)
     return verify(program, new, progress, jobs=jobs)
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from rewriter.core.addresses import sides
+from rewriter.core.assumptions import EVERY
 from rewriter.core.edit import Evidence
 from rewriter.core.garbage import seldom_collected
 from rewriter.core.grouped import Grouped
@@ -58,7 +59,14 @@ class Verdict:
 
 
 @seldom_collected()
-def compare(old: Image, new: Image, target: Grouped, progress: Progress, jobs: int = 1) -> Verdict:
+def compare(
+    old: Image,
+    new: Image,
+    target: Grouped,
+    progress: Progress,
+    jobs: int = 1,
+    assume: frozenset[str] = EVERY,
+) -> Verdict:
     """Compares a file with its tuned successor (without its note)."""
     if old.data == new.data:
         return Verdict(())
@@ -66,7 +74,7 @@ def compare(old: Image, new: Image, target: Grouped, progress: Progress, jobs: i
     functions = find_functions(old, target.described(old))
     code = target.code(old, functions)
     progress("analyse", 1, 1)
-    return verify(KnownGrouped(old, target, code), new, progress, jobs=jobs)
+    return verify(KnownGrouped(old, target, code, assume), new, progress, jobs=jobs)
 
 
 def verify(

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from rewriter.contracts import CONTRACTS
+from rewriter.core.assumptions import EVERY, FILES
 from rewriter.core.edit import Evidence, Grade
 from rewriter.core.errors import BadInput
 from rewriter.core.grouped import Code, Grouped, Region
@@ -20,7 +21,7 @@ from rewriter.core.target import CannotMove, Tuned
 from rewriter.elf.headers import PT_LOAD
 from rewriter.elf.image import Image
 from rewriter.identify.grouped_calls import beyond
-from rewriter.identify.grouped_liveness import Beyond, GroupedLiveness
+from rewriter.identify.grouped_liveness import NOTHING_KNOWN, Beyond, GroupedLiveness
 from rewriter.identify.grouped_signatures import known as by_signature
 from rewriter.verify.known import Identification, Status
 from rewriter.verify.known_trial import shown, spread
@@ -66,6 +67,7 @@ class KnownGrouped:
     image: Image
     target: Grouped
     code: Code
+    assume: frozenset[str] = EVERY
     _outcomes: dict[int, Evidence | str] = field(default_factory=dict)
 
     @cached_property
@@ -85,6 +87,8 @@ class KnownGrouped:
     @cached_property
     def beyond(self) -> Beyond:
         """What may be read beyond its calls and returns, by the calling standard."""
+        if FILES not in self.assume:
+            return NOTHING_KNOWN
         return beyond(self.code, self.liveness, self._slots)
 
     def _slots(self, region: Region) -> list[Slot]:

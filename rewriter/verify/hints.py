@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from rewriter.core.assumptions import LOCKS
 from rewriter.core.isa import Insn
 from rewriter.core.target import Target, is_hint
 from rewriter.identify.program import Program
@@ -30,6 +31,8 @@ def added(old: Sequence[Insn], new: Sequence[Insn], target: Target) -> list[int]
 
 def allow(program: Program, places: Collection[int]) -> None:
     """Raises Different if there may be no hint where this old code stood."""
+    if LOCKS not in program.assume:
+        raise Different("a hint was added, which --assume does not allow")
     near = program.near_locks
     if any(place in near for place in places):
         raise Different("a hint was added near a load-locked")

@@ -22,10 +22,11 @@ def same_but_for_place(
     target: Target,
     old: Segment,
     new: Segment,
+    link: int,
     places: tuple[int, int],
     live_after: Callable[[int], int],
 ) -> bool:
-    """Whether two segments do the same when the link register holds each file's own place.
+    """Whether two segments do the same when the register `link` holds each file's own place.
 
     `live_after` gives the registers that may be read after a slot of the old one.
     """
@@ -33,7 +34,7 @@ def same_but_for_place(
     if len(one) != len(other) or old.fixups or new.fixups:
         return False
     with Terms(target.granule * 8) as terms:
-        linked = _Linked(target, places, terms)
+        linked = _Linked(target, link, places, terms)
         for n, (slot, there) in enumerate(zip(one, other, strict=True)):
             if old.uses[slot] & linked.differing:
                 if not linked.made(old.insns[slot], new.insns[there]):
@@ -56,9 +57,9 @@ def _words(segment: Segment, slots: Sequence[int]) -> list[int]:
 class _Linked:
     """Two machines; `differing` is the mask of registers that may hold different values in them."""
 
-    def __init__(self, target: Target, places: tuple[int, int], terms: Terms) -> None:
+    def __init__(self, target: Target, link: int, places: tuple[int, int], terms: Terms) -> None:
         self.target, self.table, self.places, self.terms = target, target.table, places, terms
-        self.differing = register_mask((target.link,))
+        self.link, self.differing = link, register_mask((link,))
 
     @cached_property
     def states(self) -> tuple[Symbolic, Symbolic]:
@@ -66,7 +67,7 @@ class _Linked:
         one = Symbolic(self.terms, self.table.constants, self.target.granule)
         found = one, one.snapshot()
         for state, place in zip(found, self.places, strict=True):
-            state.registers[self.target.link] = state.code(place)
+            state.registers[self.link] = state.code(place)
         return found
 
     def made(self, before: Insn, after: Insn) -> bool:

@@ -7,18 +7,20 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple, TypeAlias
 
+from rewriter.core.assumptions import ALIGNMENT, LOADS
 from rewriter.core.edit import Evidence, Grade
 from rewriter.core.isa import Flow, Insn
 from rewriter.core.program import Fixup, Function
 from rewriter.core.symbolic import Symbolic
 from rewriter.core.term import Term, Terms
-from rewriter.core.trace import Facts, Run, run
+from rewriter.core.trace import Facts, Run, registers_of, run
 from rewriter.identify.program import Program
 from rewriter.verify import faults
 from rewriter.verify.aligned import aligned
 from rewriter.verify.devices import accessed, same_devices
 from rewriter.verify.equivalence import Comparison, Different, agreeing
 from rewriter.verify.linked import same_but_for_place
+from rewriter.verify.loads import same_accesses
 from rewriter.verify.pads import Pads
 from rewriter.verify.prove import Prover
 from rewriter.verify.segments import BlockCutter, Segment, reads_place
@@ -28,12 +30,12 @@ from rewriter.verify.stack import nothing_below
 class Pair(NamedTuple):
     """Places in the old and the new file at which the same must hold.
 
-    `linked` says that control comes back from a call here: the link register holds the place.
+    Where control comes back from a call here, the register `link` holds the place.
     """
 
     old: int
     new: int
-    linked: bool = False
+    link: int | None = None
 
 
 Compared: TypeAlias = tuple[Evidence, list[tuple[Fixup, Fixup]]]
@@ -79,10 +81,10 @@ class Pairs:
             return True
         if reads_place(old.flows[-1], old.defs[-1]):
             return False
-        if pair.linked and pair.old != pair.new:
-            places = pair.old, pair.new
+        if pair.link is not None and pair.old != pair.new:
+            places = pair.link, (pair.old, pair.new)
             live = partial(self._live_after, old)
-            return same_but_for_place(self.target, old, new, places, live)
+            return same_but_for_place(self.target, old, new, *places, live)
         return same or self._bare(old) == self._bare(new)
 
     def _faults(self, segment: Segment) -> Iterator[object]:
@@ -141,6 +143,9 @@ class Pairs:
             self._link(before.exits[slot], after.exits[other], old, new, slot, other)
             _lead(old.insns[slot], before.exits[slot], after.exits[other])
             comparison.check(before.exits[slot], after.exits[other], live)
+            if LOADS not in self.program.assume:
+                ways = (before, old.insns[: slot + 1]), (after, new.insns[: other + 1])
+                same_accesses(comparison, self.target, *ways)
         assumed = matching.finish()
         evidence = comparison.evidence()
         resumed = [(a.fixup, b.fixup) for a, b in matching.pairs if a.fixup and b.fixup]
@@ -182,7 +187,7 @@ class Pairs:
     ) -> Run:
         """Runs a segment; where accesses may go on elsewhere, with the state before each access."""
         table, granule = self.target.table, self.target.granule
-        link = {self.target.link: start} if pair.linked else {}
+        link = {pair.link: start} if pair.link is not None else {}
         exits = {*segment.exits, *(slot - 1 for slot in self.pads.slots(segment))}
         if faulting:
             exits.update(slot - 1 for slot in faults.access_slots(segment.insns, self.target))
@@ -195,10 +200,10 @@ class Pairs:
         insn = old.insns[slot]
         if insn.op.flow in (Flow.CALL, Flow.INDIRECT_CALL):
             for state, segment, at in ((before, old, slot), (after, new, other)):
-                register = insn.operand("ra")
-                returns = segment.addresses[at] + insn.size
-                if state.registers.get(register) is state.code(returns):
-                    state.registers[register] = state.terms.var("return address")
+                returns = state.code(segment.addresses[at] + insn.size)
+                for register in registers_of(self.target.table.defs(insn)):
+                    if state.registers.get(register) is returns:
+                        state.registers[register] = state.terms.var("return address")
 
     def _live_after(self, old: Segment, slot: int) -> int:
         """Registers that may be read after an exit of the old code."""
@@ -246,6 +251,8 @@ class _Stages:
         comparison.aligned = self._aligned(slot, other)
 
     def _aligned(self, slot: int, other: int) -> tuple[tuple[Term, int], ...]:
+        if ALIGNMENT not in self.pairs.program.assume:
+            return ()
         before, after = self.old[0], self.new[0]
         target = self.pairs.target
         return aligned(target, self.comparison, before, after, self.old[1], (slot, other))

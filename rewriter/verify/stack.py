@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rewriter.core.isa import Insn, Reg
 from rewriter.core.target import Target
-from rewriter.core.term import Term
+from rewriter.core.term import Term, Terms
 from rewriter.core.trace import Facts, Run, machine, registers_of
 from rewriter.verify.equivalence import Comparison, Different
 
@@ -35,14 +35,27 @@ def below(run: Run, insns: Sequence[Insn], target: Target, facts: Facts) -> Iter
     pointer: Term | None = machine(table, terms, target.granule, facts).get(Reg(target.stack))
     half = 1 << terms.width - 1
     for slot, insn in enumerate(insns):
-        operands = dict(zip(registers_of(table.uses(insn)), run.operand[slot], strict=True))
+        operands = operands_of(run, slot, insn, target)
         pointer = operands.get(Reg(target.stack), pointer)
-        if table.accesses(insn) and pointer is not None:
-            base, displacement = target.spelling.address(insn)
-            if base in operands:
-                address = operands[base] + terms.const(displacement)
-                (root, there), (other, top) = terms.linear(address), terms.linear(pointer)
-                if root is other and (there - top) % (2 * half) >= half:
-                    yield address
+        address = address_of(operands, insn, target, terms)
+        if address is not None and pointer is not None:
+            (root, there), (other, top) = terms.linear(address), terms.linear(pointer)
+            if root is other and (there - top) % (2 * half) >= half:
+                yield address
         if table.defs(insn) >> target.stack & 1:
             pointer = run.value.get(slot)  # where more is written, who reads it next says
+
+
+def operands_of(run: Run, slot: int, insn: Insn, target: Target) -> dict[Reg, Term]:
+    """The registers that an instruction of a run reads, with their values."""
+    return dict(zip(registers_of(target.table.uses(insn)), run.operand[slot], strict=True))
+
+
+def address_of(
+    operands: Mapping[Reg, Term], insn: Insn, target: Target, terms: Terms
+) -> Term | None:
+    """What an access goes to, if it is one and its base is no constant."""
+    if not target.table.accesses(insn):
+        return None
+    base, displacement = target.spelling.address(insn)
+    return operands[Reg(base)] + terms.const(displacement) if Reg(base) in operands else None

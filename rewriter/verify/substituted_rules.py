@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rewriter.contracts import CONTRACTS
+from rewriter.core.assumptions import ARGUMENTS
 from rewriter.core.isa import AWAY
 from rewriter.core.program import Function
 from rewriter.core.target import Target, Tuned
@@ -121,4 +122,5 @@ def preconditions(
     kept = new & known.calls.kept(function)
     if kept:
         return f"a caller may keep a value in {_first(target, kept)}"
-    return (ASSUMED,)
+    refused = ARGUMENTS not in known.program.assume
+    return f"{ASSUMED}: --assume does not allow it" if refused else (ASSUMED,)

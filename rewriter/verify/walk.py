@@ -11,10 +11,12 @@ from operator import or_
 import numpy as np
 
 from rewriter.core.addresses import addresses
+from rewriter.core.assumptions import RETURNS
 from rewriter.core.edit import Evidence
 from rewriter.core.isa import Flow, Insn
 from rewriter.core.listing import FLOWS, INLINE, Listing
 from rewriter.core.program import Fixup, Function
+from rewriter.core.trace import registers_of
 from rewriter.elf.image import Image
 from rewriter.identify.program import Program
 from rewriter.verify import hints
@@ -130,7 +132,7 @@ class Walk:
             return there
         if self.pairs.pads.any:  # it may be in another exception range
             return None
-        linked = pair.linked and pair.old != pair.new
+        linked = pair.link is not None and pair.old != pair.new
         locked = self.locked_here and not self.locked.isdisjoint(old.addresses[first:end])
         placed = reads_place(FLOWS[old.flows[end - 1]], old.defs[end - 1])
         return None if linked or locked or placed else there
@@ -204,21 +206,24 @@ class Walk:
             if flow in (Flow.BRANCH, Flow.JUMP, Flow.CALL):
                 found += self._targets(old.targets[at], target)
             if flow in (Flow.CALL, Flow.INDIRECT_CALL):
-                found += self._following(old.addresses[at], place, self._links(at))
+                found += self._following(old.addresses[at], place, self._link(at))
             elif flow is Flow.TRAP or (flow is Flow.BRANCH and at == last):
                 found += self._following(old.addresses[at], place)
             elif flow is Flow.INDIRECT:
                 found += self._table_targets(old.addresses[at])
         return found
 
-    def _links(self, at: int) -> bool:
-        """Whether a call of the old code leaves its return address where calls should."""
+    def _link(self, at: int) -> int | None:
+        """The register in which a call of the old code leaves its return address."""
         call = self.target.table.decode(self.old_code.words[at])
-        return call is not None and call.operand("ra") == self.target.link
+        assert call is not None
+        return next(iter(registers_of(self.target.table.defs(call))), None)
 
-    def _following(self, old: int, new: int, linked: bool = False) -> Iterable[Pair]:
+    def _following(self, old: int, new: int, link: int | None = None) -> Iterable[Pair]:
         """What comes after an instruction; past the function's end only the same place will do."""
-        pair = Pair(old + self.size, new + self.size, linked)
+        pair = Pair(old + self.size, new + self.size, link)
+        if link is not None and old != new and RETURNS not in self.program.assume:
+            raise Different("a return address differs, which --assume does not allow")
         if pair.old >= self.function.end:
             return ()
         if self.old_code.rows[self.old_code.at[pair.old]] != INLINE:

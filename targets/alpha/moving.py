@@ -8,7 +8,7 @@ from rewriter.core.isa import Flow, Insn
 from rewriter.core.program import Function
 from rewriter.core.target import CannotMove
 from targets.alpha.isa import TABLE
-from targets.alpha.registers import GP, RA, ZERO
+from targets.alpha.registers import GP, PV, ZERO
 
 Placed = tuple[int, Insn]
 """An instruction and its address in the original."""
@@ -26,9 +26,9 @@ def moved(
     for index, (address, insn) in enumerate(items):
         if insn.op.format.target is not None:
             result[index] = _retargeted(address, insn, function, place)
-        elif insn.op is _LDAH and (insn.operand("ra"), insn.operand("rb")) == (GP, RA):
+        elif insn.op is _LDAH and insn.operand("ra") == GP and insn.operand("rb") not in (GP, PV):
             low = _low_half(items, index)
-            call = _call_before(items, index)
+            call = _call_before(items, index, insn.operand("rb"))
             halves = (insn.operand("disp") << 16) + items[low][1].operand("disp")
             if gp is None or items[call][0] + insn.size + halves != gp:
                 raise CannotMove(f"gp set-up at {address:#x} not understood")
@@ -64,9 +64,10 @@ def _low_half(items: Sequence[Placed], high: int) -> int:
     raise CannotMove(f"half a gp set-up at {items[high][0]:#x}")
 
 
-def _call_before(items: Sequence[Placed], index: int) -> int:
+def _call_before(items: Sequence[Placed], index: int, link: int) -> int:
+    """The nearest call that leaves its return address in a register."""
     for before in range(index - 1, -1, -1):
         insn = items[before][1]
-        if insn.op.flow in _CALLS and insn.operand("ra") == RA:
+        if insn.op.flow in _CALLS and insn.operand("ra") == link:
             return before
     raise CannotMove(f"no call before the gp set-up at {items[index][0]:#x}")
