@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from passes.pieces import Scattered, Scattering, Spaces
 from rewriter.contracts import CONTRACTS
 from rewriter.core.cpu import Cpu
-from rewriter.core.edit import Edit, Evidence
+from rewriter.core.edit import Edit
 from rewriter.core.isa import Flow
 from rewriter.core.program import Function
 from rewriter.core.target import CannotMove, FrameRow, Target, Tuned, suited
@@ -24,10 +24,6 @@ from rewriter.verify.substituted_rules import (
     room_in_place,
     unwinds_plainly,
 )
-from rewriter.verify.trial import step
-from rewriter.verify.trial_image import code_at
-
-_ANYWHERE = 0x10000  # where a routine is tried that has no place yet
 
 
 @dataclass(frozen=True)
@@ -68,7 +64,7 @@ class Substitution:
     def edit(self, name: str, known: Known) -> Edit:
         """What is recorded of it, with what is known before the new code was tried."""
         old = known.outcome(self.named, CONTRACTS[self.named.contracts[0]])
-        assert isinstance(old, Evidence)
+        assert not isinstance(old, str)
         place = "at" if self.address == self.named.address else f"at {self.address:#x}, from"
         return Edit(
             id=name,
@@ -78,7 +74,7 @@ class Substitution:
             address=self.named.address,
             old=f"{'/'.join(self.named.contracts)} (named by a {self.named.provenance})",
             new=f"{self.routine.folder}/{self.routine.name} {place} {self.named.address:#x}",
-            evidence=replace(old, preconditions=self.assumed),
+            evidence=replace(old.evidence, preconditions=self.assumed),
             gain=0,
         )
 
@@ -137,13 +133,13 @@ class Substitute:
         target, function = known.program.target, known.program.function_at(named.address)
         if function is None:
             raise CannotMove("in no function")
-        routine = _best(target, named, cpu)
+        candidates = _suited(target, named, cpu)
         if _is_tuned(known, named):
             raise CannotMove("a tuned routine already")
         reason = objection(known, named, function)
         if reason:
             raise CannotMove(reason)
-        return function, routine
+        return function, _like(known, named, candidates)
 
 
 _Placed = tuple[dict[int, bytes], tuple[Patch, ...], Body | None]
@@ -165,20 +161,23 @@ def _is_tuned(known: Known, named: Named) -> bool:
     return False
 
 
-def _best(target: Target, named: Named, cpu: Cpu) -> Tuned:
-    """The best routine for the CPU that keeps every contract of the old one."""
-    for name in named.contracts:
-        for routine in suited(target, name, cpu):
-            others = (other for other in named.contracts if other != name)
-            if _keeps(target, routine, tuple(others)):
-                return routine
-    raise CannotMove(f"no tuned routine for {cpu.name}")
+def _suited(target: Target, named: Named, cpu: Cpu) -> list[Tuned]:
+    """The routines for the CPU that are made for some contract of the old one, the best first."""
+    found = [routine for name in named.contracts for routine in suited(target, name, cpu)]
+    if not found:
+        raise CannotMove(f"no tuned routine for {cpu.name}")
+    return found
 
 
-def _keeps(target: Target, routine: Tuned, contracts: Sequence[str]) -> bool:
-    code = code_at(routine, _ANYWHERE * target.alignment)
-    tried = (step(code, CONTRACTS[name], target.trials) for name in contracts)
-    return all(isinstance(outcome, Evidence) for outcome in tried)
+def _like(known: Known, named: Named, candidates: Sequence[Tuned]) -> Tuned:
+    """The best of some routines that does in every case what the old one does."""
+    reasons = []
+    for routine in candidates:
+        reason = known.unlike(named, routine)
+        if not reason:
+            return routine
+        reasons.append(reason)
+    raise CannotMove(f"no tuned routine does the same: {reasons[0]}")
 
 
 def _in_place(

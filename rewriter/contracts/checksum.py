@@ -1,12 +1,22 @@
 """csum_partial, csum_ipv6_magic: the Internet checksum (RFC 1071), bytes in memory order.
 
-A partial checksum is any 32-bit number with the right 16-bit ones'-complement sum; it is zero
-only when all that was added was.
+A partial checksum of 32 bits has many values for one sum of 16: it is the folded sum of the bytes
+added to what was there, carries at the low end, as Linux has it (lib/checksum.c, csum_partial).
 """
 
 from __future__ import annotations
 
-from rewriter.contracts.contract import Arena, Case, Contract, Kind, Plan, Result, View, widen
+from rewriter.contracts.contract import (
+    NOTHING,
+    Arena,
+    Case,
+    Contract,
+    Kind,
+    Plan,
+    Result,
+    View,
+    widen,
+)
 from rewriter.contracts.place import EIGHT, END, MIDDLE, START, address, noise, piece, scatter
 
 _SUMS = (0, 1, 0xFFFF, 0x10000, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0xFFFE0001)
@@ -23,7 +33,8 @@ def csum_partial(view: View, source: int, count: int, total: int) -> int:
     """Adds the 16-bit words at `source`, a byte left over as a word, to a partial checksum."""
     data = view.read(source, count) if count else b""
     words = sum(data[0::2]) + (sum(data[1::2]) << 8)
-    return widen(fold(words + (total & 0xFFFFFFFF)))
+    result = fold(words) + (total & 0xFFFFFFFF)
+    return widen((result & 0xFFFFFFFF) + (result >> 32))
 
 
 def csum_ipv6_magic(
@@ -69,6 +80,7 @@ _PARTIAL = (
         "long",
         {"count": (1500, 9000, 65535), "source": EIGHT, "place": (MIDDLE,), "total": _ALL_SUMS},
     ),
+    NOTHING,
 )
 _MAGIC = (
     Plan(
@@ -81,7 +93,7 @@ CONTRACTS = (
     Contract(
         "csum_partial",
         (Kind.FROM, Kind.COUNT, Kind.INT),
-        Result.FOLDED,
+        Result.INT,
         csum_partial,
         _partial,
         _PARTIAL,

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from rewriter.contracts.contract import Arena, Case, Contract, Kind, Plan, Result, View
+from rewriter.contracts.contract import (
+    NOTHING,
+    Arena,
+    Case,
+    Contract,
+    Kind,
+    Plan,
+    Result,
+    View,
+)
 from rewriter.contracts.place import EIGHT, END, MIDDLE, START, address, noise, piece, scatter, text
 from rewriter.contracts.search import LIMITS, limited
 
@@ -55,12 +64,15 @@ def _pair(arena: Arena, one: bytes, two: bytes, skews: tuple[int, int], place: i
     return Case((first, second), pieces)
 
 
-def _blocks(arena: Arena, count: int, first: int, second: int, place: int, end: int) -> Case:
-    """Blocks whose first difference is somewhere among the last sixteen bytes."""
+def _blocks(
+    arena: Arena, count: int, first: int, second: int, place: int, end: int, at: int = -1
+) -> Case:
+    """Blocks whose first difference is somewhere among the last sixteen bytes, or at a byte."""
     one = noise(count, count + first + second)
     two = bytearray(one)
     if count and end != EQUAL:
-        at = max(0, count - 1 - scatter(count, first, second, end) % 16)
+        late = max(0, count - 1 - scatter(count, first, second, end) % 16)
+        at = late if at < 0 else min(at, count - 1)
         two[at] ^= 0x80 if end == TOP_BIT else 1 << end
         two[at + 1 :] = noise(count - at - 1, count + 3)
     case = _pair(arena, one, bytes(two), (first, second), place)
@@ -119,6 +131,17 @@ def _plans(ends: tuple[int, ...], **more: tuple[int, ...]) -> tuple[Plan, ...]:
     )
 
 
+_WORDS = Plan(
+    "a difference in each word",
+    few={
+        "count": range(16, 57, 8),
+        "first": (0, 3),
+        "second": (0,),
+        "place": (MIDDLE,),
+        "end": (GREATER,),
+        "at": range(0, 48, 8),
+    },
+)
 _TWO = (Kind.FROM, Kind.FROM)
 CONTRACTS = (
     Contract(
@@ -127,7 +150,7 @@ CONTRACTS = (
         Result.SIGN,
         memcmp,
         _blocks,
-        _plans((GREATER,)),
+        (*_plans((GREATER,)), _WORDS, NOTHING),
     ),
     Contract("strcmp", _TWO, Result.SIGN, strcmp, _strings, _plans((LESS,))),
     Contract(
@@ -136,6 +159,6 @@ CONTRACTS = (
         Result.SIGN,
         strncmp,
         _limited,
-        _plans((LESS,), limit=tuple(range(len(LIMITS)))),
+        (*_plans((LESS,), limit=tuple(range(len(LIMITS)))), NOTHING),
     ),
 )

@@ -52,10 +52,15 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One call: the values of the arguments (modulo 2**64) and the memory around them."""
+    """One call: the values of the arguments (modulo 2**64) and the memory around them.
+
+    `promised` says that the contract promises something; otherwise it may fault, and a replacement
+    does what the original does.
+    """
 
     arguments: tuple[int, ...]
     pieces: tuple[Piece, ...]
+    promised: bool = True
 
     @property
     def size(self) -> int:
@@ -71,7 +76,9 @@ class View:
         self.written: list[tuple[int, int]] = []
 
     def read(self, address: int, size: int) -> bytes:
-        """`size` bytes."""
+        """`size` bytes; none may be anywhere."""
+        if not size:
+            return b""
         start, part = self._part(address, size)
         return bytes(part[address - start : address - start + size])
 
@@ -115,8 +122,7 @@ class Result(Enum):
     QUAD = "all 64 bits"
     INT = "a 32-bit integer, as the ABI widens it"
     SIGN = "the sign of a 32-bit integer"
-    FOLDED = "a 32-bit partial checksum, folded to 16 bits"
-    UNDONE = "bytes not done: no fewer than could not be, and not all if some could"
+    UNDONE = "bytes not done: no fewer than could not be, and none if all could"
     NOTHING = "not at all"
 
 
@@ -146,14 +152,27 @@ class Plan:
     axes: Mapping[str, Sequence[int]] = field(default_factory=dict)
     few: Mapping[str, Sequence[int]] = field(default_factory=dict)
 
+    def some(self) -> Iterator[tuple[Plan, dict[str, int]]]:
+        """The few shapes."""
+        yield from ((self, point) for point in combinations(self.few))
+
+
+_NULL = "null"
+NOTHING = Plan("nothing at no address", few={_NULL: (0,)})
+"""Addresses and counts of zero."""
+_NOWHERE = Plan("no address", few={_NULL: (24,)})
+"""Of every contract: null pointers, which a program's own routine might take for something."""
+
 
 @dataclass(frozen=True, slots=True)
 class Contract:
     """A routine's promise.
 
-    `model(view, *arguments)` gives the result and changes the view; `build(arena, **point)` makes
-    the case at a point of a plan's axes; `linkage` is a name that the target knows.  Of memory
-    only what the model writes may change, of registers what the linkage does not preserve.
+    `model(view, *arguments)` gives the result and changes the view; it gives None where there is a
+    result and the contract leaves it open: a replacement then does what the original does.
+    `build(arena, **point)` makes the case at a point of a plan's axes; `linkage` is a name that the
+    target knows.  Of memory only what the model writes may change, of registers what the linkage
+    does not preserve.
     """
 
     name: str
@@ -172,10 +191,27 @@ class Contract:
     def few(self) -> Iterator[tuple[Plan, dict[str, int]]]:
         """The smaller set of shapes, with those that fault."""
         for plan in self.plans:
-            yield from ((plan, point) for point in combinations(plan.few))
+            yield from plan.some()
+
+    @property
+    def tried(self) -> tuple[Plan, ...]:
+        """The plans, and what no contract promises anything of."""
+        pointers = any(kind in (Kind.TO, Kind.FROM) for kind in self.kinds)
+        return (*self.plans, _NOWHERE) if pointers else self.plans
+
+    def expected(self, view: View, case: Case) -> int | None:
+        """What the model gives; it changes the view.  None where nothing is promised."""
+        return self.model(view, *case.arguments) if case.promised else None
+
+    def _nowhere(self, count: int) -> Case:
+        """Null pointers and a count; of zero something is promised."""
+        given = {Kind.TO: 0, Kind.FROM: 0, Kind.COUNT: count}
+        return Case(tuple(given.get(kind, 1) for kind in self.kinds), (), promised=not count)
 
     def case(self, arena: Arena, point: Mapping[str, int]) -> Case:
         """The case of one shape."""
+        if _NULL in point:
+            return self._nowhere(point[_NULL])
         return self.build(arena, **point)
 
 

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from rewriter.contracts.contract import Arena, Case, Contract, Kind, Plan, Result, View
-from rewriter.contracts.place import EIGHT, END, MIDDLE, START, address, noise, piece
+from rewriter.contracts.contract import (
+    NOTHING,
+    Arena,
+    Case,
+    Contract,
+    Kind,
+    Plan,
+    Result,
+    View,
+)
+from rewriter.contracts.place import EIGHT, END, MIDDLE, START, address, held, noise, piece
 
 LONG = (
     *range(1025, 1300, 37),
@@ -21,6 +30,8 @@ LONG = (
 )
 SHORT = (*range(34), 63, 64, 65, 71, 72, 127, 128, 129, 200, 255, 256, 257, 321)
 FEW_SKEWS = (0, 1, 3, 7)
+LARGE = (150_000,)
+"""More than 16 bits count, and more than most caches hold."""
 
 
 def memmove(view: View, to: int, source: int, count: int) -> int:
@@ -41,6 +52,7 @@ def bcopy(view: View, source: int, to: int, count: int) -> None:
 
 def apart(arena: Arena, count: int, to: int, source: int, place: int) -> Case:
     """Two buffers that do not overlap; `to` and `source` are skews."""
+    count = held(arena, count)
     seed = count + 9 * to + 5 * source
     target = address(arena, 0, count, to, place)
     origin = address(arena, 1, count, source, place)
@@ -94,6 +106,12 @@ APART = (
         {"count": LONG, "to": (0, 1, 8, 61), "source": (0, 1, 5, 61), "place": (MIDDLE,)},
         {"count": (2049,), "to": (0, 5), "source": (0, 3), "place": (MIDDLE,)},
     ),
+    Plan("large", few={"count": LARGE, "to": (0,), "source": (0,), "place": (MIDDLE,)}),
+    Plan(
+        "words",
+        few={"count": range(16, 89, 8), "to": (0, 3), "source": (0, 1, 3), "place": (MIDDLE,)},
+    ),
+    NOTHING,
 )
 
 _DISTANCES = (*range(-20, 21), -72, -65, -64, -63, -57, 57, 63, 64, 65, 72, 129, -129, 200, -200)
@@ -110,6 +128,10 @@ OVERLAPPING = (
             "to": (0, 3),
             "distance": (*_DISTANCES[::3], -129, 129),
         },
+    ),
+    Plan(
+        "overlap of words",
+        few={"count": range(16, 81, 8), "to": (0, 7), "distance": (-24, -5, 5, 24)},
     ),
 )
 

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
-from rewriter.contracts.contract import Arena, Case, Contract, Kind, Plan, Result, View, widen
-from rewriter.contracts.copy import LONG, SHORT
-from rewriter.contracts.place import EIGHT, END, MIDDLE, START, address, noise, piece
+from rewriter.contracts.contract import (
+    NOTHING,
+    Arena,
+    Case,
+    Contract,
+    Kind,
+    Plan,
+    Result,
+    View,
+    widen,
+)
+from rewriter.contracts.copy import LARGE, LONG, SHORT
+from rewriter.contracts.place import EIGHT, END, MIDDLE, START, address, held, noise, piece
 
 _BYTES = (0, 0xFF, 0x5A, 0x180, -128)
 """Values of the int argument, of which the low byte counts."""
@@ -22,6 +32,7 @@ def bzero(view: View, to: int, count: int) -> None:
 
 
 def _zeroed(arena: Arena, count: int, to: int, place: int) -> Case:
+    count = held(arena, count)
     target = address(arena, 0, count, to, place)
     old = noise(count, count + to)
     return Case((target, count), (piece(arena, target, old, to),))
@@ -29,7 +40,8 @@ def _zeroed(arena: Arena, count: int, to: int, place: int) -> Case:
 
 def _filled(arena: Arena, count: int, to: int, place: int, byte: int) -> Case:
     case = _zeroed(arena, count, to, place)
-    return Case((case.arguments[0], widen(_BYTES[byte]), count), case.pieces)
+    start, many = case.arguments
+    return Case((start, widen(_BYTES[byte]), many), case.pieces)
 
 
 def _plans(**more: tuple[int, ...]) -> tuple[Plan, ...]:
@@ -55,9 +67,20 @@ def _plans(**more: tuple[int, ...]) -> tuple[Plan, ...]:
             {"count": LONG, "to": (0, 1, 8, 61), "place": (MIDDLE,), **one},
             {"count": (2049,), "to": (0, 61), "place": (MIDDLE,), **one},
         ),
+        Plan("large", few={"count": LARGE, "to": (0,), "place": (MIDDLE,), **one}),
+        NOTHING,
     )
 
 
+_ZEROS = Plan(
+    "zeros",
+    few={
+        "count": (*range(30), *range(33, 600, 37), 1024, 1600, 2500),
+        "to": (0, 3, 16, 61),
+        "place": (MIDDLE,),
+        "byte": (0, 1),
+    },
+)
 CONTRACTS = (
     Contract(
         "memset",
@@ -65,7 +88,7 @@ CONTRACTS = (
         Result.QUAD,
         memset,
         _filled,
-        _plans(byte=tuple(range(len(_BYTES)))),
+        (*_plans(byte=tuple(range(len(_BYTES)))), _ZEROS),
     ),
     Contract("bzero", (Kind.TO, Kind.COUNT), Result.NOTHING, bzero, _zeroed, _plans()),
 )

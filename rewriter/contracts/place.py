@@ -13,7 +13,7 @@ start, behind such a page."""
 EIGHT = range(8)
 MARGIN = 16  # bytes around the data that must not change
 
-_LONGEST = 1 << 17
+_LONGEST = 1 << 18
 NOISE = Random(21264).randbytes(_LONGEST)
 """Bytes of every value."""
 
@@ -32,6 +32,11 @@ def text(size: int, seed: int) -> bytes:
     """`size` bytes without zero."""
     at = seed * 977 % (_LONGEST - size)
     return TEXT[at : at + size]
+
+
+def held(arena: Arena, size: int) -> int:
+    """So many bytes, but no more than a room holds anywhere."""
+    return min(size, arena.room - 0x2000)
 
 
 def address(arena: Arena, room: int, size: int, skew: int, place: int) -> int:

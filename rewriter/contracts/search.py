@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from rewriter.contracts.contract import (
     MASK64,
+    NOTHING,
     Arena,
     Case,
     Contract,
@@ -155,6 +156,17 @@ def _plans(few_more: Mapping[str, tuple[int, ...]], **more: tuple[int, ...]) -> 
 
 _NUMBERS = tuple(range(len(_NEEDLES)))
 _HITS = {"hit": (LAST, TWICE)}
+_LINES = Plan(
+    "lines",
+    few={
+        "count": (*range(257, 800, 31), 1500),
+        "source": (0, 8, 49, 56),
+        "place": (MIDDLE,),
+        "needle": (0,),
+        "hit": (NOWHERE, LAST, TWICE),
+        "limit": (0,),
+    },
+)
 CONTRACTS = (
     Contract(
         "strlen", (Kind.FROM,), Result.QUAD, strlen, _string, _plans({}, seed=(0, 1, 2, 3, 4))
@@ -165,7 +177,7 @@ CONTRACTS = (
         Result.QUAD,
         strnlen,
         _bounded,
-        _plans({"limit": (3, 4, 5)}, limit=tuple(range(len(LIMITS)))),
+        (*_plans({"limit": (3, 4, 5)}, limit=tuple(range(len(LIMITS)))), NOTHING),
     ),
     Contract(
         "strchr",
@@ -189,11 +201,15 @@ CONTRACTS = (
         Result.QUAD,
         memchr,
         _in_bytes,
-        _plans(
-            {"hit": (NOWHERE, LAST)},
-            needle=_NUMBERS,
-            hit=(NOWHERE, LAST, TWICE),
-            limit=(0, len(LIMITS) - 2, len(LIMITS) - 1),
+        (
+            *_plans(
+                {"hit": (NOWHERE, LAST)},
+                needle=_NUMBERS,
+                hit=(NOWHERE, LAST, TWICE),
+                limit=(0, len(LIMITS) - 2, len(LIMITS) - 1),
+            ),
+            _LINES,
+            NOTHING,
         ),
     ),
     Contract(

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from rewriter.contracts.contract import Arena, Case, Contract, Kind, Plan, Result, View
+from rewriter.contracts.contract import (
+    NOTHING,
+    Arena,
+    Case,
+    Contract,
+    Kind,
+    Plan,
+    Result,
+    View,
+)
 from rewriter.contracts.place import EIGHT, END, MIDDLE, START, address, noise, piece, scatter, text
 from rewriter.contracts.search import LIMITS, limited
 
@@ -113,7 +122,33 @@ def _plans(**more: tuple[int, ...]) -> tuple[Plan, ...]:
             },
         ),
         Plan("long", {"count": _LONG, **skews, "place": (END,), **few}),
+        Plan(
+            "words",
+            few={
+                "count": (*range(16, 89, 8), 350),
+                "to": (0,),
+                "source": EIGHT,
+                "place": (MIDDLE,),
+                **few,
+            },
+        ),
+        Plan(
+            "nine words",
+            few={
+                "count": range(72, 81),
+                "to": EIGHT,
+                "source": (0,),
+                "place": (MIDDLE,),
+                **few,
+            },
+        ),
+        *([Plan("limits", few=_limits(more["limit"]))] if more else ()),
     )
+
+
+def _limits(limits: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
+    skews = {"to": (0, 1, 3, 7), "source": (0, 4), "place": (END,)}
+    return {"count": (0, 5, 17, 40), **skews, "limit": limits}
 
 
 _TO_FROM = (Kind.TO, Kind.FROM)
@@ -126,7 +161,7 @@ CONTRACTS = (
         Result.QUAD,
         strncpy,
         _bounded,
-        _plans(limit=_SHORT_LIMITS),
+        (*_plans(limit=_SHORT_LIMITS), NOTHING),
     ),
     Contract("strcat", _TO_FROM, Result.QUAD, strcat, _joined, _plans()),
     Contract(

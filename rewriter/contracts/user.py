@@ -10,7 +10,7 @@ from __future__ import annotations
 from rewriter.contracts.contract import Arena, Case, Contract, Kind, Plan, Result, View
 from rewriter.contracts.copy import APART
 from rewriter.contracts.fill import CONTRACTS as FILLS
-from rewriter.contracts.place import END, MIDDLE, START, address, noise, piece
+from rewriter.contracts.place import END, MIDDLE, START, address, held, noise, piece
 
 NOT_FAULTING, SOURCE_FAULTS, TARGET_FAULTS = range(3)
 
@@ -39,6 +39,7 @@ def _copy(
     at: int = 0,
 ) -> Case:
     """The fault comes `at` bytes in front of the end: such a number of bytes are inaccessible."""
+    count = held(arena, count)
     at = min(at, count)
     target_size = count - at if fault == TARGET_FAULTS else count
     source_size = count - at if fault == SOURCE_FAULTS else count
@@ -52,6 +53,7 @@ def _copy(
 def _clear(
     arena: Arena, count: int, to: int, place: int, fault: int = NOT_FAULTING, at: int = 0
 ) -> Case:
+    count = held(arena, count)
     at = min(at, count) if fault else 0
     target = address(arena, 0, count - at, to, END if fault else place)
     return Case((target, count), (piece(arena, target, noise(count - at, count), to),))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right, insort
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, Protocol
 
 from rewriter.core.concrete import Concrete, Misaligned
 from rewriter.core.isa import Flow, Insn, Kind, Reg
@@ -147,8 +147,23 @@ class Memory:
         return bytes(region.data[at : at + size])
 
 
-Opaque = Callable[..., int]
-"""Called with the name and the operand values of what the table leaves open; gives the result."""
+Opaque = Callable[..., int | None]
+"""Called with the name and the operand values of what the table leaves open; gives the result.
+
+None says that it does not know either."""
+
+
+class Arithmetic(Protocol):
+    """What a target's table leaves open, on plain numbers."""
+
+    def answer(self, name: str, *values: int) -> int | None:
+        """What an operation gives; None where it is not known."""
+        ...
+
+    def lasting(self, event: tuple[object, ...]) -> bool:
+        """Whether an event is more than a wait, or something that is put back as it was."""
+        ...
+
 
 Order = Literal["little", "big"]
 
@@ -221,9 +236,10 @@ class _Machine(Concrete):
             region.data[at : at + size] = bytes((self.poison,)) * size
 
     def opaque(self, name: str, *values: int) -> int:
-        if self.answer is None:
+        found = None if self.answer is None else self.answer(name, *values)
+        if found is None:
             raise Unspecified(self.pc, name)
-        return self.answer(name, *values)
+        return found
 
 
 class Interpreter:

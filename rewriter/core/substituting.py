@@ -64,6 +64,14 @@ class Standing:
 class Harness(Protocol):
     """Runs routines of one file."""
 
+    went: set[tuple[int, bool]]
+    """The slots that all calls came to, each with its qualifying predicate; may be changed."""
+
+    @property
+    def result(self) -> int:
+        """What the last call gave: the whole register."""
+        ...
+
     def problem(self, entry: int, contract: Any, case: Any) -> str:
         """What is wrong with one call of the routine at `entry`; empty when nothing is."""
         ...
@@ -82,7 +90,10 @@ class Substituting(Protocol):
     arena: Any  # where the cases of trials lie
 
     def routines(self, name: str) -> Sequence[Tuned]:
-        """The tuned routines that keep a contract, the best first."""
+        """The tuned routines that keep a contract, the best first.
+
+        They may differ in what it leaves open.
+        """
         ...
 
     def branch(self, at: int, to: int) -> bytes:

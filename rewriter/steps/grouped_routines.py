@@ -23,7 +23,7 @@ from rewriter.steps.work import edit_id
 from rewriter.timing.bundled_trace import trace
 from rewriter.verify.grouped_known import KnownGrouped, Tried, filled, stands_for
 from rewriter.verify.grouped_substituted import suits
-from rewriter.verify.known_trial import spread
+from rewriter.verify.known_cases import spread
 from rewriter.verify.substituted_known import Named
 
 PASS = Substitute.name
@@ -104,23 +104,37 @@ class GroupedRoutines:
             raise CannotMove(f"not verified: {self.refused[function]}")
         if reason := self.described.replaces(function):
             raise CannotMove(reason)
-        routine = self._best(named)
+        routines = self._suited(named)
         if stands_for(self.known, self.known.image, named) is not None:
             raise CannotMove("a tuned routine already")
-        if routine.resumes:
+        if routines[0].resumes:
             raise CannotMove("the table of what resumes after a fault has no room")
         outcome = self.known.outcome(named)
         if isinstance(outcome, str):
             raise CannotMove(outcome)
-        return Candidate(named, function, self.known.room(function), routine)
+        room = self.known.room(function)
+        return Candidate(named, function, room, self._like(named, routines))
 
-    def _best(self, named: Named) -> Tuned:
-        cpus = self.known.target.cpus
+    def _suited(self, named: Named) -> list[Tuned]:
+        """The routines for the CPU that keep every contract, the best first."""
+        cpus, found = self.known.target.cpus, []
         for routine in self.known.tuned(named):
             made_for = cpus[routine.folder].features | routine.needs <= self.cpu.features
             if made_for and suits(self.known, named, routine):
+                found.append(routine)
+        if not found:
+            raise CannotMove(f"no tuned routine for {self.cpu.name}")
+        return found
+
+    def _like(self, named: Named, routines: Sequence[Tuned]) -> Tuned:
+        """The best of some routines that does in every case what the old one does."""
+        reasons = []
+        for routine in routines:
+            reason = self.known.unlike(named, routine)
+            if not reason:
                 return routine
-        raise CannotMove(f"no tuned routine for {self.cpu.name}")
+            reasons.append(reason)
+        raise CannotMove(f"no tuned routine does the same: {reasons[0]}")
 
     def _placed(self, candidates: Sequence[Candidate]) -> tuple[Replacement, ...]:
         codes = list(dict.fromkeys(c.routine.code for c in candidates))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import islice
 
-from rewriter.core.edit import Evidence
+from rewriter.verify.known_trial import Observed
 from rewriter.verify.prove import Decided, Prover
 from rewriter.verify.substituted_known import Known
 
@@ -49,13 +49,13 @@ class Outcomes:
     def __init__(self, known: Known) -> None:
         self.outcomes, self.told = known.outcomes, len(known.outcomes)
 
-    def news(self) -> Mapping[tuple[int, str], Evidence | str]:
+    def news(self) -> Mapping[tuple[int, str], Observed | str]:
         """How routines behaved that were tried here since the last time."""
         new = dict(islice(self.outcomes.items(), self.told, None))
         self.told = len(self.outcomes)
         return new
 
-    def learn(self, news: Mapping[tuple[int, str], Evidence | str]) -> None:
+    def learn(self, news: Mapping[tuple[int, str], Observed | str]) -> None:
         """How others behaved."""
         self.outcomes.update(news)
         self.told = len(self.outcomes)

@@ -5,11 +5,12 @@ All of it comes from the original alone, so that a rewriter and a verifier may s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from rewriter.contracts import CONTRACTS
+from rewriter.contracts.contract import Result
 from rewriter.core.assumptions import EVERY, FILES
 from rewriter.core.edit import Evidence, Grade
 from rewriter.core.errors import BadInput
@@ -23,25 +24,32 @@ from rewriter.elf.image import Image
 from rewriter.identify.grouped_calls import beyond
 from rewriter.identify.grouped_liveness import NOTHING_KNOWN, Beyond, GroupedLiveness
 from rewriter.identify.grouped_signatures import known as by_signature
+from rewriter.verify.grouped_reached import Went, unreached
 from rewriter.verify.known import Identification, Status
-from rewriter.verify.known_trial import shown, spread
+from rewriter.verify.known_cases import Points, ordered, shown, spread, turns
 from rewriter.verify.placed import leads_to
 from rewriter.verify.substituted_known import CASES, Named, symbols_of
 
+CASES_GROUPED = 40  # of each plan of a contract, where a case takes longer
+_ANYWHERE = 0x4000_0000  # where a routine is tried that has no place yet
+_DETAIL = "steps, by group"
 CONVENTIONS = "callers keep nothing in scratch registers over a call"
 
 
 @dataclass(frozen=True)
 class Tried:
-    """Trials of one file's routines where they stand."""
+    """Trials of one file's routines where they stand, or of other code that stands alone."""
 
     image: Image
     target: Grouped
     code: Code
+    alone: tuple[int, bytes] | None = None
 
     @cached_property
     def harness(self) -> Harness:
         """Runs them."""
+        if self.alone is not None:
+            return self.target.substituting.harness(self.code, [self.alone])
         parts = [
             (s.p_vaddr, self.image.read(s.p_vaddr, s.p_memsz))
             for s in self.image.segments
@@ -51,13 +59,56 @@ class Tried:
 
     def behaviour(self, entry: int, name: str) -> Evidence | str:
         """A trial on cases of a contract: evidence, or what is wrong with the first that is."""
+        points = spread(CONTRACTS[name], CASES)
+        problem = self._problems(entry, name, points, [])
+        return problem or Evidence(Grade.TESTED, cases=len(points), detail=_DETAIL)
+
+    def observe(self, entry: int, name: str) -> Observed | str:
+        """What a routine does in cases of a contract; more of them until all of it is reached."""
+        self.harness.went.clear()
+        results: list[int] = []
+        for points in turns(*ordered(CONTRACTS[name], CASES_GROUPED)):
+            problem = self._problems(entry, name, points, results)
+            if problem:
+                return problem
+            if not self.unreached(entry, self.harness.went):
+                break
+        return Observed(tuple(results), frozenset(self.harness.went))
+
+    def like(self, entry: int, name: str, original: Observed) -> str:
+        """The first case in which a routine does not give what an original gave, or nothing."""
+        first, rest = ordered(CONTRACTS[name], CASES_GROUPED)
+        points = [*first, *rest][: len(original.results)]
+        results: list[int] = []
+        problem = self._problems(entry, name, points, results)
+        if problem or CONTRACTS[name].result is Result.NOTHING:
+            return problem
+        for (plan, point), got, wanted in zip(points, results, original.results, strict=True):
+            if got != wanted:
+                where = f"{plan.name}: {shown(point)}"
+                return f"the result is {got:#x}, the original's {wanted:#x} ({where})"
+        return ""
+
+    def unreached(self, entry: int, went: Went) -> str:
+        """What of a routine no case came to, or nothing."""
+        return unreached(self.image, self.target, self.code, entry, went)
+
+    def _problems(self, entry: int, name: str, points: Points, results: list[int]) -> str:
         contract, arena = CONTRACTS[name], self.target.substituting.arena
-        points = spread(contract, CASES)
         for plan, point in points:
             problem = self.harness.problem(entry, contract, contract.case(arena, point))
             if problem:
                 return f"{problem} ({plan.name}: {shown(point)})"
-        return Evidence(Grade.TESTED, cases=len(points), detail="steps, by group")
+            results.append(self.harness.result)
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What a routine gave in the first so many cases of a contract, and the slots it came to."""
+
+    results: tuple[int, ...]
+    went: frozenset[tuple[int, bool]]
 
 
 @dataclass(frozen=True)
@@ -68,7 +119,7 @@ class KnownGrouped:
     target: Grouped
     code: Code
     assume: frozenset[str] = EVERY
-    _outcomes: dict[int, Evidence | str] = field(default_factory=dict)
+    _outcomes: dict[int, Mapping[str, Observed] | str] = field(default_factory=dict)
 
     @cached_property
     def named(self) -> dict[int, Named]:
@@ -115,11 +166,40 @@ class KnownGrouped:
         """The tuned routines for its first name, the best first."""
         yield from self.target.substituting.routines(named.contracts[0])
 
-    def outcome(self, named: Named) -> Evidence | str:
-        """How the original behaves: evidence, or what speaks against its names."""
+    def outcome(self, named: Named) -> Mapping[str, Observed] | str:
+        """How the original behaves, by contract, or what speaks against its names."""
         if named.address not in self._outcomes:
-            self._outcomes[named.address] = together(self.tried, named)
+            self._outcomes[named.address] = self._observed(named)
         return self._outcomes[named.address]
+
+    def _observed(self, named: Named) -> Mapping[str, Observed] | str:
+        found: dict[str, Observed] = {}
+        for name in named.contracts:
+            seen = self.tried.observe(named.address, name)
+            if isinstance(seen, str):
+                return f"does not behave like {name}: {seen}"
+            found[name] = seen
+        went = frozenset[tuple[int, bool]]().union(*(one.went for one in found.values()))
+        missing = self.tried.unreached(named.address, went)
+        return f"not tried everywhere: {missing}" if missing else found
+
+    def same(self, tried: Tried, entry: int, named: Named) -> Evidence | str:
+        """Evidence that what is entered there, in some file, gives what the original gave."""
+        originals = self.outcome(named)
+        if isinstance(originals, str):
+            return originals
+        for name, original in originals.items():
+            problem = tried.like(entry, name, original)
+            if problem:
+                return f"is not like {name}: {problem}"
+        cases = sum(len(original.results) for original in originals.values())
+        return Evidence(Grade.TESTED, (CONVENTIONS,), cases=cases, detail=_DETAIL)
+
+    def unlike(self, named: Named, routine: Tuned) -> str:
+        """In what a tuned routine does not do what a routine of the file did, or nothing."""
+        tried = replace(self.tried, alone=(_ANYWHERE, routine.code))
+        outcome = self.same(tried, _ANYWHERE + routine.entry, named)
+        return outcome if isinstance(outcome, str) else ""
 
     def room(self, function: Function) -> Room:
         """The place of a function; CannotMove says why nothing else may stand there."""
@@ -167,17 +247,6 @@ def identified(known: KnownGrouped) -> Iterator[Identification]:
             yield Identification(Status.KNOWN, *place, outcome, outcome.detail)
         else:
             yield Identification(Status.REFUSED, *place, None, outcome)
-
-
-def together(tried: Tried, named: Named) -> Evidence | str:
-    """A trial of all contracts of a routine where it is entered."""
-    cases, details = 0, set[str]()
-    for name in named.contracts:
-        outcome = tried.behaviour(named.address, name)
-        if isinstance(outcome, str):
-            return f"does not behave like {name}: {outcome}"
-        cases, details = cases + outcome.cases, details | {outcome.detail}
-    return Evidence(Grade.TESTED, (CONVENTIONS,), cases=cases, detail=", ".join(sorted(details)))
 
 
 def filled(target: Grouped, room: Room, standing: Sequence[Standing], entry: int) -> bytes:

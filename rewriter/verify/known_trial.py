@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -11,7 +11,7 @@ from typing import cast
 
 import numpy as np
 
-from rewriter.contracts.contract import Arena, Contract, Plan
+from rewriter.contracts.contract import Arena, Contract, View
 from rewriter.contracts.linkage import Linkage
 from rewriter.core.edit import Evidence, Grade
 from rewriter.core.interpret import AccessFault, Interpreter, Step, Unspecified
@@ -19,23 +19,35 @@ from rewriter.core.target import Target
 from rewriter.elf.headers import ET_DYN, PT_LOAD
 from rewriter.elf.image import Image
 from rewriter.verify.engines.sweep import Answer, Code, Program, Sweep
+from rewriter.verify.known_cases import Points, faults, ordered, shown, spread, turns
 from rewriter.verify.trial_image import code_of
 from rewriter.verify.trial_records import Chunk, chunks
-from rewriter.verify.trial_steps import Stepper, Stores
+from rewriter.verify.trial_steps import Outcome, Stepper, Stores, undefined, unlike
 
 _BASE = 0x300000000  # where a file that may lie anywhere is put, away from the arena
 _LARGEST = 1 << 28  # bytes of memory that a file may want
-_STEPS = 200_000  # instructions a case
+_STEPS = 2_000_000  # instructions a case
 _SWEEP_TIME = 4_000_000  # microseconds of CPU time
 _STACK = 0x10000  # bytes in front of the cases; as many again in front of it stay free
-_FAULT = "fault"  # the axis of plans in which an access must fault
-
-
-Points = list[tuple[Plan, dict[str, int]]]
 
 
 class Untried(Exception):
     """Why a routine cannot be run here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What a routine did in the first so many cases of a contract, one after the other, in steps.
+
+    `ways` are its instructions, at the image's addresses, each with where control went (None: on).
+    """
+
+    evidence: Evidence
+    outcomes: tuple[Outcome, ...]
+    ways: frozenset[tuple[int, int | None]]
+
+
+Enough = Callable[[Observed], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +92,7 @@ class Trials:
         self.image, self.target, self.steps, self.resumes = image, target, steps, resumes
         self.word = target.table.word_bits // 8
         self._spread: dict[tuple[str, int], Points] = {}
+        self._sampled: dict[tuple[str, int], tuple[Points, Points]] = {}
 
     def run(self, address: int, size: int, contract: Contract, cases: int) -> Evidence | str:
         """Evidence, or what is wrong with the first case that is; raises Untried.
@@ -102,31 +115,109 @@ class Trials:
         except Unspecified as unknown:
             raise Untried(str(unknown)) from unknown
 
+    def observe(
+        self, address: int, size: int, contract: Contract, cases: int, enough: Enough
+    ) -> Observed | str:
+        """What it does in so many cases of each plan, and in all if these are not enough.
+
+        Or what is wrong with it; all in steps: raises Untried for what these cannot run.
+        """
+        code = self.code_at(address, size, contract.name)
+        stepper, outcomes = self._stepper(code, contract), list[Outcome]()
+        try:
+            for points in turns(*self._ordered(contract, cases)):
+                problem = _problems(stepper, points, outcomes)
+                if problem:
+                    return problem
+                done = self._observed(contract, stepper, outcomes)
+                if enough(done):
+                    break
+        except Unspecified as unknown:
+            raise Untried(str(unknown)) from unknown
+        return done
+
+    def like(
+        self, address: int, size: int, contract: Contract, cases: int, original: Observed
+    ) -> Evidence | str:
+        """Evidence that in the same cases it gives what an original gave; or what is wrong."""
+        code = self.code_at(address, size, contract.name)
+        try:
+            problem = self._unlike(self._stepper(code, contract), contract, cases, original)
+        except Unspecified as unknown:
+            raise Untried(str(unknown)) from unknown
+        return problem or replace(original.evidence, detail=self._detail(contract))
+
+    def other(self, code: Code, contract: Contract, cases: int, original: Observed) -> str:
+        """The first case in which code that stands alone is not like an original, or nothing."""
+        trials, room = self.target.trials, self._room(contract.linkage)
+        stepper = Stepper(
+            code,
+            contract,
+            room,
+            self.target.table,
+            trials.write_hints,
+            arithmetic=trials.arithmetic,
+        )
+        return self._unlike(stepper, contract, cases, original)
+
+    def _unlike(self, stepper: Stepper, contract: Contract, cases: int, original: Observed) -> str:
+        first, rest = self._ordered(contract, cases)
+        points = [*first, *rest][: len(original.outcomes)]
+        for (plan, point), wanted in zip(points, original.outcomes, strict=True):
+            problem = stepper.problem(contract.case(stepper.program.arena, point))
+            problem = problem or unlike(contract, stepper.outcome, wanted)
+            if problem:
+                return f"{problem} ({plan.name}: {shown(point)})"
+        return ""
+
+    def _observed(
+        self, contract: Contract, stepper: Stepper, outcomes: Sequence[Outcome]
+    ) -> Observed:
+        evidence = Evidence(Grade.TESTED, cases=len(outcomes), detail=self._detail(contract))
+        base = self._base
+        return Observed(
+            evidence,
+            tuple(outcomes),
+            frozenset((at - base, None if to is None else to - base) for at, to in stepper.ways),
+        )
+
     def _stepped(self, code: Code, contract: Contract, cases: int) -> Evidence | str:
+        points = self._points(contract, cases)
+        problem = _problems(self._stepper(code, contract), points, [])
+        return problem or Evidence(Grade.TESTED, cases=len(points), detail=self._detail(contract))
+
+    def _detail(self, contract: Contract) -> str:
+        faulting = any(faults(point) for _, point in contract.few())
+        return "steps, no faults" if faulting and not self.resumes else "steps"
+
+    def _stepper(self, code: Code, contract: Contract) -> Stepper:
         program = self._room(contract.linkage)
-        trials = self.target.trials
-        table = self.target.table
-        stepper = Stepper(code, contract, program, table, trials.write_hints, Stores.UNCHANGED)
+        trials, table = self.target.trials, self.target.table
+        hints, arithmetic = trials.write_hints, trials.arithmetic
+        stepper = Stepper(code, contract, program, table, hints, Stores.UNCHANGED, arithmetic)
         careful = _Careful(
-            table, stepper.memory, byteorder=self.image.byteorder, write_hints=trials.write_hints
+            table,
+            stepper.memory,
+            byteorder=self.image.byteorder,
+            write_hints=hints,
+            opaque=arithmetic.answer,
         )
         careful.image = tuple((start, start + len(data)) for start, data in code.parts)
         careful.most = self.steps
         stepper.interpreter = careful
-        points = self._points(contract, cases)
-        for plan, point in points:
-            problem = stepper.problem(contract.case(program.arena, point))
-            if problem:
-                return f"{problem} ({plan.name}: {shown(point)})"
-        faulting = any(point.get(_FAULT) for _, point in contract.few())
-        left_out = faulting and not self.resumes
-        detail = "steps, no faults" if left_out else "steps"
-        return Evidence(Grade.TESTED, cases=len(points), detail=detail)
+        return stepper
 
     def traces(self, code: Code, contract: Contract, cases: int) -> Iterator[list[Step]]:
         """What a routine executes in each of some cases; raises Untried."""
         trials, program = self.target.trials, self._room(contract.linkage)
-        stepper = Stepper(code, contract, program, self.target.table, trials.write_hints)
+        stepper = Stepper(
+            code,
+            contract,
+            program,
+            self.target.table,
+            trials.write_hints,
+            arithmetic=trials.arithmetic,
+        )
         try:
             for _, point in self._points(contract, cases):
                 yield stepper.trace(contract.case(program.arena, point))
@@ -137,7 +228,7 @@ class Trials:
         """In the emulator, which knows floating point."""
         program = self.target.trials.program(contract.linkage)
         arena, capacity = program.arena, program.capacity
-        points = self._points(contract, cases)
+        points = [p for p in self._points(contract, cases) if not _is_open(contract, arena, p[1])]
         made = list(chunks(contract, points, arena, capacity, program.byteorder))
         fixed = self.image.e_type != ET_DYN
         with Sweep(program) as engine:
@@ -176,6 +267,12 @@ class Trials:
             self._spread[key] = spread(contract, cases, bool(self.resumes))
         return self._spread[key]
 
+    def _ordered(self, contract: Contract, cases: int) -> tuple[Points, Points]:
+        key = contract.name, cases
+        if key not in self._sampled:
+            self._sampled[key] = ordered(contract, cases, bool(self.resumes))
+        return self._sampled[key]
+
     def _room(self, linkage: str) -> Program:
         """Memory for cases, and in front of it for the stack, that the image leaves free."""
         program = self.target.trials.program(linkage)
@@ -189,6 +286,24 @@ class Trials:
                 room = _Room(program.linkage, place, base - _STACK, program.byteorder)
                 return cast(Program, room)  # it asks for no more
         raise Untried("the file leaves no room for cases")
+
+
+def _problems(stepper: Stepper, points: Points, outcomes: list[Outcome]) -> str:
+    """What is wrong with the first case that is; adds how the others came out."""
+    contract, arena = stepper.contract, stepper.program.arena
+    for plan, point in points:
+        problem = stepper.problem(contract.case(arena, point))
+        if problem:
+            return f"{problem} ({plan.name}: {shown(point)})"
+        outcomes.append(stepper.outcome)
+    return ""
+
+
+def _is_open(contract: Contract, arena: Arena, point: Mapping[str, int]) -> bool:
+    """Whether the contract leaves a case open: a trap would end the emulated program."""
+    case = contract.case(arena, point)
+    wanted = contract.expected(View(case.pieces), case)
+    return not case.promised or undefined(contract, wanted)
 
 
 def _moved(code: Code) -> Code:
@@ -214,20 +329,3 @@ def _problem(made: Sequence[Chunk], answer: Answer) -> str:
             plan, point = chunk.points[number]
             return f"{chunk.explain(number, output)} ({plan.name}: {shown(point)})"
     return ""
-
-
-def spread(contract: Contract, cases: int, faults: bool = False) -> Points:
-    """About so many of the few shapes, spread over all of them; those that fault are optional.
-
-    What resumes after a fault is in a table of the system, which only some trials read.
-    """
-    points = [p for p in contract.few() if faults or not p[1].get(_FAULT)]
-    step = max(1, len(points) // cases)
-    # A step that shares no factor with the axes' lengths, so that all their values come.
-    while step > 1 and any(step % n == 0 for n in (2, 3)):
-        step += 1
-    return points[::step]
-
-
-def shown(point: Mapping[str, int]) -> str:
-    return ", ".join(f"{name}={value}" for name, value in point.items())

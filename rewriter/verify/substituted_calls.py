@@ -144,9 +144,9 @@ class Calls:
 
     @cached_property
     def _summaries(self) -> tuple[Masks, Masks]:
-        """Per node: read by an instruction that stays in line, before any write; and written."""
+        """Per node: read by an instruction that calls no system, before any write; and written."""
         listing, uses = self.program.listing, self.program.listing.uses.copy()
-        uses[~np.isin(self._flows, [FLOW_CODE[Flow.NEXT], FLOW_CODE[Flow.BRANCH]])] = 0
+        uses[np.isin(self._flows, [FLOW_CODE[Flow.TRAP], FLOW_CODE[Flow.STOP]])] = 0
         return summaries(replace(self._graph, listing=replace(listing, uses=uses)))
 
     @property

@@ -1,7 +1,7 @@
 """Routines of a file that may be replaced: each has a name and behaves like it.
 
-Names come from symbols, and where these are gone from signatures; behaviour, in both cases, from a
-trial of the routine where it stands.
+Names come from symbols in the C library and in kernels (`identify.trusted`), and elsewhere from
+signatures; behaviour, in both cases, from a trial of the routine where it stands.
 """
 
 from __future__ import annotations
@@ -12,20 +12,23 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from rewriter.contracts import CONTRACTS, Contract
-from rewriter.core.edit import Evidence
 from rewriter.core.isa import Flow
 from rewriter.core.program import Function
+from rewriter.core.target import Tuned
 from rewriter.elf.image import Image
 from rewriter.identify.functions import function_symbols
 from rewriter.identify.program import Program
 from rewriter.identify.search import search, text_of
 from rewriter.identify.signatures import shipped
 from rewriter.identify.symbols import contract_of
-from rewriter.verify.known_trial import Trials, Untried
+from rewriter.identify.trusted import trusts_names
+from rewriter.verify.known_trial import Observed, Trials, Untried
+from rewriter.verify.reached import Ways, unreached
 from rewriter.verify.substituted_calls import Calls
+from rewriter.verify.trial_image import code_at
 
-CASES = 60  # of each contract, spread over its shapes
-FAULTING = 1200  # where faults are among them
+_ANYWHERE = 0x10000  # where a routine is tried that has no place yet
+CASES = 60  # of each plan of a contract, spread over its shapes
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,9 @@ def by_symbol(program: Program) -> tuple[Named, ...]:
 
 
 def symbols_of(image: Image) -> tuple[Named, ...]:
-    """The routines of a file that a symbol names, by address."""
+    """The routines of a file that a symbol names, by address; none where symbols may mean else."""
+    if not trusts_names(image):
+        return ()
     found: dict[int, set[str]] = {}
     for symbol in function_symbols(image):
         contract = contract_of(symbol.name, CONTRACTS)
@@ -95,7 +100,7 @@ class Known:
     program: Program
     identify: Identify = by_either
     calls: Calls = field(init=False)
-    outcomes: dict[tuple[int, str], Evidence | str] = field(default_factory=dict)
+    outcomes: dict[tuple[int, str], Observed | str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "calls", Calls(self.program))
@@ -115,19 +120,60 @@ class Known:
     def _places(self) -> list[int]:
         return sorted(self.named)
 
-    def outcome(self, named: Named, contract: Contract) -> Evidence | str:
-        """How the original behaves: evidence, or what speaks against the name."""
+    def outcome(self, named: Named, contract: Contract) -> Observed | str:
+        """How the original behaves, or what speaks against the name."""
         key = named.address, contract.name
         if key not in self.outcomes:
-            function = self.program.function_at(named.address)
-            size = function.end - named.address if function else self.trials.word
-            self.outcomes[key] = behaviour(self.trials, named.address, size, contract)
+            self.outcomes[key] = self._observed(named, contract)
         return self.outcomes[key]
+
+    def _observed(self, named: Named, contract: Contract) -> Observed | str:
+        function = self.program.function_at(named.address)
+        size = function.end - named.address if function else self.trials.word
+
+        def everywhere(seen: Observed) -> bool:
+            return not self._unreached(named, seen.ways)
+
+        try:
+            return self.trials.observe(named.address, size, contract, CASES, everywhere)
+        except Untried as reason:
+            return str(reason)
+
+    def unreached(self, named: Named) -> str:
+        """What of a routine the cases of all its contracts did not come to, or nothing."""
+        seen = [self.outcome(named, CONTRACTS[name]) for name in named.contracts]
+        tried = [one for one in seen if isinstance(one, Observed)]
+        ways = frozenset[tuple[int, int | None]]().union(*(one.ways for one in tried))
+        return self._unreached(named, ways)
+
+    def _unreached(self, named: Named, ways: Ways) -> str:
+        own = self.program.function_at(named.address)
+        vouched = named.address in self._vouched
+        return unreached(self.program, self.entries(named), ways, None if vouched else own)
+
+    @cached_property
+    def _vouched(self) -> frozenset[int]:
+        """Where a signature knows every word."""
+        return frozenset(one.address for one in by_signature(self.program))
+
+    def unlike(self, named: Named, routine: Tuned) -> str:
+        """In what a tuned routine does not do what a routine of the file did, or nothing."""
+        code = code_at(routine, _ANYWHERE * self.program.target.alignment)
+        for name in named.contracts:
+            original = self.outcome(named, CONTRACTS[name])
+            if isinstance(original, str):
+                return original
+            problem = self.trials.other(code, CONTRACTS[name], CASES, original)
+            if problem:
+                return problem
+        return ""
 
     @cached_property
     def trials(self) -> Trials:
-        """Runs routines of the file."""
-        return Trials(self.program.image, self.program.target)
+        """Runs routines of the file, which go on after faults where its table says so."""
+        target = self.program.target
+        resumes = {f.access: f.resume for f in target.fixups(self.program.image) if not f.sets}
+        return Trials(self.program.image, target, resumes=resumes)
 
     def entries(self, named: Named) -> tuple[int, ...]:
         """Where the routine is entered: its start, and the one that skips what callers may skip."""
@@ -157,13 +203,3 @@ class Known:
                 return True
             address += size
         return False
-
-
-def behaviour(
-    trials: Trials, address: int, size: int, contract: Contract, cases: int = CASES
-) -> Evidence | str:
-    """A trial of code where it stands: evidence, or what is wrong with it."""
-    try:
-        return trials.run(address, size, contract, cases)
-    except Untried as reason:
-        return str(reason)

@@ -10,6 +10,7 @@ from rewriter.core.target import Target, Tuned
 from rewriter.core.trace import written
 from rewriter.elf import unwind_rows
 from rewriter.identify.program import Program
+from rewriter.identify.trusted import trusts_names
 from rewriter.verify.substituted_calls import ASSUMED
 from rewriter.verify.substituted_known import Known, Named
 
@@ -29,7 +30,8 @@ def objection(known: Known, named: Named, function: Function) -> str:
             return f"does not behave like {name}: {outcome}"
     if len({CONTRACTS[name].linkage for name in named.contracts}) > 1:
         return "its names disagree on how it is called"
-    return ""
+    missing = known.unreached(named)
+    return f"not tried everywhere: {missing}" if missing else ""
 
 
 def room_in_place(known: Known, named: Named, function: Function) -> int:
@@ -100,7 +102,9 @@ def preconditions(
 ) -> tuple[str, ...] | str:
     """What is assumed when the routine's registers are written there; or which stands against it.
 
-    A caller may keep a value in a register because nothing in the function writes it.
+    A caller may keep a value in a register because nothing in the function writes it.  What it
+    gives to another call does not show; that is assumed only of files whose routines are compiled
+    apart from their callers.
     """
     lacking = without_entries(known, named, function, routine)
     if lacking:
@@ -122,5 +126,17 @@ def preconditions(
     kept = new & known.calls.kept(function)
     if kept:
         return f"a caller may keep a value in {_first(target, kept)}"
-    refused = ARGUMENTS not in known.program.assume
-    return f"{ASSUMED}: --assume does not allow it" if refused else (ASSUMED,)
+    passed = new & _passed(target)
+    if passed and not trusts_names(known.program.image):
+        return f"a caller may keep an argument of another call in {_first(target, passed)}"
+    if passed and ARGUMENTS not in known.program.assume:
+        return f"{ASSUMED}: --assume does not allow it"
+    return (ASSUMED,) if passed else ()
+
+
+def _passed(target: Target) -> int:
+    """The registers that a call may be given something in."""
+    names = {contract.linkage for contract in CONTRACTS.values()}
+    linkages = [target.trials.program(name).linkage for name in names]
+    registers = {r for linkage in linkages for r in (*linkage.arguments, linkage.entry)}
+    return sum(1 << register for register in registers)

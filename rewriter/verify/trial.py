@@ -14,6 +14,7 @@ from typing import Protocol
 
 from rewriter.contracts.contract import Contract
 from rewriter.core.edit import Evidence, Grade
+from rewriter.core.interpret import Arithmetic
 from rewriter.core.table import Table
 from rewriter.verify.engines.sweep import Answer, Code, Program, Sweep
 from rewriter.verify.trial_records import Chunk, Point, chunks
@@ -33,6 +34,11 @@ class Target(Protocol):
     @property
     def write_hints(self) -> Mapping[str, int]:
         """Events that give up a line, and the line's size."""
+        ...
+
+    @property
+    def arithmetic(self) -> Arithmetic:
+        """What the table leaves open, on plain numbers."""
         ...
 
     def program(self, linkage: str) -> Program:
@@ -116,7 +122,9 @@ def step(
     Raises Unspecified for code whose instructions the table does not describe in full.
     """
     program = target.program(contract.linkage)
-    stepper = Stepper(code, contract, program, target.table, target.write_hints, stores)
+    stepper = Stepper(
+        code, contract, program, target.table, target.write_hints, stores, target.arithmetic
+    )
     count = 0
     for plan, point in contract.few():
         problem = stepper.problem(contract.case(program.arena, point))

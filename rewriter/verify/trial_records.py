@@ -90,19 +90,12 @@ def _normal(result: Result, values: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Results as they are compared: a result that is no widened 32-bit integer stays wrong."""
     if result is Result.NOTHING:
         return np.zeros_like(values)
-    if result in (Result.SIGN, Result.FOLDED):
+    if result is Result.SIGN:
         low = values.astype(np.int64).astype(np.int32)
         good = low.astype(np.int64).astype(np.uint64) == values.astype(np.uint64)
-        made = np.sign(low).astype(np.int64) if result is Result.SIGN else _fold(low)
+        made = np.sign(low).astype(np.int64)
         return np.where(good, made.astype(np.uint64), np.uint64(0xBAD0BAD0BAD0BAD0))
     return values
-
-
-def _fold(values: NDArray[np.int32]) -> NDArray[np.int64]:
-    folded = values.astype(np.int64) & 0xFFFFFFFF
-    for _ in range(2):
-        folded = (folded & 0xFFFF) + (folded >> 16)
-    return folded
 
 
 def chunks(

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import Enum
 from typing import Literal
 
-from rewriter.contracts.checksum import fold
 from rewriter.contracts.contract import MASK64, Case, Contract, Piece, Result, View, widen
 from rewriter.core.concrete import Misaligned
 from rewriter.core.interpret import (
+    PREFETCH,
     AccessFault,
+    Arithmetic,
     BadInstruction,
     Interpreter,
     LimitReached,
@@ -33,6 +35,14 @@ class Stores(Enum):
     UNCHANGED = "also to bytes beside them, what they hold already"
 
 
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a call gave: the whole register of its result, and what the world saw, in order."""
+
+    result: int
+    events: tuple[tuple[object, ...], ...]
+
+
 class _CaseMemory(Memory):
     """Code and stack that stay, and regions that come and go with a case."""
 
@@ -50,7 +60,9 @@ class _CaseMemory(Memory):
 class Stepper:
     """Runs one routine on cases of one contract.
 
-    A byte may be read when its page is in the same room as a byte of the case.
+    A byte may be read when its page is in the same room as a byte of the case.  `ways` are the
+    instructions that were executed in all cases so far, each with where control went from there
+    (None: on); `outcome` is that of the last case.
     """
 
     def __init__(
@@ -61,9 +73,11 @@ class Stepper:
         table: Table,
         write_hints: Mapping[str, int],
         stores: Stores = Stores.INSIDE,
+        arithmetic: Arithmetic | None = None,
     ) -> None:
         self.code, self.contract, self.program = code, contract, program
         self.linkage, self.stores = program.linkage, stores
+        self.arithmetic, self.hints = arithmetic, {PREFETCH, *write_hints}
         self.resumes = dict(code.resumes)
         self.memory = _CaseMemory()
         for start, data in code.parts:
@@ -71,8 +85,15 @@ class Stepper:
         self.memory.map(program.stack - _STACK, _STACK, execute=False)
         self.memory.keep()
         order: Literal["little", "big"] = "little" if program.byteorder == "little" else "big"
-        self.interpreter = Interpreter(table, self.memory, byteorder=order, write_hints=write_hints)
-        self.executed: set[int] = set()
+        self.interpreter = Interpreter(
+            table,
+            self.memory,
+            byteorder=order,
+            write_hints=write_hints,
+            opaque=arithmetic.answer if arithmetic else None,
+        )
+        self.ways: set[tuple[int, int | None]] = set()
+        self.outcome = Outcome(0, ())
 
     def trace(self, case: Case) -> list[Step]:
         """What the routine executes in a case, nothing checked but what traps."""
@@ -86,11 +107,16 @@ class Stepper:
         self.memory.renew(pages)
         before = self._registers(case)
         self.interpreter.registers.update(before)
+        self.interpreter.events.clear()
         view = View(case.pieces)
-        wanted = self.contract.model(view, *case.arguments)
+        wanted = self.contract.expected(view, case)
         stopped = self._run(view)
+        if stopped and not case.promised:
+            self.outcome = Outcome(0, (("fault",),))
+            return ""
         if stopped:
             return stopped
+        self.outcome = Outcome(self.interpreter.registers[self.linkage.result], self._events())
         changed = [r for r in self.linkage.preserved if self.interpreter.registers[r] != before[r]]
         if changed:
             return f"preserved registers {changed} changed"
@@ -118,7 +144,7 @@ class Stepper:
             while True:
                 try:
                     for step in self.interpreter.steps(address, _RETURN, _LIMIT):
-                        self.executed.add(step.address)
+                        self.ways.add((step.address, step.target))
                         if step.store and not self._may_store(step, view):
                             return f"{self._where()}: {step.size}-byte store to {step.access:#x}"
                     return ""
@@ -126,8 +152,15 @@ class Stepper:
                     if self.interpreter.pc not in self.resumes:
                         return f"{self._where()}: {fault}"
                     address = self.resumes[self.interpreter.pc]
+                    self.ways.add((self.interpreter.pc, address))
         except (Misaligned, BadInstruction, LimitReached) as trap:
             return f"{self._where()}: {trap}"
+
+    def _events(self) -> tuple[tuple[object, ...], ...]:
+        """What the world saw; hints aside, what they lose shows in the memory."""
+        lasting = self.arithmetic.lasting if self.arithmetic else lambda event: True
+        events = self.interpreter.events
+        return tuple(e for e in events if e[0] not in self.hints and lasting(e))
 
     def _where(self) -> str:
         return f"at offset {self.interpreter.pc - self.code.entry:#x}"
@@ -144,17 +177,32 @@ class Stepper:
         return any(low <= access and access + step.size <= high for low, high in view.written)
 
     def _outcome(self, case: Case, pages: list[Piece], view: View, wanted: int | None) -> str:
-        got = self.interpreter.registers[self.linkage.result]
+        got, events = self.outcome.result, self.outcome.events
+        if not case.promised or undefined(self.contract, wanted):
+            return self._memory(case, pages, view)
+        if events:
+            return f"it does more than its contract says: {events[0][0]}"
         if self.contract.result is Result.UNDONE:
             assert wanted is not None
-            count = case.arguments[-1]
-            if not (wanted <= got <= count and (got < count or wanted == count)):
-                return f"{got:#x} bytes are said to be left, {wanted} are"
-            view = View(case.pieces)
-            self.contract.model(view, *case.arguments[:-1], count - got)
-        elif not agrees(self.contract.result, got, wanted):
+            return self._undone(case, pages, wanted)
+        if not agrees(self.contract.result, got, wanted):
             return f"the result is {got:#x}, not {wanted}"
         return self._memory(case, pages, view)
+
+    def _undone(self, case: Case, pages: list[Piece], wanted: int) -> str:
+        """What was done is a prefix: at least what it says, and no more than could be."""
+        got, count = self.outcome.result, case.arguments[-1]
+        if not wanted <= got <= count or (got and not wanted):
+            return f"{got:#x} bytes are said to be left, {wanted} are"
+        problem = ""
+        for done in range(count - got, count - wanted + 1):
+            view = View(case.pieces)
+            self.contract.model(view, *case.arguments[:-1], done)
+            found = self._memory(case, pages, view)
+            if not found:
+                return ""
+            problem = problem or found
+        return problem
 
     def _memory(self, case: Case, pages: list[Piece], view: View) -> str:
         for page, piece, after in zip(pages, case.pieces, view.after(), strict=True):
@@ -169,6 +217,11 @@ class Stepper:
         return ""
 
 
+def undefined(contract: Contract, wanted: int | None) -> bool:
+    """Whether the model leaves a case open: what the original does is then what is wanted."""
+    return wanted is None and contract.result is not Result.NOTHING
+
+
 def agrees(result: Result, got: int, wanted: int | None) -> bool:
     """Whether a register's value is what the model gave, compared as the contract says."""
     if result is Result.NOTHING:
@@ -181,6 +234,18 @@ def agrees(result: Result, got: int, wanted: int | None) -> bool:
     if result is Result.SIGN:
         signed = got - (1 << 64) if got >> 63 else got
         return (signed > 0) - (signed < 0) == wanted
-    if result is Result.FOLDED:
-        return fold(got & 0xFFFFFFFF) == fold(wanted & 0xFFFFFFFF)
     return got == widen(wanted)
+
+
+def unlike(contract: Contract, got: Outcome, original: Outcome) -> str:
+    """What is different for a caller from what the original gave; nothing if nothing is.
+
+    After a fault fewer bytes may be left than the original said, where more were done.
+    """
+    if got.events != original.events:
+        return f"the world sees {got.events}, with the original {original.events}"
+    if contract.result is Result.NOTHING or got.result == original.result:
+        return ""
+    if contract.result is Result.UNDONE and got.result < original.result:
+        return ""
+    return f"the result is {got.result:#x}, the original's {original.result:#x}"

@@ -51,7 +51,7 @@ def _after(at: int, insn: Insn, state: _State) -> list[tuple[int, _State]]:
     if flow is Flow.RETURN:
         return []
     if target is None:
-        if flow is not Flow.NEXT:
+        if flow not in (Flow.NEXT, Flow.TRAP):
             raise CannotMove(f"{insn.name} in a routine")
         return [(at + 1, state)]
     there = target // _WORD

@@ -12,8 +12,10 @@ from dataclasses import dataclass
 
 from rewriter.contracts.contract import Arena
 from rewriter.contracts.linkage import Linkage
+from rewriter.core.interpret import Arithmetic
 from rewriter.core.isa import Insn
 from rewriter.core.table import Table
+from targets.alpha import arithmetic
 from targets.alpha.assembler import assemble
 from targets.alpha.cpus import WRITE_HINTS
 from targets.alpha.isa import TABLE
@@ -265,6 +267,11 @@ class AlphaTrials:
     def write_hints(self) -> Mapping[str, int]:
         """WH64 gives up the aligned 64 bytes (Alpha Architecture Handbook v4, 4.11)."""
         return WRITE_HINTS
+
+    @property
+    def arithmetic(self) -> Arithmetic:
+        """What the table leaves open, as far as division routines need it."""
+        return arithmetic
 
     @property
     def trap(self) -> bytes:

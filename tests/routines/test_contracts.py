@@ -41,7 +41,9 @@ def _check(contract: Contract, point: dict[str, int]) -> None:
     assert len(case.arguments) == len(contract.kinds)
     view = View(case.pieces)
     result = contract.model(view, *case.arguments)
-    assert (result is None) == (contract.result is Result.NOTHING)
+    is_open = contract.linkage == "divide" and "divisor" not in point
+    assert result is not None or contract.result is Result.NOTHING or is_open
+    assert result is None or contract.result is not Result.NOTHING
     untouched = View(case.pieces)
     for low, high in view.written:
         untouched.write(low, view.read(low, high - low))

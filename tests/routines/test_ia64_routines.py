@@ -236,7 +236,7 @@ MUTANTS = (
     ("strcmp", "  (p9)  mov     r8=r0", "        nop 0", "gives"),
     ("strcmp", "or      a[3]=a[3],r25", "nop 0", "gives"),
     ("strcmp", "ld8.s   b[1]=[r26],8", "ld8     b[1]=[r26],8", "AccessFault"),
-    ("strcmp", "cmp.ltu p7,p8=r10,r11", "cmp.lt  p7,p8=r10,r11", "gives"),
+    ("strcmp", "sub     r3=7,r18", "sub     r3=6,r18", "gives"),
     ("strncmp", "cmp.le  p9,p0=r28,r18", "cmp.lt  p9,p0=r28,r18", "gives"),
     ("strncmp", "cmp.lt.and p6,p0=r0,r28", "nop 0", "AccessFault"),
 )

@@ -7,6 +7,11 @@ the routine's name.  In routines that answer faults, a label `EXn$resume` (n any
 front of an instruction that may fault: control then goes on at the label `resume`, registers as
 they were; these are the entries of an exception table.
 
+Where a contract leaves something open, originals differ, and `shared/KIND/` has the parts of
+routines that do it in another way than the plain ones: with `difference` a comparison gives the
+difference of two bytes, where the plain one gives -1, 0 or 1; with `trap` a division by zero raises
+SIGFPE; with `wide` a quotient of 32 bits that does not fit is not cut.
+
 A routine stands anywhere on a 64-byte boundary: it does not depend on its address.
 """
 
@@ -24,9 +29,11 @@ from targets.alpha.isa import TABLE
 from targets.assembly import included
 
 _FOLDER = Path(__file__).parent
+_SHARED = _FOLDER / "shared"
 _BEST_FIRST = ("ev67", "ev6")
 _MAY_FAULT = re.compile(r"EX\d+\$(\w+)")
 _WORD = 4
+_KINDS = ("difference", "trap", "wide")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,30 +66,52 @@ def decoded(code: bytes) -> list[Insn]:
 
 
 def names() -> tuple[str, ...]:
-    """All routines there are."""
+    """All contracts that there are routines for."""
     return tuple(sorted({path.stem for name in _BEST_FIRST for path in _files(name)}))
 
 
+@cache
 def variants(name: str) -> tuple[Routine, ...]:
-    """Every routine of that name, the best first."""
-    folders = [f for f in _BEST_FIRST if (_FOLDER / f / f"{name}.s").is_file()]
-    return tuple(_read(folder, name) for folder in folders)
+    """Every routine for a contract: the best first, of each folder the plain one first."""
+    return tuple(
+        _assembled(folder, f"{name}-{kind}" if kind else name, text, name)
+        for folder in _BEST_FIRST
+        for kind in ("", *_KINDS)
+        if (text := _text(folder, name, kind)) is not None
+    )
 
 
 def best(name: str, features: Collection[str]) -> Routine | None:
-    """The best routine that a CPU with these features can run; None if there is none."""
-    return next((r for r in variants(name) if r.needs <= set(features)), None)
+    """The best plain routine that a CPU with these features can run; None if there is none."""
+    plain = (routine for routine in variants(name) if routine.name == name)
+    return next((routine for routine in plain if routine.needs <= set(features)), None)
 
 
 def _files(folder: str) -> list[Path]:
-    return sorted((_FOLDER / folder).glob("*.s"))
+    return sorted((_FOLDER / folder).glob("*.s"), key=lambda path: path.stem)
 
 
-@cache
-def _read(folder: str, name: str) -> Routine:
-    shared = _FOLDER / "shared"
-    own = (_FOLDER / folder / f"{name}.s").read_text(encoding="utf-8")
-    text = included(own, shared / folder, shared)
+def _text(folder: str, name: str, kind: str) -> str | None:
+    """The text of a routine; None where there is none, or its kind is as good as the plain one.
+
+    A part of a kind may be better in a folder that has not the whole routine.
+    """
+    if not kind:
+        path = _FOLDER / folder / f"{name}.s"
+        own = path.read_text(encoding="utf-8") if path.is_file() else None
+        return own and included(own, _SHARED / folder, _SHARED)
+    worse = _BEST_FIRST[_BEST_FIRST.index(folder) :]
+    home = next((other for other in worse if (_FOLDER / other / f"{name}.s").is_file()), None)
+    if home is None:
+        return None
+    own = (_FOLDER / home / f"{name}.s").read_text(encoding="utf-8")
+    places = (_SHARED / kind / folder, _SHARED / kind, _SHARED / folder, _SHARED)
+    text = included(own, *places)
+    others = {_text(home, name, ""), _text(home, name, kind) if home != folder else None}
+    return None if text in others else text
+
+
+def _assembled(folder: str, name: str, text: str, contract: str) -> Routine:
     result = assemble(text)
     resumes = tuple(
         (address, result.labels[match[1]])
@@ -90,4 +119,4 @@ def _read(folder: str, name: str) -> Routine:
         if (match := _MAY_FAULT.fullmatch(label))
     )
     needs = frozenset(insn.op.needs for insn in decoded(result.code)) - {""}
-    return Routine(name, folder, text, result.code, result.labels[name], resumes, needs)
+    return Routine(name, folder, text, result.code, result.labels[contract], resumes, needs)

@@ -4,6 +4,8 @@
 part in `shared/`.  The entry is the label with the routine's name; a routine stands anywhere on a
 32-byte boundary: it does not depend on its address.
 
+Comparisons give the difference of the first two bytes that differ, as glibc's do.
+
 In a routine that answers faults, control goes on at the label `fault` after an access in front of
 it has faulted, at `stopped` after one behind it: these are the entries of an exception table.  The
 kernel changes r8, and r9 where an entry says so, and no other register.

@@ -28,7 +28,7 @@ divl:
         xor     pv,t2,pv
 
         subq    pv,t2,pv
-        addl    pv,zero,pv
+        .include divide_cut
         unop
         unop
 

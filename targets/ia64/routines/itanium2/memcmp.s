@@ -2,7 +2,7 @@
 //
 // Eight bytes of each in two cycles, as strncmp, but no byte ends it early; in one cycle where
 // the words of both lie alike.
-// Returns a number whose sign is the answer.
+// Returns the difference of the first bytes that differ.
 
         .rotr   a[4], b[3], hi[3], lo[3]
         .rotp   more[3]                 // whether there is a word behind this one
@@ -76,9 +76,8 @@ judge:
         tnat.nz p7,p0=r3
   (p7)  br.cond.spnt bytes ;;
         mov     pr=r9,-2 ;;
-        czx1.r  r18=r17
-        cmp.ltu p7,p8=r10,r11 ;;
-        .include sign
+        czx1.r  r18=r17 ;;
+        .include differ
 
 bytes:
         .include from_byte

@@ -74,9 +74,8 @@ next:
   (p7)  br.cond.spnt bytes ;;
   (p6)  mov     r28=r26                 // where they are known to be equal
         mov     pr=r9,-2 ;;
-        czx1.r  r18=r17
-        cmp.ltu p7,p8=r10,r11 ;;
-        .include sign
+        czx1.r  r18=r17 ;;
+        .include differ
 
 bytes:
         adds    r19=-32,r19

@@ -1,0 +1,1 @@
+        unop                        # 2**31 stays what it is
