@@ -1,12 +1,14 @@
 # make demo   set up, retune the real Alpha libc (or the embedded sample), verify, run a program
 # make test   set up, then style, types and the whole test suite
 # make bench  set up, then figures as ratios measured in one run
+# make fuzz-programs N=5000  set up, then random programs retuned and run before and after (default 500)
 # make clean  remove what was built; `make distclean` also the virtual environment
 # Nothing asks questions; what is already set up is left alone (scripts/setup.sh).
 
 BIN := .venv/bin
+N := 500
 
-.PHONY: demo test bench clean distclean
+.PHONY: demo test bench fuzz-programs clean distclean
 
 demo:
 	@scripts/setup.sh demo
@@ -22,6 +24,10 @@ test:
 bench:
 	@scripts/setup.sh test
 	@$(BIN)/python benchmarks/bench.py
+
+fuzz-programs:
+	@scripts/setup.sh test
+	@$(BIN)/python scripts/fuzz_programs.py $(N)
 
 clean:
 	rm -rf build .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis

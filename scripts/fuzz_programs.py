@@ -1,0 +1,78 @@
+"""Random programs, built, retuned, and run before and after under qemu-alpha.
+
+    python scripts/fuzz_programs.py [N] [--seed S] [--start K] [--shapes A,B] [--keep DIR]
+
+N counts shapes, some eight of which make a program.  Progress goes to stderr, tables of what
+became of the shapes to stdout.  Exit status 1 when a retuned program does something else, verify
+does not accept it, or the product dies.  A program is known by its seed and number: the same ones
+give the same program again (`1 --seed S --start K --keep DIR`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from fixtures.fuzz.campaign import Campaign
+from fixtures.fuzz.outcome import Fate, Outcome
+from fixtures.fuzz.program import PIECES
+from fixtures.fuzz.shapes import BY_NAME
+from fixtures.fuzz.table import lines
+from fixtures.inputs import Missing, find_headers, tool
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Exit status 0 when nothing is wrong, 1 when something is, 2 when a tool is missing."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("count", nargs="?", type=int, default=500, help="shapes to run")
+    parser.add_argument("--seed", default="programs")
+    parser.add_argument("--start", type=int, default=0, help="the first program's number")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--shapes", default="", help="only these, with commas between")
+    parser.add_argument("--keep", type=Path, help="a folder for what fails")
+    options = parser.parse_args(arguments)
+    shapes = tuple(filter(None, options.shapes.split(",")))
+    unknown = [name for name in shapes if name not in BY_NAME]
+    if unknown:
+        parser.error(f"no shape {unknown[0]!r}; known: {', '.join(sorted(BY_NAME))}")
+    try:
+        find_headers()
+        for name in ("alpha-linux-gnu-gcc", "alpha-linux-gnu-g++", "qemu-alpha"):
+            tool(name)
+    except Missing as missing:
+        print(f"not run: {missing}", file=sys.stderr)
+        return 2
+    numbers = range(options.start, options.start + -(-options.count // PIECES))
+    campaign = Campaign(options.seed, shapes, options.keep)
+    outcomes = list(_watched(campaign.run(numbers, options.jobs), len(numbers)))
+    outcomes.sort(key=lambda one: int(one.name.rpartition("/")[2]))
+    print("\n".join(lines(outcomes)))
+    return 1 if any(one.is_bad for one in outcomes) else 0
+
+
+def _watched(outcomes: Iterable[Outcome], count: int) -> Iterator[Outcome]:
+    """The same outcomes, with a line on stderr now and then, and one for each failure."""
+    begun, shown, cases = time.monotonic(), 0.0, 0
+    for done, outcome in enumerate(outcomes, 1):
+        cases += len(outcome.fates)
+        for number in outcome.bad():
+            what = f"{outcome.name}: {outcome.shapes[number]} {outcome.fates[number].value}"
+            print(what, file=sys.stderr, flush=True)
+        if Fate.BROKEN in outcome.fates.values():
+            print(f"{outcome.name}: broken: {outcome.detail}", file=sys.stderr, flush=True)
+        spent = time.monotonic() - begun
+        if spent - shown > 10 or done == count:
+            shown = spent
+            rate = cases / spent
+            print(f"{done} of {count} programs, {rate:.1f} shapes/s", file=sys.stderr, flush=True)
+        yield outcome
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
