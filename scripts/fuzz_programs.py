@@ -1,11 +1,12 @@
 """Random programs, built, retuned, and run before and after under qemu-alpha.
 
     python scripts/fuzz_programs.py [N] [--seed S] [--start K] [--shapes A,B] [--keep DIR]
+    python scripts/fuzz_programs.py --reduce S/K
 
 N counts shapes, some eight of which make a program.  Progress goes to stderr, tables of what
 became of the shapes to stdout.  Exit status 1 when a retuned program does something else, verify
 does not accept it, or the product dies.  A program is known by its seed and number: the same ones
-give the same program again (`1 --seed S --start K --keep DIR`).
+give the same one again, and `--reduce` drops whatever its failure does not need.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from fixtures.fuzz.campaign import Campaign
 from fixtures.fuzz.outcome import Fate, Outcome
-from fixtures.fuzz.program import PIECES
+from fixtures.fuzz.program import PIECES, generate
+from fixtures.fuzz.reduce import reduced, told
 from fixtures.fuzz.shapes import BY_NAME
 from fixtures.fuzz.table import lines
 from fixtures.inputs import Missing, find_headers, tool
@@ -36,6 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--shapes", default="", help="only these, with commas between")
     parser.add_argument("--keep", type=Path, help="a folder for what fails")
+    parser.add_argument("--reduce", metavar="S/K", help="a failing program made small")
     options = parser.parse_args(arguments)
     shapes = tuple(filter(None, options.shapes.split(",")))
     unknown = [name for name in shapes if name not in BY_NAME]
@@ -48,12 +51,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Missing as missing:
         print(f"not run: {missing}", file=sys.stderr)
         return 2
+    if options.reduce:
+        return _reduce(options.reduce, shapes)
     numbers = range(options.start, options.start + -(-options.count // PIECES))
     campaign = Campaign(options.seed, shapes, options.keep)
     outcomes = list(_watched(campaign.run(numbers, options.jobs), len(numbers)))
     outcomes.sort(key=lambda one: int(one.name.rpartition("/")[2]))
     print("\n".join(lines(outcomes)))
     return 1 if any(one.is_bad for one in outcomes) else 0
+
+
+def _reduce(name: str, shapes: Sequence[str]) -> int:
+    """Prints the failing program `seed/number` made small; 0 if it does not fail."""
+    seed, _, number = name.rpartition("/")
+    found = reduced(generate(seed, int(number), [BY_NAME[shape] for shape in shapes]))
+    print("\n".join(told(found)) if found is not None else f"{name} does not fail")
+    return 0 if found is None else 1
 
 
 def _watched(outcomes: Iterable[Outcome], count: int) -> Iterator[Outcome]:
