@@ -3,10 +3,11 @@
     python scripts/fuzz_programs.py [N] [--seed S] [--start K] [--shapes A,B] [--keep DIR]
     python scripts/fuzz_programs.py --reduce S/K
 
-N counts shapes, some eight of which make a program.  Progress goes to stderr, tables of what
-became of the shapes to stdout.  Exit status 1 when a retuned program does something else, verify
-does not accept it, or the product dies.  A program is known by its seed and number: the same ones
-give the same one again, and `--reduce` drops whatever its failure does not need.
+N counts shapes, some eight of which make a program; for 20 of them a program of csmith is run.
+Progress goes to stderr, tables of what became of the shapes to stdout.  Exit status 1 when a
+retuned program does something else, verify does not accept it, or the product dies.  A program is
+known by its seed and number: the same ones give the same one again, and `--reduce` drops whatever
+its failure does not need.
 """
 
 from __future__ import annotations
@@ -20,13 +21,17 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from fixtures.fuzz.campaign import Campaign
+from fixtures.fuzz import csmith
+from fixtures.fuzz.campaign import OWN, Campaign
 from fixtures.fuzz.outcome import Fate, Outcome
-from fixtures.fuzz.program import PIECES, generate
+from fixtures.fuzz.program import PIECES
 from fixtures.fuzz.reduce import reduced, told
 from fixtures.fuzz.shapes import BY_NAME
 from fixtures.fuzz.table import lines
 from fixtures.inputs import Missing, find_headers, tool
+
+CSMITH = 20
+"""Shapes of ours for each program of csmith, which is some 20 times as long."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -34,6 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("count", nargs="?", type=int, default=500, help="shapes to run")
     parser.add_argument("--seed", default="programs")
+    parser.add_argument("--csmith", type=int, help="programs of csmith; default: N / 20")
     parser.add_argument("--start", type=int, default=0, help="the first program's number")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--shapes", default="", help="only these, with commas between")
@@ -45,18 +51,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if unknown:
         parser.error(f"no shape {unknown[0]!r}; known: {', '.join(sorted(BY_NAME))}")
     try:
-        find_headers()
-        for name in ("alpha-linux-gnu-gcc", "alpha-linux-gnu-g++", "qemu-alpha"):
+        for name in ("alpha-linux-gnu-gcc", "alpha-linux-gnu-g++", "qemu-alpha", "csmith"):
             tool(name)
+        for name in ("alpha-linux-headers", "csmith-headers"):
+            find_headers(name)
     except Missing as missing:
         print(f"not run: {missing}", file=sys.stderr)
         return 2
     if options.reduce:
         return _reduce(options.reduce, shapes)
-    numbers = range(options.start, options.start + -(-options.count // PIECES))
-    campaign = Campaign(options.seed, shapes, options.keep)
-    outcomes = list(_watched(campaign.run(numbers, options.jobs), len(numbers)))
-    outcomes.sort(key=lambda one: int(one.name.rpartition("/")[2]))
+    own = Campaign(options.seed, shapes, keep=options.keep)
+    others = Campaign(options.seed, generator=csmith.NAME, keep=options.keep)
+    foreign = options.count // CSMITH if options.csmith is None else options.csmith
+    outcomes: list[Outcome] = []
+    for campaign, count in ((own, -(-options.count // PIECES)), (others, foreign)):
+        numbers = range(options.start, options.start + count)
+        outcomes += _watched(campaign.run(numbers, options.jobs), len(numbers))
+    outcomes.sort(key=lambda one: (one.name.rpartition("/")[0], int(one.name.rpartition("/")[2])))
     print("\n".join(lines(outcomes)))
     return 1 if any(one.is_bad for one in outcomes) else 0
 
@@ -64,7 +75,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _reduce(name: str, shapes: Sequence[str]) -> int:
     """Prints the failing program `seed/number` made small; 0 if it does not fail."""
     seed, _, number = name.rpartition("/")
-    found = reduced(generate(seed, int(number), [BY_NAME[shape] for shape in shapes]))
+    foreign, _, of = seed.rpartition(":")
+    campaign = Campaign(of, tuple(shapes), foreign or OWN)
+    found = reduced(campaign.program(int(number)))
     print("\n".join(told(found)) if found is not None else f"{name} does not fail")
     return 0 if found is None else 1
 
