@@ -26,7 +26,7 @@ PLAIN = Build("-O2", "ev4", Linkage.DYNAMIC, (), False, "ev67")
 # What gcc's sanitizers cannot run: Alpha's builtins, registers and faults, the library's names.
 _UNCHECKED = {
     "bits-lanes", "labels-pointers", "jumps-faults", "jumps-traps", "exceptions-faults",
-    "strings-own", "strings-kept",
+    "strings-own", "strings-kept", "assembly-links", "assembly-registers",
 }  # fmt: skip
 _SANITIZED = (
     "-w", "-O1", "-fsanitize=undefined,address", "-fno-sanitize=shift-base",
