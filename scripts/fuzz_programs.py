@@ -3,7 +3,8 @@
     python scripts/fuzz_programs.py [N] [--seed S] [--start K] [--shapes A,B] [--keep DIR]
     python scripts/fuzz_programs.py --reduce S/K
 
-N counts shapes, some eight of which make a program; for 20 of them a program of csmith is run.
+N counts shapes, some eight of which make a program; for 20 of them a program of csmith is run, and
+a library of random functions for IA-64, on the machine that runs it by instruction group.
 Progress goes to stderr, tables of what became of the shapes to stdout.  Exit status 1 when a
 retuned program does something else, verify does not accept it, or the product dies.  A program is
 known by its seed and number: the same ones give the same one again, and `--reduce` drops whatever
@@ -22,7 +23,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from fixtures.fuzz import csmith
-from fixtures.fuzz.campaign import OWN, Campaign
+from fixtures.fuzz.campaign import IA64, OWN, Campaign
 from fixtures.fuzz.outcome import Fate, Outcome
 from fixtures.fuzz.program import PIECES
 from fixtures.fuzz.reduce import reduced, told
@@ -33,6 +34,9 @@ from fixtures.inputs import Missing, find_headers, tool
 CSMITH = 20
 """Shapes of ours for each program of csmith, which is some 20 times as long."""
 
+LIBRARY = 20
+"""Shapes of ours for each library of random functions for IA-64."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status 0 when nothing is wrong, 1 when something is, 2 when a tool is missing."""
@@ -40,6 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("count", nargs="?", type=int, default=500, help="shapes to run")
     parser.add_argument("--seed", default="programs")
     parser.add_argument("--csmith", type=int, help="programs of csmith; default: N / 20")
+    parser.add_argument("--ia64", type=int, help="libraries for IA-64; default: N / 20")
     parser.add_argument("--start", type=int, default=0, help="the first program's number")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--shapes", default="", help="only these, with commas between")
@@ -53,6 +58,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         for name in ("alpha-linux-gnu-gcc", "alpha-linux-gnu-g++", "qemu-alpha", "csmith"):
             tool(name)
+        for name in ("ia64-linux-gnu-as", "ia64-linux-gnu-ld"):
+            tool(name)
         for name in ("alpha-linux-headers", "csmith-headers"):
             find_headers(name)
     except Missing as missing:
@@ -63,8 +70,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     own = Campaign(options.seed, shapes, keep=options.keep)
     others = Campaign(options.seed, generator=csmith.NAME, keep=options.keep)
     foreign = options.count // CSMITH if options.csmith is None else options.csmith
+    grouped = Campaign(options.seed, generator=IA64, keep=options.keep)
+    libraries = options.count // LIBRARY if options.ia64 is None else options.ia64
     outcomes: list[Outcome] = []
-    for campaign, count in ((own, -(-options.count // PIECES)), (others, foreign)):
+    runs = ((own, -(-options.count // PIECES)), (others, foreign), (grouped, libraries))
+    for campaign, count in runs:
         numbers = range(options.start, options.start + count)
         outcomes += _watched(campaign.run(numbers, options.jobs), len(numbers))
     outcomes.sort(key=lambda one: (one.name.rpartition("/")[0], int(one.name.rpartition("/")[2])))
