@@ -2,12 +2,14 @@
 # make test   set up, then style, types and the whole test suite
 # make bench  set up, then figures as ratios measured in one run
 # make mutants  20,000 random changes of real files, and what the verifier says of each: docs/mutants.md
+# make fuzz-programs N=5000  set up, then random programs retuned and run before and after (default 500)
 # make clean  remove what was built; `make distclean` also the virtual environment
 # Nothing asks questions; what is already set up is left alone (scripts/setup.sh).
 
 BIN := .venv/bin
+N := 500
 
-.PHONY: demo test bench mutants clean distclean
+.PHONY: demo test bench mutants fuzz-programs clean distclean
 
 demo:
 	@scripts/setup.sh demo
@@ -27,6 +29,10 @@ bench:
 mutants:
 	@scripts/setup.sh test
 	@$(BIN)/python benchmarks/mutants.py --write docs/mutants.md
+
+fuzz-programs:
+	@scripts/setup.sh test
+	@$(BIN)/python scripts/fuzz_programs.py $(N)
 
 clean:
 	rm -rf build .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -175,9 +175,8 @@ _JUMPS = (
 )
 
 # Opcode 18: the function is the displacement field (Handbook, table C-7)
+_TRAP_BARRIERS = (("trapb", 0x0000, "trapb"), ("excb", 0x0400, "excb"))
 _BARRIERS = (
-    ("trapb", 0x0000, "trapb"),
-    ("excb", 0x0400, "excb"),
     ("mb", 0x4000, "mb"),
     ("wmb", 0x4400, "wmb"),
 )
@@ -276,6 +275,10 @@ def _miscellaneous() -> list[Op]:
     rows = [
         row(name, f.BARRIER, base | function, control.barrier(name), sched)
         for name, function, sched in _BARRIERS
+    ]
+    rows += [
+        row(name, f.BARRIER, base | function, control.trap_barrier(name), sched)
+        for name, function, sched in _TRAP_BARRIERS
     ]
     for name, function, needs in _LINE_HINTS:
         rows.append(

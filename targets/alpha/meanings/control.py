@@ -7,6 +7,7 @@ from typing import Any
 from rewriter.core.isa import Does, Reg
 from rewriter.core.machine import Machine, Value
 from targets.alpha.meanings.operate import Test
+from targets.alpha.registers import FP, FZERO
 
 
 def branch(test: Test) -> Does:
@@ -34,6 +35,15 @@ def jump(m: Machine, ra: Reg, rb: Reg, hint: Value) -> None:
 def barrier(name: str) -> Does:
     """Something ordered that reads no register, whatever its fields say."""
     return lambda m, *ignored: m.event(name)
+
+
+def trap_barrier(name: str) -> Does:
+    """Until then arithmetic may trap: what a handler completes is in the floating registers."""
+
+    def does(m: Machine, *ignored: Any) -> None:
+        m.event(name, *(m.get(Reg(FP + number)) for number in range(FZERO - FP)))
+
+    return does
 
 
 def event(name: str) -> Does:

@@ -52,11 +52,35 @@ class Decider:
             return "same instruction"
         if _acting(old) == _acting(new):
             return "does nothing"
+        if self._same_places(old, new):
+            return "same place"
         if self.base.function_at(change.address) is None:
             return ""
         if sorted(map(_what, old)) == sorted(map(_what, new)):
             return self._by_running(change, new)
         return self._by_results(old, new)
+
+    def _same_places(self, old: Sequence[Slot], new: Sequence[Slot]) -> bool:
+        """Whether branches alone differ, and lead to one place over bundles of nops."""
+        if [slot.stop for slot in old] != [slot.stop for slot in new]:
+            return False
+        for mine, its in zip(old, new, strict=True):
+            same = mine.insn.op is its.insn.op and mine.insn.placeless == its.insn.placeless
+            if not same or self._settled(mine) != self._settled(its):
+                return False
+        return True
+
+    def _settled(self, slot: Slot) -> int | None:
+        """Where control comes to in the end that a branch leads to a bundle."""
+        form, at = slot.insn.op.format, slot.address & -BUNDLE
+        if form.target is None:
+            return None
+        at += slot.insn.operands[form.target]
+        while (slots := self.base.slots(at)) and all(
+            each.insn.name.startswith("nop.") for each in slots
+        ):
+            at += BUNDLE
+        return at
 
     def _by_results(self, old: Sequence[Slot], new: Sequence[Slot]) -> str:
         """Whether nothing reads what the instructions that changed set to another value."""
