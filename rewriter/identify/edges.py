@@ -226,8 +226,10 @@ class Collected:
     def _computed(self, blocks: Edges, references: References) -> None:
         """Jumps to what a table says, calls in tail position, and jumps to anywhere."""
         places = self.listing.addresses[self.final[blocks]].tolist()
-        known = {table.jump: sorted(set(table.targets)) for table in references.tables}
-        goals = [known.get(place) for place in places]
+        known: dict[int, set[int]] = {}
+        for table in references.tables:
+            known.setdefault(table.jump, set()).update(table.targets)
+        goals = [sorted(known[place]) if place in known else None for place in places]
         lost = blocks[[goal is None for goal in goals]]
         self.outside[lost] |= self._masks(lost, self.convention.live_after)
         self._escape(blocks[[place in references.unresolved for place in places]])

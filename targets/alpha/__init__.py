@@ -148,7 +148,7 @@ class Alpha:
             finder.add(at, found)
         return replace(
             found,
-            tables=tuple(finder.tables),
+            tables=_cut(finder.tables),
             unresolved=frozenset(finder.unresolved),
             constants=finder.constants,
         )
@@ -218,6 +218,17 @@ class _Jumps:
                 targets = tuple(takewhile(function.__contains__, entries))
                 size = switches.ENTRY_SIZE
                 self.tables.append(JumpTable(address, place, size, base, targets, exact=False))
+
+
+def _cut(tables: Sequence[JumpTable]) -> tuple[JumpTable, ...]:
+    """The tables, each up to where another starts."""
+    starts = sorted({table.address for table in tables})
+    found = []
+    for table in tables:
+        after = bisect_right(starts, table.address)
+        room = starts[after] - table.address if after < len(starts) else 1 << 64
+        found.append(replace(table, targets=table.targets[: room // table.size]))
+    return tuple(found)
 
 
 def _callees(

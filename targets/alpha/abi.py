@@ -108,11 +108,16 @@ def live_after(insn: Insn) -> int:
     return ALL
 
 
+_DIVIDE = 23
+"""The link register of the division routines, which write but $23 to $25, $27 and $28 (gcc-12
+config/alpha/alpha.md, the patterns of divmodsi and divmoddi)."""
+
+
 def kept_over(insn: Insn) -> int:
     """Registers whose value outlives a call or a trap: a linkage of its own may keep none."""
     if insn.op.flow is Flow.TRAP:
         return KEPT
-    return KEPT if insn.operand("ra") == RA else 0
+    return KEPT if insn.operand("ra") in (RA, _DIVIDE) else 0
 
 
 def passed(insn: Insn) -> int:

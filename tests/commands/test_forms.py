@@ -43,9 +43,9 @@ def analysed_once() -> Iterator[None]:
     """What is known of a kernel does not depend on the CPU; finding it out takes longest."""
     known: dict[tuple[str, int], Program] = {}
 
-    def remembered(image: Image, target: Target) -> Program:
+    def remembered(image: Image, target: Target, assume: frozenset[str]) -> Program:
         key = (image.name, hash(image.data))
-        return known.get(key) or known.setdefault(key, analyse(image, target))
+        return known.get(key) or known.setdefault(key, analyse(image, target, assume))
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pipeline, "analyse", remembered)

@@ -96,11 +96,16 @@ class Run:
             memory=self.memory.copy(),
             base=self.base,
             constants=TABLE.constants,
-            registers=dict(self.before),
+            registers=self._unused() | self.before,
         )
         for address, insn in insns:
             machine.execute(insn, address)
         return machine
+
+    def _unused(self) -> dict[Reg, Lanes]:
+        """Zero in the registers that no record has: a trap barrier sees them all."""
+        zero = np.zeros(self.count, dtype=np.uint64)
+        return {Reg(number): zero for number in range(len(TABLE.register_names))}
 
     def straight(self) -> Batched:
         """The batched reading of the variant's instructions."""

@@ -54,8 +54,8 @@ class Oracle:
             # On every way to this place these registers are others plus a constant.
             for register, (base, distance) in facts.items():
                 world.set(Reg(register), world.get(Reg(base)) + distance)
-            if pair.linked:
-                world.registers[RA] = place
+            if pair.link is not None:
+                world.registers[Reg(pair.link)] = place
             ends.append(code.run(place, world))
         old, right, wrong = ends
         if "limit" in (old.kind, right.kind) or "trap" in (old.kind, right.kind):
@@ -75,7 +75,7 @@ class Oracle:
             if old.world.byte(at) != new.world.byte(at):
                 return f"memory at {at:#x}"
         for register in registers_of(self._live(old)):
-            if register == old.link or (register == RA and pair.linked):
+            if register in (old.link, pair.link):
                 continue  # each file's own return address
             if old.world.get(Reg(register)) != new.world.get(Reg(register)):
                 return f"register {register}"

@@ -29,7 +29,7 @@ def _segment(text: str) -> Segment:
 
 
 def _same(old: str, new: str, live: int = register_mask((GP,))) -> bool:
-    return same_but_for_place(TARGET, _segment(old), _segment(new), (OLD, NEW), lambda _: live)
+    return same_but_for_place(TARGET, _segment(old), _segment(new), RA, (OLD, NEW), lambda _: live)
 
 
 @pytest.mark.parametrize(
