@@ -72,6 +72,7 @@ def test_a_change_is_refused(name: str, retune: Retune) -> None:
     done = retune("verify", old, new)
     assert done.returncode == 1, done.stdout
     assert "not shown equal" in done.stderr
+    assert "f at" in done.stderr  # and not that something else differs
 
 
 def test_two_loads_of_a_place_may_become_one(retune: Retune) -> None:

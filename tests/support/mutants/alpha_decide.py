@@ -15,6 +15,7 @@ from rewriter.core.isa import Flow, Insn
 from targets.alpha.isa import TABLE
 from targets.alpha.registers import CONSTANTS
 from tests.support.mutants.alpha_base import WORD, AlphaBase
+from tests.support.mutants.alpha_copies import Copies, copied
 from tests.support.mutants.alpha_run import Leaving, Run, run
 from tests.support.mutants.alpha_ways import Ways
 from tests.support.mutants.changes import Change
@@ -28,6 +29,7 @@ class Decider:
 
     def __init__(self, base: AlphaBase) -> None:
         self.base, self.ways = base, Ways(base)
+        self.copies = Copies(self.ways)
 
     def reason(self, change: Change) -> str:
         """The equivalence that holds; nothing where none is found."""
@@ -47,6 +49,8 @@ class Decider:
             return "filler not reached"
         if all(self._leads_alike(p, a, b) for p, a, b in known):
             return "leads to the same place"
+        if all(self._is_there(p, a, b) for p, a, b in known):
+            return "copied before"
         return self._by_running(change, {p: b for p, _, b in known})
 
     def _filled(self, place: int, old: Insn, new: Insn) -> bool:
@@ -54,6 +58,12 @@ class Decider:
         idle = self.base.program.target.is_filler
         same = new == self.base.program.listing.insn(self.base.program.listing.index(place))
         return idle(old) and (idle(new) or same) and not self.ways.is_reached(place)
+
+    def _is_there(self, place: int, old: Insn, new: Insn) -> bool:
+        """Whether a move that goes found in its result what it moves, on all ways."""
+        pair = copied(old)
+        filler = self.base.program.target.is_filler(new)
+        return pair is not None and filler and self.copies.hold(place, frozenset(pair))
 
     def _leads_alike(self, place: int, old: Insn, new: Insn) -> bool:
         """The same transfer to another address from where control comes to the same."""

@@ -150,9 +150,14 @@ class Ways:
     @cached_property
     def heads(self) -> frozenset[int]:
         """Addresses to which control may come otherwise than from the one before."""
-        listing, program = self.base.listing, self.program
-        found = {int(t) for t in listing.targets[listing.targets != NOWHERE]}
-        found |= set(program.listing.addresses[program.graph.first[program.graph.entered]].tolist())
+        listing = self.base.listing
+        return self.entered | {int(t) for t in listing.targets[listing.targets != NOWHERE]}
+
+    @cached_property
+    def entered(self) -> frozenset[int]:
+        """Addresses to which control may come otherwise than by a branch or from the one before."""
+        program = self.program
+        found = set(program.listing.addresses[program.graph.first[program.graph.entered]].tolist())
         found |= {f.start for f in program.functions} | {p.address for p in program.pins}
         found |= {fixup.resume for fixup in program.fixups.values()}
         return frozenset(found | program.references.labels | set(self.told.tolist()))
