@@ -15,7 +15,7 @@ from tests.support.mutants.alpha_base import WORD
 from tests.support.mutants.alpha_ways import Ways
 from tests.support.mutants.z3_machine import Z3Machine
 
-_LONGEST = 64
+_LONGEST = 160
 _TRAPPING = frozenset({"trapb", "excb"})
 _ALONE = frozenset({"prefetch"})
 """Events that do nothing."""

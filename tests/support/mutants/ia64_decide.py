@@ -52,6 +52,8 @@ class Decider:
             return "same instruction"
         if _acting(old) == _acting(new):
             return "does nothing"
+        if _only_stops(old, new):
+            return "stop added"
         if self._same_places(old, new):
             return "same place"
         if self.base.function_at(change.address) is None:
@@ -97,6 +99,8 @@ class Decider:
                     idle = True
                 else:
                     written |= TABLE.defs(slot.insn)
+            if _only_target(*(slot.insn for slot in pair)):
+                written &= TABLE.defs(old[n].insn) ^ TABLE.defs(new[n].insn)
             address, under = old[n].address & -BUNDLE, _only_without(*pair)
             if self.ways.live_behind(old[n + 1 :], address, written, under):
                 return ""
@@ -174,6 +178,23 @@ class Decider:
         unwritten = EVERYTHING & ~written
         at = {place: unwritten | self.ways.live(place, written) for place in goes}
         return at, {slot.address: beyond(slot.insn) for slot in old}
+
+
+def _only_target(one: Insn, other: Insn) -> bool:
+    """Whether two instructions differ in where they put one result, and in nothing else."""
+    if one.op is not other.op:
+        return False
+    differ = [
+        n for n, (a, b) in enumerate(zip(one.operands, other.operands, strict=True)) if a != b
+    ]
+    return len(differ) == 1 and differ[0] in set(TABLE.effects(one.op).writes)
+
+
+def _only_stops(old: Sequence[Slot], new: Sequence[Slot]) -> bool:
+    """Whether groups end earlier and nothing else changed: legal code reads nothing that its group
+    sets, so where a group ends says only when its instructions may issue."""
+    same = [_without(slot.insn) for slot in old] == [_without(slot.insn) for slot in new]
+    return same and all(its.stop or not mine.stop for mine, its in zip(old, new, strict=True))
 
 
 def _what(slot: Slot) -> str:

@@ -178,9 +178,9 @@ class _Reading:
             if TABLE.defs(insn) >> under & 1:
                 under, covered = PR, 0
             if mine != PR and insn.op.flow is Flow.NEXT:
-                if mine != under:
+                if mine != under and not covered & left:
                     under, covered = mine, 0
-                covered |= kills
+                covered |= kills if mine == under else 0
             left &= ~self.found
         return _Way(way.address + BUNDLE, left, under, covered)
 
@@ -193,7 +193,7 @@ class _Reading:
         if flow is Flow.TRAP or insn.name.startswith("chk."):
             self.found |= left
             return 0
-        self.found |= TABLE.uses(insn) & left
+        self.found |= _reads(insn) & left
         under = is_under(insn)
         if flow is Flow.NEXT:
             return left if under else left & ~_kills(insn)
@@ -224,10 +224,20 @@ class _Reading:
         return passed & ~mine | (inside & _STACKED) << size & mine
 
 
+_PARALLEL = (".and", ".or", ".andcm", ".orcm")
+
+
+def _reads(insn: Insn) -> int:
+    """What an instruction reads for more than itself: a parallel compare leaves its targets or
+    joins a condition to them, so that they depend on what they were, and nothing else does."""
+    targets = TABLE.defs(insn) if insn.name.endswith(_PARALLEL) else 0
+    return TABLE.uses(insn) & ~(targets & ~(1 << insn.operand(QP.name) if targets else 0))
+
+
 def _kills(insn: Insn) -> int:
     """What an instruction sets whenever it executes: not what it sets at times only."""
     name = insn.name
-    partly = name.endswith((".and", ".or", ".andcm", ".orcm")) or ".c." in name
+    partly = name.endswith(_PARALLEL) or ".c." in name
     return 0 if partly or insn.has(MASK17.name) else TABLE.defs(insn)
 
 
