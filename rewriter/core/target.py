@@ -193,10 +193,8 @@ class Target(Protocol):
     cpus: Mapping[str, Cpu]
     everything: int
     returned: int
-    saved: int
     granule: int
     spelling: Any
-    link: int
     stack: int
     signatures: Path
     trials: Any

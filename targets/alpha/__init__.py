@@ -33,7 +33,7 @@ from targets.alpha import (
 )
 from targets.alpha.cpus import CPUS
 from targets.alpha.isa import TABLE
-from targets.alpha.registers import RA, SP
+from targets.alpha.registers import SP
 from targets.alpha.sweep import AlphaTrials
 from targets.alpha.systems import SYSTEMS, UP1000, USUAL
 from targets.assembly import ROUTINE_ALIGNMENT
@@ -52,10 +52,8 @@ class Alpha:
     cpus: Mapping[str, Cpu] = CPUS
     everything = abi.ALL
     returned = abi.RETURN_LIVE
-    saved = abi.KEPT
     granule = 8
     spelling: Any = accesses
-    link = RA
     stack = SP
     signatures = Path(__file__).with_name("signatures.json")
     trials = AlphaTrials()
