@@ -9,7 +9,6 @@ from passes.pieces import Scattered, Scattering, Spaces
 from rewriter.contracts import CONTRACTS
 from rewriter.core.cpu import Cpu
 from rewriter.core.edit import Edit
-from rewriter.core.isa import Flow
 from rewriter.core.program import Function
 from rewriter.core.target import CannotMove, FrameRow, Target, Tuned, suited
 from rewriter.elf.caves import Caves
@@ -152,7 +151,7 @@ def _is_tuned(known: Known, named: Named) -> bool:
         routines = (r for name in named.contracts for r in target.routines(name))
         return any(placement_at(image, target, r, named.address) is not None for r in routines)
     insn = known.program.listing.insn(known.program.listing.index(named.address))
-    goal = insn.target(named.address) if insn and insn.op.flow is Flow.JUMP else None
+    goal = target.table.leads(insn, named.address) if insn else None
     for routine in (r for name in named.contracts for r in target.routines(name)):
         start = (named.address if goal is None else goal) - routine.entry
         inside = image.is_mapped(start) and image.is_mapped(start + len(routine.code) - 1)

@@ -211,6 +211,11 @@ class Table:
         """Whether `insn` loads or stores; a load without a result is a hint."""
         return (insn.masks or self._masks(insn))[3]
 
+    def leads(self, insn: Insn, address: int) -> int | None:
+        """Where `insn` at `address` goes if it is a jump that does nothing else, keeps no link."""
+        alone = insn.op.flow is Flow.JUMP and not self.defs(insn)
+        return insn.target(address) if alone else None
+
     def _masks(self, insn: Insn) -> Masks:
         effects, written = self.effects(insn.op), self._set(insn)
         noticed = effects.stores or effects.events or effects.rounds

@@ -126,10 +126,9 @@ def placement(
     while queue:
         offset, at = queue.pop()
         old, new = insns[offset], read(at)
-        if new is not None and new.op.flow is Flow.JUMP and old.op.flow is not Flow.JUMP:
+        goal = target.table.leads(new, at) if new is not None else None
+        if goal is not None and old.op.flow is not Flow.JUMP:
             ways.add(at)
-            goal = new.target(at)
-            assert goal is not None
             at, new = goal, read(goal)
         if offset in places:
             if places[offset] != at:

@@ -16,7 +16,6 @@ from functools import cached_property
 from rewriter.contracts import CONTRACTS, Contract
 from rewriter.core.edit import Evidence, Grade
 from rewriter.core.errors import BadInput
-from rewriter.core.isa import Flow
 from rewriter.core.program import Function
 from rewriter.core.target import CannotMove, Tuned
 from rewriter.elf import unwind
@@ -121,7 +120,7 @@ class Substituted:
         table = self.program.target.table
         word = self.image.read(named.address, table.word_bits // 8)
         insn = table.decode(int.from_bytes(word, self.program.image.byteorder))
-        goal = insn.target(named.address) if insn and insn.op.flow is Flow.JUMP else None
+        goal = table.leads(insn, named.address) if insn else None
         texts = (part for part in self.parts if part.name == TEXT)
         if goal is None or not any(part.address <= goal < part.end for part in texts):
             return None

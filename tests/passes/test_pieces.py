@@ -79,6 +79,21 @@ def test_one_other_word_is_another_routine(
     assert placement(ALPHA, routine, "little", entry, lambda at: _read(memory, at), resumes) is None
 
 
+@given(st.integers(0, len(OURS) - 1), st.integers(0, 30), st.data())
+def test_a_branch_that_keeps_a_link_is_no_way(number: int, link: int, data: st.DataObject) -> None:
+    """It writes a register of the program; with $31 it is one again."""
+    routine = OURS[number]
+    memory, places = _scattered(routine, list(range(48)))
+    memory[0x1000], entry = ALPHA.branch(0x1000, places[routine.entry]), 0x1000
+    resumes = {places[at]: places[to] for at, to in routine.resumes}
+    at = data.draw(st.sampled_from(sorted(memory.keys() - places.values())))
+    for register, found in ((link, False), (31, True)):
+        word = struct.unpack("<I", memory[at])[0] & ~(31 << 21) | register << 21
+        memory[at] = struct.pack("<I", word)
+        there = placement(ALPHA, routine, "little", entry, lambda at: _read(memory, at), resumes)
+        assert (there is not None) is found
+
+
 @pytest.mark.parametrize("routine", OURS, ids=lambda routine: f"{routine.folder}/{routine.name}")
 def test_pieces_are_all_that_control_comes_to(routine: Routine) -> None:
     insns = insns_of(ALPHA, routine.code, "little")
