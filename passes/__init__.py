@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+from functools import cache
+from importlib.metadata import EntryPoint
+
 from passes.align import Align
 from passes.bitscan import BitScan
 from passes.bytes import Bytes
@@ -10,7 +14,8 @@ from passes.prefetch import Prefetch
 from passes.replay import Replay
 from passes.schedule import Schedule
 from passes.substitute import Substitute
-from passes.technique import Technique
+from passes.technique import Brought, Technique
+from rewriter.core import plugins
 
 Pass = Technique | Inserter | Align | Schedule | Substitute
 
@@ -29,3 +34,33 @@ ORDER: tuple[Pass, ...] = (
     # Last: which fetch block an instruction stands in decides what order is good.
     Schedule(),
 )
+
+
+def names() -> tuple[str, ...]:
+    """The names of all passes in the order in which they run, those of other packages included."""
+    return tuple(one.name for one in _places())
+
+
+def chosen(wanted: Container[str]) -> tuple[Pass, ...]:
+    """The passes with these names, in the order in which they run; BrokenPlugin may be raised."""
+    places = (one for one in _places() if one.name in wanted)
+    return tuple(_loaded(one) if isinstance(one, EntryPoint) else one for one in places)
+
+
+def _places() -> tuple[Pass | EntryPoint, ...]:
+    """Our own passes, and those of plug-ins right behind our own of their kind."""
+    own = {one.name for one in ORDER}
+    for entry in plugins.offered(plugins.PASSES):
+        if entry.name in own:
+            raise plugins.broken(entry, "retune has a pass of this name")
+    last = max(at for at, one in enumerate(ORDER) if isinstance(one, Technique)) + 1
+    return (*ORDER[:last], *plugins.offered(plugins.PASSES), *ORDER[last:])
+
+
+@cache
+def _loaded(entry: EntryPoint) -> Brought:
+    def fault(found: object) -> str:
+        given = getattr(found, "name", None)
+        return "" if given == entry.name else f"the pass calls itself {given!r}"
+
+    return plugins.load(entry, fault, Brought)  # type: ignore[type-abstract]

@@ -87,8 +87,10 @@ class Scheduler:
         self.target = self.program.target
         self.steady = Steady(self.cpu, self.target.table)
         # A CPU may have been given another one's pipeline (--tune); it has its name in the target.
-        fits = [c.name for c in self.target.cpus.values() if c.pipeline is self.cpu.pipeline]
-        self._model = self.cpu.name if self.cpu.name in fits else fits[0]
+        named = self.target.cpus.get(self.cpu.name)
+        fits = (c for c in self.target.cpus.values() if c.pipeline is self.cpu.pipeline)
+        own = named is not None and named.pipeline is self.cpu.pipeline
+        self._model = self.cpu.name if own else next(fits).name
         self._known: dict[Insn, bool] = {}
         self._row_starts: dict[int, tuple[list[int], set[int]]] = {}
         self._kinds = Kinds(self.target)

@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 from rewriter.core.cpu import Cpu
 from rewriter.core.edit import Rewrite
 from rewriter.core.isa import Insn
-from rewriter.core.target import Target
+from rewriter.core.target import Clue, Target
 from rewriter.core.trace import Trace, registers_of
 
 UNRELATED = "address and position are not related in the block"
@@ -42,6 +42,16 @@ class Technique(Protocol):
     def sites(self, trace: Trace, spelling: Any, cpu: Cpu) -> Iterator[Site]:
         """The sites of a block, in slot order.  `spelling` is how the target spells things."""
         ...
+
+
+@runtime_checkable
+class Brought(Technique, Protocol):
+    """A pass of another package.
+
+    No target knows it, so it brings its `clues`: a block is shown to it that has one of them.
+    """
+
+    clues: tuple[Clue, ...]
 
 
 def usable(cpu: Cpu, insns: Sequence[Any]) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 
-from passes import ORDER, Pass
+from passes import Pass, chosen
 from passes.align import Align
 from passes.insert import Inserter, Setting
 from passes.schedule import Schedule, Scheduler
@@ -150,8 +150,8 @@ def _moved(done: Done) -> bool:
 
 
 def _passes(options: Options, cpu: Cpu) -> Iterator[Pass]:
-    for one in ORDER:
-        if one.name in options.passes and (not one.needs or one.needs & cpu.features):
+    for one in chosen(options.passes):
+        if not one.needs or one.needs & cpu.features:
             yield one
 
 

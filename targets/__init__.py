@@ -7,25 +7,35 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from typing import TypeVar
 
 from rewriter.core.errors import BadInput
 from rewriter.core.grouped import Grouped
+from rewriter.core.plugins import Cpus, check_cpus
 from rewriter.core.target import Target
 from targets import machines
+
+_Target = TypeVar("_Target", bound=Target | Grouped)
 
 
 @cache
 def _alpha() -> Target:
     from targets.alpha import Alpha
 
-    return Alpha()
+    return _with_plugins(Alpha())
 
 
 @cache
 def _ia64() -> Grouped:
     from targets.ia64 import Ia64
 
-    return Ia64()
+    return _with_plugins(Ia64())
+
+
+def _with_plugins(target: _Target) -> _Target:
+    """The target, which has the CPUs of plug-ins behind its own."""
+    target.cpus = Cpus(target.name, target.cpus)
+    return target
 
 
 _PLAIN: dict[frozenset[int], Callable[[], Target]] = {machines.ALPHA: _alpha}
@@ -39,7 +49,9 @@ def plain() -> tuple[Target, ...]:
 
 def every() -> tuple[Target | Grouped, ...]:
     """All targets: those whose code says what issues together stand last."""
-    return tuple(load() for load in _EVERY.values())
+    found = tuple(load() for load in _EVERY.values())
+    check_cpus([target.name for target in found])
+    return found
 
 
 def knows(machine: int) -> bool:

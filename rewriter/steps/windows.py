@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 
 from passes.conflicts import Key, untrapped
 from passes.insert import Setting
-from passes.technique import Technique
+from passes.technique import Brought, Technique
 from passes.tune import Tuner
 from passes.tuned import Accepted, Refused, TunedWindow
 from rewriter.core.edit import Edit
 from rewriter.core.isa import Insn, Kind
 from rewriter.core.listing import Listing
 from rewriter.core.program import Function, Window
+from rewriter.core.target import Clue
 from rewriter.core.trace import Facts
 from rewriter.identify.program import Program
 from rewriter.steps.work import Work, edit_id
@@ -139,11 +140,15 @@ def clues(program: Program, techniques: Iterable[Technique]) -> list[Clued]:
     """Where code has what some technique asks to see."""
     rows, given = program.listing.table.rows, program.target.spelling.CLUES
     found = []
-    for clue in (clue for technique in techniques for clue in given.get(technique.name, ())):
+    for clue in (clue for technique in techniques for clue in _asked(technique, given)):
         numbers = (number for number, op in enumerate(rows) if op.name in clue.names)
         places = [_places(program.listing, number, clue.literals) for number in numbers]
         found.append(Clued(array("q", np.sort(np.concatenate(places)).tolist()), clue.least))
     return found
+
+
+def _asked(technique: Technique, given: Mapping[str, tuple[Clue, ...]]) -> tuple[Clue, ...]:
+    return technique.clues if isinstance(technique, Brought) else given.get(technique.name, ())
 
 
 def _places(listing: Listing, number: int, literals: frozenset[int]) -> NDArray[np.int64]:
