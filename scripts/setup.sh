@@ -93,6 +93,8 @@ install_python_packages() {
     say "pip install -e .$extra"
     "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -e ".$extra" ||
         fail "pip could not install the Python packages of setup.cfg"
+    # The wheel holds the product alone; tests and benchmarks also import `fixtures`.
+    pwd >"$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/checkout.pth"
     # Where PYTHONDONTWRITEBYTECODE is set each run would compile all of it anew.
     "$venv/bin/python" -m compileall -q rewriter passes targets
     touch "$stamp"

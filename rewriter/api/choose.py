@@ -186,11 +186,12 @@ def _known_machine(image: Image) -> bool:
 
 def cpu_named(target: Target | Grouped, option: str, name: str) -> Cpu:
     """A CPU by its name (ev67) or by its chip's (21264A), in any case."""
-    names = {key.casefold(): cpu for key, cpu in target.cpus.items()}
+    names = {key.casefold(): key for key in target.cpus}
+    if name.casefold() in names:
+        return target.cpus[names[name.casefold()]]
     chips = {cpu.description.casefold(): cpu for cpu in target.cpus.values()}
-    found = names.get(name.casefold()) or chips.get(name.casefold())
-    if found is not None:
-        return found
+    if name.casefold() in chips:
+        return chips[name.casefold()]
     known = f"known for {target.name}: {', '.join(target.cpus)}"
     if name == "native":
         raise BadUsage(
@@ -213,24 +214,24 @@ def system_named(target: Target, name: str) -> System:
 
 def _named_passes(text: str | None) -> tuple[Pass, ...] | None:
     """The passes that a list names, in the order in which they run; None for all."""
-    from passes import ORDER
+    import passes
 
     if text is None or text == "all":
         return None
     names = [name.strip() for name in text.split(",")]
-    known = [technique.name for technique in ORDER]
+    known = passes.names()
     for name in names:
         if name not in known:
             hint = "; ".join(filter(None, (_like(name, known), f"known: {', '.join(known)}")))
             raise BadUsage(f"--passes {text}: no such pass: {name!r}", hint=hint)
-    return tuple(technique for technique in ORDER if technique.name in names)
+    return passes.chosen(names)
 
 
 def _passes(text: str | None, cpu: Cpu, target: Target | Grouped) -> tuple[str, ...]:
-    from passes import ORDER
+    import passes
     from rewriter.core.grouped import Grouped
 
-    offered = target.passes if isinstance(target, Grouped) else {one.name for one in ORDER}
+    offered = target.passes if isinstance(target, Grouped) else passes.names()
     named = _named_passes(text)
     for technique in named or ():
         if technique.name not in offered:
@@ -239,7 +240,7 @@ def _passes(text: str | None, cpu: Cpu, target: Target | Grouped) -> tuple[str, 
         if not _supports(cpu, technique):
             needs = " or ".join(sorted(technique.needs))
             raise BadUsage(f"--passes {technique.name}: needs {needs}, which {cpu.name} lacks")
-    every = (one for one in ORDER if one.name in offered) if named is None else named
+    every = passes.chosen(offered) if named is None else named
     return tuple(technique.name for technique in every if _supports(cpu, technique))
 
 

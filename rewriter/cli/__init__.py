@@ -13,12 +13,15 @@ from rewriter.cli.check import revert, verify
 from rewriter.cli.difftest import difftest
 from rewriter.cli.group import Retune
 from rewriter.cli.look import cpus, edits, explain, identify
+from rewriter.cli.pages.completion import completion
+from rewriter.cli.pages.manual import manual
+from rewriter.cli.pages.versions import VERSION
 from rewriter.cli.patch import patch
 from rewriter.cli.signatures import signatures
 
 
 @click.group(cls=Retune, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="retune", message="retune %(version)s")
+@VERSION
 def main() -> None:
     """Retune an existing ELF executable to the CPU that runs it, without its source.
 
@@ -44,6 +47,7 @@ def main() -> None:
 
 
 for _command in (
-    patch, identify, explain, verify, revert, cpus, edits, signatures, bench, difftest
+    patch, identify, explain, verify, revert, cpus, edits, signatures, bench, difftest,
+    manual, completion,
 ):  # fmt: skip
     main.add_command(_command)

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from rewriter.api import choose, files
 from rewriter.cli import show
 from rewriter.cli.options import PATH, View, viewing
-from rewriter.core.errors import BadInput, BadUsage, VerificationFailed
-
-if TYPE_CHECKING:
-    from rewriter.core.target import Target
+from rewriter.core.errors import BadUsage, VerificationFailed
 
 
 @click.group()
@@ -88,44 +83,26 @@ def boot(
 
     Exit status: 0 both do the same, 1 they differ, 2 bad usage, 3 bad input.
     """
-    from rewriter.difftest.compare import compare, rules
-    from rewriter.difftest.kernel import kernel
-    from rewriter.difftest.machine import Setup
+    from rewriter.api import difftest as tests
+    from rewriter.difftest.compare import rules
     from rewriter.report.boot import Booted
 
     if len(kernels) != 2:
         raise BadUsage(f"--kernel is given {len(kernels)} times", hint="name OLD, then NEW")
-    old, new = (kernel(files.read(path), str(path)) for path in kernels)
-    if old.image.machine != new.image.machine:
-        raise BadInput(f"{new.name}: is for another architecture than {old.name}")
-    target = choose.target_of(old.image)
-    setup = Setup(
-        machine=machine or target.boots.machine,
-        memory=memory or target.boots.memory,
-        parameters=f"{target.boots.parameters} {append}".rstrip(),
-        initrd=files.read(initrd),
-        cpu=_emulated(target, name, firmware is None) if name else None,
-        firmware=files.read(firmware) if firmware else None,
-    )
     with show.progress() as progress:
-        found = compare(old, new, target.boots, setup, limit, progress)
+        found, target = tests.boot(
+            kernels[0],
+            kernels[1],
+            initrd,
+            cpu=name,
+            firmware=firmware,
+            machine=machine,
+            memory=memory,
+            append=append,
+            limit=limit,
+            progress=progress,
+        )
     report = Booted(found, rules(target.boots))
     show.result(report, view)
     if not found.same:
-        raise VerificationFailed(f"{new.name}: {report.verdict}")
-
-
-def _emulated(target: Target, name: str, packaged: bool) -> str:
-    """A CPU's name for the emulator; `packaged` if its own firmware is used."""
-    cpu = choose.cpu_named(target, "--cpu", name)
-    boots = target.boots
-    if cpu.name not in boots.cpus:
-        raise BadUsage(
-            f"--cpu {name}: the emulator does not have it", hint=f"it has {', '.join(boots.cpus)}"
-        )
-    if packaged and cpu.name not in boots.packaged:
-        raise BadUsage(
-            f"--cpu {name}: the emulator's firmware does not run on it",
-            hint=f"it runs on {', '.join(sorted(boots.packaged))}; name another by --firmware",
-        )
-    return boots.cpus[cpu.name]
+        raise VerificationFailed(f"{kernels[1]}: {report.verdict}")

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from rewriter.pipeline import Tuned
     from rewriter.report.cycles import Timed
     from rewriter.report.listing import Explanation
-    from rewriter.report.regions import RegionSurvey
-    from rewriter.report.survey import Survey
 
 
 @click.command()
@@ -68,24 +66,12 @@ def identify(
         ctx.exit(_known(files.load(source, symbols).image, like, database, view))
     if like or database:
         raise BadUsage("--like and --database say how to look for known routines: add --known")
+    from rewriter.api.identify import surveyed
+
     image = files.load(source, symbols).image
-    found = _surveyed(image)
+    found = surveyed(image)
     show.result(found, view)
     ctx.exit(found.return_code)
-
-
-def _surveyed(image: Image) -> Survey | RegionSurvey:
-    from rewriter.core.grouped import Grouped
-
-    target = choose.any_target_of(image)
-    if isinstance(target, Grouped):
-        from rewriter.report.regions import survey as survey_regions
-
-        return survey_regions(target, choose.code_of(image, target))
-    from rewriter.identify.program import analyse
-    from rewriter.report.survey import survey
-
-    return survey(analyse(image, target))
 
 
 def _known(image: Image, like: bool, database: tuple[Path, ...], view: View) -> int:

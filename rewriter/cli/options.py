@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import click
 
 from rewriter.api.choose import Wanted
+from rewriter.cli.pages import completion
 
 Body = Callable[..., Any]
 _Gathered = TypeVar("_Gathered")
@@ -29,11 +30,22 @@ class View:
 
 
 _TUNING = (
-    click.option("--cpu", metavar="NAME", help="The CPU that will run it; `retune cpus` lists."),
-    click.option("--tune", metavar="NAME", help="Decide what pays by this CPU instead of --cpu."),
+    click.option(
+        "--cpu",
+        metavar="NAME",
+        shell_complete=completion.cpus,
+        help="The CPU that will run it; `retune cpus` lists.",
+    ),
+    click.option(
+        "--tune",
+        metavar="NAME",
+        shell_complete=completion.cpus,
+        help="Decide what pays by this CPU instead of --cpu.",
+    ),
     click.option(
         "--passes",
         metavar="LIST",
+        shell_complete=completion.passes,
         help="Passes to run: a,b,... or none or all.  [default: all that the CPU supports]",
     ),
 )
@@ -59,6 +71,7 @@ _SELECTING = (
 ASSUME = click.option(
     "--assume",
     metavar="LIST",
+    shell_complete=completion.assumptions,
     default="all",
     show_default=True,
     help="What proofs may rest on: a,b,... or none or all (docs/assumptions.md).",
