@@ -21,12 +21,20 @@ PLACES = {
 """By shell, the file below share/ in which it looks for the completion of a command."""
 
 
+class _Fish(FishComplete):
+    """Fish, of which Click's script takes a list a,b for two things."""
+
+    source_template = FishComplete.source_template.replace(
+        'string split ","', 'string split --max 1 ","'
+    )
+
+
 def script(shell: str) -> str:
     """What a shell has to read to complete `retune`."""
     from rewriter.cli import main
 
     kinds: dict[str, type[ShellComplete]]
-    kinds = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
+    kinds = {"bash": BashComplete, "zsh": ZshComplete, "fish": _Fish}
     writer = kinds[shell](main, {}, "retune", "_RETUNE_COMPLETE")
     # Not `source`, which asks the bash of this machine for its version.
     return writer.source_template % writer.source_vars()
@@ -68,19 +76,19 @@ def passes(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[Comp
     """The last name of a list of passes."""
     import passes
 
-    return _listed((*passes.names(), "all", "none"), incomplete)
+    return _listed(passes.names(), incomplete)
 
 
 def assumptions(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The last name of a list of assumptions."""
     from rewriter.core.assumptions import EVERY
 
-    return _listed((*sorted(EVERY), "all", "none"), incomplete)
+    return _listed(sorted(EVERY), incomplete)
 
 
 def _listed(names: Iterable[str], incomplete: str) -> list[CompletionItem]:
     """Lists a,b,... with one of the names in place of what stands behind the last comma."""
     before, comma, last = incomplete.rpartition(",")
-    given = before.split(",")
-    left = (name for name in names if name not in given and name.startswith(last))
+    given, alone = before.split(","), () if comma else ("all", "none")
+    left = (n for n in (*names, *alone) if n not in given and n.startswith(last))
     return [CompletionItem(f"{before}{comma}{name}") for name in left]
