@@ -105,7 +105,7 @@ def test_the_wheel_holds_the_product_and_nothing_else(built: Path) -> None:
     moved = {name.replace("rewriter/interface/", "retune/") for name in sources}
     assert modules == moved
     files = {p for top in PRODUCT for p in (ROOT / top).rglob("*") if p.is_file()}
-    data = {str(p.relative_to(ROOT)) for p in files if p.suffix not in (".py", ".pyc")}
+    data = {str(p.relative_to(ROOT)) for p in files if p.suffix not in (".py", ".pyc", ".md")}
     assert data - {"rewriter/interface/py.typed"} <= set(names)
     for path in ("man/man1/retune.1", "man/man1/retune-patch.1", "doc/retune/README.md"):
         assert any(name.endswith(f"data/share/{path}") for name in names)
