@@ -9,6 +9,7 @@ import click
 from rewriter.api import choose, files
 from rewriter.cli import show
 from rewriter.cli.options import PATH, View, viewing
+from rewriter.cli.pages import completion
 from rewriter.core.errors import BadInput, BadUsage
 
 
@@ -21,7 +22,14 @@ from rewriter.core.errors import BadInput, BadUsage
     show_default=True,
     help="Which routines and calls, or one path of code.",
 )
-@click.option("--cpu", "name", metavar="NAME", required=True, help="The CPU whose model counts.")
+@click.option(
+    "--cpu",
+    "name",
+    metavar="NAME",
+    required=True,
+    shell_complete=completion.cpus,
+    help="The CPU whose model counts.",
+)
 @click.option("--machine", metavar="NAME", help="What is around the CPU: up1000, cs20 ...")
 @click.option(
     "--share",

@@ -57,17 +57,18 @@ _HOMES = {
 __all__ = [*sorted(_HOMES), "__version__", "difftest"]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "difftest":
-        return import_module("rewriter.api.difftest")
-    if name == "__version__":
-        from rewriter.elf.manifest import version
+if not TYPE_CHECKING:  # else every name would be one
 
-        return version()
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        if name == "difftest":
+            return import_module("rewriter.api.difftest")
+        if name == "__version__":
+            from rewriter.elf.manifest import version
 
+            return version()
+        if name in _HOMES:
+            return getattr(import_module(_HOMES[name]), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
-def __dir__() -> list[str]:
-    return __all__
+    def __dir__() -> list[str]:
+        return __all__
