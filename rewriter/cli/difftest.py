@@ -108,8 +108,9 @@ def program(
     from rewriter.difftest.case import Comparison
     from rewriter.difftest.executed import CannotCount
     from rewriter.difftest.program import Tester
-    from rewriter.difftest.setting import arranged
+    from rewriter.difftest.setting import arranged, check_used
 
+    check_used(old, command)
     if strategy is not None and (inputs is not None or lines is not None):
         raise BadUsage("--strategy excludes --inputs and --args")
     found = () if strategy is not None else corpus.inputs(inputs, lines)
@@ -224,8 +225,9 @@ def suite(
     from rewriter.difftest.case import Comparison
     from rewriter.difftest.executed import CannotCount
     from rewriter.difftest.program import together
-    from rewriter.difftest.setting import arranged
+    from rewriter.difftest.setting import arranged, check_used
 
+    check_used(old, (str(folder),))
     expected = testsuite.statuses(expect)
     tests = {test.name: test for test in testsuite.tests(folder, testing.pattern(match))}
     if missing := sorted(expected.keys() - tests.keys()) if match is None else ():

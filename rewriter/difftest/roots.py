@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 from rewriter.core.errors import BadInput
@@ -40,6 +41,7 @@ def alone(replaced: Mapping[str, Path], root: Path) -> Path:
     return root
 
 
+@cache
 def soname(path: Path) -> str:
     """The name by which a library is loaded (DT_SONAME); empty for what has none."""
     import lief

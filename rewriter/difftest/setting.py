@@ -6,7 +6,7 @@ import shutil
 import struct
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
@@ -98,6 +98,16 @@ class Sides:
     new: Side
     make: Callable[[Path, Path], Side]
 
+    def candidate(self, content: bytes, folder: Path) -> Side:
+        """A side with another content in place of the new file; made below `folder`."""
+        path = folder / "candidate"
+        path.write_bytes(content)
+        return self.make(path, folder / "side")
+
+    def against(self, side: Side) -> Sides:
+        """The same with another new side."""
+        return replace(self, new=side)
+
 
 def arranged(old: Path, new: Path, command: Sequence[str], wishes: Wishes, folder: Path) -> Sides:
     """Sets the two sides up below `folder`.
@@ -111,7 +121,7 @@ def arranged(old: Path, new: Path, command: Sequence[str], wishes: Wishes, folde
     machine = machine_of(program)
     native = _native(machine_of(old))
     libraries = dict(wishes.libraries)
-    if not under_test and (name := _soname(old)):
+    if not under_test and (name := _soname(old)) is not None:
         libraries.setdefault(name, (old, new))
     emulated = _emulated(machine_of(old)) if not native else None
     emulator = _emulator(machine, program, wishes)
@@ -219,14 +229,17 @@ def _program(name: str, wishes: Wishes, machine: int | None) -> Path:
     return Path(found)
 
 
-def _soname(path: Path) -> str:
-    found = roots.soname(path) if machine_of(path) is not None else ""
-    if not found:
+def check_used(old: Path, command: Sequence[str]) -> None:
+    """Refuses a command that has nothing to do with the file under test."""
+    if command and not any(PLACE in word for word in command) and _soname(old) is None:
         raise BadUsage(
-            f"{printable(str(path))}: is no library with a name, and COMMAND has no {{}}",
-            hint="write {} where the file goes, or leave COMMAND out to run the file itself",
+            f"{printable(str(old))}: is no library with a name, and COMMAND has no {PLACE}",
+            hint=f"write {PLACE} where the file goes, or leave COMMAND out to run the file itself",
         )
-    return found
+
+
+def _soname(path: Path) -> str | None:
+    return (roots.soname(path) or None) if machine_of(path) is not None else None
 
 
 def _root(

@@ -26,6 +26,7 @@ COMMANDS = [
     "signatures",
     "bench",
     "difftest",
+    "bisect",
 ]
 SLOW = ("lief", "numpy", "z3", "rich", "targets", "passes", "rewriter.elf", "rewriter.pipeline")
 
