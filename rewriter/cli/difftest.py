@@ -145,9 +145,9 @@ def _drawn(
     found = drawn.draw(drawn.strategies(strategy), tester.case, examples, progress)
     notes: tuple[str, ...] = ()
     if found.failing is not None:
-        stdin, lines = corpus.keep(save, strategy.stem, found.failing)
+        kept = corpus.keep(save, strategy.stem, found.failing)
         shown = f"argv {list(found.failing.arguments)!r}, stdin {found.failing.stdin!r}"
-        notes = (f"smallest input that fails: {shown}", f"kept: --inputs {stdin} --args {lines}")
+        notes = (f"smallest input that fails: {shown}", f"kept: {kept}")
     return Comparison("program", str(old), str(new), found.cases, notes)
 
 

@@ -27,17 +27,19 @@ def inputs(folder: Path | None, lines: Path | None) -> tuple[Input, ...]:
     return tuple(found)
 
 
-def keep(folder: Path, name: str, given: Input) -> tuple[Path, Path]:
-    """Writes an input so that `inputs` reads it again; its folder of files and its lines."""
+def keep(folder: Path, name: str, given: Input) -> str:
+    """Writes an input so that `inputs` reads it again; returns the options that name it."""
     files, lines = folder / f"{name}.inputs", folder / f"{name}.args"
+    options = f"--inputs {_shown(files)}"
     try:
         files.mkdir(parents=True, exist_ok=True)
         (files / "stdin").write_bytes(given.stdin)
-        text = shlex.join(given.arguments) + "\n"
-        lines.write_bytes(os.fsencode(text))
+        if given.arguments:
+            lines.write_bytes(os.fsencode(shlex.join(given.arguments) + "\n"))
+            options += f" --args {_shown(lines)}"
     except OSError as error:
         raise BadInput(f"{_shown(folder)}: cannot be written: {error.strerror}") from error
-    return files, lines
+    return options
 
 
 def words(path: Path) -> tuple[str, ...]:
@@ -64,12 +66,19 @@ def _lines(path: Path) -> list[tuple[str, tuple[str, ...]]]:
     except OSError as error:
         raise BadInput(f"{_shown(path)}: cannot be read: {error.strerror}") from error
     found: list[tuple[str, tuple[str, ...]]] = []
-    for number, line in enumerate(text.splitlines(), 1):
-        if line.strip() and not line.lstrip().startswith("#"):
-            try:
-                found.append((f"{_shown(Path(path.name))}:{number}", tuple(shlex.split(line))))
-            except ValueError as error:
-                raise BadInput(f"{_shown(path)}:{number}: {error}") from error
+    pending, begun = "", 1
+    for number, line in enumerate(text.split("\n"), 1):
+        if not pending and (not line.strip() or line.lstrip().startswith("#")):
+            continue
+        begun = begun if pending else number
+        pending += line
+        try:
+            found.append((f"{_shown(Path(path.name))}:{begun}", tuple(shlex.split(pending))))
+            pending = ""
+        except ValueError:  # a quoted word may hold line feeds
+            pending += "\n"
+    if pending:
+        raise BadInput(f"{_shown(path)}:{begun}: a quotation is not closed")
     if not found:
         raise BadInput(f"{_shown(path)}: holds no line of arguments")
     return found

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rewriter.difftest.console import MASK
-from rewriter.difftest.running import Ending, Run
+from rewriter.difftest.running import SHOWN, Ending, Run
 from rewriter.elf.headers import printable
 
 _WINDOW = 60  # lines behind the first difference that are aligned to show it
@@ -74,10 +74,14 @@ def _aspects(run: Run, masks: Masks) -> Iterator[tuple[str, Lines]]:
     yield "standard output", _lines(run.stdout, masks)
     yield "standard error", _lines(run.stderr, masks)
     for name, file in sorted(run.files.items()):
-        # Masked content is compared itself, as far as it is kept; else the digest is of all of it.
-        digest = "" if masks else f" {file.digest}"
-        kind = f"{file.kind}{digest}".rstrip().encode() + b"\n"
-        yield f"file {printable(name)}", (kind, *_lines(file.content, masks))
+        # Of a long file the digest stands for what is not kept.
+        rest = file.digest if len(file.content) == SHOWN and not masks else ""
+        content = _lines(file.content, masks)
+        yield f"file {printable(name)}", (f"{file.kind}\n".encode(), *content, *_ends(rest))
+
+
+def _ends(rest: str) -> Lines:
+    return (f"(more, SHA-256 {rest})\n".encode(),) if rest else ()
 
 
 def _lines(data: bytes, masks: Masks) -> Lines:

@@ -185,7 +185,7 @@ def _emulator(machine: int | None, program: Path, wishes: Wishes) -> tuple[str, 
     if wishes.emulator is not None:
         chosen, package = wishes.emulator, ""
     elif _native(machine):
-        return ()
+        chosen, package = (), ""
     elif emulated is None:
         raise BadInput(
             f"{printable(str(program))}: nothing is known that runs programs for its machine here",
@@ -194,6 +194,8 @@ def _emulator(machine: int | None, program: Path, wishes: Wishes) -> tuple[str, 
     else:
         chosen, package = (emulated.emulator,), emulated.package
     if not chosen:
+        if wishes.cpu:
+            raise BadUsage(f"--cpu {wishes.cpu}: no emulator is used that takes it")
         return ()
     path = shutil.which(chosen[0])
     if path is None:
