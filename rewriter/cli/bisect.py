@@ -13,7 +13,7 @@ from rewriter.api import files
 from rewriter.cli import show, testing
 from rewriter.cli.options import PATH, View, viewing
 from rewriter.cli.testing import MASK, TIMEOUT, Running, running
-from rewriter.core.errors import BadUsage
+from rewriter.core.errors import BadInput, BadUsage
 
 if TYPE_CHECKING:
     from rewriter.bisect.search import Outcome
@@ -85,7 +85,8 @@ def bisect(
         bare, record = manifest.detach(after, label)
     else:
         bare, record = after, manifest.parse(files.read(beside), printable(str(beside)))
-    manifest.revert_with(bare, record, label)
+    if manifest.revert_with(bare, record, label) != before.data:
+        raise BadInput(f"{printable(str(old))}: is not the original of {label}")
     with testing.scratch() as folder, show.progress() as progress:
         sides = arranged(old, new, command, how.wishes(), folder)
         if compare:

@@ -46,8 +46,10 @@ def test_what_differs(old: str, new: str, detail: str, run: Run, script: Script)
     os.umask(0o022)
     result = run("difftest", "program", script("old", old), script("new", new))
     assert result.exit_code == 1
-    assert f"differs: no input: {detail}" in result.stdout
-    assert result.stderr.startswith(f"retune: {script('new', new)}: no input: {detail}")
+    assert "differs: no input: " in result.stdout
+    assert detail in result.stdout
+    assert result.stderr.startswith(f"retune: {script('new', new)}: no input: ")
+    assert detail in result.stderr
     assert len(result.stderr.splitlines()) == 1
 
 
