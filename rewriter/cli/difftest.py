@@ -240,7 +240,7 @@ def suite(
             raise BadUsage(f"--count: {why}") from why
         found = testsuite.Suite(sides, limit, expected, place)
         names = list(tests.values())
-        cases = tuple(together(found.case, names, jobs, progress))
+        cases = tuple(together(found.case, names, jobs, progress, sides.setting.stop))
     testing.end(Comparison("suite", str(old), str(new), cases), junit, old, view)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 from typing import TypeVar
 
 from rewriter.difftest.case import Case, Verdict
@@ -65,19 +66,25 @@ class Tester:
 
     def every(self, inputs: Sequence[Input], jobs: int, progress: Progress) -> tuple[Case, ...]:
         """All inputs, `jobs` at a time; the result does not depend on how many."""
-        return tuple(together(self.case, inputs, jobs, progress))
+        stop = self.sides.setting.stop
+        return tuple(together(self.case, inputs, jobs, progress, stop))
 
 
 def together(
-    task: Callable[[_Given], Case], inputs: Sequence[_Given], jobs: int, progress: Progress
+    task: Callable[[_Given], Case],
+    inputs: Sequence[_Given],
+    jobs: int,
+    progress: Progress,
+    stop: Event,
 ) -> Iterable[Case]:
-    """What a task says of each input, in order; the programs that it runs share the machine."""
+    """What a task says of each input, in order; `stop` ends the programs that it runs."""
     with ThreadPoolExecutor(jobs) as pool:
         try:
             for done, case in enumerate(pool.map(task, inputs)):
                 progress("run", done, len(inputs))
                 yield case
         except BaseException:
+            stop.set()  # an interrupt is not to wait for what runs
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     progress("run", len(inputs), len(inputs))

@@ -13,8 +13,9 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Event
 
 from rewriter.core.errors import BadUsage
 
@@ -82,13 +83,15 @@ class Launch:
     """A command as the host runs it, and what it finds.
 
     `environment` is all of it; `template` is a folder whose content the scratch folder has at the
-    start; `counts` is where the emulator's plugin writes its count, if it has one.
+    start; `counts` is where the emulator's plugin writes its count, if it has one. When `stop` is
+    set, the run ends at once.
     """
 
     command: tuple[str, ...]
     environment: Mapping[str, str]
     template: Path | None = None
     counts: Path | None = None
+    stop: Event = field(default_factory=Event)
 
 
 def run(launch: Launch, given: Input, limit: float, folder: Path) -> Run:
@@ -106,7 +109,7 @@ def run(launch: Launch, given: Input, limit: float, folder: Path) -> Run:
         streams = [Path(name) / part for part in ("stdin", "stdout", "stderr")]
         streams[0].write_bytes(given.stdin)
         started = time.monotonic()
-        status, ending = _bounded(command, launch.environment, work, streams, limit)
+        status, ending = _bounded(command, launch, work, streams, limit)
         seconds = time.monotonic() - started
         stdout, stderr = (_head(path, MOST) for path in streams[1:])
     files = dict(_written(work))
@@ -116,7 +119,7 @@ def run(launch: Launch, given: Input, limit: float, folder: Path) -> Run:
 
 def _bounded(
     command: tuple[str, ...],
-    environment: Mapping[str, str],
+    launch: Launch,
     work: Path,
     streams: list[Path],
     limit: float,
@@ -125,9 +128,14 @@ def _bounded(
     with streams[0].open("rb") as stdin, streams[1].open("wb") as out, streams[2].open("wb") as err:
         try:
             process = subprocess.Popen(
-                command, stdin=stdin, stdout=out, stderr=err, cwd=work, env=dict(environment),
+                command,
+                stdin=stdin,
+                stdout=out,
+                stderr=err,
+                cwd=work,
+                env=dict(launch.environment),
                 start_new_session=True,
-            )  # fmt: skip
+            )
         except (OSError, ValueError) as error:  # an argument holds a null byte, or is too long
             raise BadUsage(f"cannot run {command[len(_NO_CORE)]}: {error}") from error
         until = time.monotonic() + limit
@@ -138,7 +146,7 @@ def _bounded(
                     break
                 if any(path.stat().st_size > MOST for path in streams[1:]):
                     ending = Ending.FLOOD
-                elif time.monotonic() > until:
+                elif time.monotonic() > until or launch.stop.is_set():
                     ending = Ending.LIMIT
         finally:
             # Whatever it started and left running goes with it.

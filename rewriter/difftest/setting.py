@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
+from threading import Event
 
 import targets
 from rewriter.core.emulated import Emulated
@@ -58,7 +59,7 @@ class Side:
 @dataclass(frozen=True)
 class Setting:
     """How a command runs: `emulator` has its options but the root, `library` says that libraries
-    of this machine are replaced, `plugin` counts instructions."""
+    of this machine are replaced, `plugin` counts instructions, `stop` ends all runs."""
 
     command: tuple[str, ...]
     emulator: tuple[str, ...]
@@ -66,6 +67,7 @@ class Setting:
     template: Path | None
     plugin: Path | None
     native: bool
+    stop: Event = field(default_factory=Event)
 
     def launch(self, side: Side, folder: Path) -> Launch:
         """The command on one side, run in `folder`, where both sides have the same names."""
@@ -86,7 +88,7 @@ class Setting:
             # A script may run emulated programs as well: both find the libraries.
             name = "LD_LIBRARY_PATH" if self.native else "QEMU_LD_PREFIX"
             environment[name] = str(root / "lib" if self.native else root)
-        return Launch(tuple(command), environment, self.template, counts)
+        return Launch(tuple(command), environment, self.template, counts, self.stop)
 
 
 @dataclass(frozen=True)
@@ -116,39 +118,35 @@ def arranged(old: Path, new: Path, command: Sequence[str], wishes: Wishes, folde
     replaces the one of its name (DT_SONAME), or, without any command, the program itself.
     """
     words = tuple(command) or (PLACE,)
-    under_test = any(PLACE in word for word in words)
-    program = old if words[0] == PLACE else _program(words[0], wishes, machine_of(old))
-    machine = machine_of(program)
-    native = _native(machine_of(old))
+    machine = machine_of(old)
+    program = old if words[0] == PLACE else _program(words[0], wishes, machine)
     libraries = dict(wishes.libraries)
+    under_test = any(PLACE in word for word in words)
     if not under_test and (name := _soname(old)) is not None:
         libraries.setdefault(name, (old, new))
-    emulated = _emulated(machine_of(old)) if not native else None
-    emulator = _emulator(machine, program, wishes)
+    emulator = _emulator(machine_of(program), program, wishes)
+    rooms = _Roots(wishes, machine, emulator)
     setting = Setting(
         (words[0] if words[0] == PLACE else str(program.absolute()), *words[1:]),
         emulator,
         wishes.environment,
         wishes.template,
         _plugin(wishes, emulator, folder),
-        native,
+        rooms.native,
     )
 
-    def side(name: str, file: Path, chosen: Mapping[str, Path]) -> Side:
-        place = folder / name
-        files = place / "files"
-        files.mkdir(parents=True)
-        roots.copied(file, files / old.name)
-        return Side(files, old.name, _root(chosen, wishes, emulated, native, place / "root"))
+    def side(place: Path, file: Path, chosen: Mapping[str, Path]) -> Side:
+        (place / "files").mkdir(parents=True)
+        roots.copied(file, place / "files" / old.name)
+        return Side(place / "files", old.name, rooms.made(chosen, place / "root"))
 
     def candidate(file: Path, place: Path) -> Side:
         chosen = {n: file if pair[1] == new else pair[1] for n, pair in libraries.items()}
-        return side(str(place), file, chosen)
+        return side(place, file, chosen)
 
     before = {name: pair[0] for name, pair in libraries.items() if pair[0] is not None}
-    return Sides(
-        setting, side("old", old, before), candidate(new, folder / "new"), candidate
-    )  # fmt: skip
+    original = side(folder / "old", old, before)
+    return Sides(setting, original, candidate(new, folder / "new"), candidate)
 
 
 def machine_of(path: Path) -> int | None:
@@ -244,26 +242,35 @@ def _soname(path: Path) -> str | None:
     return (roots.soname(path) or None) if machine_of(path) is not None else None
 
 
-def _root(
-    libraries: Mapping[str, Path],
-    wishes: Wishes,
-    emulated: Emulated | None,
-    native: bool,
-    place: Path,
-) -> Path | None:
-    """The root with these libraries; None where the host's own is meant."""
-    if native and wishes.sysroot is None:
-        return roots.alone(libraries, place) if libraries else None
-    sysroot = wishes.sysroot or (Path(emulated.sysroot) if emulated else None)
-    if sysroot is None:
-        return None
-    if not sysroot.is_dir():
-        more = f", or apt-get install {emulated.libraries}" if emulated else ""
-        raise BadInput(
-            f"{printable(str(sysroot))}: no such folder",
-            hint=f"--sysroot names one with the libraries{more}",
-        )
-    return roots.overlay(sysroot, libraries, place)
+@dataclass(frozen=True)
+class _Roots:
+    """Makes folders of libraries for programs that use files of a machine."""
+
+    wishes: Wishes
+    machine: int | None
+    emulator: tuple[str, ...]
+
+    @property
+    def native(self) -> bool:
+        """Whether libraries of this machine itself are replaced."""
+        return _native(self.machine)
+
+    def made(self, libraries: Mapping[str, Path], place: Path) -> Path | None:
+        """The root with these libraries; None where the host's own is meant."""
+        chosen = self.wishes.sysroot
+        if self.native and chosen is None:
+            return roots.alone(libraries, place) if libraries else None
+        emulated = _emulated(self.machine)
+        sysroot = chosen or (Path(emulated.sysroot) if emulated else None)
+        if sysroot is None or not (sysroot.is_dir() or chosen or self.emulator):
+            return None  # what runs here may have no use for it
+        if not sysroot.is_dir():
+            more = f", or apt-get install {emulated.libraries}" if emulated else ""
+            raise BadInput(
+                f"{printable(str(sysroot))}: no such folder",
+                hint=f"--sysroot names one with the libraries{more}",
+            )
+        return roots.overlay(sysroot, libraries, place)
 
 
 def _plugin(wishes: Wishes, emulator: tuple[str, ...], folder: Path) -> Path | None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
@@ -269,3 +272,19 @@ def test_nothing_is_left_behind(
     old = script("old", "mkdir -p a/b; chmod 0 a/b a; echo x >f")
     assert run("difftest", "program", old, old, "--", "{}").exit_code == 0
     assert not list(scratch.iterdir())
+
+
+def test_an_interrupt_does_not_wait(script: Script, tmp_path: Path) -> None:
+    """Ctrl-C ends what runs, all of it, at once."""
+    pid = tmp_path / "pid"
+    old = script("old", f"echo $$ >>{pid}; sleep 60")
+    command = (sys.executable, "-m", "rewriter", "difftest", "program", old, old)
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        while not pid.is_file() or not pid.read_text():
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 130
+        assert process.stderr is not None
+        assert process.stderr.read() == "retune: interrupted; nothing is half written\n"
+    assert not Path(f"/proc/{pid.read_text().strip()}").exists()
