@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from rewriter.api import choose, files
 from rewriter.api.patch import Progress, quiet
 from rewriter.core.errors import BadInput, BadUsage
 from rewriter.core.target import Target
+from rewriter.difftest.case import Comparison
 from rewriter.difftest.compare import Tried, compare
 from rewriter.difftest.kernel import Kernel, kernel
 from rewriter.difftest.machine import Setup
+from rewriter.difftest.outcome import Masks
+from rewriter.difftest.program import Tester
+from rewriter.difftest.routine import compare as compare_routine
+from rewriter.difftest.running import Input
+from rewriter.difftest.setting import Wishes, arranged, check_used
 
 
 def boot(
@@ -46,6 +54,38 @@ def boot(
         firmware=files.read(firmware) if firmware else None,
     )
     return compare(before, after, boots, setup, limit, progress), target
+
+
+def program(
+    old: Path,
+    new: Path,
+    command: Sequence[str],
+    inputs: Sequence[Input] = (Input("no input"),),
+    *,
+    wishes: Wishes | None = None,
+    masks: Masks = (),
+    limit: float = 60.0,
+    jobs: int = 1,
+    progress: Progress = quiet,
+) -> Comparison:
+    """Runs a command with two files, on each input, and compares all that it does.
+
+    `{}` in the command is the file. `wishes` say how it is run (in an emulator that is chosen by
+    the file's machine, if nothing is said); of output that matches one of `masks` only the rest is
+    compared; `limit` is in seconds, for the original.
+    """
+    check_used(old, command)
+    with TemporaryDirectory(prefix="retune-difftest-") as name:
+        folder = Path(name)
+        sides = arranged(old, new, tuple(command), wishes or Wishes(), folder)
+        cases = Tester(sides, limit, masks, folder).every(inputs, jobs, progress)
+    return Comparison("program", str(old), str(new), cases)
+
+
+def routine(old: Path, new: Path, name: str, contract: str | None = None) -> Comparison:
+    """Tries a routine, named or at 0x..., in two files on every shape of its contract."""
+    before, after = (files.load(path).image for path in (old, new))
+    return compare_routine(before, after, name, contract)
 
 
 def _kernel(path: Path) -> Kernel:

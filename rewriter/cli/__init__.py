@@ -9,6 +9,7 @@ from __future__ import annotations
 import click
 
 from rewriter.cli.bench import bench
+from rewriter.cli.bisect import bisect
 from rewriter.cli.check import revert, verify
 from rewriter.cli.difftest import difftest
 from rewriter.cli.group import Retune
@@ -47,7 +48,7 @@ def main() -> None:
 
 
 for _command in (
-    patch, identify, explain, verify, revert, cpus, edits, signatures, bench, difftest,
+    patch, identify, explain, verify, revert, cpus, edits, signatures, bench, difftest, bisect,
     manual, completion,
 ):  # fmt: skip
     main.add_command(_command)

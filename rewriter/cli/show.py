@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from rewriter.cli.options import View
     from rewriter.report.grid import Reported
 
+Progress = Callable[[str, int, int], None]
+"""Called with a stage, how much of it is done, and how much there is."""
+
 
 def result(report: Reported, view: View) -> None:
     """Print a report: one JSON document, tables, or plain lines."""
@@ -30,7 +33,7 @@ def result(report: Reported, view: View) -> None:
 
 
 @contextmanager
-def progress() -> Iterator[Callable[[str, int, int], None]]:
+def progress() -> Iterator[Progress]:
     """What to call with a stage, how much of it is done and how much there is."""
     if not sys.stderr.isatty():
         yield lambda stage, done, total: None

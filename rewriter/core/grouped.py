@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from rewriter.core import transfer
 from rewriter.core.cpu import Cpu
+from rewriter.core.emulated import Emulated
 from rewriter.core.groups import Slot
 from rewriter.core.isa import Insn
 from rewriter.core.portable import Portable
@@ -252,6 +253,7 @@ class Grouped(Protocol):
     proving: transfer.Provable
     substituting: Substituting
     prefetching: Prefetching
+    emulated: Emulated | None
 
     def described(self, image: Linked) -> Iterable[Range]:
         """The ranges of the unwind table."""

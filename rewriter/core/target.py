@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rewriter.core.boots import Boots
 from rewriter.core.cpu import Cpu, System
+from rewriter.core.emulated import Emulated
 from rewriter.core.isa import Insn
 from rewriter.core.listing import Listing
 from rewriter.core.program import Bound, Fixup, Function, JumpTable, Origin, TableRead
@@ -204,6 +205,7 @@ class Target(Protocol):
 
     systems: Mapping[str, System]
     boots: Boots
+    emulated: Emulated | None
 
     def system(self, cpu: Cpu) -> System:
         """The machine that a CPU is timed in when nothing is said."""

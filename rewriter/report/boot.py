@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from rewriter.core.errors import VerificationFailed
+from rewriter.difftest.case import Case, Comparison, Verdict
 from rewriter.difftest.compare import Tried
 from rewriter.difftest.kernel import FIRMWARE, KERNEL, USER, WAIT
 from rewriter.difftest.machine import Boot
 from rewriter.elf.headers import printable
+from rewriter.report.difftest import document
 from rewriter.report.grid import Grid, counted
 
 _OWNERS = (KERNEL, WAIT, USER, FIRMWARE)
@@ -44,10 +46,26 @@ class Booted:
         differs = f"prints something else than {old.kernel}"
         return differs if new.ending is old.ending else new.account
 
+    @property
+    def comparison(self) -> Comparison:
+        """The same in the form of every differential test."""
+        old, new = self.tried.old, self.tried.new
+        verdict = Verdict.SAME if self.tried.same else Verdict.DIFFERS
+        detail = "" if self.tried.same else self.verdict
+        executed = None
+        if old.executed is not None and new.executed is not None:
+            executed = sum(old.executed.values()), sum(new.executed.values())
+        seconds = old.seconds, new.seconds
+        case = Case("boot", verdict, detail, self.tried.difference, (), seconds, executed)
+        return Comparison("boot", old.kernel, new.kernel, (case,))
+
     def as_json(self) -> dict[str, Any]:
-        """Everything, for programs; `seconds` are the host's."""
+        """Everything, for programs; `seconds` are the host's.
+
+        As for every differential test, but `old` and `new` say how each boot went.
+        """
         tried = self.tried
-        return {
+        return document(self.comparison) | {
             "same": tried.same,
             "old": _boot(tried.old),
             "new": _boot(tried.new),

@@ -129,14 +129,14 @@ def explain(
     return Explanation(
         function=function,
         cpu=outcome.cpu.name,
-        rows=tuple(matched(_lines(old, function), _lines(new, function), inside)),
+        rows=tuple(matched(instructions(old, function), instructions(new, function), inside)),
         edits=inside,
         skips=tuple(skip for skip in outcome.skips if skip.address in function),
         refusal="; ".join(reasons),
     )
 
 
-def _lines(listing: Listing, function: Function) -> list[tuple[object, Line]]:
+def instructions(listing: Listing, function: Function) -> list[tuple[object, Line]]:
     """(what it is, how it looks) of each instruction of the function."""
     table = listing.table
     digits = (table.word_bits + 3) // 4

@@ -122,7 +122,7 @@ def explain(
     function: Function, target: Grouped, before: Image, after: Image, outcome: Outcome
 ) -> Explanation:
     """A function in both files, and what was done to it."""
-    old, new = (_lines(target, image, function) for image in (before, after))
+    old, new = (slots(target, image, function) for image in (before, after))
     edits = tuple(e for e in outcome.edits if e.routine == function.name)
     skips = tuple(s for s in outcome.skips if s.routine == function.name)
     refusals = (r.reason for r in outcome.refusals if r.function == function)
@@ -130,7 +130,7 @@ def explain(
     return Explanation(function, outcome.cpu.name, rows, edits, skips, next(refusals, ""))
 
 
-def _lines(target: Grouped, image: Image, function: Function) -> list[tuple[object, Line]]:
+def slots(target: Grouped, image: Image, function: Function) -> list[tuple[object, Line]]:
     """(what it is, how it looks) of each slot; two semicolons are a stop."""
     code = image.read(function.start, function.end - function.start)
     found: list[tuple[object, Line]] = []

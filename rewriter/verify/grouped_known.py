@@ -61,7 +61,11 @@ class Tried:
         """A trial on cases of a contract: evidence, or what is wrong with the first that is."""
         points = spread(CONTRACTS[name], CASES)
         problem = self._problems(entry, name, points, [])
-        return problem or Evidence(Grade.TESTED, cases=len(points), detail=_DETAIL)
+        return problem or self.evidence(len(points))
+
+    def evidence(self, cases: int) -> Evidence:
+        """What so many cases show."""
+        return Evidence(Grade.TESTED, cases=cases, detail=_DETAIL)
 
     def observe(self, entry: int, name: str) -> Observed | str:
         """What a routine does in cases of a contract; more of them until all of it is reached."""

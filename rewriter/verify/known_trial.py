@@ -106,7 +106,7 @@ class Trials:
         except Unspecified as unknown:
             if shutil.which(self.target.trials.program(contract.linkage).emulator[0]) is None:
                 raise Untried(f"{unknown}, and no emulator is installed") from unknown
-            return self._swept(code, contract, cases)
+            return self._swept(code, contract, self._points(contract, cases))
 
     def step(self, address: int, size: int, contract: Contract, cases: int) -> Evidence | str:
         """As `run`, but in steps only."""
@@ -224,11 +224,19 @@ class Trials:
         except Unspecified as unknown:
             raise Untried(str(unknown)) from unknown
 
-    def _swept(self, code: Code, contract: Contract, cases: int) -> Evidence | str:
+    def sweep(self, address: int, size: int, contract: Contract) -> Evidence | str:
+        """As `run`, but all shapes, in the emulator only."""
+        if shutil.which(self.target.trials.program(contract.linkage).emulator[0]) is None:
+            raise Untried("no emulator is installed")
+        code = self.code_at(address, size, contract.name)
+        every = [p for p in contract.points() if not faults(p[1])]
+        return self._swept(code, contract, every)
+
+    def _swept(self, code: Code, contract: Contract, chosen: Points) -> Evidence | str:
         """In the emulator, which knows floating point."""
         program = self.target.trials.program(contract.linkage)
         arena, capacity = program.arena, program.capacity
-        points = [p for p in self._points(contract, cases) if not _is_open(contract, arena, p[1])]
+        points = [p for p in chosen if not _is_open(contract, arena, p[1])]
         made = list(chunks(contract, points, arena, capacity, program.byteorder))
         fixed = self.image.e_type != ET_DYN
         with Sweep(program) as engine:

@@ -14,6 +14,7 @@ import numpy as np
 
 from rewriter.core.addresses import contains
 from rewriter.core.cpu import Cpu, System
+from rewriter.core.emulated import Emulated
 from rewriter.core.isa import Flow, Insn
 from rewriter.core.listing import FLOW_CODE, Listing, decode_words
 from rewriter.core.program import Function, JumpTable
@@ -63,6 +64,7 @@ class Alpha:
     branch = staticmethod(placing.branch)
     frame_rows = staticmethod(placing.frame_rows)
     systems: Mapping[str, System] = SYSTEMS
+    emulated: Emulated | None = boots.EMULATED
     boots = boots.BOOTS
     linear = staticmethod(accesses.linear)
     devices = staticmethod(kernel.devices)

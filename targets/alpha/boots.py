@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rewriter.core.boots import Boots, Place, Volatile
+from rewriter.core.emulated import Emulated
 
 # A machine check's registers: eight bytes each, and what runs when it happens.
 _HEX = r"([0-9a-f]{16})"
@@ -37,6 +38,8 @@ VOLATILE = (
     ),
 )
 
+_CPUS = {name: f"{name}-alpha-cpu" for name in ("ev4", "ev5", "ev56", "pca56", "ev6", "ev67")}
+
 BOOTS = Boots(
     emulator="qemu-system-alpha",
     package="qemu-system-misc",
@@ -44,10 +47,20 @@ BOOTS = Boots(
     # Debian has no firmware for a display, and none is looked at; no card needs no boot ROM.
     options=("-vga", "none", "-net", "none"),
     parameters="console=ttyS0 panic=-1",
-    cpus={name: f"{name}-alpha-cpu" for name in ("ev4", "ev5", "ev56", "pca56", "ev6", "ev67")},
+    cpus=_CPUS,
     # The firmware, palcode-clipper, accesses bytes and uses CTTZ: other CPUs stop in it.
     packaged=frozenset({"ev67"}),
     memory=256,
     user_end=1 << 42,  # TASK_SIZE
     volatile=VOLATILE,
 )
+
+EMULATED = Emulated(
+    emulator="qemu-alpha",
+    package="qemu-user",
+    cpus=_CPUS,
+    cpu="ev67",
+    sysroot="/usr/alpha-linux-gnu",
+    libraries="libc6.1-alpha-cross",
+)
+"""Programs of Linux; static ones crash in some versions of the emulator."""

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from rewriter.core import prefetching, transfer
 from rewriter.core import substituting as core
 from rewriter.core.cpu import Cpu
+from rewriter.core.emulated import Emulated
 from rewriter.core.grouped import Linked
 from rewriter.core.isa import Flow, Insn
 from rewriter.core.program import Function
@@ -33,6 +34,7 @@ class Ia64:
 
     name = "ia64"
     machines = IA64
+    emulated: Emulated | None = None  # no emulator runs its programs
     table: Table = TABLE
     cpus: Mapping[str, Cpu] = CPUS
     passes = frozenset({"align", "prefetch", "schedule", "substitute"})

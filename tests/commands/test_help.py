@@ -26,6 +26,7 @@ COMMANDS = [
     "signatures",
     "bench",
     "difftest",
+    "bisect",
     "manual",
     "completion",
 ]

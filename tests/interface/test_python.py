@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 import retune
 
 from fixtures import inputs
+from rewriter.difftest.setting import Wishes
 
 
 @pytest.fixture
@@ -110,6 +112,25 @@ def test_errors_say_what_is_wrong(error: str, text: str, call: object, sample: P
         call(sample)
     assert text in str(caught.value)
     assert isinstance(caught.value, retune.RetuneError)
+
+
+def test_difftest_runs_a_program_with_both_files() -> None:
+    """The machine's own true and false: each is itself, and they are not the same."""
+    true, false = (Path(shutil.which(name) or name) for name in ("true", "false"))
+    native = Wishes(emulator=())
+    assert retune.difftest.program(true, true, ["{}"], wishes=native).same
+    found = retune.difftest.program(true, false, ["{}"], wishes=native)
+    assert not found.same
+    assert found.first is not None
+    assert "status" in found.first.detail
+
+
+def test_difftest_tries_a_routine(sample: Path, tuned: retune.Patched, tmp_path: Path) -> None:
+    new = tmp_path / "tuned.so"
+    new.write_bytes(tuned.data())
+    found = retune.difftest.routine(sample, new, "sample_length", "strlen")
+    assert found.same
+    assert found.cases
 
 
 def test_names_are_those_that_it_says() -> None:

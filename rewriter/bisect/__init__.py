@@ -1,0 +1,1 @@
+"""Finds the edits of a patched file that make a command fail."""

@@ -1,0 +1,145 @@
+"""What a search asks of two files: units, what they need, their windows and listings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from functools import cached_property
+from typing import Protocol
+
+from passes import ORDER
+from passes.substitute import Substitute
+from passes.technique import Technique
+from rewriter.bisect.units import Changes, Offsets, Unit, by_function, pieces
+from rewriter.core.edit import Edit
+from rewriter.core.grouped import Grouped
+from rewriter.core.program import Function
+from rewriter.core.target import CannotMove, Target
+from rewriter.elf.image import Image, parse
+from rewriter.elf.manifest import Manifest
+from rewriter.identify.functions import find_functions
+from rewriter.identify.program import analyse
+from rewriter.report import regions
+from rewriter.report.listing import Explanation, instructions, matched
+
+_IN_PLACE = frozenset(one.name for one in ORDER if isinstance(one, Technique))
+"""Passes whose edits change windows of straight code and move nothing."""
+
+Span = tuple[int, int, int]
+Ranges = Sequence[tuple[int, int]]
+
+
+class Reader(Protocol):
+    """An original, its patched file without the note, and the manifest."""
+
+    old: Image
+    changes: Changes
+
+    def needs(self) -> dict[int, frozenset[int]]:
+        """The units that a unit needs."""
+        ...
+
+    def windows(self, unit: Unit, offsets: Offsets) -> Ranges:
+        """The parts of a unit that can be told apart, as addresses; none where none can."""
+        ...
+
+    def explained(self, units: Sequence[Unit], chosen: Sequence[Unit]) -> Iterator[Explanation]:
+        """The functions of units before and after, with the edits of those that were chosen."""
+        ...
+
+
+class PlainReader:
+    """Instructions that stand alone."""
+
+    def __init__(self, old: Image, new: bytes, record: Manifest, target: Target) -> None:
+        self.old, self.new, self.record, self.target = old, new, record, target
+        self.program = analyse(old, target)
+        functions = self.program.functions
+        self.changes = by_function(old, new, functions, self._spans(), record.edits)
+
+    def _spans(self) -> Iterator[Span]:
+        """Jump tables, unwind instructions, exception entries: by the function's number."""
+        program, offset_of = self.program, self.old.offset_of
+        numbers = {function.start: n for n, function in enumerate(program.functions)}
+        for function in program.functions:
+            for table in program.tables_of(function):
+                if table.exact and table.targets:
+                    first = offset_of(table.address)
+                    size = table.size * len(table.targets)
+                    yield numbers[function.start], first, first + size
+        for frame in program.frames.values():
+            owner = program.function_at(frame.start)
+            if owner is not None:
+                yield numbers[owner.start], *frame.instructions
+        for fixup in program.fixups.values():
+            owner = program.function_at(fixup.access)
+            if owner is not None:
+                first = offset_of(fixup.entry)
+                with suppress(CannotMove):
+                    size = len(self.target.fixup_bytes(fixup))
+                    yield numbers[owner.start], first, first + size
+
+    @cached_property
+    def _after(self) -> Image:
+        return parse(self.new, self.old.name)
+
+    def needs(self) -> dict[int, frozenset[int]]:
+        """Routines in pieces need the bodies in which they stand."""
+        units = enumerate(self.changes.units)
+        wanted = frozenset(n for n, unit in units if _substituted(unit))
+        return pieces(self.changes, self.target.listing(self._after), wanted) if wanted else {}
+
+    def windows(self, unit: Unit, offsets: Offsets) -> Ranges:
+        """Windows of straight code, where every edit stays in one."""
+        if not unit.edits or {edit.technique for edit in unit.edits} - _IN_PLACE:
+            return ()
+        start, end = unit.function.start, unit.function.end
+        first, last = self.old.offset_of(start), self.old.offset_of(end - 1)
+        if offsets[0] < first or offsets[-1] > last:
+            return ()
+        return [(window.address, window.end) for window in self.program.windows(unit.function)]
+
+    def explained(self, units: Sequence[Unit], chosen: Sequence[Unit]) -> Iterator[Explanation]:
+        """A listing of each function."""
+        before, after = self.program.listing, self.target.listing(self._after)
+        for unit in units:
+            function = unit.function
+            edits = _edits(function, chosen)
+            rows = matched(instructions(before, function), instructions(after, function), edits)
+            yield Explanation(function, self.record.cpu, tuple(rows), edits)
+
+
+class GroupedReader:
+    """Code that says what issues together."""
+
+    def __init__(self, old: Image, new: bytes, record: Manifest, target: Grouped) -> None:
+        self.old, self.new, self.record, self.target = old, new, record, target
+        functions = target.code(old, find_functions(old, target.described(old))).functions
+        self.changes = by_function(old, new, functions, (), record.edits)
+
+    def needs(self) -> dict[int, frozenset[int]]:
+        """Tuned routines share the room of all that were replaced."""
+        units = enumerate(self.changes.units)
+        pool = frozenset(n for n, unit in units if _substituted(unit))
+        return {n: pool - {n} for n in pool}
+
+    def windows(self, unit: Unit, offsets: Offsets) -> Ranges:
+        """None: regions of a function may have moved together."""
+        return ()
+
+    def explained(self, units: Sequence[Unit], chosen: Sequence[Unit]) -> Iterator[Explanation]:
+        """A listing of each function."""
+        after = parse(self.new, self.old.name)
+        for unit in units:
+            function = unit.function
+            edits = _edits(function, chosen)
+            old, new = (regions.slots(self.target, image, function) for image in (self.old, after))
+            yield Explanation(function, self.record.cpu, tuple(matched(old, new, edits)), edits)
+
+
+def _substituted(unit: Unit) -> bool:
+    return any(edit.technique == Substitute.name for edit in unit.edits)
+
+
+def _edits(function: Function, chosen: Sequence[Unit]) -> tuple[Edit, ...]:
+    return tuple(edit for unit in chosen if unit.function == function for edit in unit.edits)

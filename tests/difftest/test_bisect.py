@@ -1,0 +1,185 @@
+"""`retune bisect`: the edit that was broken on purpose is found, in few runs of the command."""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+import targets
+from fixtures import inputs, programs
+from fixtures.broken import broken
+from rewriter.bisect.readers import PlainReader
+from rewriter.elf import manifest
+from rewriter.elf.image import load, parse
+from rewriter.verify.check import compare
+
+Run = Callable[..., Result]
+Script = Callable[[str, str], Path]
+
+HALT = 0  # call_pal halt: the program dies of it
+MOST = 30  # runs of the command
+
+
+def test_an_edit_of_the_libc(run: Run, libc: Path, libc_ev67: Path, tmp_path: Path) -> None:
+    """One word of more than 8,000 edits; the command is a program that sorts."""
+    inputs.require_tool("qemu-alpha")
+    made = broken(libc.read_bytes(), libc_ev67.read_bytes(), "qsort_r", lambda word: HALT)
+    bad, state = tmp_path / libc.name, tmp_path / "state"
+    bad.write_bytes(made.data)
+    command = (libc, bad, "--state", state, "--json", "--", programs.build("sort"))
+    result = run("bisect", *command)
+    assert (result.exit_code, result.stderr) == (0, "")
+    document = json.loads(result.stdout)
+    assert document["edits"] > 8000
+    assert document["runs"] <= MOST
+    (culprit,) = document["culprit"]
+    assert culprit["function"] == "qsort_r"
+    assert [edit["id"] for edit in culprit["edits"]] == [edit.id for edit in made.edits]
+    (function,) = document["functions"]
+    rows = {row["address"]: row["word"] for row in function["listing"] if row["mark"] == "+"}
+    assert int(rows[made.address], 16) == HALT
+    # A search that is begun again knows everything; one that was cut off goes on.
+    again = json.loads(run("bisect", *command).stdout)
+    assert (again["runs"], again["culprit"]) == (0, document["culprit"])
+    lines = state.read_bytes().splitlines(keepends=True)
+    state.write_bytes(b"".join(lines[:6]) + lines[6][:9])
+    assert json.loads(run("bisect", *command).stdout)["runs"] == len(lines) - 6
+
+
+@pytest.fixture
+def sample() -> Path:
+    return inputs.require("alpha-sample")
+
+
+@pytest.fixture
+def in_place(run: Run, sample: Path, tmp_path: Path) -> Path:
+    """The sample with nothing but edits in place."""
+    path = tmp_path / "in-place.so"
+    result = run("patch", sample, "-o", path, "--cpu", "ev67", "--passes", "bytes,bitscan")
+    assert (result.exit_code, result.stderr) == (0, "")
+    return path
+
+
+def looks(script: Script, tmp_path: Path, *places: tuple[int, bytes]) -> Path:
+    """A command that fails where a file has these bytes at these offsets, all of them."""
+    code = f"""import sys
+data = open(sys.argv[1], 'rb').read()
+sys.exit(all(data[at : at + len(b)] == b for at, b in {places!r}))
+"""
+    (tmp_path / "look.py").write_text(code)
+    return script("look", f'exec {sys.executable} {tmp_path / "look.py"} "$1"')
+
+
+def test_a_window_of_a_function_that_stayed_in_place(
+    run: Run, script: Script, sample: Path, in_place: Path, tmp_path: Path
+) -> None:
+    """An edit among several of its function is found."""
+    bare, record = manifest.detach(in_place.read_bytes())
+    image, old = load(sample), sample.read_bytes()
+    (busy, number), *_ = Counter(edit.routine for edit in record.edits).most_common()
+    edit = [edit for edit in record.edits if edit.routine == busy][-1]
+    at = image.offset_of(edit.address)
+    assert bare[at : at + 4] != old[at : at + 4]
+    look = looks(script, tmp_path, (at, bare[at : at + 4]))
+    result = run("bisect", sample, in_place, "--json", "--", look, "{}")
+    assert (result.exit_code, result.stderr) == (0, "")
+    document = json.loads(result.stdout)
+    (culprit,) = document["culprit"]
+    ids = [edit["id"] for edit in culprit["edits"]]
+    assert edit.id in ids
+    assert len(ids) < number
+
+
+def test_two_edits_that_fail_together(
+    run: Run, script: Script, sample: Path, in_place: Path, tmp_path: Path
+) -> None:
+    bare, record = manifest.detach(in_place.read_bytes())
+    image, old = load(sample), sample.read_bytes()
+    first, last = record.edits[0], record.edits[-1]
+    assert first.routine != last.routine
+    offsets = [image.offset_of(edit.address) for edit in (first, last)]
+    places = [(at, bare[at : at + 4]) for at in offsets]
+    assert all(old[at : at + 4] != word for at, word in places)
+    look = looks(script, tmp_path, *places)
+    result = run("bisect", sample, in_place, "--", look, "{}")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert "these fail together, and no fewer of them:" in result.stdout
+    for edit in (first, last):
+        assert f"culprit: {edit.routine}: " in result.stdout
+
+
+def test_a_subset_of_the_units_is_a_right_program(sample: Path, tmp_path: Path, run: Run) -> None:
+    """The verifier accepts every candidate, so edits that are left out are not needed by others."""
+    path = tmp_path / "tuned.so"
+    passes = "bytes,bitscan,replay,prefetch,align,schedule"
+    assert run("patch", sample, "-o", path, "--cpu", "ev67", "--passes", passes).exit_code == 0
+    old = load(sample)
+    bare, record = manifest.detach(path.read_bytes())
+    target = targets.for_machine(old.machine, old.name)
+    reader = PlainReader(old, bare, record, target)
+    changes, draw = reader.changes, random.Random(7)
+    count = len(changes.units)
+    assert count > 3
+    assert changes.candidate(range(count)) == bare
+    assert changes.candidate(()) == old.data
+    for size in (1, count // 2, count - 1):
+        chosen = draw.sample(range(count), size)
+        candidate = parse(changes.candidate(chosen), "candidate")
+        verdict = compare(old, candidate, target, lambda stage, done, total: None)
+        assert verdict.findings == ()
+        assert verdict.functions == size
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "message"),
+    [
+        ("exit 1", 3, "the command fails with the original already"),
+        ("exit 0", 4, "the command does not fail with NEW: there is nothing to find"),
+        ("exit 125", 3, "the command cannot test OLD (status 125)"),
+    ],
+)
+def test_nothing_to_search(
+    text: str, status: int, message: str, run: Run, script: Script, sample: Path, in_place: Path
+) -> None:
+    result = run("bisect", sample, in_place, "--", script("command", text), "{}")
+    assert (result.exit_code, result.stdout) == (status, "")
+    assert message in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_bad_input(run: Run, script: Script, sample: Path, in_place: Path, tmp_path: Path) -> None:
+    command, state = script("command", "exit 0"), tmp_path / "state"
+    result = run("bisect", sample, sample, "--", command)
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert "carries no manifest" in result.stderr
+    assert run("bisect", sample, in_place).exit_code == 2
+    state.write_text("something else\n")
+    result = run("bisect", sample, in_place, "--state", state, "--", command, "{}")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert "is no state of a search" in result.stderr
+    state.unlink()
+    run("bisect", sample, in_place, "--state", state, "--", command, "{}")
+    result = run("bisect", sample, in_place, "--state", state, "--", command, "other", "{}")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert "is of a search with other files or another command" in result.stderr
+    other = inputs.require("alpha-libgcc_s")
+    result = run("bisect", other, in_place, "--", command, "{}")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert "is not the original of" in result.stderr
+
+
+def test_what_differs_is_bad(run: Run, script: Script, sample: Path, in_place: Path) -> None:
+    """With --compare the command need not judge: it prints, and OLD says what is right."""
+    _, record = manifest.detach(in_place.read_bytes())
+    at = load(sample).offset_of(record.edits[0].address)
+    command = script("show", f'od -A n -t x1 -j {at} -N 4 "$1"; date +%N')
+    result = run("bisect", sample, in_place, "--compare", "--", command, "{}")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert f"culprit: {record.edits[0].routine}" in result.stdout

@@ -1,0 +1,76 @@
+"""`retune difftest routine`: known routines of two files on all shapes of their contracts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+from fixtures import inputs
+from fixtures.broken import broken
+from rewriter.elf.image import load
+
+Run = Callable[..., Result]
+UNOP, NOT = 0x2FFE0000, 0x47FF0500  # ldq_u zero,0(sp); ornot zero,zero,v0: a result of -1
+
+
+def test_a_routine_of_the_retuned_libc(run: Run, libc: Path, libc_ev67: Path) -> None:
+    """By name, and by address with a contract: all shapes, in steps and emulated."""
+    inputs.require_tool("qemu-alpha")
+    symbols = {s.name.partition("@")[0]: s.st_value for s in load(libc).symbols if s.st_value}
+    result = run("difftest", "routine", libc, libc_ev67, "ffsll", "--json")
+    assert (result.exit_code, result.stderr) == (0, "")
+    document = json.loads(result.stdout)
+    details = {case["name"]: case["detail"] for case in document["cases"]}
+    assert set(details) == {"ffsll, in steps", "ffsll, in the emulator"}
+    assert all(int(detail.split()[0]) > 60 for detail in details.values())
+    place = (f"{symbols['ffsll']:#x}", "--contract", "ffsll")
+    again = json.loads(run("difftest", "routine", libc, libc_ev67, *place, "--json").stdout)
+    assert [case["detail"] for case in again["cases"]] == list(details.values())
+
+
+def test_a_routine_that_is_wrong(run: Run, libc: Path, libc_ev67: Path, tmp_path: Path) -> None:
+    bad = tmp_path / libc.name
+    made = broken(libc.read_bytes(), libc_ev67.read_bytes(), "ffsl", lambda word: NOT)
+    bad.write_bytes(made.data)
+    result = run("difftest", "routine", libc, bad, "ffsll")
+    assert result.exit_code == 1
+    assert result.stdout.count("differs: ffsll, ") == 2
+    assert "the result is 0xffffffffffffffff, not 0x" in result.stdout
+    assert result.stderr.startswith(f"retune: {bad}: ffsll, in steps: ")
+
+
+def test_an_original_that_does_not_keep_it(run: Run, libc: Path) -> None:
+    result = run("difftest", "routine", libc, libc, "ffsll", "--contract", "strlen")
+    assert result.exit_code == 3
+    assert "unusable: strlen, in steps: the original does not keep it: " in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "status", "message"),
+    [
+        ("no_such", (), 2, "no_such: no such symbol in "),
+        ("0x10", (), 2, "0x10: no code of "),
+        ("printf", (), 2, "no symbol there names a routine whose contract is known"),
+        ("printf", ("--contract", "printf"), 2, "--contract printf: no such contract (known: "),
+    ],
+)
+def test_bad_usage(
+    name: str, options: tuple[str, ...], status: int, message: str, run: Run, libc: Path
+) -> None:
+    result = run("difftest", "routine", libc, libc, name, *options)
+    assert (result.exit_code, result.stdout) == (status, "")
+    assert message in result.stderr
+
+
+def test_files_that_do_not_belong_together(run: Run, libc: Path) -> None:
+    for other, message in (
+        ("ia64-libjnidispatch", "is for another architecture than"),
+        ("alpha-sample", "no code of "),
+    ):
+        result = run("difftest", "routine", libc, inputs.require(other), "ffsll")
+        assert result.exit_code in (2, 3)
+        assert message in result.stderr
