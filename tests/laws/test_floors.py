@@ -23,6 +23,7 @@ FLOORS = {
     "rewriter.steps": 4,
     "rewriter.options": 4,
     "rewriter.batch": 4,
+    "rewriter.packages": 4,
     "rewriter.report": 4,
     "rewriter.suites": 4,
     "passes": 3,
