@@ -146,7 +146,7 @@ class _Batch:
                 "keep_times": self.times.kept,
             },
         )
-        if log.before:
+        if log.again:
             self._recover(log)
         return log
 
@@ -160,8 +160,14 @@ class _Batch:
         placer = Placer(log.run, self.times)
         for entry in log.before.values():
             first, *others = map(Path, entry.names)
-            if others and entry.new and _digest(first) == entry.new:
-                placer.link(first, [one for one in others if _digest(one) == entry.old])
+            if others and _digest(first) == (entry.new or entry.old):
+                placer.link(first, [one for one in others if self._apart(one, first, entry)])
+
+    def _apart(self, other: Path, first: Path, entry: Entry) -> bool:
+        """Whether a name of a file was not yet given to what the file became."""
+        if self.mirror is None:
+            return bool(entry.new) and _digest(other) == entry.old
+        return not (other.exists() and other.samefile(first))
 
     def run(self, log: Journal | NoJournal, cache: Cache | None, runner: Runner) -> Summary:
         found = find(self.roots)

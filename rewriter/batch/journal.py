@@ -70,11 +70,11 @@ class Journal:
     """An open journal, locked so that no two runs write it.
 
     `run` is what files written aside are named by; `before` are the lines of earlier runs, the last
-    one of each file, by path.
+    one of each file, by path; `again` says that there was such a run, however early it ended.
     """
 
-    def __init__(self, file: IO[bytes], run: str, before: dict[str, Entry]) -> None:
-        self.file, self.run, self.before = file, run, before
+    def __init__(self, file: IO[bytes], run: str, before: dict[str, Entry], again: bool) -> None:
+        self.file, self.run, self.before, self.again = file, run, before, again
 
     def add(self, entry: Entry) -> None:
         """Writes a line; it is on the disk when this returns."""
@@ -130,7 +130,7 @@ def _begun(file: IO[bytes], path: Path, about: Mapping[str, Any]) -> Journal:
             os.fsync(folder)
         finally:
             os.close(folder)
-    return Journal(file, run, {})
+    return Journal(file, run, {}, again=False)
 
 
 def _resumed(file: IO[bytes], label: str, about: Mapping[str, Any]) -> Journal | None:
@@ -154,7 +154,7 @@ def _resumed(file: IO[bytes], label: str, about: Mapping[str, Any]) -> Journal |
             raise BadInput(f"{place}: not a line of a journal") from error
         before[entry.path] = entry
     file.truncate(len(kept))
-    return Journal(file, head["run"], before)
+    return Journal(file, head["run"], before, again=True)
 
 
 def _document(line: bytes, place: str) -> dict[str, Any]:
