@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import click
 
+from rewriter.cli.batch import batch
 from rewriter.cli.bench import bench
 from rewriter.cli.check import revert, verify
 from rewriter.cli.difftest import difftest
@@ -44,6 +45,6 @@ def main() -> None:
 
 
 for _command in (
-    patch, identify, explain, verify, revert, cpus, edits, signatures, bench, difftest
+    patch, batch, identify, explain, verify, revert, cpus, edits, signatures, bench, difftest
 ):  # fmt: skip
     main.add_command(_command)

@@ -44,6 +44,7 @@ SIDEWAYS = {
     ("rewriter.api", "rewriter.pipeline"),
     ("rewriter.api", "rewriter.report"),
     ("rewriter.batch", "rewriter.api"),
+    ("rewriter.batch", "rewriter.options"),
     ("rewriter.batch", "rewriter.pipeline"),
     ("rewriter.batch", "rewriter.report"),
     ("rewriter.pipeline", "rewriter.report"),
