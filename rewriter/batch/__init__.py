@@ -4,6 +4,7 @@
 - `find`: which files there are, which of them are one file by several names, which are foreign
 - `policy`: what is done to which file; a TOML file, its errors with line and key
 - `globs`: patterns of paths
+- `debug`: debug files, and what they describe
 - `settings`: what a policy says of one machine, every name looked up
 - `task`: one file in one process: bytes in, verified bytes out
 - `outcome`: what became of a file

@@ -52,9 +52,9 @@ class Cache:
         if mode & stat.S_IWOTH:
             raise BadUsage(f"{label}: everybody may write there", hint="chmod o-w, or another one")
 
-    def get(self, data: bytes, wanted: Wanted) -> Outcome | None:
-        """What became of a file before; None where nobody knows."""
-        path = self._path(data, wanted)
+    def get(self, data: bytes, wanted: Wanted, debug: bytes | None = None) -> Outcome | None:
+        """What became of a file with such debug lines before; None where nobody knows."""
+        path = self._path(data, wanted, debug)
         try:
             kept = path.read_bytes()
         except OSError:
@@ -65,7 +65,9 @@ class Cache:
             self.warn(f"{printable(str(path))}: damaged, and not used")
             return None
 
-    def put(self, data: bytes, wanted: Wanted, outcome: Outcome) -> None:
+    def put(
+        self, data: bytes, wanted: Wanted, outcome: Outcome, debug: bytes | None = None
+    ) -> None:
         """Keeps what became of a file."""
         if outcome.status not in _LASTING:
             return
@@ -76,7 +78,7 @@ class Cache:
         }  # fmt: skip
         rest = json.dumps(head).encode("ascii") + b"\n" + new
         digest = hashlib.sha256(rest).hexdigest().encode("ascii")
-        self._write(self._path(data, wanted), digest + b"\n" + rest)
+        self._write(self._path(data, wanted, debug), digest + b"\n" + rest)
 
     def remembered(self) -> Memory:
         """The patterns that are kept; none where they are damaged."""
@@ -96,9 +98,10 @@ class Cache:
             memory.learn(patterns.parse(path.read_bytes()))
         self._write(path, patterns.dump(memory.decided))
 
-    def _path(self, data: bytes, wanted: Wanted) -> Path:
+    def _path(self, data: bytes, wanted: Wanted, debug: bytes | None) -> Path:
         asked = json.dumps(asdict(wanted), sort_keys=True)
-        parts = (hashlib.sha256(data).hexdigest(), asked, fingerprint())
+        lines = "" if debug is None else hashlib.sha256(debug).hexdigest()
+        parts = (hashlib.sha256(data).hexdigest(), lines, asked, fingerprint())
         key = hashlib.sha256("\n".join(parts).encode()).hexdigest()
         return self.folder / "results" / key[:2] / key[2:]
 

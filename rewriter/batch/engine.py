@@ -21,6 +21,7 @@ from rewriter.api.choose import Wanted
 from rewriter.batch import journal as journals
 from rewriter.batch import memory, placing
 from rewriter.batch.cache import Cache
+from rewriter.batch.debug import DebugFiles
 from rewriter.batch.find import Candidate, Root, find
 from rewriter.batch.fingerprint import fingerprint
 from rewriter.batch.journal import Entry, Journal, NoJournal
@@ -30,7 +31,7 @@ from rewriter.batch.placing import Placer, Times
 from rewriter.batch.policy import FAIL, Policy
 from rewriter.batch.summary import Line, Summary
 from rewriter.batch.task import Job, Runner, Task
-from rewriter.core.errors import RetuneError
+from rewriter.core.errors import BadInput, RetuneError
 from rewriter.elf import manifest
 from rewriter.elf.emit import CannotWrite
 from rewriter.elf.note import NAME
@@ -77,6 +78,7 @@ def run(
     jobs: int | None = None,
     limit: int | None = None,
     keep_times: bool = False,
+    debug_roots: Sequence[Path] = (),
     watch: Watch | None = None,
 ) -> Summary:
     """Retunes all files of some trees, and files given by name, by a policy.
@@ -86,6 +88,7 @@ def run(
     `cache` a folder that keeps results; `scheduler` the address of a Dask scheduler that has the
     work done; else `jobs` processes (default: one a processor) do it, in `limit` bytes of memory
     together (default: what the machine gives).  `keep_times` keeps times of modification.
+    `debug_roots` are folders with debug files, beside those in the trees (`debug`).
 
     What goes wrong with one file is in the Summary, and so is a root that is not there.  Raises
     BadUsage for what cannot be followed, before anything is written.
@@ -93,7 +96,8 @@ def run(
     policy.check()
     given = [root if isinstance(root, Root) else Root(root) for root in roots]
     looking = watch or Unwatched()
-    batch = _Batch(given, policy, output, Times.asked(keep_times), looking)
+    debug = DebugFiles.asked(debug_roots, policy.debuginfo)
+    batch = _Batch(given, policy, output, Times.asked(keep_times), looking, debug)
     kept = Cache(cache, looking.warn) if cache is not None else None
     known = kept.remembered() if kept is not None else Memory()
     log = batch.open(journal)
@@ -125,8 +129,10 @@ class _Batch:
         output: Path | None,
         times: Times,
         watch: Watch,
+        debug: DebugFiles,
     ) -> None:
         self.roots, self.policy, self.times, self.watch = roots, policy, times, watch
+        self.debug = debug
         self.mirror = Mirror(roots, output) if output is not None else None
         self.output = output
         self.lines: dict[Path, Line] = {}
@@ -144,6 +150,7 @@ class _Batch:
                 "roots": [os.fspath(root.path) for root in self.roots],
                 "output": None if self.output is None else os.fspath(self.output),
                 "keep_times": self.times.kept,
+                "debug": self.debug.as_json(),
             },
         )
         if log.again:
@@ -223,8 +230,13 @@ class _Batch:
         else:
             outcome = self._before(data, file, choice[1], choice[2])
         how = ""
+        if outcome is None:
+            try:
+                task = replace(task, debug=self.debug.lines(file, data))
+            except BadInput as error:
+                outcome = Outcome(REFUSED, str(error))
         if outcome is None and cache is not None:
-            outcome, how = cache.get(data, wanted), "cache"
+            outcome, how = cache.get(data, wanted, task.debug), "cache"
         if outcome is None:
             return task
         self._finish(task, outcome, log, None, placer, how)
@@ -282,7 +294,7 @@ class _Batch:
         outcome, original = _still(task, outcome, self.mirror is not None)
         data = outcome.data
         if cache is not None and original is not None:
-            cache.put(original, task.wanted, outcome)
+            cache.put(original, task.wanted, outcome, task.debug)
         new = hashlib.sha256(data).hexdigest() if data is not None else ""
         names = tuple(map(os.fspath, task.places))
         bare = replace(outcome, data=None)
@@ -309,7 +321,7 @@ def _job(task: Task) -> Job | Outcome:
     data = _unchanged(task)
     if isinstance(data, Outcome):
         return data
-    return Job(task.number, os.fspath(task.file.path), data, task.wanted)
+    return Job(task.number, os.fspath(task.file.path), data, task.wanted, task.debug)
 
 
 def _still(task: Task, outcome: Outcome, copied: bool) -> tuple[Outcome, bytes | None]:

@@ -1,5 +1,6 @@
 """What is done to which file: a policy, read from a TOML file and checked before any work.
 
+debuginfo = "ignore"             # a file whose debug file is not found; "refuse": it is left alone
 refused = "keep"                 # a file that cannot be worked on stays; "fail": the run fails
 
 [alpha]                          # by machine: what `retune patch` takes as options
@@ -23,6 +24,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import glob
 import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -38,6 +40,8 @@ from rewriter.elf.headers import printable
 from rewriter.options import KEEP, LINES
 
 KEPT, FAIL = "keep", "fail"
+REFUSE, IGNORE = "refuse", "ignore"
+"""What becomes of a file with a debug link whose debug file is not found."""
 
 _LISTS = {"allow": "names", "deny": "names"}
 _SECTIONS = {
@@ -73,6 +77,7 @@ class Policy:
     refused: str = KEPT
     paths: Choice = Choice()
     packages: Choice = Choice()
+    debuginfo: str | None = None
 
     def reason(self, path: str, package: str | None) -> str:
         """Why a file is left alone; empty where it is not."""
@@ -86,6 +91,7 @@ class Policy:
         return {
             "machines": {n: dataclasses.asdict(w) for n, w in sorted(self.machines.items())},
             "refused": self.refused,
+            "debuginfo": self.debuginfo,
             "paths": dataclasses.asdict(self.paths),
             "packages": dataclasses.asdict(self.packages),
         }
@@ -104,6 +110,11 @@ class Policy:
         said = {key: value for key, value in options.items() if value is not None}
         tuned = {name: dataclasses.replace(one, **said) for name, one in machines.items()}
         return dataclasses.replace(self, machines=tuned)
+
+    def without(self, texts: Collection[str]) -> Policy:
+        """The policy that also leaves files alone with one of these texts in their paths."""
+        deny = (*self.paths.deny, *(f"**{glob.escape(text)}**" for text in texts))
+        return dataclasses.replace(self, paths=dataclasses.replace(self.paths, deny=deny))
 
     def check(self) -> Policy:
         """The policy, every name in it looked up; BadUsage for one that is not known."""
@@ -156,9 +167,9 @@ class _Reader:
         self.machines = [target.name for target in targets.every()]
 
     def policy(self, document: Mapping[str, Any]) -> Policy:
-        known = ["refused", *_SECTIONS, *self.machines]
+        known = ["refused", "debuginfo", *_SECTIONS, *self.machines]
         self._known((), document, known)
-        tables = {name: document.get(name, {}) for name in known[1:]}
+        tables = {name: document.get(name, {}) for name in known[2:]}
         for name, table in tables.items():
             keys = _SECTIONS.get(name, _MACHINE)
             if not isinstance(table, dict):
@@ -178,8 +189,12 @@ class _Reader:
                 self._one_of(("refused",), document.get("refused", KEPT), (KEPT, FAIL)),
                 self._choice("paths", tables["paths"]),
                 self._choice("packages", tables["packages"]),
+                self._debuginfo(document.get("debuginfo")),
             )
         )
+
+    def _debuginfo(self, value: object) -> str | None:
+        return None if value is None else self._one_of(("debuginfo",), value, (REFUSE, IGNORE))
 
     def _checked(self, policy: Policy) -> Policy:
         """Names are looked up here, where they can be told by their line."""

@@ -22,6 +22,7 @@ from rewriter.batch.find import Candidate
 from rewriter.batch.outcome import FAILED, LOST, NOTHING, REFUSED, TUNED, Figures, Outcome
 from rewriter.core.errors import BadInput, BadUsage, RetuneError, VerificationFailed
 from rewriter.core.guard import reason
+from rewriter.elf import debug_files
 from rewriter.elf import image as elf
 from rewriter.elf.image import Image
 from rewriter.identify import kallsyms
@@ -31,13 +32,17 @@ from rewriter.report.verdict import LEADS_BACK, Comparison
 
 @dataclass(frozen=True)
 class Task:
-    """A file to be worked on: `old` is its SHA-256, `places` all names that the result takes."""
+    """A file to be worked on: `old` is its SHA-256, `places` all names that the result takes.
+
+    `debug` is the line table of its debug file, None where it has none.
+    """
 
     number: int
     file: Candidate
     wanted: Wanted
     old: str
     places: tuple[Path, ...]
+    debug: bytes | None = None
 
     @property
     def size(self) -> int:
@@ -53,6 +58,7 @@ class Job:
     name: str
     data: bytes
     wanted: Wanted
+    debug: bytes | None = None
 
 
 Load = Callable[[Task], Job | Outcome]
@@ -90,7 +96,10 @@ def _caught(job: Job) -> Outcome:
 
 
 def _retuned(job: Job) -> Outcome:
-    loaded = Loaded(kallsyms.with_kallsyms(elf.parse(job.data, job.name)), None)
+    image = kallsyms.with_kallsyms(elf.parse(job.data, job.name))
+    if job.debug is not None:
+        image = debug_files.with_lines(image, job.debug)
+    loaded = Loaded(image, None)
     patched = patch(loaded, job.wanted)
     figures = _figures(loaded.image, patched.report)
     if patched.record is None:

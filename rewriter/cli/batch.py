@@ -6,6 +6,7 @@ import contextlib
 import signal
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,11 +21,12 @@ if TYPE_CHECKING:
     from rewriter.batch.engine import Watch
     from rewriter.batch.find import Root
     from rewriter.batch.policy import Policy
-    from rewriter.batch.summary import Line
+    from rewriter.batch.summary import Line, Summary
+    from rewriter.packages.retuned import PackageSummary
 
 
 @click.command()
-@click.argument("given", metavar="TREE|FILE|@LIST...", nargs=-1, required=True)
+@click.argument("given", metavar="TREE|FILE|@LIST|PACKAGE.deb...", nargs=-1, required=True)
 @click.option("--in-place", is_flag=True, help="Replace the files themselves.")
 @click.option(
     "-o", "--output", metavar="DIR", type=PATH, help="Copy everything here and tune the copies."
@@ -41,6 +43,23 @@ if TYPE_CHECKING:
     "--refused",
     type=click.Choice(("keep", "fail")),
     help="A file that cannot be worked on stays as it is, or fails the run.  [default: keep]",
+)
+@click.option("--exclude", multiple=True, metavar="TEXT", help="No file with TEXT in its path.")
+@click.option(
+    "--debug-root",
+    "debug_roots",
+    multiple=True,
+    metavar="DIR",
+    type=PATH,
+    help="Debug files are here, too: what they describe keeps its place.",
+)
+@click.option(
+    "--debuginfo",
+    type=click.Choice(("refuse", "ignore")),
+    help="What if a debug file is not found.  [default: refuse for packages and with --debug-root]",
+)
+@click.option(
+    "--version-suffix", metavar="TEXT", default="", help="For packages: behind the version, +ev67."
 )
 @click.option("--package", metavar="NAME", help="The package that all files belong to.")
 @click.option(
@@ -70,6 +89,10 @@ def batch(
     assume: str | None,
     debug: str | None,
     refused: str | None,
+    exclude: tuple[str, ...],
+    debug_roots: tuple[Path, ...],
+    debuginfo: str | None,
+    version_suffix: str,
     package: str | None,
     journal: Path | None,
     cache: Path | None,
@@ -85,11 +108,15 @@ def batch(
     before it takes its place, in one step; owner, mode, links and extended attributes stay. What
     goes wrong with one file stops no other. LIST is a text file with one path a line.
 
+    Of packages, the files in them are tuned, and all else is as it was; a package without a file to
+    tune is copied. Give -dbgsym packages with the others: what they describe keeps its place.
+
     \b
     Examples:
       retune batch debian/tmp --in-place --cpu ev67
       retune batch root -o tuned --policy policy.toml --journal tuned.journal
       retune batch @changed-files --in-place --cpu ev6 --cache ~/.cache/retune
+      retune batch *.deb -o tuned --cpu ev67 --version-suffix +ev67
       retune batch root -o tuned --cpu ev67 --scheduler tcp://build1:8786
 
     A run that was killed goes on when it is started again with the same --journal.
@@ -104,35 +131,62 @@ def batch(
       4  nothing to do: no file was changed
     """
     from rewriter.batch.engine import run
+    from rewriter.packages.retuned import retuned
 
     if in_place == (output is not None):
         raise click.UsageError("Give either '--in-place' or '-o' / '--output'.", ctx)
     said = {"tune": tune, "passes": passes, "assume": assume, "debug": debug}
-    policy = _policy(policy_file, refused).overridden(cpus, **said)
+    policy = _policy(policy_file, refused, debuginfo).overridden(cpus, **said).without(exclude)
     with _terminated(), _watching(view) as watch:
-        summary = run(
-            list(_roots(given, package)),
-            policy,
-            output=output,
-            journal=journal,
+        call = partial(
+            run,
             cache=cache,
             scheduler=scheduler,
             jobs=jobs,
             limit=memory * 2**20 if memory is not None else None,
-            keep_times=keep_times,
             watch=watch,
         )
+        packages = _packages(given)
+        summary: PackageSummary | Summary
+        if packages:
+            for option, value in (("--journal", journal), ("--in-place", in_place)):
+                if value:
+                    raise click.UsageError(f"'{option}' is for trees, not for packages.", ctx)
+            assert output is not None
+            summary = retuned(packages, policy, output, call, debug_roots, version_suffix)
+        else:
+            summary = call(
+                list(_roots(given, package)),
+                policy,
+                output=output,
+                journal=journal,
+                keep_times=keep_times,
+                debug_roots=debug_roots,
+            )
     show.result(summary, view)
     ctx.exit(summary.return_code)
 
 
-def _policy(path: Path | None, refused: str | None) -> Policy:
+def _packages(given: tuple[str, ...]) -> list[Path]:
+    """The arguments as packages, where they are some; trees and packages do not mix."""
+    found = [name for name in given if name.endswith((".deb", ".udeb", ".rpm"))]
+    packages = [Path(name) for name in found if not Path(name).is_dir()]
+    if packages and len(packages) != len(given):
+        raise click.UsageError("Packages and trees cannot be given together.")
+    return packages
+
+
+def _policy(path: Path | None, refused: str | None, debuginfo: str | None) -> Policy:
     from dataclasses import replace
 
     from rewriter.batch.policy import Policy, read
 
     policy = Policy() if path is None else read(path)
-    return policy if refused is None else replace(policy, refused=refused)
+    return replace(
+        policy,
+        refused=policy.refused if refused is None else refused,
+        debuginfo=policy.debuginfo if debuginfo is None else debuginfo,
+    )
 
 
 def _roots(given: tuple[str, ...], package: str | None) -> Iterator[Root]:

@@ -16,14 +16,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rewriter.core.errors import BadInput
-from rewriter.elf.headers import SHT_NOBITS, SHT_NOTE, Section, printable, read_headers
+from rewriter.elf.headers import (
+    SHF_EXECINSTR,
+    SHT_NOBITS,
+    SHT_NOTE,
+    Section,
+    printable,
+    read_headers,
+)
 from rewriter.elf.image import Image
 from rewriter.elf.line_table import NAME as LINES
-from rewriter.elf.lines import SHF_COMPRESSED
+from rewriter.elf.lines import OTHERS, SHF_COMPRESSED
 
 DEBUG_LINK, BUILD_ID = ".gnu_debuglink", ".note.gnu.build-id"
 ROOT = "usr/lib/debug"
 """Where a system or the tree of a package keeps debug files."""
+SHT_PROGBITS = 1
 _NT_GNU_BUILD_ID, _ELFCOMPRESS_ZLIB = 3, 1
 _LARGEST = 1 << 30  # bytes of one line table when it is no longer compressed
 
@@ -84,19 +92,44 @@ def find(image: Image, path: Path, roots: Iterable[Path] = (), inside: str = "")
 
 
 def described_by(image: Image, path: Path) -> Image:
-    """The image with what its debug file at `path` says of lines.
+    """The image with what its debug file at `path` says of lines; BadInput as `read_lines`."""
+    return with_lines(image, read_lines(image, path))
+
+
+def read_lines(image: Image, path: Path) -> bytes:
+    """The line table in the debug file of an image, decompressed; empty where it has none.
 
     BadInput where the file cannot be read, is of another build than the image, or is not wanted
     because the image has lines of its own.
     """
     if has_lines(image):
         raise BadInput(f"{image.name}: has debug information itself, and none in another file")
-    data = _read(path)
-    debug = _bare(data, str(path))
+    debug = bare(_read(path), str(path))
     wrong = _mismatch(image, debug)
     if wrong:
         raise BadInput(f"{image.name}: its debug file {debug.name} is of another build: {wrong}")
-    return replace(image, debug=_inflated(debug))
+    strange = next((name for name in OTHERS if debug.section(name) is not None), None)
+    if strange is not None:
+        raise BadInput(f"{debug.name}: {strange} is not read")
+    section = debug.section(LINES)
+    if section is None or section.sh_type == SHT_NOBITS:
+        return b""
+    if section.sh_flags & SHF_COMPRESSED:
+        return _decompressed(debug, section)
+    return debug.data[section.sh_offset : section.file_end]
+
+
+def with_lines(image: Image, content: bytes) -> Image:
+    """The image with a line table from its debug file."""
+    lines = Section(0, LINES, SHT_PROGBITS, 0, 0, 0, len(content), 0, 0, 1, 0)
+    other = replace(image, data=content, sections=(lines,), segments=(), symbols=(), relocations=())
+    return replace(image, debug=other)
+
+
+def is_debug_file(image: Image) -> bool:
+    """Whether a file is a debug file: what would be code has no bytes in it."""
+    code = [s for s in image.sections if s.sh_flags & SHF_EXECINSTR and s.sh_size]
+    return bool(code) and all(s.sh_type == SHT_NOBITS for s in code)
 
 
 def _candidates(
@@ -124,28 +157,14 @@ def _mismatch(image: Image, debug: Image) -> str:
     return ""
 
 
-def _bare(data: bytes, name: str) -> Image:
-    """A debug file: headers only, since its symbols are those of the stripped file."""
+def bare(data: bytes, name: str) -> Image:
+    """A file by its headers alone."""
     headers = read_headers(data, printable(name))
     return Image(
         name=printable(name), data=data, machine=headers.e_machine, bits=headers.layout.bits,
         byteorder=headers.layout.byteorder, e_type=headers.e_type, entry=headers.e_entry,
         sections=headers.sections, segments=(), symbols=(), relocations=(), e_flags=headers.e_flags,
     )  # fmt: skip
-
-
-def _inflated(debug: Image) -> Image:
-    """The file with its line table as it is when not compressed, at the end of the bytes."""
-    section = debug.section(LINES)
-    if section is None or not section.sh_flags & SHF_COMPRESSED:
-        return debug
-    content = _decompressed(debug, section)
-    plain = replace(
-        section, sh_offset=len(debug.data), sh_size=len(content),
-        sh_flags=section.sh_flags & ~SHF_COMPRESSED,
-    )  # fmt: skip
-    # Other sections name no lines when nothing is to be written, and may stay compressed.
-    return replace(debug, data=debug.data + content, sections=(plain,))
 
 
 def _decompressed(debug: Image, section: Section) -> bytes:

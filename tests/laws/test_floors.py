@@ -44,6 +44,8 @@ SIDEWAYS = {
     ("rewriter.api", "rewriter.pipeline"),
     ("rewriter.api", "rewriter.report"),
     ("rewriter.batch", "rewriter.api"),
+    ("rewriter.packages", "rewriter.batch"),
+    ("rewriter.packages", "rewriter.report"),
     ("rewriter.batch", "rewriter.options"),
     ("rewriter.batch", "rewriter.pipeline"),
     ("rewriter.batch", "rewriter.report"),
