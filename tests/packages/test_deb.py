@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from deb_files import CONTROL, DIR, FILE, HARD, SYM, Entry, ar, package, tar
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -121,8 +122,8 @@ def test_the_control_archive_is_true(real: Path, made: Path, tmp_path: Path) -> 
 
 def test_it_leads_back(real: Path, made: Path, tmp_path: Path, run: Callable[..., object]) -> None:
     """Each file in it is verified against the one of the original package, and reverts to it."""
-    for name, package in (("old", real), ("new", made)):
-        dpkg("-x", package, tmp_path / name)
+    for name, path in (("old", real), ("new", made)):
+        dpkg("-x", path, tmp_path / name)
     (old,), (new,) = (list((tmp_path / n).rglob("libgcc_s.so.1")) for n in ("old", "new"))
     assert run("verify", old, new).exit_code == 0  # type: ignore[attr-defined]
     back = tmp_path / "back.so"
@@ -139,53 +140,11 @@ def test_nothing_to_do_is_the_same_file(real: Path, tmp_path: Path) -> None:
         assert result.output.read_bytes() == real.read_bytes()
 
 
-def ar(*members: tuple[str, bytes]) -> bytes:
-    """An archive as deb(5) says."""
-    out = b"!<arch>\n"
-    for name, data in members:
-        out += b"%-16s%-12d%-6d%-6d%-8s%-10d`\n" % (name.encode(), 0, 0, 0, b"100644", len(data))
-        out += data + b"\n" * (len(data) % 2)
-    return out
-
-
-def tar(*entries: tuple[str, bytes, bytes | str]) -> bytes:
-    """A tar archive: name, type, and content or where a link leads."""
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.GNU_FORMAT) as out:
-        for name, kind, inside in entries:
-            entry = tarfile.TarInfo(name)
-            entry.type, entry.mode = kind, 0o755
-            if isinstance(inside, str):
-                entry.linkname = inside
-                out.addfile(entry)
-            else:
-                entry.size = len(inside)
-                out.addfile(entry, io.BytesIO(inside))
-    return buffer.getvalue()
-
-
-FILE, DIR, SYM, HARD = tarfile.REGTYPE, tarfile.DIRTYPE, tarfile.SYMTYPE, tarfile.LNKTYPE
-CONTROL = (
-    b"Package: p\nVersion: 1:2-3\nArchitecture: alpha\nInstalled-Size: 10\n"
-    b"Maintainer: m <m@example.org>\nDescription: d\n"
-)
-
-
-def package(
-    path: Path, *entries: tuple[str, bytes, bytes | str], more: Sequence[object] = ()
-) -> Path:
-    """A package with these files, not compressed."""
-    controls = tar(("./", DIR, b""), ("./control", FILE, CONTROL), *more)  # type: ignore[arg-type]
-    path.write_bytes(ar(("debian-binary", b"2.0\n"), ("control.tar", controls),
-                        ("data.tar", tar(*entries))))  # fmt: skip
-    return path
-
-
 def code() -> bytes:
     return inputs.require("alpha-sample").read_bytes()
 
 
-HOSTILE: dict[str, tuple[str, list[tuple[str, bytes, bytes | str]]]] = {
+HOSTILE: dict[str, tuple[str, list[Entry]]] = {
     "up": ("leads out of the package", [("./../evil", FILE, b"x")]),
     "deep": ("leads out of the package", [("./usr/../../evil", FILE, b"x")]),
     "root": ("leads out of the package", [("/etc/passwd", FILE, b"x")]),
