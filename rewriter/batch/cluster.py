@@ -71,7 +71,7 @@ class Cluster:
         waiting = iter(tasks)
         at_once = _AHEAD * len(client.scheduler_info()["workers"])
         under_way: dict[Any, Task] = {}
-        done = self.library.as_completed([], with_results=False)
+        done = self.library.as_completed([], loop=client.loop)
         while True:
             while len(under_way) < at_once:
                 task = next(waiting, None)
