@@ -126,11 +126,15 @@ def code_of(image: Image, target: Grouped) -> Code:
 
 def resolve(image: Image, wanted: Wanted) -> Chosen | None:
     """Look all names up for a file; None when no pass runs, which needs no target."""
-    from rewriter.options import Options
-
     if wanted.passes == "none" and not (_known_machine(image) and image.executable_ranges()):
         return None
-    target = any_target_of(image)
+    return resolve_for(any_target_of(image), wanted)
+
+
+def resolve_for(target: Target | Grouped, wanted: Wanted) -> Chosen | None:
+    """Look all names up for a target; None when no pass runs."""
+    from rewriter.options import Options
+
     cpu = cpu_named(target, "--cpu", wanted.cpu) if wanted.cpu else None
     tune = cpu_named(target, "--tune", wanted.tune) if wanted.tune else cpu
     if wanted.passes == "none" or cpu is None or tune is None:

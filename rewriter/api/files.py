@@ -58,13 +58,13 @@ def read(path: Path) -> bytes:
         raise BadInput(f"{_shown(path)}: cannot be read: {reason}") from error
 
 
-def load(path: Path, symbols: Path | None = None) -> Loaded:
+def load(path: Path, symbols: Path | None = None, debug: Path | None = None) -> Loaded:
     """Read and parse an ELF file or a gzip file around one; anything wrong is BadInput.
 
     `symbols` is a System.map whose symbols are added to the file's own. A kernel without symbols
-    has those of its kallsyms.
+    has those of its kallsyms. `debug` is the file with its debug information.
     """
-    from rewriter.elf import compressed, image
+    from rewriter.elf import compressed, debug_files, image
     from rewriter.identify import kallsyms, system_map
 
     opened = None
@@ -76,6 +76,8 @@ def load(path: Path, symbols: Path | None = None) -> Loaded:
     parsed = kallsyms.with_kallsyms(parsed)
     if symbols is not None:
         parsed = system_map.added(parsed, system_map.read(symbols), _shown(symbols))
+    if debug is not None:
+        parsed = debug_files.described_by(parsed, debug)
     return Loaded(parsed, opened)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import click
 
+from rewriter.cli.batch import batch
 from rewriter.cli.bench import bench
 from rewriter.cli.bisect import bisect
 from rewriter.cli.check import revert, verify
@@ -48,7 +49,7 @@ def main() -> None:
 
 
 for _command in (
-    patch, identify, explain, verify, revert, cpus, edits, signatures, bench, difftest, bisect,
-    manual, completion,
+    patch, batch, identify, explain, verify, revert, cpus, edits, signatures, bench, difftest,
+    bisect, manual, completion,
 ):  # fmt: skip
     main.add_command(_command)

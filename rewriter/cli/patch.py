@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 @click.option(
     "--manifest", "beside", metavar="FILE", type=PATH, help="Keep the manifest here, not in OUT."
 )
+@click.option(
+    "--debug-file", metavar="FILE", type=PATH, help="IN's detached debug information; see --debug."
+)
 @click.option("--dry-run", is_flag=True, help="Do everything but write.")
 @JOBS
 @viewing
@@ -47,6 +50,7 @@ def patch(
     symbols: Path | None,
     profile: Path | None,
     beside: Path | None,
+    debug_file: Path | None,
     dry_run: bool,
     jobs: int,
     view: View,
@@ -75,7 +79,7 @@ def patch(
     if output is not None:
         files.check_output(source, output, beside)
     choose.check(wanted)
-    loaded = files.load(source, symbols)
+    loaded = files.load(source, symbols, debug_file)
     taken = files.profile(profile, loaded.image) if profile is not None else None
     with show.progress() as progress:
         patched = retuned(loaded, wanted, progress, taken, jobs)

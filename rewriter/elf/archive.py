@@ -7,6 +7,7 @@ Formats: `ar` as GNU binutils and BSD write it; a package as in deb(5): an archi
 from __future__ import annotations
 
 import bz2
+import contextlib
 import gzip
 import importlib
 import io
@@ -21,9 +22,11 @@ from rewriter.elf.headers import FOREIGN, printable
 
 ARCHIVE, THIN, ELF = b"!<arch>\n", b"!<thin>\n", b"\x7fELF"
 _HEADER = 60  # bytes in front of each member
+_ZSTD_LEVEL = 19
 _LARGEST = 1 << 29  # bytes of one file in a package: more is no program
 
-_DAMAGE = (EOFError, OSError, ValueError, lzma.LZMAError, tarfile.TarError)
+DAMAGE = (EOFError, OSError, ValueError, lzma.LZMAError, tarfile.TarError)
+"""What readers of compressed archives raise for damaged ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +103,7 @@ def _packaged(content: list[tuple[str, bytes]], name: str) -> Iterator[Part]:
     """ELF files that a package installs, also those in its archives."""
     for member, packed in content:
         if member.startswith("data.tar"):
-            with _opened(packed, member.removeprefix("data.tar"), f"{name}({member})") as stream:
+            with opened(packed, member.removeprefix("data.tar"), f"{name}({member})") as stream:
                 for path, inner in _files(stream, f"{name}({member})"):
                     if inner.startswith(ELF):
                         yield Part(path, inner)
@@ -121,12 +124,12 @@ def _files(stream: IO[bytes], name: str) -> Iterator[tuple[str, bytes]]:
                     opened = tar.extractfile(entry)
                     assert opened is not None
                     yield printable(entry.name.removeprefix("./")), opened.read()
-    except _DAMAGE as error:
+    except DAMAGE as error:
         raise BadInput(f"{name}: cannot be unpacked: {printable(str(error))}") from error
 
 
-def _opened(packed: bytes, suffix: str, name: str) -> IO[bytes]:
-    """The unpacked stream, by the suffix that deb(5) gives it."""
+def opened(packed: bytes, suffix: str, name: str) -> IO[bytes]:
+    """The decompressed stream of a package's member, by the suffix that deb(5) gives it."""
     source = io.BytesIO(packed)
     if suffix == ".zst":
         return _zstandard(source, name)
@@ -149,7 +152,23 @@ def _zstandard(source: io.BytesIO, name: str) -> IO[bytes]:
             return cast(IO[bytes], getattr(importlib.import_module(module), maker)(source))
         except ImportError:
             continue
-    raise BadInput(
+    raise _no_zstandard(name)
+
+
+def zstandard_writer(target: io.BytesIO, name: str) -> IO[bytes]:
+    """A stream that packs into `target` as dpkg-deb does, and leaves it open."""
+    with contextlib.suppress(ImportError):
+        file = importlib.import_module("compression.zstd").ZstdFile
+        return cast(IO[bytes], file(target, "w", level=_ZSTD_LEVEL))
+    try:
+        compressor = importlib.import_module("zstandard").ZstdCompressor(level=_ZSTD_LEVEL)
+    except ImportError:
+        raise _no_zstandard(name) from None
+    return cast(IO[bytes], compressor.stream_writer(target, closefd=False))
+
+
+def _no_zstandard(name: str) -> BadInput:
+    return BadInput(
         f"{name}: packed with zstd, which this Python cannot read",
         hint="pip install zstandard, or repack it with xz",
     )

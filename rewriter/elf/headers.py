@@ -22,6 +22,8 @@ SHF_ALLOC, SHF_EXECINSTR = 2, 4
 SHN_LORESERVE = 0xFF00
 
 FOREIGN = {
+    b"!<arch>\ndebian-binary": "a Debian package; `retune batch FILE -o DIR` retunes what is in it",
+    b"\xed\xab\xee\xdb": "an rpm package; its build tree is retuned, by brp-retune",
     b"!<arch>\n": "an archive (ar); retune works on linked files",
     b"!<thin>\n": "a thin archive (ar); retune works on linked files",
     b"\x1f\x8b": "gzip data; decompress it first",

@@ -30,7 +30,10 @@ Words: TypeAlias = npt.NDArray[np.unsignedinteger[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A linked ELF file; addresses are virtual, offsets are in the file, sizes in bytes."""
+    """A linked ELF file; addresses are virtual, offsets are in the file, sizes in bytes.
+
+    `debug` is its debug information where that is in another file (`elf/debug_files`).
+    """
 
     name: str
     data: bytes
@@ -44,6 +47,7 @@ class Image:
     symbols: tuple[Symbol, ...]
     relocations: tuple[Relocation, ...]
     e_flags: int = 0
+    debug: Image | None = None
 
     def section(self, name: str) -> Section | None:
         """Return the first section of that name, or None."""

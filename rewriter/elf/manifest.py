@@ -208,12 +208,15 @@ def original_file(original: bytes, manifest: Manifest, label: str = "input") -> 
 def compare(old: bytes, new: bytes, label: str = "input") -> tuple[bytes | None, tuple[str, ...]]:
     """Return the file `new` without its note, if it has one, and what speaks against the note.
 
-    None in place of the file when the note cannot be taken off.
+    None in place of the file when the note cannot be taken off; LaidOutAnew when that is because
+    another tool laid the file out anew.
     """
     if note.find(new, label=label) is None:
         return new, ()
     try:
         bare, manifest = detach(new, label)
+    except note.LaidOutAnew:
+        raise
     except BadInput as error:
         return None, (str(error),)
     try:

@@ -34,6 +34,10 @@ class NoSectionTable(RetuneError):
     exit_code = 3
 
 
+class LaidOutAnew(BadInput):
+    """Another tool laid the file out anew behind retune's back: the note is there, but not last."""
+
+
 @dataclass(frozen=True, slots=True)
 class Restore:
     """Front of the descriptor: the file before `attach`, as far as it cannot be read off.
@@ -134,7 +138,8 @@ def detach(data: bytes, name: str = NAME, *, label: str = "input") -> bytes:
     before = _restored(data, headers, note.restore)
     # Attaching again is the whole check: it agrees with every byte or the file was changed.
     if before is None or not _attaches_to(before, data, name, note, label):
-        raise BadInput(
+        last = section.index == len(headers.sections) - 1
+        raise (BadInput if last else LaidOutAnew)(
             f"{label}: its layout changed after {name} was added, so the bytes before it are lost",
             hint="strip or objcopy has laid out the sections anew; use the file from before that",
         )

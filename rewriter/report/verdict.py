@@ -13,6 +13,8 @@ from rewriter.core.target import Target
 from rewriter.elf import manifest
 from rewriter.elf.headers import printable
 from rewriter.elf.image import Image, parse
+from rewriter.elf.layouts import in_layout_of
+from rewriter.elf.note import LaidOutAnew
 from rewriter.report.grid import Grid, counted, in_order, joined
 
 SHOWN = 10
@@ -39,6 +41,7 @@ class Found(Protocol):
 
 
 NONE, LEADS_BACK, REFUSED = "none", "leads back to the original", "refused"
+ELSEWHERE = "not compared: strip or objcopy laid the file out anew after retune"
 
 
 @dataclass(frozen=True)
@@ -118,14 +121,20 @@ def compare(
 ) -> Comparison:
     """Verify `new` against `old` in `jobs` processes, and its manifest if it carries one.
 
-    The target is asked for only when code must be compared: identical files need none.
+    The target is asked for only when code must be compared: identical files need none.  Of a file
+    that strip or objcopy laid out anew, what it loads is compared.
     """
-    bare, findings = manifest.compare(old.data, new.data, new.name)
-    said = REFUSED if findings else NONE if bare is new.data else LEADS_BACK
+    target = None
+    try:
+        bare, findings = manifest.compare(old.data, new.data, new.name)
+        said = REFUSED if findings else NONE if bare is new.data else LEADS_BACK
+    except LaidOutAnew as error:
+        target = target_of(old)
+        bare = in_layout_of(old, new.data, target)
+        findings, said = ((str(error),), REFUSED) if bare is None else ((), ELSEWHERE)
     if bare is None or bare == old.data:
         return Comparison(findings, said)
-    target = target_of(old)
-    found = _verified(old, parse(bare, new.name), target, progress, jobs, assume)
+    found = _verified(old, parse(bare, new.name), target or target_of(old), progress, jobs, assume)
     return Comparison.of(found, findings, said)
 
 

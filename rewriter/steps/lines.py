@@ -1,4 +1,4 @@
-"""What debug information in the file says of functions that would move."""
+"""What debug information, in the file or in one of its own, says of functions that would move."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ _ELSEWHERE = (".gnu_debuglink", ".gnu_debugaltlink", ".note.gnu.build-id")
 
 @dataclass(frozen=True)
 class Described:
-    """The debug information of a file; with `follows` its lines go where instructions go."""
+    """The debug information of a file; with `follows` its lines go where instructions go.
+
+    Lines in a file of its own never follow: what that describes keeps its place.
+    """
 
     image: Image
     follows: bool = False
@@ -33,7 +36,7 @@ class Described:
     def table(self) -> LineTable | BadInput | None:
         """The file's lines, or why they are not understood."""
         try:
-            return line_table(self.image)
+            return line_table(self.image if self.image.debug is None else self.image.debug)
         except BadInput as strange:
             return strange
 
@@ -58,7 +61,7 @@ class Described:
 
     def _reason(self, function: Function) -> str:
         table = self.table
-        if table is None or isinstance(table, BadInput) or not self.follows:
+        if table is None or isinstance(table, BadInput) or not self._writes:
             return self.replaces(function)
         found = table.touching(function.start, function.end)
         if found and table.unwritten:
@@ -68,7 +71,11 @@ class Described:
 
     def followed(self, function: Function) -> bool:
         """Whether lines are to go where the function's instructions go."""
-        return self.follows and isinstance(self.table, LineTable) and self.names(function)
+        return self._writes and isinstance(self.table, LineTable) and self.names(function)
+
+    @property
+    def _writes(self) -> bool:
+        return self.follows and self.image.debug is None
 
     def written(self, data: bytes, functions: Iterable[tuple[Function, Places]]) -> bytes:
         """A file whose functions are in new places, with their lines there."""
@@ -96,6 +103,6 @@ class Described:
             stale = f"; what {', '.join(said)} say inside of these is as it was" if said else ""
             return (f"debug information: {NAME} follows {len(found)} of {many} that moved{stale}",)
         apart = [s.name for s in self.image.sections if s.name in _ELSEWHERE]
-        if apart and self.table is None:
+        if apart and self.table is None and self.image.debug is None:
             return (f"debug information in a file of its own does not follow {many} that moved",)
         return ()

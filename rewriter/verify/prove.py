@@ -15,6 +15,7 @@ from rewriter.core.edit import Grade
 from rewriter.core.term import Term, Terms
 from rewriter.verify.assumed import under
 from rewriter.verify.patterns import Pattern, close, contradiction, exact, general
+from rewriter.verify.remembered import shared
 from rewriter.verify.signatures import Signatures
 from rewriter.verify.sweep import swept
 from rewriter.verify.tried import Tried
@@ -44,10 +45,13 @@ class Prover:
 
     width: int = 64
     granule: int = 8
-    decided: dict[bytes, Decided] = field(default_factory=dict)
+    decided: dict[bytes, Decided] = field(init=False)
     asked: int = 0
     solved: int = 0
     _signatures: tuple[Terms, Signatures] | None = None
+
+    def __post_init__(self) -> None:
+        self.decided = shared((self.width, self.granule))
 
     def equal(self, a: Term, b: Term, given: Sequence[Term] = ()) -> tuple[Grade, str]:
         """Whether a == b for every value of what they are made of; and the proved pattern's key."""

@@ -1,0 +1,139 @@
+"""Results by content and options, and proved patterns, in a folder that outlives a run.
+
+    results/AB/CDEF...      one result: a line of JSON, then the bytes of the new file
+    patterns/FINGERPRINT    decided patterns (`patterns`)
+
+A result is asked for by the SHA-256 of the file, the options and the fingerprint of retune, and is
+not believed alone: its checksum must fit, and its manifest lead back to the file. What is damaged
+is worked out again. Who can write to the folder decides what is in the files: it must not be open
+to everybody.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from rewriter.api.choose import Wanted
+from rewriter.batch import patterns
+from rewriter.batch.fingerprint import fingerprint
+from rewriter.batch.outcome import NOTHING, REFUSED, TUNED, Figures, Outcome
+from rewriter.core.errors import BadInput, BadUsage
+from rewriter.elf import manifest
+from rewriter.elf.emit import CannotWrite
+from rewriter.elf.headers import printable
+from rewriter.verify.remembered import Memory
+
+_LASTING = frozenset({TUNED, NOTHING, REFUSED})
+"""What would be the same again."""
+
+Warn = Callable[[str], None]
+
+
+class Cache:
+    """A folder of results; `warn` is told of what is damaged."""
+
+    def __init__(self, folder: Path, warn: Warn) -> None:
+        self.folder, self.warn = folder, warn
+        label = printable(str(folder))
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            mode = folder.stat().st_mode
+        except OSError as error:
+            raise CannotWrite(f"cannot write {label}: {error.strerror}") from error
+        if mode & stat.S_IWOTH:
+            raise BadUsage(f"{label}: everybody may write there", hint="chmod o-w, or another one")
+
+    def get(self, data: bytes, wanted: Wanted, debug: bytes | None = None) -> Outcome | None:
+        """What became of a file with such debug lines before; None where nobody knows."""
+        path = self._path(data, wanted, debug)
+        try:
+            kept = path.read_bytes()
+        except OSError:
+            return None
+        try:
+            return _result(kept, data)
+        except (BadInput, LookupError, TypeError, ValueError):
+            self.warn(f"{printable(str(path))}: damaged, and not used")
+            return None
+
+    def put(
+        self, data: bytes, wanted: Wanted, outcome: Outcome, debug: bytes | None = None
+    ) -> None:
+        """Keeps what became of a file."""
+        if outcome.status not in _LASTING:
+            return
+        new = outcome.data or b""
+        head = {
+            "status": outcome.status, "reason": outcome.reason,
+            "figures": outcome.figures.as_json(),
+        }  # fmt: skip
+        rest = json.dumps(head).encode("ascii") + b"\n" + new
+        digest = hashlib.sha256(rest).hexdigest().encode("ascii")
+        self._write(self._path(data, wanted, debug), digest + b"\n" + rest)
+
+    def remembered(self) -> Memory:
+        """The patterns that are kept; none where they are damaged."""
+        memory, path = Memory(), self._patterns()
+        try:
+            memory.learn(patterns.parse(path.read_bytes()))
+        except OSError:
+            pass
+        except (patterns.Damaged, ValueError, IndexError):
+            self.warn(f"{printable(str(path))}: damaged, and not used")
+        return memory
+
+    def remember(self, memory: Memory) -> None:
+        """Keeps patterns, beside those that another run kept meanwhile."""
+        path = self._patterns()
+        with suppress(OSError, ValueError, IndexError):
+            memory.learn(patterns.parse(path.read_bytes()))
+        self._write(path, patterns.dump(memory.decided))
+
+    def _path(self, data: bytes, wanted: Wanted, debug: bytes | None) -> Path:
+        asked = json.dumps(asdict(wanted), sort_keys=True)
+        lines = "" if debug is None else hashlib.sha256(debug).hexdigest()
+        parts = (hashlib.sha256(data).hexdigest(), lines, asked, fingerprint())
+        key = hashlib.sha256("\n".join(parts).encode()).hexdigest()
+        return self.folder / "results" / key[:2] / key[2:]
+
+    def _patterns(self) -> Path:
+        return self.folder / "patterns" / fingerprint()
+
+    def _write(self, path: Path, data: bytes) -> None:
+        """Writes a file that is whole or not there; a full disk only means that it is not kept."""
+        aside = ""
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle, aside = tempfile.mkstemp(dir=path.parent)
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+            os.replace(aside, path)
+        except OSError as error:
+            with suppress(OSError):
+                os.unlink(aside)
+            self.warn(f"{printable(str(path))}: not kept: {error.strerror}")
+
+
+def _result(kept: bytes, original: bytes) -> Outcome:
+    """A kept result, checked."""
+    digest, _, rest = kept.partition(b"\n")
+    if hashlib.sha256(rest).hexdigest().encode("ascii") != digest:
+        raise ValueError("checksum")
+    head, _, new = rest.partition(b"\n")
+    document: Mapping[str, Any] = json.loads(head)
+    figures = Figures.from_json(document["figures"])
+    status = document["status"]
+    if status not in _LASTING or bool(new) != (status == TUNED):
+        raise ValueError("status")
+    if new and manifest.revert(new) != original:
+        raise ValueError("original")
+    return Outcome(status, document["reason"], figures, new or None)

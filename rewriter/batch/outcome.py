@@ -1,0 +1,60 @@
+"""What became of one file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+TUNED = "tuned"
+NOTHING = "nothing to do"
+ALREADY = "tuned before"
+DENIED = "left alone"
+REFUSED = "refused"
+FAILED = "failed"
+LOST = "lost"
+
+STATUSES = (TUNED, ALREADY, NOTHING, DENIED, REFUSED, FAILED, LOST)
+"""`tuned before` carries the note of an earlier run; `left alone` is by the policy; `refused` is a
+file that retune cannot work on; `failed` one whose output was not verified or not written; `lost`
+one whose process ended or took too much memory: the only one that is tried again on resuming."""
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What was counted in one file; `text` is bytes of code, `seconds` of processor time.
+
+    `left` counts functions that were left alone, by reason.
+    """
+
+    text: int = 0
+    functions: int = 0
+    instructions: int = 0
+    edits: int = 0
+    saved: int = 0
+    changed: int = 0
+    seconds: float = 0.0
+    grades: Mapping[str, int] = field(default_factory=dict)
+    left: Mapping[str, int] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        """For journals and programs."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Figures:
+        """What `as_json` gave; TypeError or ValueError for anything else."""
+        names = {one.name for one in fields(cls)}
+        if not names >= document.keys():
+            raise ValueError("figures")
+        return cls(**document)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one file, `reason` in one line; `data` is the new file where there is one."""
+
+    status: str
+    reason: str = ""
+    figures: Figures = Figures()
+    data: bytes | None = field(default=None, repr=False)

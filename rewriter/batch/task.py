@@ -1,0 +1,137 @@
+"""One file in one process: its bytes in, the verified bytes of the retuned one out.
+
+Nothing here reads or writes a file: the same task runs here, in another process and on another
+machine, and gives the same.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+from rewriter.api import choose
+from rewriter.api.check import verify
+from rewriter.api.choose import Wanted
+from rewriter.api.files import Loaded
+from rewriter.api.patch import patch
+from rewriter.batch.find import Candidate
+from rewriter.batch.outcome import FAILED, LOST, NOTHING, REFUSED, TUNED, Figures, Outcome
+from rewriter.core.errors import BadInput, BadUsage, RetuneError, VerificationFailed
+from rewriter.core.guard import reason
+from rewriter.elf import debug_files
+from rewriter.elf import image as elf
+from rewriter.elf.image import Image
+from rewriter.identify import kallsyms
+from rewriter.report.summary import Report
+from rewriter.report.verdict import LEADS_BACK, Comparison
+
+
+@dataclass(frozen=True)
+class Task:
+    """A file to be worked on: `old` is its SHA-256, `places` all names that the result takes.
+
+    `debug` is the line table of its debug file, None where it has none.
+    """
+
+    number: int
+    file: Candidate
+    wanted: Wanted
+    old: str
+    places: tuple[Path, ...]
+    debug: bytes | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file."""
+        return self.file.size
+
+
+@dataclass(frozen=True)
+class Job:
+    """A task with the bytes of its file: all that a process is told."""
+
+    number: int
+    name: str
+    data: bytes
+    wanted: Wanted
+    debug: bytes | None = None
+
+
+Load = Callable[[Task], Job | Outcome]
+"""Reads the file of a task; an outcome where that fails."""
+
+
+class Runner(Protocol):
+    """What has tasks carried out."""
+
+    def run(self, tasks: Sequence[Task], load: Load) -> Iterator[tuple[Task, Outcome]]:
+        """What becomes of each task, in any order; they are begun in their own."""
+        ...
+
+
+def carry_out(job: Job) -> Outcome:
+    """What becomes of a file; an error is an outcome too."""
+    begun = time.process_time()
+    outcome = _caught(job)
+    seconds = round(time.process_time() - begun, 3)
+    return replace(outcome, figures=replace(outcome.figures, seconds=seconds))
+
+
+def _caught(job: Job) -> Outcome:
+    try:
+        return _retuned(job)
+    except VerificationFailed as error:
+        return Outcome(FAILED, _line(f"not verified: {error}"))
+    except RetuneError as error:
+        refused = isinstance(error, BadUsage) or error.exit_code == BadInput.exit_code
+        return Outcome(REFUSED if refused else FAILED, _line(str(error)))
+    except MemoryError:
+        return Outcome(LOST, "not enough memory")
+    except Exception as error:  # whatever is wrong with one file is no other file's affair
+        return Outcome(FAILED, reason("batch", error))
+
+
+def _retuned(job: Job) -> Outcome:
+    image = kallsyms.with_kallsyms(elf.parse(job.data, job.name))
+    if job.debug is not None:
+        image = debug_files.with_lines(image, job.debug)
+    loaded = Loaded(image, None)
+    patched = patch(loaded, job.wanted)
+    figures = _figures(loaded.image, patched.report)
+    if patched.record is None:
+        return Outcome(NOTHING, figures=figures)
+    data = patched.data()
+    assume = choose.assumed(job.wanted.assume)
+    compared = verify(loaded, elf.parse(data, job.name), assume=assume)
+    found = _against(compared)
+    if found:
+        return Outcome(FAILED, _line(f"not verified: {found}"), figures)
+    return Outcome(TUNED, figures=figures, data=data)
+
+
+def _against(compared: Comparison) -> str:
+    """What speaks against an output; empty where nothing does."""
+    if not compared.ok:
+        return next(iter(compared.findings), "the verifier does not say why")
+    return "" if compared.manifest == LEADS_BACK else "its manifest does not lead back"
+
+
+def _figures(image: Image, report: Report) -> Figures:
+    return Figures(
+        text=sum(end - start for start, end in image.executable_ranges()),
+        functions=report.functions,
+        instructions=report.instructions,
+        edits=len(report.edits),
+        saved=report.saved,
+        changed=report.changed_bytes,
+        grades=report.grades,
+        left=dict(Counter(one.reason for one in report.refused)),
+    )
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,285 @@
+"""A Debian package: the linked files in it, and the package with others in their places.
+
+The data archive is written anew member by member, so that owners, modes, times, links and order
+are those of the original whoever runs this: nothing but the content of files goes over the disk.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import lzma
+import os
+import shutil
+import tarfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, cast
+
+from rewriter.core.errors import BadInput
+from rewriter.elf import archive
+from rewriter.elf.debug_files import ROOT as DEBUG
+from rewriter.elf.headers import printable
+from rewriter.packages import control as fields
+from rewriter.packages.tarball import members
+
+Wanted = Callable[[bytes], bool]
+"""Whether a file is one to be retuned, by its first bytes."""
+HEAD = 64
+_VERSION, _CONTROL, _DATA = "debian-binary", "control.tar", "data.tar"
+_FIRST = 8  # where the first member's header is
+_SMALL_FILE = 1 << 24  # bytes that a file of a control archive may have
+
+
+@dataclass(frozen=True)
+class Package:
+    """A `.deb` file as it is read: its members, and what its control file says."""
+
+    path: Path
+    label: str
+    members: tuple[tuple[str, bytes], ...]
+    control: str
+    conffiles: frozenset[str]
+
+    @property
+    def name(self) -> str:
+        """The name of the package."""
+        return fields.value(self.control, "Package")
+
+    @property
+    def version(self) -> str:
+        """Its version, epoch and revision included."""
+        return fields.value(self.control, "Version")
+
+    def member(self, kind: str) -> tuple[str, bytes]:
+        """The suffix (`.xz`) and bytes of `control.tar` or `data.tar`."""
+        name, content = next(one for one in self.members if one[0].startswith(kind))
+        return name.removeprefix(kind), content
+
+
+@dataclass
+class Unpacked:
+    """What of a package is on the disk: the SHA-256 of each file below `root`, by path."""
+
+    package: Package
+    root: Path
+    digests: dict[str, str] = field(default_factory=dict)
+
+    def changed(self) -> dict[str, Path]:
+        """The files that are others now."""
+        found = {path: self.root / path for path in self.digests}
+        return {path: at for path, at in found.items() if _sha256(at) != self.digests[path]}
+
+
+def is_package(path: Path) -> bool:
+    """Whether a file is called and begins like a Debian package."""
+    try:
+        with path.open("rb") as file:
+            return file.read(21) == archive.ARCHIVE + b"debian-binary"
+    except OSError:
+        return False
+
+
+def read(path: Path) -> Package:
+    """Reads a package; BadInput where it is none, or not one that can be written again."""
+    label = printable(str(path))
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise BadInput(f"{label}: cannot be read: {error.strerror}") from error
+    if not data.startswith(archive.ARCHIVE):
+        raise BadInput(f"{label}: no Debian package: it does not begin as an archive")
+    content = tuple(archive.members(data, label))
+    kinds = [name.partition(".tar")[0] for name, _ in content]
+    if kinds != [_VERSION, "control", "data"]:
+        raise BadInput(
+            f"{label}: has the members {', '.join(n for n, _ in content)[:80]}",
+            hint="a package has debian-binary, control.tar and data.tar; a signed one has more",
+        )
+    if not content[0][1].startswith(b"2."):
+        raise BadInput(f"{label}: is of another format than 2.0")
+    files = _control_files(content[1], label)
+    return Package(
+        path, label, content,
+        files.get("control", b"").decode("utf-8", "surrogateescape"),
+        fields.conffiles(files.get("conffiles", b"").decode("utf-8", "surrogateescape")),
+    )  # fmt: skip
+
+
+def _control_files(member: tuple[str, bytes], label: str) -> dict[str, bytes]:
+    """The small files that are read of a control archive."""
+    name, packed = member
+    label, found = f"{label}({name})", dict[str, bytes]()
+    with (
+        archive.opened(packed, name.removeprefix(_CONTROL), label) as stream,
+        members(stream, len(packed), label) as inside,
+    ):
+        for path, entry in inside:
+            if path in ("control", "conffiles") and entry.isreg():
+                if entry.size > _SMALL_FILE:
+                    raise BadInput(f"{label}: {path} has {entry.size} bytes")
+                found[path] = inside.read(entry).read()
+    if "control" not in found:
+        raise BadInput(f"{label}: has no control file")
+    return found
+
+
+def unpack(package: Package, root: Path, debug: Path, wanted: Wanted) -> Unpacked:
+    """Writes the files to be retuned below `root`, and debug files below `debug`.
+
+    Conffiles are the administrator's, and stay.  Links are not made: a hard link in the package is
+    one to the same file afterwards.
+    """
+    suffix, packed = package.member(_DATA)
+    label, unpacked = f"{package.label}({_DATA}{suffix})", Unpacked(package, root)
+    with (
+        archive.opened(packed, suffix, label) as stream,
+        members(stream, len(packed), label) as inside,
+    ):
+        for path, entry in inside:
+            if not entry.isreg() or path in package.conffiles:
+                continue
+            content = inside.read(entry)
+            head = content.read(HEAD)
+            if path.startswith(f"{DEBUG}/"):
+                if head.startswith(archive.ELF):
+                    _write(debug / path, head, content, 0o644)
+            elif wanted(head):
+                _write(root / path, head, content, entry.mode & 0o777 | 0o600)
+                unpacked.digests[path] = _sha256(root / path)
+    return unpacked
+
+
+def _write(path: Path, head: bytes, rest: IO[bytes], mode: int) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    with path.open("xb") as file:
+        os.fchmod(file.fileno(), mode)
+        file.write(head)
+        shutil.copyfileobj(rest, file, 1 << 20)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def packed(unpacked: Unpacked, suffix: str, epoch: int | None) -> bytes:
+    """The package with the files that are others now; the original's bytes where none is.
+
+    `suffix` goes behind the version; `epoch` is the time (seconds since 1970) that changed files
+    get, None for that of the original.  Packed as the original was.
+    """
+    package, changed = unpacked.package, unpacked.changed()
+    if not changed:
+        return package.path.read_bytes()
+    growth, sums = 0, dict[str, str]()
+    kind, data = package.member(_DATA)
+    out = _Packed(kind, f"{package.label}({_DATA}{kind})")
+    with (
+        archive.opened(data, kind, out.label) as stream,
+        members(stream, len(data), out.label) as inside,
+    ):
+        for path, entry in inside:
+            if path not in changed or not entry.isreg():
+                out.add(entry, inside.read(entry) if entry.isreg() else None)
+                continue
+            content = changed[path].read_bytes()
+            growth += fields.kib(len(content)) - fields.kib(entry.size)
+            sums[path] = hashlib.md5(content, usedforsecurity=False).hexdigest()
+            _add_changed(out, entry, content, epoch)
+    control = _control(package, suffix, growth, sums, epoch)
+    return _ar(package, {_CONTROL: control, _DATA: out.done()})
+
+
+def _control(
+    package: Package, suffix: str, growth: int, sums: Mapping[str, str], epoch: int | None
+) -> bytes:
+    """The control archive with version, size and check sums; scripts and conffiles as they are."""
+    kind, data = package.member(_CONTROL)
+    out = _Packed(kind, f"{package.label}({_CONTROL}{kind})")
+    text = fields.with_size(package.control, growth)
+    if suffix:
+        text = fields.with_value(text, "Version", fields.suffixed(package.version, suffix))
+    with (
+        archive.opened(data, kind, out.label) as stream,
+        members(stream, len(data), out.label) as inside,
+    ):
+        for path, entry in inside:
+            content = inside.read(entry) if entry.isreg() else None
+            if content is None or path not in ("control", "md5sums"):
+                out.add(entry, content)
+            elif path == "control":
+                new = text.encode("utf-8", "surrogateescape")
+                _add_changed(out, entry, new, epoch)
+            else:
+                _add_changed(out, entry, fields.with_sums(content.read(), sums), epoch)
+    return out.done()
+
+
+def _add_changed(out: _Packed, entry: tarfile.TarInfo, content: bytes, epoch: int | None) -> None:
+    entry.size = len(content)
+    if epoch is not None:
+        entry.mtime = epoch
+    out.add(entry, io.BytesIO(content))
+
+
+class _Packed:
+    """A tar archive of GNU's format, as dpkg-deb writes it, packed in a way that deb(5) knows."""
+
+    def __init__(self, kind: str, label: str) -> None:
+        self.label, self.kind = label, kind
+        self._buffer = io.BytesIO()
+        self._stream = _packer(kind, self._buffer, label)
+        self._tar = tarfile.open(  # noqa: SIM115  (closed by `done`)
+            fileobj=self._stream, mode="w|", format=tarfile.GNU_FORMAT, encoding="utf-8",
+            errors="surrogateescape",
+        )  # fmt: skip
+
+    def add(self, entry: tarfile.TarInfo, content: IO[bytes] | None) -> None:
+        """A member as it is in another archive."""
+        self._tar.addfile(entry, content)
+
+    def done(self) -> bytes:
+        """The packed archive."""
+        self._tar.close()
+        if self._stream is not self._buffer:
+            self._stream.close()
+        return self._buffer.getvalue()
+
+
+def _packer(kind: str, buffer: io.BytesIO, label: str) -> IO[bytes]:
+    """A stream that packs into a buffer; dpkg-deb's own levels."""
+    if kind == "":
+        return buffer
+    if kind == ".gz":
+        return cast(IO[bytes], gzip.GzipFile(fileobj=buffer, mode="wb", compresslevel=9, mtime=0))
+    if kind == ".xz":
+        return cast(IO[bytes], lzma.open(buffer, "wb", check=lzma.CHECK_CRC32, preset=6))
+    if kind == ".zst":
+        return archive.zstandard_writer(buffer, label)
+    raise BadInput(f"{label}: packed in a way that dpkg-deb no longer writes", hint="repack it")
+
+
+def _ar(package: Package, new: Mapping[str, bytes]) -> bytes:
+    """The archive around the members (deb(5)), with the times of the original."""
+    with package.path.open("rb") as file:
+        file.seek(_FIRST + 16)
+        time = file.read(12)
+    out = bytearray(archive.ARCHIVE)
+    for name, content in package.members:
+        data = next((d for kind, d in new.items() if name.startswith(kind)), content)
+        out += b"%-16s%s%-6d%-6d%-8s%-10d`\n" % (name.encode(), time, 0, 0, b"100644", len(data))
+        out += data + b"\n" * (len(data) % 2)
+    return bytes(out)
+
+
+def file_name(package: Package, suffix: str) -> str:
+    """The file's name, with the version's suffix where the version stands in it."""
+    old = package.version.partition(":")[2] or package.version
+    name, ended, rest = package.path.name.partition(f"_{old}_")
+    return (
+        f"{name}_{fields.suffixed(old, suffix)}_{rest}" if ended and suffix else package.path.name
+    )

@@ -1,0 +1,116 @@
+"""Packages retuned by a policy, and what became of them."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import targets
+from rewriter.batch.find import Root, machine_of
+from rewriter.batch.policy import REFUSE, Policy
+from rewriter.batch.summary import Summary
+from rewriter.core.errors import BadInput, BadUsage
+from rewriter.elf.headers import printable
+from rewriter.packages.batch import REFUSED, Result, Tree, run
+from rewriter.report.grid import Grid, counted, in_order
+
+Engine = Callable[..., Summary]
+"""`rewriter.batch.engine.run`, with what is the same for all."""
+
+
+@dataclass(frozen=True)
+class PackageSummary:
+    """What became of packages, and of the files in them."""
+
+    packages: tuple[Result, ...]
+    files: Summary = field(default_factory=Summary)
+
+    @property
+    def return_code(self) -> int:
+        """As for trees; 3 where a package was refused and no file failed."""
+        refused = any(one.status == REFUSED for one in self.packages)
+        code = self.files.return_code
+        return BadInput.exit_code if refused and code != 1 else code
+
+    def as_json(self) -> dict[str, Any]:
+        """Everything, for programs."""
+        each = [
+            {
+                "path": str(one.path), "status": one.status, "files": one.files,
+                "output": None if one.output is None else str(one.output), "reason": one.reason,
+            }
+            for one in self.packages
+        ]  # fmt: skip
+        return {**self.files.as_json(), "return_code": self.return_code, "packages": each}
+
+    def lines(self, verbosity: int = 0) -> Iterator[str]:
+        """The packages that want a look, or all; the files; how many packages."""
+        for one in self.packages:
+            if verbosity > 0 or one.status == REFUSED:
+                name = printable(str(one.path if one.output is None else one.output))
+                files = f"{counted(one.files, 'file')} of it" if one.files else ""
+                said = one.reason or files
+                yield ": ".join(filter(None, (one.status, name, printable(said))))
+        yield from self.files.lines(verbosity)
+        counts = Counter(one.status for one in self.packages)
+        every = ", ".join(f"{number} {status}" for status, number in in_order(counts).items())
+        yield f"{counted(len(self.packages), 'package')}: {every}"
+
+    def grids(self, verbosity: int = 0) -> Iterator[Grid | str]:
+        """The same: there is nothing here that a table would make clearer."""
+        yield from self.lines(verbosity)
+
+
+def retuned(
+    paths: Sequence[Path],
+    policy: Policy,
+    output: Path,
+    engine: Engine,
+    debug_roots: Sequence[Path] = (),
+    suffix: str = "",
+) -> PackageSummary:
+    """Retunes packages into a folder by a policy; files whose debug files lack are left alone.
+
+    Changed files get the time of SOURCE_DATE_EPOCH where that is set, else that of the original.
+    """
+    policy.check()
+    if policy.debuginfo is None:
+        policy = replace(policy, debuginfo=REFUSE)
+    made = Summary()
+
+    def retune(trees: Sequence[Tree], debug: Path) -> None:
+        nonlocal made
+        roots = [Root(tree.path, tree.package) for tree in trees]
+        found = engine(roots, policy, debug_roots=(debug, *debug_roots))
+        made = replace(found, lines_=tuple(
+            replace(line, path=_named(line.path, trees), reason=_named(line.reason, trees))
+            for line in found.lines_
+        ))  # fmt: skip
+
+    results = run(paths, output, retune, _wanted, suffix, _epoch())
+    return PackageSummary(tuple(results), made)
+
+
+def _wanted(head: bytes) -> bool:
+    """Whether a file is a linked one for a machine that is known."""
+    machine = machine_of(head)
+    return machine is not None and targets.knows(machine)
+
+
+def _named(text: str, trees: Sequence[Tree]) -> str:
+    """A path or a sentence with files called by their package: `libc6:usr/lib/libc.so.6`."""
+    for tree in trees:
+        text = text.replace(f"{tree.path}/", f"{tree.package}:")
+    return text
+
+
+def _epoch() -> int | None:
+    """SOURCE_DATE_EPOCH; BadUsage where that is no number."""
+    value = os.environ.get("SOURCE_DATE_EPOCH", "")
+    if value and not (value.isdigit() and value.isascii() and len(value) < 12):
+        raise BadUsage(f"SOURCE_DATE_EPOCH is {value[:20]!r}, no number of seconds")
+    return int(value) if value else None

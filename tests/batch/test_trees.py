@@ -1,0 +1,168 @@
+"""`retune batch` on trees: what is replaced, what is kept, and which exit status says so."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+from fixtures import inputs
+from rewriter.batch.engine import run
+from rewriter.batch.policy import Policy
+from rewriter.batch.summary import Summary
+from rewriter.elf import manifest
+
+Run = Callable[..., Result]
+QUICK = ("--cpu", "ev67", "--passes", "bytes", "-j", "1")
+
+
+def names(top: Path) -> list[str]:
+    """Everything below a folder, the hidden files too."""
+    return sorted(str(path.relative_to(top)) for path in top.rglob("*"))
+
+
+def statuses(summary: Summary) -> dict[str, str]:
+    """Each file's status, by its last name."""
+    return {Path(line.path).name: line.status for line in summary.lines_}
+
+
+def test_in_place(run_cli: Run, tree: Path) -> None:
+    """One file by two names is patched once, stays one file, and carries its manifest."""
+    before, there = names(tree), (tree / "usr/again.so").read_bytes()
+    result = run_cli("batch", tree, "--in-place", *QUICK)
+    assert (result.exit_code, result.stderr.count("\n")) == (0, 1)
+    assert result.stdout.splitlines()[-1] == "1 file: 1 tuned; 4 of other kinds"
+    one, other = tree / "usr/again.so", tree / "usr/lib/libsample.so"
+    assert one.samefile(other) and one.stat().st_nlink == 2
+    assert stat.S_IMODE(one.stat().st_mode) == 0o754
+    assert manifest.revert(one.read_bytes()) == there
+    assert (tree / "usr/lib/libsample.so.1").readlink() == Path("libsample.so")
+    assert names(tree) == before
+
+
+def test_the_same_as_patch(run_cli: Run, tree: Path, tmp_path: Path) -> None:
+    """A file of a batch and one of `retune patch` are the same, byte for byte."""
+    alone = tmp_path / "alone.so"
+    run_cli("patch", tree / "usr/again.so", "-o", alone, *QUICK)
+    run_cli("batch", tree, "--in-place", *QUICK)
+    assert (tree / "usr/again.so").read_bytes() == alone.read_bytes()
+
+
+def test_a_copy_of_the_tree(run_cli: Run, tree: Path, tmp_path: Path) -> None:
+    """The tree itself is not touched, and the copy has all that it has."""
+    original, out = (tree / "usr/again.so").read_bytes(), tmp_path / "out"
+    result = run_cli("batch", tree, "-o", out, "--keep-times", *QUICK)
+    assert result.exit_code == 0
+    assert names(out) == names(tree)
+    assert (tree / "usr/again.so").read_bytes() == original
+    assert (out / "usr/again.so").samefile(out / "usr/lib/libsample.so")
+    assert manifest.revert((out / "usr/again.so").read_bytes()) == original
+    for name in names(tree):
+        one, other = (tree / name).lstat(), (out / name).lstat()
+        assert one.st_mode == other.st_mode, name
+        if not stat.S_ISLNK(one.st_mode):
+            assert one.st_mtime_ns == other.st_mtime_ns, name
+    assert (out / "usr/share/README").read_text() == "a text\n"
+
+
+def test_a_second_run_does_no_work(run_cli: Run, tree: Path) -> None:
+    run_cli("batch", tree, "--in-place", *QUICK)
+    before = (tree / "usr/again.so").stat()
+    result = run_cli("batch", tree, "--in-place", "--json", *QUICK)
+    assert json.loads(result.stdout)["files"] == {"tuned before": 1}
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert (tree / "usr/again.so").stat() == before
+
+
+def test_other_options_need_the_original(run_cli: Run, tree: Path) -> None:
+    """A tuned file is not tuned again on top."""
+    run_cli("batch", tree, "--in-place", *QUICK)
+    result = run_cli("batch", tree, "--in-place", "--cpu", "ev6", "-j", "1")
+    assert result.exit_code == 4
+    assert "it was tuned for ev67 with other options" in result.stdout
+
+
+def test_a_link_from_elsewhere_is_not_broken(tree: Path, tmp_path: Path, quick: Policy) -> None:
+    os.link(tree / "usr/again.so", tmp_path / "elsewhere.so")
+    before = (tree / "usr/again.so").read_bytes()
+    summary = run([tree], quick, jobs=1)
+    assert statuses(summary) == {"again.so": "refused"}
+    assert "1 more names" in summary.lines_[0].reason
+    assert (tree / "usr/again.so").read_bytes() == before
+    assert (tree / "usr/again.so").samefile(tmp_path / "elsewhere.so")
+
+
+def test_attributes_stay(tree: Path, quick: Policy) -> None:
+    path = tree / "usr/again.so"
+    try:
+        os.setxattr(path, "user.origin", b"built here")
+    except OSError:
+        pytest.skip("the file system has no extended attributes")
+    run([tree], quick, jobs=1)
+    assert os.getxattr(path, "user.origin") == b"built here"
+    assert manifest.read(path.read_bytes()) is not None
+
+
+def test_the_latest_time(tree: Path, quick: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1000000000")
+    run([tree], quick, jobs=1)
+    assert (tree / "usr/again.so").stat().st_mtime == 1_000_000_000
+
+
+def test_one_damaged_file_stops_no_other(tree: Path, quick: Policy) -> None:
+    """A file cut in half is refused; the others are done; with `fail` the run says so."""
+    data = inputs.require("alpha-sample").read_bytes()
+    (tree / "cut.so").write_bytes(data[: len(data) // 2])
+    summary = run([tree], quick, jobs=1)
+    assert statuses(summary) == {"again.so": "tuned", "cut.so": "refused"}
+    assert summary.return_code == 0
+    strict = run([tree], Policy(quick.machines, refused="fail"), jobs=1)
+    assert strict.return_code == 1
+
+
+def test_a_list(run_cli: Run, tree: Path, tmp_path: Path) -> None:
+    """A list may name what is not there: the others are done, and the status says it."""
+    wanted = tmp_path / "wanted"
+    lines = ["# a list", "", str(tree / "usr/lib/libsample.so"), str(tree / "usr/again.so")]
+    wanted.write_text("\n".join(lines), encoding="utf-8")
+    result = run_cli("batch", f"@{wanted}", "--in-place", *QUICK)
+    assert (result.exit_code, result.stdout.splitlines()[-1]) == (0, "1 file: 1 tuned")
+    wanted.write_text("\n".join([*lines, str(tree / "missing.so")]), encoding="utf-8")
+    result = run_cli("batch", f"@{wanted}", "--in-place", *QUICK)
+    assert result.exit_code == 3
+    assert f"{tree}/missing.so: cannot be read: No such file or directory" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--cpu", "ev67"), "Give either '--in-place' or '-o' / '--output'."),
+        (("--in-place",), "no CPU is chosen"),
+        (("--in-place", "--cpu", "ev99"), "no such CPU"),
+        (("--in-place", "--cpu", "ev67", "--passes", "byte"), "did you mean bytes?"),
+        (("--in-place", "--policy", "/nowhere", "--cpu", "ev67"), "cannot be read"),
+    ],
+)
+def test_bad_usage(run_cli: Run, tree: Path, arguments: tuple[str, ...], said: str) -> None:
+    before = (tree / "usr/again.so").stat()
+    result = run_cli("batch", tree, *arguments)
+    assert result.exit_code == (3 if "/nowhere" in arguments else 2)
+    assert said in result.stderr
+    assert (tree / "usr/again.so").stat() == before
+
+
+def test_an_output_within_the_tree(run_cli: Run, tree: Path) -> None:
+    before = names(tree)
+    result = run_cli("batch", tree, "-o", tree / "out", *QUICK)
+    assert (result.exit_code, names(tree)) == (2, before)
+
+
+def test_nothing_to_do(run_cli: Run, tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("nothing", encoding="utf-8")
+    result = run_cli("batch", tmp_path, "--in-place", *QUICK)
+    assert (result.exit_code, result.stdout) == (4, "0 files: none; 1 of other kinds\n")
