@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from rewriter.cli import choose, files, show
+from rewriter.api import choose, files
+from rewriter.cli import show
 from rewriter.cli.options import PATH, View, viewing
 from rewriter.core.errors import BadInput, BadUsage
 

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from rewriter.cli import choose, files, show
+from rewriter.api import choose, files
+from rewriter.cli import show
 from rewriter.cli.options import ASSUME, JOBS, PATH, SYMBOLS, View, viewing
 from rewriter.core.errors import VerificationFailed
-
-if TYPE_CHECKING:
-    from rewriter.cli.files import Loaded
-    from rewriter.elf.image import Image
-    from rewriter.report.verdict import Comparison
 
 
 @click.command()
@@ -39,34 +33,16 @@ def verify(old: Path, new: Path, symbols: Path | None, assume: str, jobs: int, v
 
     Exit status: 0 verified, 1 not verified, 2 bad usage, 3 bad input.
     """
-    from rewriter.report.verdict import compare
+    from rewriter.api.check import verify as compared
 
     resting = choose.assumed(assume)
-    loaded, after = files.load(old, symbols), files.load(new).image
-    before = loaded.image
+    before, after = files.load(old, symbols), files.load(new).image
     with show.progress() as progress:
-        comparison = compare(before, after, choose.any_target_of, progress, jobs, resting)
-    comparison = _with_wrapping(comparison, loaded, after)
+        comparison = compared(before, after, progress, jobs, resting)
     show.result(comparison, view)
     if not comparison.ok:
         first = next(iter(comparison.findings), "the verifier does not say why")
-        raise VerificationFailed(f"{after.name}: not shown equal to {before.name}: {first}")
-
-
-def _with_wrapping(comparison: Comparison, old: Loaded, new: Image) -> Comparison:
-    """The comparison, and whether the manifest leads back to OLD's gzip file, not to another."""
-    from rewriter.elf import manifest
-    from rewriter.report.verdict import NONE
-
-    if old.opened is None or comparison.findings or comparison.manifest == NONE:
-        return comparison
-    record = manifest.read(new.data, new.name)
-    try:
-        same = record is None or manifest.original_file(old.image.data, record) == old.data
-        found = "" if same else "its manifest leads back to another gzip file"
-    except VerificationFailed as error:
-        found = str(error)
-    return replace(comparison, findings=(f"{new.name}: {found}",)) if found else comparison
+        raise VerificationFailed(f"{after.name}: not shown equal to {before.image.name}: {first}")
 
 
 @click.command()
@@ -95,16 +71,14 @@ def revert(patched: Path, output: Path, beside: Path | None, view: View) -> None
     Exit status: 0 done, 1 the edits do not lead back (nothing is written), 2 bad usage,
     3 bad input (no manifest, or the file was changed afterwards).
     """
+    from rewriter.api.check import revert as reverted
     from rewriter.elf import manifest
     from rewriter.elf.headers import printable
     from rewriter.report.edits import Reverted
 
     files.check_output(patched, output)
     data, label = files.content(patched), printable(str(patched))
-    if beside is None:
-        bare, record = manifest.detach(data, label)
-    else:
-        bare, record = data, manifest.parse(files.read(beside), printable(str(beside)))
-    original = manifest.revert_with(bare, record, label)
-    files.write(output, manifest.original_file(original, record, label), patched)
+    kept = manifest.parse(files.read(beside), printable(str(beside))) if beside else None
+    original, record = reverted(data, label, kept)
+    files.write(output, original, patched)
     show.result(Reverted(record), view)

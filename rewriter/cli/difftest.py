@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rewriter.cli import choose, files, show
+from rewriter.api import choose, files
+from rewriter.cli import show
 from rewriter.cli.options import PATH, View, viewing
 from rewriter.core.errors import BadInput, BadUsage, VerificationFailed
 

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rewriter.cli import choose, files, show
-from rewriter.cli.options import PATH, SYMBOLS, View, Wanted, tuning, viewing
+from rewriter.api import choose, files
+from rewriter.api.choose import Wanted
+from rewriter.cli import show
+from rewriter.cli.options import PATH, SYMBOLS, View, tuning, viewing
 from rewriter.core.errors import BadInput, BadUsage
 
 if TYPE_CHECKING:

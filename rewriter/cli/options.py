@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 
 import click
 
+from rewriter.api.choose import Wanted
+
 Body = Callable[..., Any]
 _Gathered = TypeVar("_Gathered")
 
@@ -24,23 +26,6 @@ class View:
 
     json: bool
     verbosity: int
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What the command line says of the tuning, names not yet looked up."""
-
-    cpu: str | None = None
-    tune: str | None = None
-    passes: str | None = None
-    funcs: tuple[str, ...] = ()
-    skip_funcs: tuple[str, ...] = ()
-    only: tuple[str, ...] = ()
-    skip: tuple[str, ...] = ()
-    max_edits: int | None = None
-    timed: bool = False
-    debug: str = "keep"
-    assume: str = "all"
 
 
 _TUNING = (

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from rewriter.cli import choose, files, show
+from rewriter.api import choose, files
+from rewriter.api.choose import Wanted
+from rewriter.cli import show
 from rewriter.cli.options import (
     JOBS,
     PATH,
@@ -16,16 +17,12 @@ from rewriter.cli.options import (
     SYMBOLS,
     TIMED,
     View,
-    Wanted,
     selecting,
     viewing,
 )
 
 if TYPE_CHECKING:
-    from rewriter.cli.files import Loaded
-    from rewriter.elf.image import Image
-    from rewriter.elf.manifest import Manifest
-    from rewriter.pipeline import Tuned
+    from rewriter.api.patch import Patched
 
 
 @click.command()
@@ -71,8 +68,7 @@ def patch(
     Exit status: 0 done, 1 the output could not be verified (nothing is written), 2 bad usage,
     3 bad input, 4 nothing to do (OUT is then an identical copy, without a note).
     """
-    from rewriter.pipeline import tune
-    from rewriter.report.summary import Report
+    from rewriter.api.patch import patch as retuned
 
     if output is None and not dry_run:
         raise click.UsageError("Missing option '-o' / '--output'.", ctx)
@@ -80,60 +76,18 @@ def patch(
         files.check_output(source, output, beside)
     choose.check(wanted)
     loaded = files.load(source, symbols)
-    image = loaded.image
-    taken = files.profile(profile, image) if profile is not None else None
-    chosen = choose.resolve(image, wanted)
-    report, data, record = Report(wanted.cpu or ""), image.data, None
-    if chosen is not None:
-        with show.progress() as progress:
-            tuned = tune(image, chosen.target, chosen.cpu, chosen.options, progress, taken, jobs)
-        choose.made(wanted, tuned.edits)
-        report, data, record = Report.of(tuned), tuned.data, _record(image, tuned, chosen, wanted)
+    taken = files.profile(profile, loaded.image) if profile is not None else None
+    with show.progress() as progress:
+        patched = retuned(loaded, wanted, progress, taken, jobs)
     if output is not None and not dry_run:
-        _write(source, output, beside, loaded, data, record)
-    show.result(report, view)
-    ctx.exit(report.return_code)
+        _write(source, output, beside, patched)
+    show.result(patched.report, view)
+    ctx.exit(patched.report.return_code)
 
 
-def _record(image: Image, tuned: Tuned, chosen: choose.Chosen, wanted: Wanted) -> Manifest | None:
-    """The manifest of what was done; None when nothing was."""
-    from rewriter.elf import manifest
-
-    if not tuned.edits:
-        return None
-    return manifest.record(
-        image.data,
-        tuned.data,
-        target=chosen.target.name,
-        cpu=chosen.cpu.name,
-        edits=tuned.edits,
-        patches=tuned.patches,
-        skips=tuned.skips,
-        options=chosen.record(wanted),
-    )
-
-
-def _write(
-    source: Path,
-    output: Path,
-    beside: Path | None,
-    loaded: Loaded,
-    data: bytes,
-    record: Manifest | None,
-) -> None:
-    """Write the output, compressed if the input was, with the manifest in it or beside it."""
-    from rewriter.elf import compressed, manifest
-    from rewriter.elf.headers import printable
-
-    if record is None:
-        files.write(output, loaded.data, source)
-        return
-    if loaded.opened is not None:
-        record = replace(record, wrapping=compressed.wrapping_of(loaded.opened))
-    if beside is not None:
-        files.write_beside(beside, manifest.dump(record), source)
-    else:
-        data = manifest.attach(data, record, printable(str(source)))
-    if record.wrapping is not None:
-        data = compressed.wrap(data, record.wrapping)
+def _write(source: Path, output: Path, beside: Path | None, patched: Patched) -> None:
+    """Write the output, with the manifest in it or beside it."""
+    data, record = (patched.data(), None) if beside is None else patched.apart()
+    if beside is not None and record is not None:
+        files.write_beside(beside, record, source)
     files.write(output, data, source)

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from rewriter.cli import files, show
+from rewriter.api import files
+from rewriter.cli import show
 from rewriter.cli.options import PATH, View, viewing
 from rewriter.core.errors import NothingToDo
 

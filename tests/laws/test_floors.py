@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FLOORS = {
     "rewriter.cli": 5,
     "rewriter.__main__": 5,
+    "rewriter.api": 4,
     "rewriter.pipeline": 4,
     "rewriter.steps": 4,
     "rewriter.options": 4,
@@ -38,6 +39,10 @@ FLOORS = {
 # The only imports between rooms of one floor, (importer, imported); together without a cycle.
 SIDEWAYS = {
     ("rewriter.__main__", "rewriter.cli"),
+    ("rewriter.api", "rewriter.options"),
+    ("rewriter.api", "rewriter.pipeline"),
+    ("rewriter.api", "rewriter.report"),
+    ("rewriter.batch", "rewriter.api"),
     ("rewriter.batch", "rewriter.pipeline"),
     ("rewriter.batch", "rewriter.report"),
     ("rewriter.pipeline", "rewriter.report"),

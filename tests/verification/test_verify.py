@@ -15,8 +15,8 @@ from random_runs import Code, Start, World
 from run_oracle import SEEDS, Oracle
 
 from fixtures import inputs
+from rewriter.api.choose import target_of
 from rewriter.cli import main
-from rewriter.cli.choose import target_of
 from rewriter.core.errors import RetuneError
 from rewriter.core.program import Function
 from rewriter.elf import image, manifest

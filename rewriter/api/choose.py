@@ -1,4 +1,4 @@
-"""Names on the command line become targets, CPUs, passes and functions, or a clear refusal."""
+"""Names that a user gives become targets, CPUs, passes and functions, or a clear refusal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from rewriter.core.errors import BadInput, BadUsage
 
 if TYPE_CHECKING:
     from passes import Pass
-    from rewriter.cli.options import Wanted
     from rewriter.core.cpu import Cpu, System
     from rewriter.core.edit import Edit
     from rewriter.core.grouped import Code, Grouped
@@ -24,6 +23,27 @@ if TYPE_CHECKING:
 
 
 _Target = TypeVar("_Target")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What somebody asks of the tuning, names not yet looked up.
+
+    The fields are the options of `retune patch`: `passes` and `assume` are lists as a,b,... or
+    `none` or `all`, `timed` is `--cycles`.
+    """
+
+    cpu: str | None = None
+    tune: str | None = None
+    passes: str | None = None
+    funcs: tuple[str, ...] = ()
+    skip_funcs: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
+    skip: tuple[str, ...] = ()
+    max_edits: int | None = None
+    timed: bool = False
+    debug: str = "keep"
+    assume: str = "all"
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,56 @@
+"""Two files compared, and the way back from a patched one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rewriter.api.choose import any_target_of
+from rewriter.api.files import Loaded
+from rewriter.api.patch import Progress, quiet
+from rewriter.core.assumptions import EVERY
+from rewriter.core.errors import VerificationFailed
+from rewriter.elf import manifest
+from rewriter.elf.image import Image
+from rewriter.elf.manifest import Manifest
+from rewriter.report.verdict import NONE, Comparison, compare
+
+
+def verify(
+    old: Loaded,
+    new: Image,
+    progress: Progress = quiet,
+    jobs: int = 1,
+    assume: frozenset[str] = EVERY,
+) -> Comparison:
+    """Compares a patched file with its original in `jobs` processes, and its manifest.
+
+    Nothing that the rewriter said is believed; `assume` names what proofs may rest on.
+    """
+    comparison = compare(old.image, new, any_target_of, progress, jobs, assume)
+    return _with_wrapping(comparison, old, new)
+
+
+def _with_wrapping(comparison: Comparison, old: Loaded, new: Image) -> Comparison:
+    """The comparison, and whether the manifest leads back to OLD's gzip file, not to another."""
+    if old.opened is None or comparison.findings or comparison.manifest == NONE:
+        return comparison
+    record = manifest.read(new.data, new.name)
+    try:
+        same = record is None or manifest.original_file(old.image.data, record) == old.data
+        found = "" if same else "its manifest leads back to another gzip file"
+    except VerificationFailed as error:
+        found = str(error)
+    return replace(comparison, findings=(f"{new.name}: {found}",)) if found else comparison
+
+
+def revert(data: bytes, label: str, record: Manifest | None = None) -> tuple[bytes, Manifest]:
+    """The original of a patched file, byte for byte, and the manifest that led back to it.
+
+    `record` is a manifest kept beside the file; without it the file carries its own.  Raises
+    BadInput without a manifest, VerificationFailed where it does not lead back.
+    """
+    bare = data
+    if record is None:
+        bare, record = manifest.detach(data, label)
+    original = manifest.revert_with(bare, record, label)
+    return manifest.original_file(original, record, label), record

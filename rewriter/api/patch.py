@@ -1,0 +1,96 @@
+"""A file retuned: the road, its record, and the bytes to write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from rewriter.api import choose
+from rewriter.api.choose import Chosen, Wanted
+from rewriter.api.files import Loaded
+from rewriter.elf import compressed, manifest
+from rewriter.elf.headers import printable
+from rewriter.elf.image import Image
+from rewriter.elf.manifest import Manifest
+from rewriter.identify.profiles import Profile
+from rewriter.pipeline import Tuned, tune
+from rewriter.report.summary import Report
+
+Progress = Callable[[str, int, int], None]
+"""Called with a stage's name, how much of it is done, and how much there is."""
+
+
+def quiet(stage: str, done: int, total: int) -> None:
+    """Progress that nobody wants to see."""
+
+
+@dataclass(frozen=True)
+class Patched:
+    """What became of a file: `record` is its manifest, None where nothing was done.
+
+    `tuned` is what the road gave, None where no pass ran.
+    """
+
+    loaded: Loaded
+    report: Report
+    tuned: Tuned | None = None
+    record: Manifest | None = None
+
+    def data(self) -> bytes:
+        """The file to write, with its manifest; the original's bytes where nothing was done."""
+        if self.tuned is None or self.record is None:
+            return self.loaded.data
+        name = printable(self.loaded.image.name)
+        return self._wrapped(manifest.attach(self.tuned.data, self.record, name))
+
+    def apart(self) -> tuple[bytes, bytes | None]:
+        """The file to write without its manifest, and the manifest."""
+        if self.tuned is None or self.record is None:
+            return self.loaded.data, None
+        return self._wrapped(self.tuned.data), manifest.dump(self.record)
+
+    def _wrapped(self, data: bytes) -> bytes:
+        """The bytes, compressed if the input was."""
+        wrapping = self.record.wrapping if self.record is not None else None
+        return data if wrapping is None else compressed.wrap(data, wrapping)
+
+
+def patch(
+    loaded: Loaded,
+    wanted: Wanted,
+    progress: Progress = quiet,
+    profile: Profile | None = None,
+    jobs: int = 1,
+) -> Patched:
+    """Retunes a loaded file in `jobs` processes; nothing is written.
+
+    Raises BadUsage for names that are not known, BadInput for a file that cannot be followed,
+    VerificationFailed when the result could not be shown equal.
+    """
+    choose.check(wanted)
+    chosen = choose.resolve(loaded.image, wanted)
+    if chosen is None:
+        return Patched(loaded, Report(wanted.cpu or ""))
+    cpu, options = chosen.cpu, chosen.options
+    tuned = tune(loaded.image, chosen.target, cpu, options, progress, profile, jobs)
+    choose.made(wanted, tuned.edits)
+    record = _record(loaded.image, tuned, chosen, wanted)
+    if record is not None and loaded.opened is not None:
+        record = replace(record, wrapping=compressed.wrapping_of(loaded.opened))
+    return Patched(loaded, Report.of(tuned), tuned, record)
+
+
+def _record(image: Image, tuned: Tuned, chosen: Chosen, wanted: Wanted) -> Manifest | None:
+    """The manifest of what was done; None when nothing was."""
+    if not tuned.edits:
+        return None
+    return manifest.record(
+        image.data,
+        tuned.data,
+        target=chosen.target.name,
+        cpu=chosen.cpu.name,
+        edits=tuned.edits,
+        patches=tuned.patches,
+        skips=tuned.skips,
+        options=chosen.record(wanted),
+    )
