@@ -79,7 +79,8 @@ def test_version(run: Run) -> None:
 def test_usage_errors_of_click(arguments: list[str], run: Run) -> None:
     result = run(*arguments)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "Error: " in result.stderr
+    assert result.stderr.startswith("retune: ") and result.stderr.count("\n") == 1
+    assert result.stderr.endswith(" --help)\n")
 
 
 @pytest.mark.parametrize("command", ["identify", "patch"])
