@@ -124,7 +124,7 @@ def _internal(error: Exception) -> None:
         with contextlib.suppress(OSError, ValueError):
             click.echo("".join(traceback.format_exception(error)), err=True, nl=False)
     _say(
-        f"{guard.reason(f'retune at {place}', error)} (please report it with the command and its"
+        f"{reason(f'retune at {place}', error)} (please report it with the command and its"
         f" input; {TRACEBACK}=1 shows where it happened)"
     )
 
