@@ -1,8 +1,22 @@
-"""`python -m rewriter` is the `retune` command."""
+"""The `retune` command as a process of its own; `python -m rewriter` is the same."""
 
 from __future__ import annotations
 
-from rewriter.cli import main
+from rewriter.core import interrupts
+
+
+def run() -> None:
+    """Runs the command line of the process; an interrupt at any moment ends it with one line."""
+    interrupts.catch()
+    try:
+        from rewriter.cli import main
+
+        main(prog_name="retune")
+    except interrupts.Interrupted as interrupted:
+        interrupts.end_at_once(interrupted.number)
+    finally:
+        interrupts.ignore()
+
 
 if __name__ == "__main__":
-    main(prog_name="retune")
+    run()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import stat
 from dataclasses import dataclass
@@ -15,6 +14,9 @@ if TYPE_CHECKING:
     from rewriter.elf.compressed import Opened
     from rewriter.elf.image import Image
     from rewriter.identify.profiles import Profile
+
+
+_DATA = 0o666  # permission bits of a file that is not to be executed
 
 
 @dataclass(frozen=True)
@@ -48,11 +50,20 @@ def check_output(source: Path, output: Path, *others: Path | None) -> None:
 
 def read(path: Path) -> bytes:
     """Return the bytes of a regular file, or BadInput."""
+    if str(path) == "-":
+        raise BadUsage("-: retune reads files, not pipes", hint="name a file")
     try:
-        # Opening a FIFO would wait for a writer for ever.
-        if not stat.S_ISREG(path.stat().st_mode):
-            raise BadInput(f"{_shown(path)}: is not a regular file")
-        return path.read_bytes()
+        # Opening a FIFO would wait for a writer for ever, and a name may change its meaning.
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            mode = os.fstat(handle).st_mode
+            if not stat.S_ISREG(mode):
+                what = "a directory" if stat.S_ISDIR(mode) else "not a regular file"
+                raise BadInput(f"{_shown(path)}: is {what}")
+            with open(handle, "rb", closefd=False) as file:
+                return file.read()
+        finally:
+            os.close(handle)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise BadInput(f"{_shown(path)}: cannot be read: {reason}") from error
@@ -67,12 +78,9 @@ def load(path: Path, symbols: Path | None = None, debug: Path | None = None) -> 
     from rewriter.elf import compressed, debug_files, image
     from rewriter.identify import kallsyms, system_map
 
-    opened = None
-    if _begins(path, compressed.MAGIC):
-        opened = compressed.open_gzip(read(path), _shown(path))
-        parsed = image.parse(opened.content, str(path))
-    else:
-        parsed = image.load(path)
+    data = read(path)  # once: the file may change
+    opened = compressed.open_gzip(data, _shown(path)) if compressed.is_gzip(data) else None
+    parsed = image.parse(data if opened is None else opened.content, str(path))
     parsed = kallsyms.with_kallsyms(parsed)
     if symbols is not None:
         parsed = system_map.added(parsed, system_map.read(symbols), _shown(symbols))
@@ -105,20 +113,16 @@ def write(path: Path, data: bytes, like: Path) -> None:
 
 def write_beside(path: Path, data: bytes, like: Path) -> None:
     """Write a file of data: readable by whom `like` is, and nothing to execute."""
-    write(path, data, like)
-    with contextlib.suppress(OSError):
-        os.chmod(path, stat.S_IMODE(path.stat().st_mode) & 0o666)
+    from rewriter.elf.emit import Output, write_together
+
+    write_together([Output(path, data, _DATA)], like)
 
 
-def _begins(path: Path, magic: bytes) -> bool:
-    """Whether a regular file begins so; False where it cannot be read: who reads it will say."""
-    try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            return False
-        with path.open("rb") as file:
-            return file.read(len(magic)) == magic
-    except (OSError, ValueError):
-        return False
+def write_pair(path: Path, data: bytes, beside: Path, record: bytes, like: Path) -> None:
+    """Write a file and the data that belongs to it: both or neither."""
+    from rewriter.elf.emit import Output, write_together
+
+    write_together([Output(path, data), Output(beside, record, _DATA)], like)
 
 
 def _check_place(path: Path) -> None:

@@ -45,6 +45,9 @@ def main() -> None:
       2  bad usage: an option or argument that retune cannot follow
       3  bad input: not ELF, truncated, damaged, or for another architecture
       4  nothing to do: no edit was chosen; the output is an identical copy
+      70 an error in retune itself; RETUNE_TRACEBACK=1 shows where
+      71 the system does not give what is needed: memory, room for what is printed
+      130, 143, 129 ended by an interrupt (Ctrl-C, SIGTERM, SIGHUP)
     """
 
 

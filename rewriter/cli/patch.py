@@ -93,5 +93,6 @@ def _write(source: Path, output: Path, beside: Path | None, patched: Patched) ->
     """Write the output, with the manifest in it or beside it."""
     data, record = (patched.data(), None) if beside is None else patched.apart()
     if beside is not None and record is not None:
-        files.write_beside(beside, record, source)
-    files.write(output, data, source)
+        files.write_pair(output, data, beside, record, source)
+    else:
+        files.write(output, data, source)

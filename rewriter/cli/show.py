@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rewriter.core.errors import OutOfResources
+
 if TYPE_CHECKING:
     from rewriter.cli.options import View
     from rewriter.report.grid import Reported
@@ -19,17 +21,36 @@ Progress = Callable[[str, int, int], None]
 
 
 def result(report: Reported, view: View) -> None:
-    """Print a report: one JSON document, tables, or plain lines."""
-    if view.json:
-        click.echo(json.dumps(report.as_json(), indent=2))
-    elif view.verbosity < 0:
-        return
-    elif sys.stdout.isatty():
-        from rewriter.report.tables import render
+    """Print a report: one JSON document, tables, or plain lines.
 
-        render(report.grids(view.verbosity))
-    else:
-        click.echo("\n".join(report.lines(view.verbosity)))
+    OutOfResources where standard output does not take it.
+    """
+    if view.verbosity < 0:
+        return
+    if sys.stdout is None:
+        raise OutOfResources("standard output is closed")
+    with printing():
+        if view.json:
+            click.echo(json.dumps(report.as_json(), indent=2))
+        elif sys.stdout.isatty():
+            from rewriter.report.tables import render
+
+            render(report.grids(view.verbosity))
+        else:
+            click.echo("\n".join(report.lines(view.verbosity)))
+
+
+@contextmanager
+def printing() -> Iterator[None]:
+    """What is printed meanwhile arrives, or the error names standard output."""
+    try:
+        yield
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutOfResources(f"standard output: {error.strerror or error}") from error
 
 
 @contextmanager

@@ -42,3 +42,9 @@ class NothingToDo(RetuneError):
     """No edit was chosen; the output is an identical copy."""
 
     exit_code = 4
+
+
+class OutOfResources(RetuneError):
+    """The system does not give what the work needs: memory, a process, room for the output."""
+
+    exit_code = 71  # EX_OSERR of sysexits.h

@@ -42,6 +42,11 @@ def strict(raises: bool = True) -> Iterator[None]:
         _strict.reset(before)
 
 
+def is_strict() -> bool:
+    """Whether an unforeseen exception is to be raised."""
+    return _strict.get()
+
+
 def guarded(
     step: str, work: Callable[[], _Result], otherwise: Callable[[str], _Otherwise]
 ) -> _Result | _Otherwise:

@@ -8,16 +8,22 @@ its item alone, and then the results are the same for any number of processes.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import gc
 import multiprocessing
+import os
 import pickle
 import signal
+import tempfile
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
 
-from rewriter.core.errors import RetuneError
+from rewriter.core import interrupts
+from rewriter.core.errors import OutOfResources
 from rewriter.core.garbage import give_back, seldom_collected
 
 _Item = TypeVar("_Item")
@@ -72,8 +78,12 @@ class Together:
             kind.learn(one)
 
 
-class WorkerLost(RetuneError):
+class WorkerLost(OutOfResources):
     """A process ended before its work was done."""
+
+
+class WorkerFailed(Exception):
+    """An exception in a process that could not be sent from there: its text."""
 
 
 def each(
@@ -82,7 +92,7 @@ def each(
     """What `task` gives for each item, in the items' order.
 
     With one job all is done here, item by item as they come.  An exception of a task is raised
-    here; WorkerLost if a process is killed.
+    here, as WorkerFailed if it cannot be sent; WorkerLost if a process is killed.
     """
     # What there is now stays: a collection would look at all of it, and in a copy double it.
     gc.freeze()
@@ -121,16 +131,17 @@ def _shared(
 ) -> Iterator[tuple[int, list[_Result]]]:
     """Each share's number and results, as they are done."""
     workers: list[_Worker] = []
-    try:
-        for _ in range(jobs):
-            pipes = [worker.pipe for worker in workers]
-            workers.append(_Worker(partial(_work, task, shares, learning), pipes))
-        for done, results, news in _answers(workers, len(shares)):
-            learning.learn(news)
-            yield done, results
-    finally:
-        for worker in workers:
-            worker.end()
+    with interrupts.folder("retune-") as folder:
+        try:
+            for _ in range(jobs):
+                pipes = [worker.pipe for worker in workers]
+                workers.append(_Worker(partial(_work, task, shares, learning, folder), pipes))
+            for done, results, news in _answers(workers, len(shares)):
+                learning.learn(news)
+                yield done, results
+        finally:
+            for worker in workers:
+                worker.end()
 
 
 def _answers(workers: Sequence[_Worker], shares: int) -> Iterator[_Answer]:
@@ -189,9 +200,11 @@ class _Worker:
             raise WorkerLost("a process that shared the work was ended", hint=hint) from None
 
     def end(self) -> None:
-        """Ends the process, whatever it does."""
+        """Ends the process and those that it started, whatever they do."""
         self.pipe.close()
-        self.process.terminate()
+        with contextlib.suppress(OSError):
+            os.killpg(self.process.pid or 0, signal.SIGKILL)
+        self.process.kill()  # it may not have a group of its own yet
         self.process.join()
 
 
@@ -207,23 +220,54 @@ def _work(
     task: Callable[[Any], Any],
     shares: Sequence[Sequence[Any]],
     learning: Learning,
+    folder: Path,
     pipe: Connection,
     others: Sequence[Connection],
 ) -> None:
-    """Answers until nobody asks."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process ends this one
+    """Answers until nobody asks; `folder` is for temporary files."""
+    _depend()
+    tempfile.tempdir = str(folder)
     for other in others:
         other.close()
-    while True:
-        try:
+    with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
+        while True:
             number, heard = pipe.recv()
-        except EOFError:
-            return
-        for news in heard:
-            learning.learn(news)
-        try:
-            results = [task(item) for item in shares[number]]
-            pipe.send((number, results, learning.news()))
-        except Exception as error:
-            pipe.send(error)
-            return
+            for news in heard:
+                learning.learn(news)
+            try:
+                answer = number, [task(item) for item in shares[number]], learning.news()
+                packed = pickle.dumps(answer)
+            except Exception as error:
+                pipe.send_bytes(_packed_error(error))
+                return
+            pipe.send_bytes(packed)
+
+
+def _depend() -> None:
+    """Makes this process end with the one that made it, and by nothing else.
+
+    It is in a group of its own, so that it and what it starts can be ended together.
+    """
+    parent = multiprocessing.parent_process()
+    interrupts.ignore()
+    with contextlib.suppress(OSError):
+        os.setpgid(0, 0)
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if parent is not None and os.getppid() != parent.pid:  # it has ended already
+        os._exit(1)
+
+
+def _packed_error(error: Exception) -> bytes:
+    """An exception as it is sent, with where it happened; as a text if it cannot be."""
+    error.add_note("".join(traceback.format_exception(error)))
+    try:
+        packed = pickle.dumps(error)
+        pickle.loads(packed)  # some can be sent and not received
+    except Exception:
+        failed = WorkerFailed(f"{type(error).__name__}: {error}")
+        failed.add_note(error.__notes__[-1])
+        packed = pickle.dumps(failed)
+    return packed
+
+
+_PR_SET_PDEATHSIG = 1  # linux/prctl.h

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from rewriter.core import interrupts
 from rewriter.core.boots import Boots, Volatile
 from rewriter.core.errors import BadInput
 from rewriter.difftest.console import Console, difference, read
@@ -52,8 +52,7 @@ def compare(
 
     `limit` is in seconds, for the original.
     """
-    with tempfile.TemporaryDirectory(prefix="retune-boot-") as name:
-        folder = Path(name)
+    with interrupts.folder("retune-boot-") as folder:
         progress("boot", 0, 2)
         first, plugin, why = _first(old, boots, setup, limit, folder)
         progress("boot", 1, 2)

@@ -9,11 +9,12 @@ from rewriter.core.target import Target
 from rewriter.elf import unwind
 from rewriter.elf.caves import Caves, Room, gap
 from rewriter.elf.caves_sections import ALIGNMENTS, FRAMES, SEARCH, TEXT, Part, grow
-from rewriter.elf.caves_unwind import Body, entries, search_content
+from rewriter.elf.caves_unwind import Body, entries, reaches, search_content
 from rewriter.elf.headers import Headers, read_headers
 from rewriter.elf.image import Image
 
 _HEAD, _PAIR, _ENTRY, _CIES = 12, 8, 32, 96  # bytes of tables: those of a leaf routine, four CIEs
+_MARGIN = 64  # bytes: what a table says is counted from places near its start
 
 
 def room_of(image: Image, target: Target) -> Room | None:
@@ -26,6 +27,8 @@ def caves_of(image: Image, target: Target, routines: int) -> Caves:
     room, table = room_of(image, target) if routines else None, _table(image)
     # Without section headers strip would take new code away; without a table none would unwind.
     if room is None or not image.sections or (_has_frames(image) and table is None):
+        return Caves(())
+    if table is not None and not reaches(image, table, room.start - _MARGIN, room.end):
         return Caves(())
     old = 0 if table is None else len(table.starts)
     tables = _HEAD + _PAIR * (old + routines) + _ENTRY * routines + _CIES

@@ -12,7 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
+from rewriter.core.addresses import addresses, distances
 from rewriter.core.errors import BadInput
 from rewriter.core.leb128 import sleb, uleb
 from rewriter.core.target import FrameRow
@@ -25,6 +27,7 @@ from rewriter.elf.unwind_rows import DW_CFA_advance_loc, DW_CFA_nop, DW_CFA_rest
 DW_CFA_advance_loc1, DW_CFA_advance_loc2 = 0x02, 0x03
 DW_CFA_register, DW_CFA_def_cfa_offset = 0x09, 0x0E
 _PCREL_SDATA4, _DATAREL_SDATA4, _UDATA4 = 0x1B, 0x3B, 0x03
+_REACH = 1 << 31
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,15 +107,26 @@ def search_content(
     frames = frames_address(image)
     if frames is None:
         raise BadInput(f"{image.name}: has no search table for unwind entries")
+    ahead, apart = frames - address - 4, distances(address, np.array(every, dtype=np.uint64))
+    if not (_near(apart) and _near(np.array(ahead))):
+        raise BadInput(f"{image.name}: unwind entries are too far apart for a search table")
     head = struct.pack(
         _order(image) + "4BiI",
         *(1, _PCREL_SDATA4, _UDATA4, _DATAREL_SDATA4),
-        *(frames - address - 4, len(every)),
+        *(ahead, len(every)),
     )
-    table = np.array(every, dtype=np.int64) - address
-    if table.size and np.abs(table).max() >> 31:
-        raise BadInput(f"{image.name}: unwind entries are too far apart for a search table")
-    return head + table.astype(np.dtype("i4").newbyteorder(image.byteorder)).tobytes()
+    return head + apart.astype(np.dtype("i4").newbyteorder(image.byteorder)).tobytes()
+
+
+def reaches(image: Image, table: SearchTable, *places: int) -> bool:
+    """Whether a search table at any of these places can name all that an old one names."""
+    named = np.concatenate((table.starts, table.fdes, addresses([frames_address(image) or 0])))
+    return all(_near(distances(place, named)) for place in places)
+
+
+def _near(far: NDArray[np.int64]) -> bool:
+    """Whether distances fit the words of a search table."""
+    return bool(np.all((far >= -_REACH) & (far < _REACH)))
 
 
 def _key(image: Image, cie: Cie) -> tuple[int, int, int, bytes]:

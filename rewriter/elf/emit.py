@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import stat
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from rewriter.core.errors import BadInput, BadUsage
+from rewriter.core.interrupts import leaving
+from rewriter.elf.headers import printable
 
 
 class CannotWrite(BadUsage):
@@ -91,33 +94,105 @@ def write_atomically(
     The bytes go to a temporary file in the same folder, to the disk, and then take the name in
     one step. A symbolic link stays a link and its target is replaced.
     """
-    target = Path(os.path.realpath(path))
+    write_together([Output(path, data)], mode_from)
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A file to write; `mode` are the permission bits that it may have at most."""
+
+    path: str | os.PathLike[str]
+    data: bytes
+    mode: int = 0o7777
+
+
+def write_together(outputs: Sequence[Output], mode_from: str | os.PathLike[str]) -> None:
+    """Write files with the permission bits of `mode_from`: all of them, or CannotWrite and none.
+
+    Each is written aside before the first takes its name. Of two processes that write the same
+    files at once, all files are of one of them.
+    """
+    with contextlib.ExitStack() as stack:
+        like = _status(mode_from)
+        asides = [(Path(os.path.realpath(one.path)), one) for one in outputs]
+        written = [
+            (stack.enter_context(_aside(target, one, like)), target, one) for target, one in asides
+        ]
+        stack.enter_context(_alone(asides[0][0].parent))
+        named: list[Path] = []
+        for aside, target, one in written:
+            was_there = target.exists()
+            try:
+                os.replace(aside, target)
+            except OSError as error:
+                for other in named:  # new ones only: what was replaced is gone
+                    other.unlink(missing_ok=True)
+                raise _cannot(one.path, error) from error
+            if not was_there:
+                named.append(target)
+    for folder in {target.parent for target, _ in asides}:
+        _sync_folder(folder)
+
+
+def _status(path: str | os.PathLike[str]) -> os.stat_result:
+    try:
+        return os.stat(path)
+    except OSError as error:
+        raise BadInput(f"{path}: is gone: {error.strerror}") from error
+
+
+def _cannot(path: str | os.PathLike[str], error: OSError) -> CannotWrite:
+    shown = printable(os.fspath(path))
+    return CannotWrite(f"cannot write {shown}: {error.strerror or error}")
+
+
+@contextlib.contextmanager
+def _aside(target: Path, output: Output, like: os.stat_result) -> Iterator[str]:
+    """A temporary file beside the target with its content, removed if it is there at the end."""
     try:
         # Renaming over a device (`-o /dev/null`, as root) would destroy the device.
         if target.exists() and not target.is_file():
-            raise CannotWrite(f"cannot write {path}: it is not a regular file")
-        _write_aside(target, data, os.stat(mode_from))
+            raise CannotWrite(f"cannot write {output.path}: it is not a regular file")
+        handle, aside = tempfile.mkstemp(prefix=f".{target.name[:200]}.", dir=target.parent)
     except OSError as error:
-        raise CannotWrite(f"cannot write {path}: {error.strerror or error}") from error
+        raise _cannot(output.path, error) from error
+    with leaving(aside):
+        try:
+            try:
+                _fill(handle, output, like)
+            except OSError as error:
+                raise _cannot(output.path, error) from error
+            yield aside
+        finally:
+            with contextlib.suppress(OSError):
+                os.unlink(aside)
 
 
-def _write_aside(target: Path, data: bytes, like: os.stat_result) -> None:
-    handle, aside = tempfile.mkstemp(prefix=f".{target.name[:200]}.", dir=target.parent)
+def _fill(handle: int, output: Output, like: os.stat_result) -> None:
+    with os.fdopen(handle, "wb") as file:
+        file.write(output.data)
+        file.flush()
+        # set-user-ID on a file that now has another owner would grant that owner's rights.
+        same_owner = os.fstat(file.fileno()).st_uid == like.st_uid
+        mode = stat.S_IMODE(like.st_mode) & output.mode
+        os.fchmod(file.fileno(), mode if same_owner else mode & 0o777)
+        os.fsync(file.fileno())
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """No other process gives names in the folder meanwhile, where the file system can tell."""
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            # set-user-ID on a file that now has another owner would grant that owner's rights.
-            same_owner = os.fstat(file.fileno()).st_uid == like.st_uid
-            mode = stat.S_IMODE(like.st_mode)
-            os.fchmod(file.fileno(), mode if same_owner else mode & 0o777)
-            os.fsync(file.fileno())
-        os.replace(aside, target)
-    except BaseException:
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        yield
+        return
+    try:
         with contextlib.suppress(OSError):
-            os.unlink(aside)
-        raise
-    _sync_folder(target.parent)
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -220,10 +220,12 @@ def _sections(
     want(name, "e_shstrndx", e_shstrndx, named, f"a string table, not sh_type {names_type:#x}")
     inside(name, "section names' sh_offset", names_offset, names_size, len(data))
     names = data[names_offset : names_offset + names_size] if e_shstrndx else b""
-    return tuple(_section(data, name, names, i, row) for i, row in enumerate(rows))
+    return tuple(_section(data, name, layout, names, i, row) for i, row in enumerate(rows))
 
 
-def _section(data: bytes, name: str, names: bytes, index: int, row: tuple[int, ...]) -> Section:
+def _section(
+    data: bytes, name: str, layout: Layout, names: bytes, index: int, row: tuple[int, ...]
+) -> Section:
     sh_name, sh_type, _, _, sh_offset, sh_size, *_ = row
     if sh_name:
         want(name, f"section {index} sh_name", sh_name, sh_name < len(names), "a name in the file")
@@ -231,4 +233,7 @@ def _section(data: bytes, name: str, names: bytes, index: int, row: tuple[int, .
     text = printable(text)
     if sh_type not in (SHT_NULL, SHT_NOBITS) and sh_size:
         inside(name, f"section {index} {text} sh_offset", sh_offset, sh_size, len(data))
+    if row[2] & SHF_ALLOC:
+        top = row[3] + sh_size <= 1 << layout.bits
+        want(name, f"section {index} {text} sh_addr", row[3], top, "sh_addr + sh_size in the space")
     return Section(index, text, *row[1:])

@@ -27,6 +27,9 @@ from rewriter.elf.linking import Relocation, Symbol, relocations_of, symbols_of
 
 Words: TypeAlias = npt.NDArray[np.unsignedinteger[Any]]
 
+LARGEST_FILL = 1 << 26
+"""Bytes that may be read beyond what the file has: a damaged header shall not fill the memory."""
+
 
 @dataclass(frozen=True, slots=True)
 class Image:
@@ -54,9 +57,14 @@ class Image:
         return next((s for s in self.sections if s.name == name), None)
 
     def table(self, name: str) -> range:
-        """Return the addresses of the section of that name; empty where there is none."""
+        """Return the addresses of the section of that name; empty where there is none of it.
+
+        A section without bytes in the file is zeros in memory, of a size that nothing bounds.
+        """
         found = self.section(name)
-        return range(found.sh_addr, found.sh_addr + found.sh_size) if found else range(0)
+        if found is None or found.sh_type == SHT_NOBITS:
+            return range(0)
+        return range(found.sh_addr, found.sh_addr + found.sh_size)
 
     def segment_of(self, address: int) -> Segment | None:
         """Return the PT_LOAD segment whose memory holds `address`, or None."""
@@ -74,6 +82,8 @@ class Image:
         s = self.segment_of(address)
         if s is None or size < 0 or address + size > s.p_vaddr + s.p_memsz:
             raise BadInput(f"{self.name}: no segment holds {size} bytes at {address:#x}")
+        if size > len(self.data) + LARGEST_FILL:
+            raise BadInput(f"{self.name}: {size} bytes at {address:#x} are more than can be read")
         start = s.p_offset + address - s.p_vaddr
         return self.data[start : min(start + size, s.p_offset + s.p_filesz)].ljust(size, b"\0")
 

@@ -84,9 +84,9 @@ def symbols_of(data: bytes, name: str) -> Iterator[Symbol]:
                 text = s.name
                 if isinstance(text, bytes):
                     text = text.decode("utf-8", "backslashreplace")
-                yield Symbol(
-                    text, s.value, s.size, int(s.type), int(s.binding), s.other, s.shndx, dynamic
-                )
+                # Of a number without a name LIEF would warn on standard error: st_info has both.
+                bind, kind = divmod(s.information, 16)
+                yield Symbol(text, s.value, s.size, kind, bind, s.other, s.shndx, dynamic)
     except BadInput:
         raise
     except Exception as error:

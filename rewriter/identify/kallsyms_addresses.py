@@ -127,8 +127,9 @@ def _check(image: Image, names: Names, start: int, values: Values) -> None:
     loaded = np.zeros(len(values), bool)
     for s in image.segments:
         if s.p_type == PT_LOAD:
-            # A symbol may mark the end of a segment.
-            loaded |= (values >= s.p_vaddr) & (values <= np.uint64(s.p_vaddr + s.p_memsz))
+            # A symbol may mark the end of a segment, and that the end of the space.
+            within = values - np.uint64(s.p_vaddr) <= np.uint64(s.p_memsz)
+            loaded |= (values >= s.p_vaddr) & within
     lost = np.flatnonzero(code & ~loaded)
     if len(lost) or not code.any():
         what = f"{int(values[lost[0]]):#x} is not loaded" if len(lost) else "none is in code"

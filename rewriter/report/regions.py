@@ -134,9 +134,22 @@ def slots(target: Grouped, image: Image, function: Function) -> list[tuple[objec
     """(what it is, how it looks) of each slot; two semicolons are a stop."""
     code = image.read(function.start, function.end - function.start)
     found: list[tuple[object, Line]] = []
-    for slot in target.straight(code, function.start):
-        bundle = slot.address - slot.address % target.bundle
-        text = target.table.text(slot.insn, bundle) + (";;" if slot.stop else "")
+    for at in range(0, len(code), target.bundle):
+        found += _bundle(target, code[at : at + target.bundle], function.start + at)
+    return found
+
+
+def _bundle(target: Grouped, code: bytes, address: int) -> list[tuple[object, Line]]:
+    """The slots of a bundle; one line for bytes that are none."""
+    try:
+        if len(code) < target.bundle:
+            raise ValueError("a part of a bundle")
+        slots = list(target.straight(code, address))
+    except ValueError:
+        return [(code, Line(address, code.hex(), "no instructions"))]
+    found: list[tuple[object, Line]] = []
+    for slot in slots:
+        text = target.table.text(slot.insn, address) + (";;" if slot.stop else "")
         line = Line(slot.address, f"{target.table.encode(slot.insn):011x}", text)
         found.append(((target.place_free(slot.insn), slot.stop), line))
     return found

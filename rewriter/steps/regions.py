@@ -95,6 +95,8 @@ class Reordering:
                 laid = self.code.laid_out(routine, _codes({**made, **closed}), False)
                 return Placing(routine, made, closed, left, laid, False)
             except CannotMove as reason:  # each can stand there alone, so most often all can
+                if not made:
+                    raise
                 start, _ = made.popitem()
                 left[start] = str(reason)
 

@@ -250,6 +250,8 @@ class Trials:
     def code_at(self, address: int, size: int, name: str) -> Code:
         """The routine where it stands in the image; raises Untried."""
         code = self._code
+        if size % self.word:
+            raise Untried("it is no whole number of instructions")
         order = "<" if self.image.byteorder == "little" else ">"
         words = np.frombuffer(self.image.read(address, size), dtype=f"{order}u{self.word}")
         shared = self.target.shared_pointer(words.astype(f"u{self.word}"), address)

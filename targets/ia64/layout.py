@@ -102,9 +102,12 @@ class _Frame:
     _decoded: dict[int, tuple[list[Slot], list[Slot]]] = field(default_factory=dict)
 
     def region(self, slot: int) -> Region:
-        """The region that a slot of the function is in."""
+        """The region that a slot of the function is in; CannotMove where it is in none."""
         address = self.routine.function.start + slot // SLOTS * BUNDLE
-        return next(r for r in self.routine.regions if r.start <= address < r.end)
+        for region in self.routine.regions:
+            if region.start <= address < region.end:
+                return region
+        raise CannotMove("unwind information names what is not in it")
 
     def slot(self, address: int) -> int:
         """The number of the first slot of a bundle of the function."""

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -152,7 +153,8 @@ class Code(Facts):
                 is_prologue_before_body=following is not None and following.body and not part.body,
                 named=tuple(_address(function, moment.slot) for moment in part.moments),
             )
-            for part, following in zip(parts, (*parts[1:], None), strict=True)
+            for part, following in pairwise((*parts, None))
+            if part is not None
         )
         return Stretches(tuple(found), unwind.blank(described))
 
@@ -194,6 +196,9 @@ class Code(Facts):
             return None, ""
         if found.handled:
             return None, "it has a table of exception ranges"
+        slots = (function.end - function.start) // BUNDLE * SLOTS
+        if found.parts and found.parts[-1].end != slots:
+            return None, "its unwind information does not end where it does"
         return found, ""
 
     def _computed(self, first: int, last: int) -> tuple[str, Mapping[int, tuple[int, ...]]]:

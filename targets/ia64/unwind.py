@@ -17,6 +17,7 @@ ENTRY = struct.Struct("<QQQ")
 _HANDLERS = 3  # flags: an exception or a termination handler
 _NEVER = (1 << 64) - 1
 _WORD = HEADER = 8  # bytes; descriptors stand behind the header
+_SPARE = 256  # bytes of descriptors that the shortest code may have
 
 
 class Malformed(CannotMove):
@@ -111,9 +112,12 @@ def entries(image: Memory, table: range, base: int) -> tuple[Entry, ...]:
 def unwinding(image: Memory, entry: Entry) -> Unwinding:
     """The description of a routine; Malformed where it cannot be followed."""
     (header,) = struct.unpack("<Q", image.read(entry.info, _WORD))
-    raw = image.read(entry.info + _WORD, (header & 0xFFFF_FFFF) * _WORD)
     if header >> 48 != 1:
         raise Malformed(f"version {header >> 48} of unwind descriptors")
+    size = (header & 0xFFFF_FFFF) * _WORD
+    if size > max(entry.end - entry.start, 0) + _SPARE:
+        raise Malformed(f"{size} bytes of unwind descriptors are more than the code has")
+    raw = image.read(entry.info + _WORD, size)
     parts, kept = parsed(raw)
     return Unwinding(parts, raw, bool(header >> 32 & _HANDLERS), kept)
 

@@ -84,17 +84,18 @@ def test_version(run: Run) -> None:
 def test_usage_errors_of_click(arguments: list[str], run: Run) -> None:
     result = run(*arguments)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "Error: " in result.stderr
+    assert result.stderr.startswith("retune: ") and result.stderr.count("\n") == 1
+    assert result.stderr.endswith(" --help)\n")
 
 
 @pytest.mark.parametrize("command", ["identify", "patch"])
 def test_an_interrupt_is_one_line(
     command: str, run: Run, sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(_: object) -> None:
+    def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(image, "load", interrupted)
+    monkeypatch.setattr(image, "parse", interrupted)
     more = ["-o", tmp_path / "out", "--cpu", "ev67"] if command == "patch" else []
     result = run(command, sample, *more)
     assert (result.exit_code, result.stdout) == (130, "")

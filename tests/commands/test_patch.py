@@ -199,7 +199,8 @@ def test_bad_usage(
 def test_no_output_named(run: Run, sample: Path) -> None:
     result = run("patch", sample, "--cpu", "ev67")
     assert result.exit_code == 2
-    assert result.stderr.endswith("Error: Missing option '-o' / '--output'.\n")
+    missing = "retune: patch: Missing option '-o' / '--output' (see retune patch --help)\n"
+    assert result.stderr == missing
 
 
 @pytest.mark.parametrize("kind", ["same", "symlink", "hard link", "dot"])

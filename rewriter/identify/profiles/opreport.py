@@ -16,7 +16,7 @@ import re
 from dataclasses import dataclass
 
 from rewriter.core.errors import BadInput
-from rewriter.identify.profiles.samples import Gathered, Profile, bad_line, numbered
+from rewriter.identify.profiles.samples import Gathered, Profile, bad_line, is_count, numbered
 
 NAME = "opreport"
 HEADING = re.compile(r"(?P<vma>vma\s+)?(?P<pairs>(?:samples\s*\|?\s*%\s*\|?\s*)+)(?P<rest>.*)")
@@ -78,7 +78,7 @@ def _row(number: int, line: str, columns: Columns, label: str, gathered: Gathere
         raise bad_line(label, number, line, wanted)
     samples, percent = fields[columns.vma : columns.vma + 2]
     symbol = fields[-1].strip()
-    if not samples.isascii() or not samples.isdigit() or not _is_number(percent):
+    if not is_count(samples) or not _is_number(percent):
         raise bad_line(label, number, line, wanted)
     image = fields[columns.vma + 2 * columns.pairs] if columns.image else None
     if symbol == NO_SYMBOLS or (image is not None and not gathered.is_of_image(image)):

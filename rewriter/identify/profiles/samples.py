@@ -12,6 +12,7 @@ from rewriter.elf.image import Image
 
 KERNEL = frozenset({"vmlinux", "no-vmlinux", "kallsyms", "[kernel.kallsyms]", "[kernel]"})
 """What perf and oprofile call the kernel, without the folder it is in."""
+_DIGITS = 20
 SHOWN = 60
 """Characters of a bad line that an error shows."""
 
@@ -108,6 +109,11 @@ class Heat:
 def bad_line(label: str, number: int, line: str, wanted: str) -> BadInput:
     """The error of a line that is not what its format wants."""
     return BadInput(f"{label}: line {number} is not {wanted}: {printable(line.strip()[:SHOWN])!r}")
+
+
+def is_count(text: str) -> bool:
+    """Whether a text is a number of samples: decimal digits, as many as 64 bits have at most."""
+    return text.isascii() and text.isdigit() and len(text) <= _DIGITS
 
 
 def base_name(file: str) -> str:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import shutil
 import struct
 import subprocess
-import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from rewriter.core import interrupts
 from rewriter.core.errors import RetuneError, VerificationFailed
 
 Records = NDArray[np.uint8]
@@ -149,8 +149,8 @@ class Qemu:
     def run(self, batches: Sequence[Batch]) -> list[Records]:
         """The records of each batch as the guest leaves them."""
         parts = [part for batch in batches for part in self._split(batch)]
-        with tempfile.TemporaryDirectory(prefix="retune-guest-") as folder:
-            output = self._execute(Path(folder), parts)
+        with interrupts.folder("retune-guest-") as folder:
+            output = self._execute(folder, parts)
         result, at = [], 0
         for batch in batches:
             size = batch.records.size

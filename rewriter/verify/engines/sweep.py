@@ -17,12 +17,11 @@ the content back.  After a run all cases are written to standard output.
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from types import TracebackType
 from typing import Protocol
 
@@ -31,6 +30,7 @@ from numpy.typing import NDArray
 
 from rewriter.contracts.contract import Arena
 from rewriter.contracts.linkage import Linkage
+from rewriter.core import interrupts
 from rewriter.verify.engines.qemu import (
     Executable,
     GuestDied,
@@ -144,8 +144,8 @@ class Sweep:
         self._timeout = timeout
         self._command = emulator(program)
         self._order = "<u8" if program.byteorder == "little" else ">u8"
-        self._folder = tempfile.TemporaryDirectory(prefix="retune-sweep-")
-        self._path = Path(self._folder.name)
+        self._folder = contextlib.ExitStack()
+        self._path = self._folder.enter_context(interrupts.folder("retune-sweep-"))
         executable = self._path / "program"
         executable.write_bytes(static_executable(program))
         executable.chmod(0o755)
@@ -159,7 +159,7 @@ class Sweep:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._folder.cleanup()
+        self._folder.close()
 
     def run(self, code: Code, chunks: Sequence[NDArray[np.uint8]], microseconds: int = 0) -> Answer:
         """Runs `code` over chunks of cases; `microseconds` of CPU time for each chunk."""
