@@ -14,6 +14,7 @@ from rewriter.cli.difftest import difftest
 from rewriter.cli.group import Retune
 from rewriter.cli.look import cpus, edits, explain, identify
 from rewriter.cli.patch import patch
+from rewriter.cli.report import report
 from rewriter.cli.signatures import signatures
 
 
@@ -44,6 +45,6 @@ def main() -> None:
 
 
 for _command in (
-    patch, identify, explain, verify, revert, cpus, edits, signatures, bench, difftest
+    patch, identify, explain, verify, revert, cpus, edits, report, signatures, bench, difftest
 ):  # fmt: skip
     main.add_command(_command)
