@@ -76,7 +76,7 @@ class BundledText:
             self._row(issued.slot, issued.port, issued.cycle, issued.waited, issued.cause)
             for issued in timing.timeline
         )
-        return Stretch(tuple(rows), timing.cycles)
+        return Stretch(tuple(rows), timing.cycles, dict(timing.bubbles))
 
     def _row(
         self, slot: Slot, port: str = "", cycle: int = -1, waited: int = 0, cause: str = ""

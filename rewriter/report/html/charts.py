@@ -69,11 +69,11 @@ class Drawn:
 
 
 def stalls(sketches: Iterable[Sketch]) -> list[Bar]:
-    """Modelled cycles of waiting by cause, the longest first."""
+    """Modelled cycles that are lost, by cause, the most first."""
     before, after = Counter[str](), Counter[str]()
     for sketch in sketches:
-        before.update(sketch.waits[0])
-        after.update(sketch.waits[1])
+        before.update(sketch.lost[0])
+        after.update(sketch.lost[1])
     most = max((*before.values(), *after.values()), default=1)
     causes = sorted(before | after, key=lambda cause: (-before[cause] - after[cause], cause))
     return [

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from rewriter.core.cpu import Cpu
 from rewriter.core.isa import Insn
@@ -15,12 +16,26 @@ from rewriter.identify.functions import find_functions, with_called
 from rewriter.identify.program import analyse
 from rewriter.report.cycles import letters
 from rewriter.report.html.text import Row, Stretch
+from rewriter.timing.causes import DRAIN, RETIRE, START
 from rewriter.timing.straight import Stretch as Timed
 from rewriter.timing.straight import one, stretches
 
 _Code = Sequence[tuple[int, Insn]]
 _Moment = tuple[str, int, int, str]
 """Pipe, cycle, waited, cause of one instruction."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Times:
+    """What is kept of a stretch that was timed."""
+
+    moments: tuple[_Moment, ...]
+    cycles: int
+    lost: Mapping[str, int]
+
+
+_NOT_TIMED = _Times((), -1, {})
+_ENDS = (START, RETIRE, DRAIN)
 
 
 class PlainText:
@@ -39,7 +54,7 @@ class PlainText:
             find_functions(before, unwind.frames(before)), self.old
         )
         self.instructions = len(self.old)
-        self._timed: dict[Hashable, tuple[list[_Moment], int]] = {}
+        self._timed: dict[Hashable, _Times] = {}
 
     def refusals(self) -> Sequence[Refusal]:
         """The functions that the analysis of the original does not understand."""
@@ -70,8 +85,9 @@ class PlainText:
             at, behind = stretch[0][0], stretch[-1][0] + stretch[-1][1].size
             yield from self._data(listing, done, at)
             done = behind
-            moments, cycles = self._moments(stretch, text, keys) if modelled else (None, -1)
-            yield Stretch(tuple(self._rows(listing, stretch, slots, keys, moments)), cycles)
+            found = self._moments(stretch, text, keys) if modelled else _NOT_TIMED
+            rows = tuple(self._rows(listing, stretch, slots, keys, found.moments))
+            yield Stretch(rows, found.cycles, found.lost)
         yield from self._data(listing, done, end)
 
     def _rows(
@@ -80,7 +96,7 @@ class PlainText:
         stretch: _Code,
         slots: dict[int, str],
         keys: dict[int, int],
-        moments: list[_Moment] | None,
+        moments: tuple[_Moment, ...],
     ) -> Iterator[Row]:
         for number, (address, insn) in enumerate(stretch):
             pipe, cycle, waited, cause = moments[number] if moments else ("", -1, 0, "")
@@ -98,9 +114,7 @@ class PlainText:
         if rows:
             yield Stretch(rows)
 
-    def _moments(
-        self, stretch: _Code, text: dict[int, Insn], keys: dict[int, int]
-    ) -> tuple[list[_Moment], int]:
+    def _moments(self, stretch: _Code, text: dict[int, Insn], keys: dict[int, int]) -> _Times:
         size = self.block
         first = stretch[0][0] // size * size
         last = -(-(stretch[-1][0] + 1) // size) * size
@@ -109,13 +123,15 @@ class PlainText:
         key = stretch[0][0] - first, len(stretch), around
         if key not in self._timed:
             found = one(stretch, text, self.old.table, self.cpu, self.target.system(self.cpu))
-            self._timed[key] = list(_shown(found)), found.cycles
+            self._timed[key] = _times(found)
         return self._timed[key]
 
 
-def _shown(stretch: Timed) -> Iterator[_Moment]:
-    for _, moment, cycle in stretch.moments():
-        if moment.pipe:
-            yield moment.pipe, cycle, moment.waited, moment.cause
-        else:
-            yield "", -1, 0, ""
+def _times(stretch: Timed) -> _Times:
+    moments = tuple(
+        (moment.pipe, cycle, moment.waited, moment.cause) if moment.pipe else ("", -1, 0, "")
+        for _, moment, cycle in stretch.moments()
+    )
+    spent = stretch.result.breakdown
+    lost = {cause: cycles for cause, cycles in spent.items() if cycles and cause not in _ENDS}
+    return _Times(moments, stretch.cycles, lost)

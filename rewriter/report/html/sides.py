@@ -56,13 +56,13 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Sketch:
-    """The figures of a function: modelled cycles before and after, and cycles waited by cause.
+    """The figures of a function: modelled cycles before and after, and those lost by cause.
 
     Each straight stretch counts once; the cycles are None where nothing was timed.
     """
 
     cycles: tuple[int, int] | None = None
-    waits: tuple[Counter[str], Counter[str]] = field(default_factory=lambda: (Counter(), Counter()))
+    lost: tuple[Counter[str], Counter[str]] = field(default_factory=lambda: (Counter(), Counter()))
 
 
 def side_by_side(
@@ -164,10 +164,8 @@ def _sketch(old: Sequence[Stretch], new: Sequence[Stretch]) -> Sketch:
     if all(stretch.cycles < 0 for stretch in (*old, *new)):
         return Sketch()
     before, after = (sum(max(0, stretch.cycles) for stretch in side) for side in (old, new))
-    waits = [Counter[str](), Counter[str]()]
-    for counts, side in zip(waits, (old, new), strict=True):
+    lost = [Counter[str](), Counter[str]()]
+    for counts, side in zip(lost, (old, new), strict=True):
         for stretch in side:
-            for row in stretch.rows:
-                if row.waited:
-                    counts[row.cause] += row.waited
-    return Sketch((before, after), (waits[0], waits[1]))
+            counts.update(stretch.lost)
+    return Sketch((before, after), (lost[0], lost[1]))

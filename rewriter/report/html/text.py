@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from rewriter.core.grouped import Grouped
@@ -32,10 +32,14 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Straight code, of so many modelled cycles; -1 where it was not timed."""
+    """Straight code, of so many modelled cycles; -1 where it was not timed.
+
+    `lost` are cycles by what they went to, where that is no start or end of a pipeline.
+    """
 
     rows: tuple[Row, ...]
     cycles: int = -1
+    lost: Mapping[str, int] = field(default_factory=dict)
 
 
 class Text(Protocol):

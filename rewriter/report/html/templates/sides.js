@@ -76,6 +76,18 @@ function folded(pairs) {
   return found;
 }
 
+/* Changed pairs that follow each other as ["≠", what went, what came]. */
+function stacked(items) {
+  const found = [];
+  for (const item of items) {
+    if (item[0] !== "~") { found.push(item); continue; }
+    if (found.at(-1)?.[0] !== "≠") found.push(["≠", [], []]);
+    if (item[1]) found.at(-1)[1].push(item[1]);
+    if (item[2]) found.at(-1)[2].push(item[2]);
+  }
+  return found;
+}
+
 const HEADS = [["address", "a"], ["slot", "s"], ["pipe", "p"], ["cycle", "c"], ["instruction", "t"], ["waits", "w"]];
 
 function cells(row, kind, timed) {
@@ -101,17 +113,17 @@ function listing(pairs, timed, wide) {
   const head = (label) => half.map(([name, part]) =>
     element("th", { scope: "col", class: part }, element("span", { class: "hidden" }, `${label} `), name));
   const line = (mark, ...rest) => element("tr", { class: mark === "~" ? "changed" : "" }, ...rest);
+  const gone = (row) => [line("~", element("td", { class: "m minus" }, "−", marks(row)), ...cells(row, "l", timed))];
+  const come = (row) => [line("~", element("td", { class: "m plus" }, "+"), ...cells(row, "r", timed))];
   const rows = ([mark, old, fresh]) => {
+    if (mark === "≠") return [...old.flatMap((row) => gone(row)), ...fresh.flatMap((row) => come(row))];
     const note = element("td", { class: "m" }, marks(old));
     if (wide) return [line(mark, note, ...cells(old, "l", timed), ...cells(fresh, "r", timed))];
     if (mark === "=") return [line(mark, note, ...cells(fresh, "r", timed))];
-    const both = [];
-    if (old) both.push(line("~", element("td", { class: "m minus" }, "−", marks(old)), ...cells(old, "l", timed)));
-    if (fresh) both.push(line("~", element("td", { class: "m plus" }, "+"), ...cells(fresh, "r", timed)));
-    return both;
+    return [...(old ? gone(old) : []), ...(fresh ? come(fresh) : [])];
   };
   const body = element("tbody");
-  for (const item of folded(pairs)) {
+  for (const item of wide ? folded(pairs) : stacked(folded(pairs))) {
     const columns = 1 + half.length * (wide ? 2 : 1);
     if (item[0] === ".") {
       body.append(element("tr", { class: "folded" },
