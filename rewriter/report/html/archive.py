@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from passes import ORDER
 from rewriter.elf.headers import printable
-from rewriter.report.grid import in_order
+from rewriter.report.grid import in_order, joined
 from rewriter.report.html.render import packed, rendered
 from rewriter.report.html.words import GRADES, PASSES
 
@@ -94,7 +94,7 @@ def _columns(files: Sequence[Row]) -> dict[str, list[object]]:
         "file": [printable(row.file) for row in files],
         "for": [printable(f"{row.machine} {row.cpu}".strip()) for row in files],
         "edits": [sum(row.edits.values()) for row in files],
-        "passes": [", ".join(f"{n} {k}" for n, k in in_order(row.edits).items()) for row in files],
+        "passes": [joined(row.edits) for row in files],
         "saved": [row.saved for row in files],
         "bytes": [row.bytes for row in files],
         "seconds": [round(row.seconds, 1) for row in files],
