@@ -19,6 +19,7 @@ from rewriter.cli.pages.completion import completion
 from rewriter.cli.pages.manual import manual
 from rewriter.cli.pages.versions import VERSION
 from rewriter.cli.patch import patch
+from rewriter.cli.report import report
 from rewriter.cli.signatures import signatures
 
 
@@ -52,7 +53,7 @@ def main() -> None:
 
 
 for _command in (
-    patch, batch, identify, explain, verify, revert, cpus, edits, signatures, bench, difftest,
-    bisect, manual, completion,
+    patch, batch, identify, explain, verify, revert, cpus, edits, report, signatures, bench,
+    difftest, bisect, manual, completion,
 ):  # fmt: skip
     main.add_command(_command)

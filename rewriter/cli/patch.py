@@ -22,7 +22,7 @@ from rewriter.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from rewriter.api.patch import Patched
+    from rewriter.api.patch import Patched, Progress
 
 
 @click.command()
@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 @click.option(
     "--debug-file", metavar="FILE", type=PATH, help="IN's detached debug information; see --debug."
 )
+@click.option(
+    "--report", "shown", metavar="FILE", type=PATH, help="Also write a page to look at (HTML)."
+)
 @click.option("--dry-run", is_flag=True, help="Do everything but write.")
 @JOBS
 @viewing
@@ -51,6 +54,7 @@ def patch(
     profile: Path | None,
     beside: Path | None,
     debug_file: Path | None,
+    shown: Path | None,
     dry_run: bool,
     jobs: int,
     view: View,
@@ -67,6 +71,7 @@ def patch(
       retune patch vmlinux -o vmlinux.ev6 --cpu ev6 --passes bytes,align
       retune patch libc.so.6.1 --dry-run -v --cpu ev67 --funcs 'str.*'
       retune patch a.out -o b.out --cpu ev56 --tune ev67 --max-edits 100
+      retune patch libc.so.6.1 --dry-run -q --cpu ev67 --report libc.html
 
     \b
     Exit status: 0 done, 1 the output could not be verified (nothing is written), 2 bad usage,
@@ -77,16 +82,29 @@ def patch(
     if output is None and not dry_run:
         raise click.UsageError("Missing option '-o' / '--output'.", ctx)
     if output is not None:
-        files.check_output(source, output, beside)
+        files.check_output(source, output, beside, shown)
+    elif shown is not None:
+        files.check_output(source, shown)
     choose.check(wanted)
     loaded = files.load(source, symbols, debug_file)
     taken = files.profile(profile, loaded.image) if profile is not None else None
     with show.progress() as progress:
         patched = retuned(loaded, wanted, progress, taken, jobs)
+        page = _page(patched, wanted, progress, jobs) if shown is not None else None
     if output is not None and not dry_run:
         _write(source, output, beside, patched)
+    if shown is not None and page is not None:
+        files.write_beside(shown, page, source)
     show.result(patched.report, view)
     ctx.exit(patched.report.return_code)
+
+
+def _page(patched: Patched, wanted: Wanted, progress: Progress, jobs: int) -> bytes:
+    """The page of what was done; with --cycles every changed function is timed."""
+    from rewriter.api.report import of_patched
+    from rewriter.report.html.chapters import TIMED as LIMIT
+
+    return of_patched(patched, progress, jobs, None if wanted.timed else LIMIT)
 
 
 def _write(source: Path, output: Path, beside: Path | None, patched: Patched) -> None:

@@ -139,13 +139,13 @@ def _side(listing: Listing, function: Function, cpu: Cpu, system: System) -> Sid
     places = listing.addresses[first:last].tolist()
     insns = [listing.insn(at) for at in range(first, last)]
     code = [(a, insn) for a, insn in zip(places, insns, strict=True) if insn is not None]
-    letters = _letters(code, cpu)
+    in_slots = letters(code, cpu)
     size = cpu.fetch_block.value
     found = timed(code, listing.table, cpu, system)
-    return Side(tuple((_rows(s, letters, size, listing.table), s.cycles) for s in found))
+    return Side(tuple((_rows(s, in_slots, size, listing.table), s.cycles) for s in found))
 
 
-def _letters(code: Sequence[tuple[int, Insn]], cpu: Cpu) -> dict[int, str]:
+def letters(code: Sequence[tuple[int, Insn]], cpu: Cpu) -> dict[int, str]:
     """The slot of each instruction in a fetch block that is whole."""
     size = cpu.fetch_block.value
     blocks: dict[int, list[tuple[int, Insn]]] = {}
@@ -154,17 +154,17 @@ def _letters(code: Sequence[tuple[int, Insn]], cpu: Cpu) -> dict[int, str]:
     found: dict[int, str] = {}
     for block in blocks.values():
         if sum(insn.size for _, insn in block) == size:
-            letters = slots(cpu, [insn for _, insn in block])
-            found.update(zip((address for address, _ in block), letters, strict=False))
+            halves = slots(cpu, [insn for _, insn in block])
+            found.update(zip((address for address, _ in block), halves, strict=False))
     return found
 
 
-def _rows(stretch: Stretch, letters: dict[int, str], size: int, table: Table) -> tuple[Row, ...]:
+def _rows(stretch: Stretch, in_slots: dict[int, str], size: int, table: Table) -> tuple[Row, ...]:
     return tuple(
         Row(
             starts=moment.address % size == 0,
             address=moment.address,
-            slot=letters.get(moment.address, ""),
+            slot=in_slots.get(moment.address, ""),
             pipe=moment.pipe,
             cycle=cycle,
             text=table.text(insn, moment.address),

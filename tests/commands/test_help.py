@@ -23,6 +23,7 @@ COMMANDS = [
     "revert",
     "cpus",
     "edits",
+    "report",
     "signatures",
     "bench",
     "difftest",
