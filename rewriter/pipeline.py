@@ -22,7 +22,7 @@ from rewriter.core.program import Function, Refusal
 from rewriter.core.target import Target
 from rewriter.core.workers import Together, each
 from rewriter.elf.caves_build import caves_of
-from rewriter.elf.emit import Patch, difference
+from rewriter.elf.emit import APART, Patch, difference
 from rewriter.elf.image import Image
 from rewriter.identify.loops import innermost
 from rewriter.identify.profiles import Heat, Profile
@@ -104,7 +104,7 @@ def tune(
         edits=tuple(edit for one in done for edit in one.edits),
         skips=tuple(skip for one in done for skip in one.skips),
         refusals=tuple(one.refusal for one in done if one.refusal is not None),
-        patches=difference(image.data, data[: len(image.data)], _APART),
+        patches=difference(image.data, data[: len(image.data)], APART),
         functions=len(program.functions),
         instructions=len(program.listing),
         proofs=work.proofs(),
@@ -135,7 +135,7 @@ def _tune_grouped(
         edits=tuple(road.edits),
         skips=tuple(road.skips),
         refusals=tuple(road.refusals),
-        patches=difference(image.data, data, _APART),
+        patches=difference(image.data, data, APART),
         functions=len(road.functions),
         instructions=road.instructions,
         proofs=road.proofs(),
@@ -286,7 +286,3 @@ class _Road:
             return work.given_up(function, made)
         edits, skips = work.taken()
         return Done(function, edits, skips, stages=made)
-
-
-_APART = 16
-"""Bytes between changes that are recorded as one: a record costs more than the bytes."""

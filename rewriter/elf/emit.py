@@ -36,6 +36,10 @@ class Patch:
         return self.offset + len(self.old)
 
 
+APART = 16
+"""Bytes between changes that are recorded as one: a record costs more than the bytes."""
+
+
 def apply(data: bytes, patches: Iterable[Patch]) -> bytes:
     """Return `data` with the patches made, or raise BadInput and make none.
 

@@ -1,0 +1,181 @@
+"""One row of values told by another: what is equal, and what stands elsewhere or nowhere there.
+
+A script walks over both rows. Each of its steps says how many values are equal from here on, how
+many old ones follow that are not (the gap), and how many new ones are passed over. What is passed
+over waits in a short queue: an old value of a gap is one of the queue, or it is spelled out. So
+code whose order was changed within a region costs a small number for each instruction.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rewriter.core.code_form import Numbers, Values
+
+WAITING = 64
+"""New values that were passed over and may still be named."""
+
+_REACH = 150
+"""Values of either row within which a gap ends."""
+_REGION = 200
+"""Values of either row within which a region in another order ends."""
+_ALIKE = 3
+"""Values in a row that make the end of a gap."""
+_AT_ONCE = 64
+
+
+@dataclass(frozen=True)
+class Script:
+    """How the old row follows from the new one.
+
+    `steps` has three numbers a row: equal values, old values of the gap, new values passed over.
+    `named` has for each old value of a gap 0, or one more than its place in the queue; `spelled`
+    are the values with 0. `partner` is for each old value the number of the new one, or -1.
+    """
+
+    steps: Numbers
+    named: Numbers
+    spelled: Values
+    partner: Numbers
+
+
+def align(old: Values, new: Values, home: Sequence[int]) -> Script:
+    """Find a short script; `home` is for each old value the new one that stands in its place."""
+    return _Aligner(old, new, home).script()
+
+
+def follow(steps: Numbers, named: Numbers, spelled: Values, new: Values) -> tuple[Values, Numbers]:
+    """The old row and its partners by a script; ValueError for one that does not fit."""
+    if len(steps) % 3 or int(steps.reshape(-1, 3)[:, 1].sum()) != len(named):
+        raise ValueError("steps")
+    partner, literal = [np.zeros(0, np.int64)], []
+    queue: list[int] = []
+    at, names = 0, iter(named.tolist())
+    for equal, gap, passed in steps.reshape(-1, 3).tolist():
+        if equal + passed > len(new) - at:
+            raise ValueError("steps")
+        partner.append(np.arange(at, at + equal))
+        at += equal
+        queue += range(at, at + passed)
+        at += passed
+        found = []
+        for _ in range(gap):
+            name = next(names)
+            found.append(queue.pop(name - 1) if name else -1)
+        partner.append(np.array(found, np.int64))
+        literal += found
+        del queue[:-WAITING]
+    row = np.concatenate(partner)
+    if literal.count(-1) != len(spelled):
+        raise ValueError("values spelled out")
+    values = np.zeros(len(row), np.uint64)
+    values[row >= 0] = new[row[row >= 0]]
+    values[row < 0] = spelled
+    return values, row
+
+
+class _Aligner:
+    """Walks over both rows and writes the script."""
+
+    def __init__(self, old: Values, new: Values, home: Sequence[int]) -> None:
+        self.old, self.new, self.home = old, new, home
+        self.olds, self.news = old.tolist(), new.tolist()
+        self.grams = _grams(old).tolist()
+        numbered = _grams(new) << np.uint64(_PLACE) | np.arange(len(new)).astype(np.uint64)
+        self.places = np.sort(numbered).tolist()
+
+    def script(self) -> Script:
+        steps: list[int] = []
+        named: list[int] = []
+        partner = np.full(len(self.olds), -1, np.int64)
+        queue: list[int] = []
+        i = j = 0
+        while i < len(self.olds):
+            equal = self._equal(i, j)
+            partner[i : i + equal] = np.arange(j, j + equal)
+            i, j = i + equal, j + equal
+            gap, passed = self._gap(i, j) if i < len(self.olds) else (0, 0)
+            steps += (equal, gap, passed)
+            queue += range(j, j + passed)
+            for value in range(i, i + gap):
+                name = self._named(queue, self.olds[value])
+                if name:
+                    partner[value] = queue.pop(name - 1)
+                named.append(name)
+            del queue[:-WAITING]
+            i, j = i + gap, j + passed
+        numbers = np.array(steps, np.int64), np.array(named, np.int64)
+        return Script(*numbers, self.old[partner < 0], partner)
+
+    def _named(self, queue: list[int], value: int) -> int:
+        return next((n for n, at in enumerate(queue, 1) if self.news[at] == value), 0)
+
+    def _equal(self, i: int, j: int) -> int:
+        """How many values are equal from here on."""
+        start, some = i, _AT_ONCE
+        while i < len(self.olds) and j < len(self.news):
+            some = min(some, len(self.olds) - i, len(self.news) - j)
+            other = np.flatnonzero(self.old[i : i + some] != self.new[j : j + some])
+            if len(other):
+                return i - start + int(other[0])
+            i, j, some = i + some, j + some, 4 * some
+        return i - start
+
+    def _gap(self, i: int, j: int) -> tuple[int, int]:
+        """Old and new values up to where both go on alike."""
+        region = self._region(i, j)
+        if region:
+            return region, region
+        best, least = None, 2 * _REACH + 1
+        for gap in range(min(_REACH, len(self.olds) - i)):
+            if gap >= least:
+                break
+            passed = self._next(self.grams[i + gap], j) - j
+            if passed <= _REACH and gap + passed < least:
+                best, least = (gap, passed), gap + passed
+        return best or self._lost(i, j)
+
+    def _next(self, gram: int, j: int) -> int:
+        """The first place from `j` on where new values start like that."""
+        at = bisect_left(self.places, gram << _PLACE | j)
+        if at == len(self.places) or self.places[at] >> _PLACE != gram:
+            return len(self.news) + _REACH + 1
+        return int(self.places[at]) & (1 << _PLACE) - 1
+
+    def _region(self, i: int, j: int) -> int:
+        """The shortest stretch of both rows with the same values in another order, or 0."""
+        balance: dict[int, int] = {}
+        apart, room = 0, min(_REGION, len(self.olds) - i, len(self.news) - j)
+        for size in range(room):
+            for value, one in ((self.olds[i + size], 1), (self.news[j + size], -1)):
+                before = balance.get(value, 0)
+                balance[value] = before + one
+                apart += abs(before + one) - abs(before)
+            if not apart:
+                return size + 1
+        return 0
+
+    def _lost(self, i: int, j: int) -> tuple[int, int]:
+        """Nothing alike is near: the new row goes on where the old one stands then."""
+        gap = min(_REACH, len(self.olds) - i)
+        home = self.home[i + gap] if i + gap < len(self.olds) else len(self.news)
+        return gap, max(0, home - j)
+
+
+_PLACE = 26
+"""Bits of a place; the rest of 64 is for what stands there."""
+
+
+def _grams(row: Values) -> NDArray[np.uint64]:
+    """A number for each place, by the values that start there."""
+    after = np.concatenate([row, np.zeros(_ALIKE, np.uint64)])
+    found = np.zeros(len(row), np.uint64)
+    for n in range(_ALIKE):
+        found = (found ^ after[n : n + len(row)]) * np.uint64(0x9E3779B97F4A7C15)
+        found ^= found >> np.uint64(29)
+    return found >> np.uint64(_PLACE)

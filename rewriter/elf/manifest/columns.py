@@ -1,0 +1,126 @@
+"""Columns of bytes as one block, each packed in the way that makes it shortest.
+
+    number of columns
+    for each: its number, how it is packed, its size, its size packed
+    the packed columns, one behind another
+
+All numbers are those of `rewriter/core/varints.py`. What is read may be anything: ValueError says
+what is wrong, before a size that cannot be right costs any memory.
+"""
+
+from __future__ import annotations
+
+import lzma
+import zlib
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from rewriter.core.varints import packed, unpacked
+
+PLAIN, DEFLATE, LZMA_BYTES, LZMA_TEXT, LZMA_WORDS = range(5)
+_CONTEXTS = {LZMA_BYTES: (0, 0, 0), LZMA_TEXT: (3, 0, 0), LZMA_WORDS: (1, 2, 2)}
+"""lc, lp and pb: what a literal depends on, for single bytes, for text, and for 32-bit words."""
+_DICTIONARY = 1 << 23
+_SMALL = 200
+"""Bytes up to which Deflate is tried: raw LZMA ends with a mark of six."""
+_THREADS = 2
+
+AT_LEAST = 16 << 20
+TIMES = 64
+"""Bytes that all columns together may have: as many as the block times this, or AT_LEAST."""
+_DIRECTORY = 1 << 10
+"""Bytes within which the directory ends."""
+_ROW = 4
+
+
+def pack(columns: Mapping[int, bytes]) -> bytes:
+    """The columns that are not empty as one block; the same columns, the same bytes."""
+    kept = {number: column for number, column in columns.items() if column}
+    with ThreadPoolExecutor(_THREADS) as threads:
+        done = list(threads.map(_shortest, kept.values()))
+    rows = [len(kept)]
+    for (number, column), (how, short) in zip(kept.items(), done, strict=True):
+        rows += (number, how, len(column), len(short))
+    return packed(np.array(rows, np.int64)) + b"".join(short for _, short in done)
+
+
+def unpack(block: bytes) -> dict[int, bytes]:
+    """The columns by number; ValueError for a block that `pack` does not make."""
+    rows, at = _directory(block)
+    if sum(size for _, _, size, _ in rows) > max(AT_LEAST, TIMES * len(block)):
+        raise ValueError("sizes of columns")
+    if sum(short for *_, short in rows) != len(block) - at:
+        raise ValueError("sizes of packed columns")
+    found: dict[int, bytes] = {}
+    for number, how, size, short in rows:
+        if number in found:
+            raise ValueError("a column that is there twice")
+        found[number] = _whole(how, block[at : at + short], size)
+        at += short
+    return found
+
+
+def _directory(block: bytes) -> tuple[list[tuple[int, int, int, int]], int]:
+    """The rows of the directory, and where the first column starts."""
+    head = np.frombuffer(block[:_DIRECTORY], np.uint8)
+    ends = np.flatnonzero(head < 128)
+    count = int(unpacked(block[: int(ends[0]) + 1])[0]) if len(ends) else 0
+    if count * _ROW >= len(ends):
+        raise ValueError("directory of columns")
+    at = int(ends[count * _ROW]) + 1
+    numbers = unpacked(block[:at]).tolist()[1:]
+    return [tuple(numbers[n : n + _ROW]) for n in range(0, len(numbers), _ROW)], at
+
+
+def _shortest(column: bytes) -> tuple[int, bytes]:
+    """How a column is packed, and the packed one: the first of the shortest."""
+    ways = [(PLAIN, column)]
+    if len(column) <= _SMALL * 100:
+        engine = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+        ways.append((DEFLATE, engine.compress(column) + engine.flush()))
+    if len(column) > _SMALL:
+        lzma_ways = list(_CONTEXTS)
+        pick = partial(_lzma, column)
+        ways += [(how, pick(how)) for how in lzma_ways]
+    return min(ways, key=lambda way: len(way[1]))
+
+
+def _filters(how: int) -> list[dict[str, Any]]:
+    lc, lp, pb = _CONTEXTS[how]
+    return [
+        {
+            "id": lzma.FILTER_LZMA1,
+            "preset": 6,
+            "lc": lc,
+            "lp": lp,
+            "pb": pb,
+            "dict_size": _DICTIONARY,
+        }
+    ]
+
+
+def _lzma(column: bytes, how: int) -> bytes:
+    return lzma.compress(column, lzma.FORMAT_RAW, filters=_filters(how))
+
+
+def _whole(how: int, short: bytes, size: int) -> bytes:
+    """A column again, of exactly that size."""
+    if how == PLAIN:
+        column, ended = short, True
+    elif how == DEFLATE:
+        engine = zlib.decompressobj(-zlib.MAX_WBITS)
+        column = engine.decompress(short, size + 1)
+        ended = engine.eof and not engine.unused_data
+    elif how in _CONTEXTS:
+        stream = lzma.LZMADecompressor(lzma.FORMAT_RAW, filters=_filters(how))
+        column = stream.decompress(short, size + 1)
+        ended = not stream.unused_data
+    else:
+        raise ValueError("a way to pack that is not known")
+    if len(column) != size or not ended:
+        raise ValueError("size of a column")
+    return column
