@@ -65,8 +65,10 @@ class Retune(click.Group):
         except (Interrupted, KeyboardInterrupt, click.Abort) as error:
             _say(SAID.removeprefix("retune: "))
             return error.status if isinstance(error, Interrupted) else INTERRUPTED
-        except (BrokenPipeError, SystemExit):  # Click ends where help meets a closed pipe
+        except BrokenPipeError:
             return BROKEN_PIPE
+        except SystemExit as ended:  # after a shell's completion; or where help meets a closed pipe
+            return BROKEN_PIPE if ended.code else 0
         except MemoryError:
             _say("not enough memory")
             return OutOfResources.exit_code
