@@ -95,7 +95,7 @@ def test_manual_prints_a_page_and_names_what_it_has() -> None:
         (BIN / "retune", "manual", "no"), capture_output=True, text=True, check=False
     )
     assert done.returncode == 2
-    assert done.stderr.startswith("retune: no: no such command (known: patch, identify, ")
+    assert done.stderr.startswith("retune: no: no such command (known: patch, ")
 
 
 @pytest.mark.parametrize("shell", completion.PLACES)
