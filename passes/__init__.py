@@ -14,7 +14,7 @@ from passes.prefetch import Prefetch
 from passes.replay import Replay
 from passes.schedule import Schedule
 from passes.substitute import Substitute
-from passes.technique import Brought, Technique
+from passes.technique import ExternalPass, Technique
 from rewriter.core import plugins
 
 Pass = Technique | Inserter | Align | Schedule | Substitute
@@ -58,9 +58,9 @@ def _places() -> tuple[Pass | EntryPoint, ...]:
 
 
 @cache
-def _loaded(entry: EntryPoint) -> Brought:
+def _loaded(entry: EntryPoint) -> ExternalPass:
     def fault(found: object) -> str:
         given = getattr(found, "name", None)
         return "" if given == entry.name else f"the pass calls itself {given!r}"
 
-    return plugins.load(entry, fault, Brought)  # type: ignore[type-abstract]
+    return plugins.load(entry, fault, ExternalPass)  # type: ignore[type-abstract]

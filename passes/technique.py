@@ -45,7 +45,7 @@ class Technique(Protocol):
 
 
 @runtime_checkable
-class Brought(Technique, Protocol):
+class ExternalPass(Technique, Protocol):
     """A pass of another package.
 
     No target knows it, so it brings its `clues`: a block is shown to it that has one of them.

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from passes.conflicts import Key, untrapped
 from passes.insert import Setting
-from passes.technique import Brought, Technique
+from passes.technique import ExternalPass, Technique
 from passes.tune import Tuner
 from passes.tuned import Accepted, Refused, TunedWindow
 from rewriter.core.edit import Edit
@@ -148,7 +148,7 @@ def clues(program: Program, techniques: Iterable[Technique]) -> list[Clued]:
 
 
 def _asked(technique: Technique, given: Mapping[str, tuple[Clue, ...]]) -> tuple[Clue, ...]:
-    return technique.clues if isinstance(technique, Brought) else given.get(technique.name, ())
+    return technique.clues if isinstance(technique, ExternalPass) else given.get(technique.name, ())
 
 
 def _places(listing: Listing, number: int, literals: frozenset[int]) -> NDArray[np.int64]:

@@ -88,7 +88,12 @@ def test_a_wrong_pass_is_refuted(scaled: Path, tmp_path: Path) -> None:
         ("cpus", "alpha.ev9 = odd_module:CPU", CPU, "the CPU calls itself 'NAME'"),
         ("cpus", "alpha.ev67 = odd_module:CPU", CPU, "retune has a CPU ev67"),
         ("cpus", "vax.ev9 = odd_module:CPU", CPU, "the name is not TARGET.NAME"),
-        ("passes", "odd = odd_module:Odd", "class Odd: name = 'odd'", "it is no Brought, but Odd"),
+        (
+            "passes",
+            "odd = odd_module:Odd",
+            "class Odd: name = 'odd'",
+            "it is no ExternalPass, but Odd",
+        ),
         ("passes", "bytes = odd_module:Odd", "Odd = 1", "retune has a pass of this name"),
     ],
 )

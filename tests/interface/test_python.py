@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import gzip
 import shutil
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -142,6 +144,27 @@ def test_names_are_those_that_it_says() -> None:
     for function in ("load", "identify", "patch", "verify", "revert"):
         assert getattr(retune, function).__doc__
         assert "return" in getattr(retune, function).__annotations__
+
+
+def test_types_are_known_of_every_name() -> None:
+    """What a type checker sees is what is there: the module says both."""
+    tree = ast.parse(Path(retune.__file__).read_text(encoding="utf-8"))
+    seen = next(
+        node.body
+        for node in tree.body
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+    )
+    imported = {
+        alias.asname: f"{node.module}.{alias.name}"
+        for node in seen
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    declared = {node.target.id for node in seen if isinstance(node, ast.AnnAssign)}
+    assert imported.keys() | declared == set(retune.__all__)
+    for name, place in imported.items():
+        module, _, attribute = place.rpartition(".")
+        assert getattr(import_module(module), attribute) is getattr(retune, name)
 
 
 def test_no_module_is_there_twice_and_import_is_cheap() -> None:
