@@ -122,11 +122,12 @@ def test_killed_at_random_moments(two: Path, tmp_path: Path) -> None:
     """The command itself, with its processes, killed a few times and then let go on."""
     journal = tmp_path / "journal"
     retune = Path(sys.executable).with_name("retune")
-    command: list[str | Path] = [retune, "batch", two, "--in-place", "--cpu", "ev67", "--passes", "bytes"]
+    options = ("--cpu", "ev67", "--passes", "bytes")
+    command: list[str | Path] = [retune, "batch", two, "--in-place", *options]
     alone = tmp_path / "alone.so"
     original = (two / "usr/again.so").read_bytes()
     subprocess.run(
-        [retune, "patch", two / "usr/again.so", "-o", alone, "--cpu", "ev67", "--passes", "bytes"],
+        [retune, "patch", two / "usr/again.so", "-o", alone, *options],
         check=True,
         capture_output=True,
     )
