@@ -17,11 +17,12 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.spending import spend
-from fixtures.cross import elf_files, libraries
+from fixtures.cross import SMALL, elf_files, libraries
 from fixtures.inputs import Missing
 from rewriter.batch.find import machine_of
 from targets import any_for
@@ -60,6 +61,16 @@ def machines(files: Sequence[Path]) -> str:
     return ", ".join(f"{count} {name}" for name, count in sorted(found.items()))
 
 
+def lines_of(journal: Path) -> list[dict[str, Any]]:
+    """What a journal says of each file."""
+    return [json.loads(line) for line in journal.read_bytes().splitlines()[1:]]
+
+
+def text_of(journal: Path) -> int:
+    """Bytes of text of all files of a journal."""
+    return sum(line["figures"]["text"] for line in lines_of(journal))
+
+
 def rows(files: Sequence[Path], kills: int, scratch: Path) -> Iterator[tuple[str, str]]:
     """What is measured, each with its figure, as soon as it is known."""
     tree, journal = copied(files, scratch / "tree"), scratch / "journal"
@@ -76,11 +87,11 @@ def rows(files: Sequence[Path], kills: int, scratch: Path) -> Iterator[tuple[str
         "--json",
     ]
     first = spend([*command, "-q"], ENDS)
-    lines = [json.loads(line) for line in journal.read_bytes().splitlines()[1:]]
+    lines = lines_of(journal)
     yield "became", ", ".join(f"{n} {s}" for s, n in Counter(x["status"] for x in lines).items())
     for reason, number in Counter(x["reason"] for x in lines if x["reason"]).most_common(5):
         yield f"  {number} of them", reason[:100]
-    text = sum(line["figures"]["text"] for line in lines) / 1e6
+    text = text_of(journal) / 1e6
     worked = sum(line["figures"]["seconds"] for line in lines)
     yield "text", f"{text:.2f} MB, {worked:.0f} s of processor in the files alone"
     yield "MB of text a second and core", f"{text / first.processor:.4f}"
@@ -150,7 +161,7 @@ def main() -> int:
     """Exit status 0 when everything is as it must be, else 1."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--limit", type=int, help="so many files, over all sizes")
-    parser.add_argument("--largest", type=int, default=1_000_000, help="bytes of a file")
+    parser.add_argument("--largest", type=int, default=SMALL, help="bytes of a file")
     parser.add_argument("--kills", type=int, default=20)
     options = parser.parse_args()
     try:
