@@ -122,13 +122,9 @@ def batch(
     A run that was killed goes on when it is started again with the same --journal.
     SOURCE_DATE_EPOCH is the latest time of modification that a tuned file gets.
 
-    \b
-    Exit status:
-      0  every file is tuned, was before, or is left alone as the policy says
-      1  a file failed (the others are done), or was refused with --refused fail
-      2  bad usage
-      3  bad input: a TREE, FILE or line of a LIST is not there or is no file to tune
-      4  nothing to do: no file was changed
+    Exit status: 0 every file is tuned, was before, or is left alone as the policy says, 1 a file
+    failed (the others are done) or was refused with --refused fail, 2 bad usage, 3 bad input: a
+    TREE, FILE or line of a LIST leads to no file to tune (the others are done), 4 nothing to do.
     """
     from rewriter.batch.engine import run
     from rewriter.packages.retuned import retuned

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,7 +15,6 @@ from rewriter.batch.policy import Policy, line_of, parse, read
 from rewriter.core.errors import RetuneError
 
 Run = Callable[..., Result]
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "batch.md"
 GOOD = """\
 # what is built for the 21264A
 refused = "fail"
@@ -164,9 +162,3 @@ def test_any_pattern(pattern: str, path: str) -> None:
     found = matches(path, [pattern])
     if not set(pattern) & set("*?[/") and "/" not in path:
         assert found is (pattern == path)
-
-
-def test_the_policy_of_the_documentation() -> None:
-    (text,) = re.findall(r"```toml\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)
-    policy = parse(text, "docs/batch.md").check()
-    assert set(policy.machines) == {"alpha", "ia64"}
