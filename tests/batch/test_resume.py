@@ -122,7 +122,16 @@ def test_killed_at_random_moments(two: Path, tmp_path: Path) -> None:
     """The command itself, with its processes, killed a few times and then let go on."""
     journal = tmp_path / "journal"
     retune = Path(sys.executable).with_name("retune")
-    command: list[str | Path] = [retune, "batch", two, "--in-place", "--cpu", "ev67", "--passes", "bytes"]
+    command: list[str | Path] = [
+        retune,
+        "batch",
+        two,
+        "--in-place",
+        "--cpu",
+        "ev67",
+        "--passes",
+        "bytes",
+    ]
     alone = tmp_path / "alone.so"
     original = (two / "usr/again.so").read_bytes()
     subprocess.run(
