@@ -17,7 +17,7 @@ from rewriter.elf.headers import printable
 from rewriter.packages import debian
 from rewriter.packages.control import check_suffix
 
-RETUNED, COPIED, REFUSED = "retuned", "copied", "refused"
+RETUNED, RENAMED, COPIED, REFUSED = "retuned", "given the new version", "copied", "refused"
 _RPM = b"\xed\xab\xee\xdb"
 _ASIDE = ".retune-packages-"
 
@@ -56,7 +56,8 @@ def run(
     """Retunes packages into a folder; one that is refused never stops the others.
 
     A package in which nothing changes is copied as it is.  `suffix` goes behind the versions of
-    those that change, `epoch` is the time of files that change.
+    those that change, and of those that relate to exactly these; `epoch` is the time of files that
+    change.
     """
     check_suffix(suffix)
     _check_output(paths, output)
@@ -74,22 +75,26 @@ def run(
         trees = [Tree(one.root, one.package.name) for one in unpacked.values() if one.digests]
         if trees:
             retune(trees, debug)
+        versions = debian.new_versions(tuple(unpacked.values()), suffix)
         for path, one in unpacked.items():
             try:
-                results[path] = _written(one, output, suffix, epoch)
+                results[path] = _written(one, output, versions, epoch)
             except RetuneError as refused:
                 results[path] = Result(path, REFUSED, reason=str(refused))
             shutil.rmtree(one.root, ignore_errors=True)
     return [results[path] for path in paths]
 
 
-def _written(one: debian.Unpacked, output: Path, suffix: str, epoch: int | None) -> Result:
+def _written(
+    one: debian.Unpacked, output: Path, versions: debian.Versions, epoch: int | None
+) -> Result:
     """Packs a package and gives it its name in one step."""
     path, changed = one.package.path, len(one.changed())
-    data = debian.packed(one, suffix, epoch)
-    target = output / (debian.file_name(one.package, suffix) if changed else path.name)
+    data = debian.packed(one, versions, epoch)
+    target = output / debian.file_name(one.package, versions)
     write_atomically(target, data, path)
-    return Result(path, RETUNED if changed else COPIED, target, changed)
+    status = RETUNED if changed else RENAMED if one.package.key in versions else COPIED
+    return Result(path, status, target, changed)
 
 
 def _read(path: Path) -> debian.Package:

@@ -42,6 +42,29 @@ def check_suffix(suffix: str) -> str:
     return suffix
 
 
+def with_versions(control: str, versions: Mapping[tuple[str, str], str]) -> str:
+    """The text with relations to exactly a version, `name (= old)`, to the new one.
+
+    `versions` has the new version for name and old version.
+    """
+
+    def related(found: re.Match[str]) -> str:
+        new = versions.get((found["name"], found["version"]), found["version"])
+        return f"{found['before']}{new}{found['after']}"
+
+    return _RELATIONS.sub(lambda fields: _EXACT.sub(related, fields[0]), control)
+
+
+_RELATIONS = re.compile(
+    r"(?im)^(?:Depends|Pre-Depends|Recommends|Suggests|Enhances|Breaks|Conflicts|Replaces)"
+    r":.*(?:\n[ \t].*)*"
+)
+_EXACT = re.compile(
+    r"(?P<before>(?<![\w.+-])(?P<name>[a-z0-9][a-z0-9.+-]*)(?::[a-z0-9-]+)?\s*\(\s*=\s*)"
+    r"(?P<version>[^\s)]+)(?P<after>\s*\))"
+)
+
+
 def with_size(control: str, growth: int) -> str:
     """The text with an Installed-Size (KiB) that is larger by `growth`."""
     before = value(control, "Installed-Size")

@@ -13,7 +13,7 @@ import lzma
 import os
 import shutil
 import tarfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, cast
@@ -47,6 +47,11 @@ class Package:
     def name(self) -> str:
         """The name of the package."""
         return fields.value(self.control, "Package")
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Its name and version."""
+        return self.name, self.version
 
     @property
     def version(self) -> str:
@@ -166,43 +171,66 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def packed(unpacked: Unpacked, suffix: str, epoch: int | None) -> bytes:
-    """The package with the files that are others now; the original's bytes where none is.
+Versions = Mapping[tuple[str, str], str]
+"""The new version of each package whose version changes, by name and old version."""
 
-    `suffix` goes behind the version; `epoch` is the time (seconds since 1970) that changed files
-    get, None for that of the original.  Packed as the original was.
+
+def new_versions(all_of_them: Sequence[Unpacked], suffix: str) -> dict[tuple[str, str], str]:
+    """The versions with a suffix of packages that change.
+
+    A package changes when one of its files does, or when it relates to exactly the version of one
+    that changes, as -dbgsym and -dev packages do.
+    """
+    found: dict[tuple[str, str], str] = {}
+    left = [one for one in all_of_them if suffix]
+    wanted = [one for one in left if one.changed()]
+    while wanted:
+        for one in wanted:
+            found[one.package.key] = fields.suffixed(one.package.version, suffix)
+        left = [one for one in left if one.package.key not in found]
+        wanted = [one for one in left if _related(one.package, found)]
+    return found
+
+
+def _related(package: Package, versions: Versions) -> bool:
+    return fields.with_versions(package.control, versions) != package.control
+
+
+def packed(unpacked: Unpacked, versions: Versions, epoch: int | None) -> bytes:
+    """The package with the files that are others now; the original's bytes where nothing is.
+
+    `versions` are those that change, of this package and others; `epoch` is the time (seconds since
+    1970) that changed files get, None for that of the original.  Packed as the original was.
     """
     package, changed = unpacked.package, unpacked.changed()
-    if not changed:
+    if not changed and package.key not in versions:
         return package.path.read_bytes()
-    growth, sums = 0, dict[str, str]()
-    kind, data = package.member(_DATA)
-    out = _Packed(kind, f"{package.label}({_DATA}{kind})")
-    with (
-        archive.opened(data, kind, out.label) as stream,
-        members(stream, len(data), out.label) as inside,
-    ):
-        for path, entry in inside:
-            if path not in changed or not entry.isreg():
-                out.add(entry, inside.read(entry) if entry.isreg() else None)
-                continue
-            content = changed[path].read_bytes()
-            growth += fields.kib(len(content)) - fields.kib(entry.size)
-            sums[path] = hashlib.md5(content, usedforsecurity=False).hexdigest()
-            _add_changed(out, entry, content, epoch)
-    control = _control(package, suffix, growth, sums, epoch)
-    return _ar(package, {_CONTROL: control, _DATA: out.done()})
+    growth, sums, new = 0, dict[str, str](), dict[str, bytes]()
+    if changed:
+        kind, data = package.member(_DATA)
+        out = _Packed(kind, f"{package.label}({_DATA}{kind})")
+        with (
+            archive.opened(data, kind, out.label) as stream,
+            members(stream, len(data), out.label) as inside,
+        ):
+            for path, entry in inside:
+                if path not in changed or not entry.isreg():
+                    out.add(entry, inside.read(entry) if entry.isreg() else None)
+                    continue
+                content = changed[path].read_bytes()
+                growth += fields.kib(len(content)) - fields.kib(entry.size)
+                sums[path] = hashlib.md5(content, usedforsecurity=False).hexdigest()
+                _add_changed(out, entry, content, epoch)
+        new[_DATA] = out.done()
+    text = fields.with_size(fields.with_versions(package.control, versions), growth)
+    text = fields.with_value(text, "Version", versions.get(package.key, package.version))
+    return _ar(package, {_CONTROL: _control(package, text, sums, epoch), **new})
 
 
-def _control(
-    package: Package, suffix: str, growth: int, sums: Mapping[str, str], epoch: int | None
-) -> bytes:
-    """The control archive with version, size and check sums; scripts and conffiles as they are."""
+def _control(package: Package, text: str, sums: Mapping[str, str], epoch: int | None) -> bytes:
+    """The control archive with another control file and sums; scripts, conffiles as they are."""
     kind, data = package.member(_CONTROL)
     out = _Packed(kind, f"{package.label}({_CONTROL}{kind})")
-    text = fields.with_size(package.control, growth)
-    if suffix:
-        text = fields.with_value(text, "Version", fields.suffixed(package.version, suffix))
     with (
         archive.opened(data, kind, out.label) as stream,
         members(stream, len(data), out.label) as inside,
@@ -276,10 +304,9 @@ def _ar(package: Package, new: Mapping[str, bytes]) -> bytes:
     return bytes(out)
 
 
-def file_name(package: Package, suffix: str) -> str:
-    """The file's name, with the version's suffix where the version stands in it."""
-    old = package.version.partition(":")[2] or package.version
+def file_name(package: Package, versions: Versions) -> str:
+    """The file's name, with the new version where the old one stands in it (less its epoch)."""
+    new = versions.get(package.key, package.version).rpartition(":")[2]
+    old = package.version.rpartition(":")[2]
     name, ended, rest = package.path.name.partition(f"_{old}_")
-    return (
-        f"{name}_{fields.suffixed(old, suffix)}_{rest}" if ended and suffix else package.path.name
-    )
+    return f"{name}_{new}_{rest}" if old and ended else package.path.name

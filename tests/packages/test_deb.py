@@ -24,7 +24,7 @@ from rewriter.api.choose import Wanted
 from rewriter.api.patch import patch
 from rewriter.core.errors import BadInput, BadUsage
 from rewriter.packages import batch, control, debian
-from rewriter.packages.batch import COPIED, REFUSED, RETUNED, Tree
+from rewriter.packages.batch import COPIED, REFUSED, RENAMED, RETUNED, Tree
 
 ELF = b"\x7fELF"
 
@@ -223,6 +223,35 @@ def test_links_conffiles_and_special_bits(tmp_path: Path) -> None:
     dpkg("-e", result.output, tmp_path / "control")
     assert (tmp_path / "control/md5sums").read_text().endswith("1" * 32 + "  etc/conf\n")
     assert (tmp_path / "control/postinst").read_bytes() == b"#!/bin/sh\n"
+
+
+def test_versions_of_packages_that_belong_together(tmp_path: Path) -> None:
+    """Who depends on exactly a version that changes, changes too; others are copied."""
+    out = tmp_path / "out"
+    out.mkdir()
+    main = package(tmp_path / "p_2-3_alpha.deb", ("./usr/a", FILE, code()))
+    relation = b"Depends: q, p (>= 1:2), p:alpha (= 1:2-3) | pp (= 1:2-3),\n p (= 1:2-3)\n"
+    rest = relation + b"Description: p (= 1:2-3)\n"
+    texts = {"near": rest, "far": b"Depends: p (= 1:2-4)\n" + rest.replace(relation, b"")}
+    for name, text in texts.items():
+        whole = CONTROL.replace(b"Description: d\n", text).replace(b": p\n", f": {name}\n".encode())
+        path = package(tmp_path / f"{name}_2-3_alpha.deb", ("./usr/b", FILE, b"x"), name=name)
+        path.write_bytes(
+            ar(("debian-binary", b"2.0\n"), ("control.tar", tar(("./control", FILE, whole))),
+               ("data.tar", tar(("./usr/b", FILE, b"x"))))
+        )  # fmt: skip
+    given = [main, tmp_path / "near_2-3_alpha.deb", tmp_path / "far_2-3_alpha.deb"]
+    results = batch.run(given, out, retune, wanted, suffix="+z")
+    assert [one.status for one in results] == [RETUNED, RENAMED, COPIED]
+    assert sorted(p.name for p in out.iterdir()) == [
+        "far_2-3_alpha.deb", "near_2-3+z_alpha.deb", "p_2-3+z_alpha.deb"
+    ]  # fmt: skip
+    near = out / "near_2-3+z_alpha.deb"
+    assert dpkg("-f", near, "Version").strip() == "1:2-3+z"
+    depends = "q, p (>= 1:2), p:alpha (= 1:2-3+z) | pp (= 1:2-3), p (= 1:2-3+z)"
+    assert " ".join(dpkg("-f", near, "Depends").split()) == depends
+    assert dpkg("-f", near, "Description").strip() == "p (= 1:2-3)"
+    assert content(near)["./usr/b"][1] == b"x"
 
 
 def test_damaged_packages_are_bad_input(real: Path, tmp_path: Path) -> None:
