@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -39,7 +40,8 @@ def test_a_routine_that_is_wrong(run: Run, libc: Path, libc_ev67: Path, tmp_path
     result = run("difftest", "routine", libc, bad, "ffsll")
     assert result.exit_code == 1
     assert result.stdout.count("differs: ffsll, ") == 2
-    assert "ffsll, in steps: the result is 0x0, not 1 (every bit: low=0" in result.stdout
+    wrong = r"differs: ffsll, in steps: the result is 0x[0-9a-f]+, not 1 \(every bit: low=0"
+    assert re.search(wrong, result.stdout)
     assert result.stderr.startswith(f"retune: {bad}: ffsll, in steps: ")
 
 
