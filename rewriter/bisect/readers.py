@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from functools import cached_property
+from dataclasses import replace
+from functools import cached_property, partial
 from typing import Protocol
+
+import numpy as np
 
 from passes import ORDER
 from passes.substitute import Substitute
 from passes.technique import Technique
-from rewriter.bisect.units import Changes, Offsets, Unit, by_function, pieces
+from rewriter.bisect.units import NOBODY, Changes, Offsets, Unit, by_function, pieces
 from rewriter.core.edit import Edit
-from rewriter.core.grouped import Grouped
+from rewriter.core.grouped import Code, Grouped
+from rewriter.core.guard import guarded
 from rewriter.core.program import Function
 from rewriter.core.target import CannotMove, Target
 from rewriter.elf.image import Image, parse
@@ -114,14 +118,28 @@ class GroupedReader:
 
     def __init__(self, old: Image, new: bytes, record: Manifest, target: Grouped) -> None:
         self.old, self.new, self.record, self.target = old, new, record, target
-        functions = target.code(old, find_functions(old, target.described(old))).functions
-        self.changes = by_function(old, new, functions, (), record.edits)
+        code = target.code(old, find_functions(old, target.described(old)))
+        changes = by_function(old, new, code.functions, self._spans(code), record.edits)
+        self._pool = frozenset(n for n, unit in enumerate(changes.units) if _substituted(unit))
+        if self._pool:  # what describes its routines to unwinders goes with them
+            owners = np.where(changes.owners == NOBODY, min(self._pool), changes.owners)
+            changes = replace(changes, owners=owners)
+        self.changes = changes
+
+    def _spans(self, code: Code) -> Iterator[Span]:
+        """Jump tables and what describes a function to unwinders, by the function's number."""
+        offset_of, size = self.old.offset_of, self.target.jump_word
+        for number, function in enumerate(code.functions):
+            described = partial(code.unwind_bytes, function)
+            places = [guarded("comparison", described, lambda reason: range(0))]
+            places += [range(place, place + size) for place, _ in code.routine(function).words]
+            for place in filter(len, places):
+                first = offset_of(place.start)
+                yield number, first, first + len(place)
 
     def needs(self) -> dict[int, frozenset[int]]:
         """Tuned routines share the room of all that were replaced."""
-        units = enumerate(self.changes.units)
-        pool = frozenset(n for n, unit in units if _substituted(unit))
-        return {n: pool - {n} for n in pool}
+        return {n: self._pool - {n} for n in self._pool}
 
     def windows(self, unit: Unit, offsets: Offsets) -> Ranges:
         """None: regions of a function may have moved together."""

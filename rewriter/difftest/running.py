@@ -22,6 +22,7 @@ from rewriter.core.errors import BadUsage
 MOST = 16 << 20  # bytes of output: a program may print without end
 SHOWN = 1 << 16  # bytes of a written file that are kept, to show where it differs
 _STEP = 0.05  # seconds between two looks at a running program
+_AWAY = ("/bin/sh", "-c", 'chmod -R u+rwx "$1"; rm -rf "$1"', "sh")
 # A core dump would be one of the files that the program has written.
 _NO_CORE = ("/bin/sh", "-c", 'ulimit -c 0; exec "$@"', "sh")
 
@@ -97,7 +98,8 @@ class Launch:
 def run(launch: Launch, given: Input, limit: float, folder: Path) -> Run:
     """Runs a command in `folder`/work, made for it and taken away, for at most `limit` seconds."""
     work = folder / "work"
-    shutil.rmtree(work, ignore_errors=True)
+    if work.exists():
+        _remove(work)
     if launch.template is None:
         work.mkdir()
     else:
@@ -158,10 +160,15 @@ def _bounded(
 
 def _written(work: Path) -> Iterator[tuple[str, Written]]:
     """Every file below a folder by its relative name; links are not followed."""
-    for folder, folders, files in os.walk(work):
-        for name in sorted((*folders, *files)):
-            path = Path(folder) / name
-            yield str(path.relative_to(work)), _one(path)
+    left = [work]
+    while left:
+        folder = left.pop()
+        try:
+            found = [(path, _one(path)) for path in sorted(folder.iterdir())]
+            left += [path for path, _ in found if path.is_dir() and not path.is_symlink()]
+        except OSError as error:  # no permission, or deeper than a path can be long
+            found = [(folder / "...", Written(f"not read: {error.strerror}", "", b""))]
+        yield from ((str(path.relative_to(work)), one) for path, one in found)
 
 
 def _one(path: Path) -> Written:
@@ -187,13 +194,11 @@ def _head(path: Path, most: int) -> bytes:
 
 
 def _remove(work: Path) -> None:
-    """Takes a folder away, whatever permission bits the program has left in it."""
-    for folder, folders, _ in os.walk(work):
-        for name in folders:
-            path = Path(folder) / name
-            if not path.is_symlink():
-                path.chmod(0o700)
-    shutil.rmtree(work, ignore_errors=True)
+    """Takes a folder away, whatever permission bits and depth the program has given it."""
+    try:
+        shutil.rmtree(work)
+    except (OSError, RecursionError):
+        subprocess.run((*_AWAY, str(work)), stderr=subprocess.DEVNULL, check=False)
 
 
 def _count(path: Path | None) -> int | None:

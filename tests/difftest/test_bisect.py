@@ -15,9 +15,10 @@ from click.testing import Result
 import targets
 from fixtures import inputs, programs
 from fixtures.broken import broken
-from rewriter.bisect.readers import PlainReader
+from rewriter.bisect.readers import GroupedReader, PlainReader
 from rewriter.elf import manifest
 from rewriter.elf.image import load, parse
+from rewriter.verify import check_regions
 from rewriter.verify.check import compare
 
 Run = Callable[..., Result]
@@ -183,3 +184,29 @@ def test_what_differs_is_bad(run: Run, script: Script, sample: Path, in_place: P
     result = run("bisect", sample, in_place, "--compare", "--", command, "{}")
     assert (result.exit_code, result.stderr) == (0, "")
     assert f"culprit: {record.edits[0].routine}" in result.stdout
+
+
+def test_code_that_says_its_groups(run: Run, script: Script, tmp_path: Path) -> None:
+    """Each function comes apart from the others, with its jump tables and its description."""
+    source, path = inputs.require("ia64-libjnidispatch"), tmp_path / "tuned.so"
+    options = ("--cpu", "itanium2", "--funcs", "Java_com_sun_jna_Native_[a-i].*")
+    assert run("patch", source, "-o", path, *options).exit_code == 0
+    old = load(source)
+    bare, record = manifest.detach(path.read_bytes())
+    target = targets.any_for(old.machine, old.name)
+    changes = GroupedReader(old, bare, record, target).changes
+    count = len(changes.units)
+    assert count > 2
+    assert not changes.shared
+    for chosen in ((0,), tuple(range(1, count)), tuple(range(0, count, 2))):
+        candidate = parse(changes.candidate(chosen), "candidate")
+        verdict = check_regions.compare(old, candidate, target, lambda stage, done, total: None)
+        assert verdict.findings == ()
+        assert verdict.functions == len(chosen)
+    edit = record.edits[len(record.edits) // 2]
+    start = next(u.function.start for u in changes.units if u.function.name == edit.routine)
+    wanted = [at for at in changes.offsets.tolist() if at >= old.offset_of(start)][:1]
+    look = looks(script, tmp_path, *((at, bare[at : at + 1]) for at in wanted))
+    result = run("bisect", source, path, "--", look, "{}")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert f"culprit: {edit.routine}: " in result.stdout

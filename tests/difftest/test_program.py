@@ -269,8 +269,10 @@ def test_nothing_is_left_behind(
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(scratch))
-    old = script("old", "mkdir -p a/b; chmod 0 a/b a; echo x >f")
-    assert run("difftest", "program", old, old, "--", "{}").exit_code == 0
+    deep = "i=0; while [ $i -lt 1500 ]; do mkdir folder; cd folder; i=$((i+1)); done"
+    for text in ("mkdir -p a/b; chmod 0 a/b a; echo x >f", deep):
+        old = script("old", text)
+        assert run("difftest", "program", old, old, "--", "{}").exit_code == 0
     assert not list(scratch.iterdir())
 
 
