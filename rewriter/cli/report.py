@@ -41,8 +41,8 @@ def report(
     each edit, and what was left alone. `retune patch --report` makes the same page in one go, and
     says site by site what was left alone, which NEW does not keep.
 
-    Cycles are shown of functions that are hot by the profile, then of those with most instructions
-    saved; with --cycles of all.
+    Cycles are shown of functions that are hot by the profile, then of those with most done in few
+    bytes; with --cycles of all.
 
     \b
     Examples:

@@ -196,13 +196,28 @@ def test_patch_without_a_page_does_not_load_what_makes_one(tmp_path: Path) -> No
     assert "jinja2" in shown[1]
 
 
+def far(pairs: str) -> int:
+    """Rows that are not in a page."""
+    return sum(int(count) for mark, count in RUNS.findall(pairs) if mark == ".")
+
+
+def disassembled(file: Path, start: int, size: int) -> int:
+    """The instructions in a range, by binutils: a line for each slot, and movl takes two."""
+    objdump = inputs.require_tool("ia64-linux-gnu-objdump")
+    span = (f"--start-address={start:#x}", f"--stop-address={start + size:#x}")
+    done = subprocess.run((objdump, "-d", *span, file), capture_output=True, text=True, check=True)
+    lines = re.findall(r"^ +[0-9a-f]+:\t.*", done.stdout, re.MULTILINE)
+    return len(lines) - sum("movl" in line for line in lines)
+
+
 def test_bundles_stand_with_ports_and_bubbles(tmp_path: Path, unpacked: Unpack) -> None:
     """A function of an IA-64 library: each slot of its bundles once, in order."""
     loaded = files.load(inputs.require("ia64-libsigar"))
     run = patch(loaded, Wanted(cpu="itanium2", funcs=("^sigar_(net_address|cpu_info).*",)))
     assert run.tuned is not None and run.tuned.edits
-    page = tmp_path / "page.html"
+    page, new = tmp_path / "page.html", tmp_path / "new.so"
     page.write_bytes(of_patched(run))
+    new.write_bytes(run.tuned.data)
     tables = unpacked(page, "tables")
     sides = unpacked(page, "chapter-0")
     for at, start in enumerate(tables["functions"]["start"]):
@@ -214,6 +229,8 @@ def test_bundles_stand_with_ports_and_bubbles(tmp_path: Path, unpacked: Unpack) 
             assert int(columns["a"], 16) == int(start, 16)
             assert all(offset % 16 in (0, 1, 2) for offset in offsets)
             assert offsets == sorted(set(offsets))
+            assert len(offsets) == len(columns["x"])
             ports = {sides["x"][n] for n in columns["p"]}
             assert ports <= {*(f"{u}{n}" for u in "MIFB" for n in range(4)), ""}
-        assert tables["functions"]["after"][at] <= tables["functions"]["before"][at]
+        slots = len(sides["f"][at]["r"]["x"]) + far(sides["f"][at]["o"])
+        assert slots == disassembled(new, int(start, 16), tables["functions"]["size"][at])

@@ -55,7 +55,11 @@ class BundledText:
         bundles: dict[int, list[Slot]] = {}
         for slot in slots:
             bundles.setdefault(slot.address // self.block * self.block, []).append(slot)
-        targets = {slot.insn.target(slot.address // self.block * self.block) for slot in slots}
+        targets = {
+            slot.insn.target(slot.address // self.block * self.block)
+            for slot in slots
+            if slot.insn.op.flow is not Flow.NEXT
+        }
         stretch: list[Slot] = []
         for address, bundle in bundles.items():
             if stretch and address in targets:

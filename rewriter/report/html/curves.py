@@ -28,6 +28,8 @@ SIZES = (0, 1, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 """Bytes, where a contract has a count."""
 
 _COUNT = "count"
+_AXES = (_COUNT, "low", "dividend", "quotient")
+_OTHERS = {"divisor": 1}  # the first value divides by zero
 _VALUES = 11  # points on another axis
 _ENOUGH = 16  # bytes in which a routine sets up its register for shared data
 _STOPS = (
@@ -101,15 +103,14 @@ def _curve(edit: Edit, clocks: Sequence[Clock] | str, arena: Callable[[str], Are
 
 
 def points(contract: Contract) -> tuple[str, list[dict[str, int]]]:
-    """An axis of a contract, and cases along it: the first value is taken on all others."""
+    """An axis of a contract, and cases along it, with one value on each of the others."""
     axes = next((plan.axes or plan.few for plan in contract.plans if plan.axes or plan.few), {})
-    if _COUNT in axes:
-        axis, values = _COUNT, list(SIZES)
-    else:
-        axis = max(axes, key=lambda name: len(axes[name]))
-        every = sorted(set(axes[axis]))
-        values = every[:: max(1, -(-len(every) // _VALUES))]
-    rest = {name: choices[0] for name, choices in axes.items()}
+    axis = next((name for name in _AXES if name in axes), "") or max(
+        axes, key=lambda name: len(axes[name])
+    )
+    every = sorted(set(axes[axis]))
+    values = SIZES if axis == _COUNT else every[:: max(1, -(-len(every) // _VALUES))]
+    rest = {name: choices[_OTHERS.get(name, 0)] for name, choices in axes.items()}
     return axis, [{**rest, axis: value} for value in values]
 
 
@@ -139,6 +140,7 @@ def _clocks(subject: Subject) -> Sequence[Clock] | str:
 
 def _plain(image: Image, target: Target, cpu: Cpu) -> Clock:
     from rewriter.suites.measure import Bench, Laboratory
+    from rewriter.verify.trial_steps import Stepper
 
     trials, runs = Trials(image, target), target.trials
     laboratory = Laboratory(cpu, target.system(cpu), runs.table, runs.write_hints)
@@ -149,7 +151,15 @@ def _plain(image: Image, target: Target, cpu: Cpu) -> Clock:
             code = trials.code_at(address, _ENOUGH, contract.name)
             benches.clear()
             program = runs.program(contract.linkage)
-            benches[address] = laboratory.bench(code, contract, program)
+            stepper = Stepper(
+                code,
+                contract,
+                program,
+                runs.table,
+                runs.write_hints,
+                arithmetic=runs.arithmetic,
+            )
+            benches[address] = Bench(laboratory, stepper)
         return benches[address].run(point, warm=True).cycles
 
     return clock

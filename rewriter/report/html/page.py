@@ -48,7 +48,7 @@ def page(subject: Subject, progress: Progress, jobs: int = 1, limit: int | None 
     """The page as UTF-8, the same for the same subject.
 
     `jobs` processes share the work.  At most `limit` instructions are timed: those of functions
-    that are hot, or where most was saved; None times all.
+    that are hot, or where most was done in few bytes; None times all.
     """
     progress("read", 0, 1)
     text = text_of(subject)

@@ -24,7 +24,7 @@ from rewriter.report.html.text import Row, Stretch, Text
 
 _RUN = re.compile(r"([=+-])([0-9]+)")
 
-KEPT = 24
+KEPT = 12
 """Rows that are the same and stay beside each one that is not."""
 
 _LONG = 6000

@@ -134,11 +134,11 @@
       more.addEventListener("click", () => more.replaceWith(...cards.slice(5)));
       shownCards.append(more);
     }
-    const modelled = Boolean(sketch.l.c);
+    const modelled = Boolean(sketch.l.c || sketch.r.c);
     const key = element("p", { class: "soft" },
       modelled ? "Shades: what is fetched together. Cycle: when an instruction issues, from the start of its straight stretch. +n: cycles that it waited, and for what."
         : "Shades: what is fetched together. This function was not timed: others are hotter or gained more.");
-    body.replaceChildren(shownCards, key, element("div", { class: "scroll" }, listing(pairs, modelled, matchMedia("(min-width: 1000px)").matches)));
+    body.replaceChildren(shownCards, key, element("div", { class: "scroll" }, listing(pairs, columnsOf(sketch), matchMedia("(min-width: 1000px)").matches)));
     body.scrollTop = 0;
     document.getElementById("previous").disabled = at === 0;
     document.getElementById("next").disabled = at === functions.name.length - 1;

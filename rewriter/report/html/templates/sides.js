@@ -90,36 +90,46 @@ function stacked(items) {
 
 const HEADS = [["address", "a"], ["slot", "s"], ["pipe", "p"], ["cycle", "c"], ["instruction", "t"], ["waits", "w"]];
 
-function cells(row, kind, timed) {
+/* Which columns there are: slots only where a machine has them, pipes and waits only with a model. */
+function columnsOf(sketch) {
+  const slots = Boolean(sketch.l.s || sketch.r.s);
+  const timed = Boolean(sketch.l.c || sketch.r.c);
+  return HEADS.filter(([name]) => (name === "slot" ? slots : timed || !["pipe", "cycle", "waits"].includes(name)));
+}
+
+function cells(row, kind, half) {
   const band = row === null ? "none" : `${row.odd ? "odd" : "even"}${row.starts ? " starts" : ""}`;
   const cell = (part, ...said) => element("td", { class: `${part} ${kind} ${band}` }, ...said);
-  if (row === null) return [element("td", { class: `${kind} none`, colspan: timed ? 6 : 3 })];
-  const found = [cell("a", row.address), cell("s", row.slot)];
-  if (timed) found.push(cell("p", row.pipe), cell("c", String(row.cycle)));
-  found.push(cell("t", row.text));
-  if (timed) {
-    const wait = row.waits ? element("span", { class: `wait w${Math.min(4, row.waits)}` }, `+${row.waits}`) : "";
-    const total = row.stretch >= 0 && row.stretch !== undefined
-      ? element("span", { class: "total", title: "modelled cycles of this straight stretch" }, `${row.stretch} cyc`) : "";
-    found.push(cell("w", wait, row.waits ? ` ${row.cause} ` : "", total));
-  }
-  return found;
+  if (row === null) return [element("td", { class: `${kind} none`, colspan: half.length })];
+  const parts = {
+    address: () => cell("a", row.address),
+    slot: () => cell("s", row.slot),
+    pipe: () => cell("p", row.pipe),
+    cycle: () => cell("c", String(row.cycle)),
+    instruction: () => cell("t", row.text),
+    waits: () => {
+      const wait = row.waits ? element("span", { class: `wait w${Math.min(4, row.waits)}` }, `+${row.waits}`) : "";
+      const total = row.stretch >= 0
+        ? element("span", { class: "total", title: "modelled cycles of this straight stretch" }, `${row.stretch} cyc`) : "";
+      return cell("w", wait, row.waits ? ` ${row.cause} ` : "", total);
+    },
+  };
+  return half.map(([name]) => parts[name]());
 }
 
 /* The listing, side by side where there is room for it and one below the other where not. */
-function listing(pairs, timed, wide) {
+function listing(pairs, half, wide) {
   const marks = (row) => (row?.edits ? element("span", { class: "edit-mark", title: row.edits.join(", ") }, "●") : "");
-  const half = HEADS.filter(([name]) => timed || !["pipe", "cycle", "waits"].includes(name));
   const head = (label) => half.map(([name, part]) =>
     element("th", { scope: "col", class: part }, element("span", { class: "hidden" }, `${label} `), name));
   const line = (mark, ...rest) => element("tr", { class: mark === "~" ? "changed" : "" }, ...rest);
-  const gone = (row) => [line("~", element("td", { class: "m minus" }, "−", marks(row)), ...cells(row, "l", timed))];
-  const come = (row) => [line("~", element("td", { class: "m plus" }, "+"), ...cells(row, "r", timed))];
+  const gone = (row) => [line("~", element("td", { class: "m minus" }, "−", marks(row)), ...cells(row, "l", half))];
+  const come = (row) => [line("~", element("td", { class: "m plus" }, "+"), ...cells(row, "r", half))];
   const rows = ([mark, old, fresh]) => {
     if (mark === "≠") return [...old.flatMap((row) => gone(row)), ...fresh.flatMap((row) => come(row))];
     const note = element("td", { class: "m" }, marks(old));
-    if (wide) return [line(mark, note, ...cells(old, "l", timed), ...cells(fresh, "r", timed))];
-    if (mark === "=") return [line(mark, note, ...cells(fresh, "r", timed))];
+    if (wide) return [line(mark, note, ...cells(old, "l", half), ...cells(fresh, "r", half))];
+    if (mark === "=") return [line(mark, note, ...cells(fresh, "r", half))];
     return [...(old ? gone(old) : []), ...(fresh ? come(fresh) : [])];
   };
   const body = element("tbody");
