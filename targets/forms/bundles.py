@@ -55,7 +55,8 @@ class Bundles:
         """Which values are branches relative to their bundle: unit B, major opcode 4 or 5."""
         majors = values >> np.uint64(37) & np.uint64(15)
         found: NDArray[np.bool_] = values >> np.uint64(_CLASS) == _B
-        return found & ((majors == 4) | (majors == 5))
+        found &= (majors == 4) | (majors == 5)
+        return found
 
     def layout(self, code: bytes, places: Numbers, values: Values) -> tuple[bytes, ...]:
         """The template of each bundle, and which of its slots are nops, above it.
