@@ -24,7 +24,7 @@ _REACH = 150
 """Values of either row within which a gap ends."""
 _REGION = 200
 """Values of either row within which a region in another order ends."""
-_APART = 48
+_APART = 32
 """Values that only one row has, so far, beyond which this is no region in another order."""
 _ALIKE = 3
 """Values in a row that make the end of a gap."""
@@ -159,6 +159,8 @@ class _Aligner:
         """The shortest stretch of both rows with the same values in another order, or 0."""
         balance: dict[int, int] = {}
         apart, room = 0, min(_REGION, len(self.olds) - i, len(self.news) - j)
+        if not room or not self._exchanged(i, j, room):
+            return 0
         for size in range(room):
             for value, one in ((self.olds[i + size], 1), (self.news[j + size], -1)):
                 before = balance.get(value, 0)
@@ -169,6 +171,11 @@ class _Aligner:
             if apart > _APART:
                 break
         return 0
+
+    def _exchanged(self, i: int, j: int, room: int) -> bool:
+        """Whether each row has what the other starts with: without that there is no region."""
+        started = self.olds[i] in self.news[j : j + room]
+        return started and self.news[j] in self.olds[i : i + room]
 
     def _lost(self, i: int, j: int) -> tuple[int, int]:
         """Nothing alike is near: the new row goes on where the old one stands then."""
