@@ -54,7 +54,8 @@ def edit_lines(edits: Iterable[Edit]) -> Iterator[str]:
     """One line an edit: id, address, kind, what it saves, on what evidence."""
     for edit in edits:
         shown = printable(str(edit.evidence))
-        yield f"{printable(edit.id)} at {edit.address:#x}: {edit.kind}, {gained(edit)}, {shown}"
+        kind = printable(edit.kind)
+        yield f"{printable(edit.id)} at {edit.address:#x}: {kind}, {gained(edit)}, {shown}"
 
 
 def edit_grid(edits: Iterable[Edit]) -> Grid:
@@ -77,13 +78,13 @@ class Listed:
     manifest: Manifest
 
     def as_json(self) -> dict[str, Any]:
-        """Everything, for programs; bytes in hexadecimal."""
+        """Everything, for programs; bytes in hexadecimal, null if the file was laid out anew."""
         m = self.manifest
         return {
             "retune": m.retune, "target": m.target, "cpu": m.cpu, "options": dict(m.options),
             "original": m.file_digest, "patched": m.patched, "skips": in_order(m.skips),
             "edits": [edit_json(edit) for edit in m.edits],
-            "patches": [
+            "patches": None if m.unread else [
                 {"offset": p.offset, "old": p.old.hex(), "new": p.new.hex()} for p in m.patches
             ],
         }  # fmt: skip
@@ -104,7 +105,7 @@ class Listed:
         for reason, number in in_order(m.skips).items():
             yield f"left alone: {counted(number, 'site')}: {printable(reason)}"
         grades = joined(Counter(edit.evidence.grade.value for edit in m.edits))
-        yield f"{counted(len(m.edits), 'edit')} in {counted(len(m.patches), 'place')}: {grades}"
+        yield f"{counted(len(m.edits), 'edit')} in {counted(m.places, 'place')}: {grades}"
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,7 @@ class Reverted:
     def as_json(self) -> dict[str, Any]:
         """Everything, for programs."""
         m = self.manifest
-        return {"original": m.file_digest, "edits": len(m.edits), "patches": len(m.patches)}
+        return {"original": m.file_digest, "edits": len(m.edits), "patches": m.places}
 
     def lines(self, verbosity: int = 0) -> Iterator[str]:
         """One line."""

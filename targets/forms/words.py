@@ -62,7 +62,7 @@ class Words:
         """The runs of fillers before each instruction and after the last.
 
         A run is a symbol: its fillers as binary digits behind a one, less 1. Its context is the
-        major opcode of the instruction before, and whether the first place is odd.
+        major opcodes of the instructions before and behind, and whether the first place is odd.
         """
         words = np.frombuffer(code, "<u4")
         kinds = np.where(words == self.fillers[0], 0, np.where(words == self.fillers[1], 1, 2))
@@ -84,7 +84,7 @@ class Words:
     ) -> tuple[Numbers, _LaidOut]:
         """The place of each value, and the fillers between."""
         counts, stream, long = columns
-        contexts = Contexts(unpacked(counts), stream, 2 * (_MAJORS + 1))
+        contexts = Contexts(unpacked(counts), stream, 2 * (_MAJORS + 1) ** 2)
         runs = iter(unpacked(long).tolist())
         number, at, laid_out = [], 0, _LaidOut([], [])
         odd = _followed(places)
@@ -124,9 +124,14 @@ def _followed(places: Numbers) -> list[int]:
 
 
 def _contexts(values: Values) -> Numbers:
-    """For each run of fillers twice the major opcode before it; the first one has none."""
+    """For each run of fillers the major opcodes around it, where the next bit is free.
+
+    64 stands for no instruction, before the first one and behind the last.
+    """
     majors = (values >> np.uint64(_MAJOR)).astype(np.int64)
-    return 2 * np.concatenate([[_MAJORS], majors])
+    before, after = np.concatenate([[_MAJORS], majors]), np.concatenate([majors, [_MAJORS]])
+    contexts: Numbers = 2 * (before * (_MAJORS + 1) + after)
+    return contexts
 
 
 def _symbol(run: list[int]) -> int:

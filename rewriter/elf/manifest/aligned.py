@@ -24,6 +24,8 @@ _REACH = 150
 """Values of either row within which a gap ends."""
 _REGION = 200
 """Values of either row within which a region in another order ends."""
+_APART = 32
+"""Values that only one row has, so far, beyond which this is no region in another order."""
 _ALIKE = 3
 """Values in a row that make the end of a gap."""
 _AT_ONCE = 64
@@ -33,30 +35,34 @@ _AT_ONCE = 64
 class Script:
     """How the old row follows from the new one.
 
-    `steps` has three numbers a row: equal values, old values of the gap, new values passed over.
-    `named` has for each old value of a gap 0, or one more than its place in the queue; `spelled`
-    are the values with 0. `partner` is for each old value the number of the new one, or -1.
+    `equal` are the equal values of each step, `gaps` the old values of its gap and the new values
+    passed over, by turns. `named` has for each old value of a gap 0, or one more than its place in
+    the queue; `spelled` are the values with 0.
     """
 
-    steps: Numbers
+    equal: Numbers
+    gaps: Numbers
     named: Numbers
     spelled: Values
-    partner: Numbers
 
 
-def align(old: Values, new: Values, home: Sequence[int]) -> Script:
-    """Find a short script; `home` is for each old value the new one that stands in its place."""
+def align(old: Values, new: Values, home: Sequence[int]) -> tuple[Script, Numbers]:
+    """A short script, and for each old value the number of its new partner, or -1.
+
+    `home` is for each old value the new one that stands in its place.
+    """
     return _Aligner(old, new, home).script()
 
 
-def follow(steps: Numbers, named: Numbers, spelled: Values, new: Values) -> tuple[Values, Numbers]:
-    """The old row and its partners by a script; ValueError for one that does not fit."""
-    if len(steps) % 3 or int(steps.reshape(-1, 3)[:, 1].sum()) != len(named):
+def follow(script: Script, new: Values) -> tuple[Values, Numbers]:
+    """The old row and its partners; ValueError or IndexError for a script that does not fit."""
+    gaps = script.gaps.reshape(-1, 2)
+    if len(script.equal) != len(gaps) or sum(gaps[:, 0].tolist()) != len(script.named):
         raise ValueError("steps")
     partner, literal = [np.zeros(0, np.int64)], []
     queue: list[int] = []
-    at, names = 0, iter(named.tolist())
-    for equal, gap, passed in steps.reshape(-1, 3).tolist():
+    at, names = 0, iter(script.named.tolist())
+    for equal, (gap, passed) in zip(script.equal.tolist(), gaps.tolist(), strict=True):
         if equal + passed > len(new) - at:
             raise ValueError("steps")
         partner.append(np.arange(at, at + equal))
@@ -71,11 +77,11 @@ def follow(steps: Numbers, named: Numbers, spelled: Values, new: Values) -> tupl
         literal += found
         del queue[:-WAITING]
     row = np.concatenate(partner)
-    if literal.count(-1) != len(spelled):
+    if literal.count(-1) != len(script.spelled):
         raise ValueError("values spelled out")
     values = np.zeros(len(row), np.uint64)
     values[row >= 0] = new[row[row >= 0]]
-    values[row < 0] = spelled
+    values[row < 0] = script.spelled
     return values, row
 
 
@@ -89,8 +95,9 @@ class _Aligner:
         numbered = _grams(new) << np.uint64(_PLACE) | np.arange(len(new)).astype(np.uint64)
         self.places = np.sort(numbered).tolist()
 
-    def script(self) -> Script:
-        steps: list[int] = []
+    def script(self) -> tuple[Script, Numbers]:
+        equals: list[int] = []
+        gaps: list[int] = []
         named: list[int] = []
         partner = np.full(len(self.olds), -1, np.int64)
         queue: list[int] = []
@@ -100,7 +107,8 @@ class _Aligner:
             partner[i : i + equal] = np.arange(j, j + equal)
             i, j = i + equal, j + equal
             gap, passed = self._gap(i, j) if i < len(self.olds) else (0, 0)
-            steps += (equal, gap, passed)
+            equals.append(equal)
+            gaps += (gap, passed)
             queue += range(j, j + passed)
             for value in range(i, i + gap):
                 name = self._named(queue, self.olds[value])
@@ -109,8 +117,8 @@ class _Aligner:
                 named.append(name)
             del queue[:-WAITING]
             i, j = i + gap, j + passed
-        numbers = np.array(steps, np.int64), np.array(named, np.int64)
-        return Script(*numbers, self.old[partner < 0], partner)
+        steps = np.array(equals, np.int64), np.array(gaps, np.int64)
+        return Script(*steps, np.array(named, np.int64), self.old[partner < 0]), partner
 
     def _named(self, queue: list[int], value: int) -> int:
         return next((n for n, at in enumerate(queue, 1) if self.news[at] == value), 0)
@@ -151,6 +159,8 @@ class _Aligner:
         """The shortest stretch of both rows with the same values in another order, or 0."""
         balance: dict[int, int] = {}
         apart, room = 0, min(_REGION, len(self.olds) - i, len(self.news) - j)
+        if not room or not self._exchanged(i, j, room):
+            return 0
         for size in range(room):
             for value, one in ((self.olds[i + size], 1), (self.news[j + size], -1)):
                 before = balance.get(value, 0)
@@ -158,7 +168,14 @@ class _Aligner:
                 apart += abs(before + one) - abs(before)
             if not apart:
                 return size + 1
+            if apart > _APART:
+                break
         return 0
+
+    def _exchanged(self, i: int, j: int, room: int) -> bool:
+        """Whether each row has what the other starts with: without that there is no region."""
+        started = self.olds[i] in self.news[j : j + room]
+        return started and self.news[j] in self.olds[i : i + room]
 
     def _lost(self, i: int, j: int) -> tuple[int, int]:
         """Nothing alike is near: the new row goes on where the old one stands then."""

@@ -14,19 +14,18 @@ import lzma
 import zlib
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from rewriter.core.varints import packed, unpacked
 
-PLAIN, DEFLATE, LZMA_BYTES, LZMA_TEXT, LZMA_WORDS = range(5)
-_CONTEXTS = {LZMA_BYTES: (0, 0, 0), LZMA_TEXT: (3, 0, 0), LZMA_WORDS: (1, 2, 2)}
-"""lc, lp and pb: what a literal depends on, for single bytes, for text, and for 32-bit words."""
-_DICTIONARY = 1 << 23
-_SMALL = 200
-"""Bytes up to which Deflate is tried: raw LZMA ends with a mark of six."""
+PLAIN, DEFLATE, LZMA, LZMA_WORDS = range(4)
+_CONTEXTS = {LZMA: (0, 0, 0), LZMA_WORDS: (1, 2, 2)}
+"""lc, lp and pb: what a literal depends on, for bytes and text, and for 32-bit words."""
+_SETTINGS: dict[str, Any] = {"preset": 6, "dict_size": 1 << 23}
+_SMALL, _LONG = 200, 20_000
+"""Bytes from which LZMA is tried, which ends with a mark of six, and up to which Deflate is."""
 _THREADS = 2
 
 AT_LEAST = 16 << 20
@@ -79,28 +78,19 @@ def _directory(block: bytes) -> tuple[list[tuple[int, int, int, int]], int]:
 def _shortest(column: bytes) -> tuple[int, bytes]:
     """How a column is packed, and the packed one: the first of the shortest."""
     ways = [(PLAIN, column)]
-    if len(column) <= _SMALL * 100:
+    if len(column) <= _LONG:
         engine = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
         ways.append((DEFLATE, engine.compress(column) + engine.flush()))
     if len(column) > _SMALL:
-        lzma_ways = list(_CONTEXTS)
-        pick = partial(_lzma, column)
-        ways += [(how, pick(how)) for how in lzma_ways]
+        ways.append((LZMA, _lzma(column, LZMA)))
+    if len(column) > _SMALL and len(column) % 4 == 0:
+        ways.append((LZMA_WORDS, _lzma(column, LZMA_WORDS)))
     return min(ways, key=lambda way: len(way[1]))
 
 
 def _filters(how: int) -> list[dict[str, Any]]:
     lc, lp, pb = _CONTEXTS[how]
-    return [
-        {
-            "id": lzma.FILTER_LZMA1,
-            "preset": 6,
-            "lc": lc,
-            "lp": lp,
-            "pb": pb,
-            "dict_size": _DICTIONARY,
-        }
-    ]
+    return [{"id": lzma.FILTER_LZMA1, **_SETTINGS, "lc": lc, "lp": lp, "pb": pb}]
 
 
 def _lzma(column: bytes, how: int) -> bytes:

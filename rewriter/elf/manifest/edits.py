@@ -15,16 +15,17 @@ from typing import Any
 import numpy as np
 
 from rewriter.core.edit import Edit, Evidence, Grade
-from rewriter.core.varints import Numbers, packed, packed_signed, unpacked, unpacked_signed
+from rewriter.core.varints import Numbers, packed_signed, unpacked, unpacked_signed
+from rewriter.elf.manifest import texts
+from rewriter.elf.manifest.texts import escaped, lines, lines_of, unescaped
 
-CLASSES, GAINS, ROUTINES, NAMES, STARTS, OFFSETS, TEXTS, ODD, IDS = range(9)
-NUMBER = 9
+CLASSES, GAINS, ROUTINES, NAMES, STARTS, OFFSETS, ODD, IDS, TEXTS = range(9)
+NUMBER = TEXTS + texts.NUMBER_OF_COLUMNS
 """How many columns `of_edits` gives."""
 
 _OFFSET = re.compile(r"\+([0-9a-f]{1,16})\Z")
-_SPECIAL = re.compile(r"[\\\n]")
-_ESCAPE = re.compile(r"\\(.?)", re.DOTALL)
-_PLAIN = {"\\": "\\", "n": "\n", "e": ""}
+_EMPTY = "\t"
+"""Line of a name that is empty."""
 _MASK = (1 << 64) - 1
 
 Row = list[Any]
@@ -41,17 +42,19 @@ def of_edits(edits: Sequence[Edit]) -> tuple[list[bytes], list[Row], list[Row]]:
     numbers = {name: n for n, name in enumerate(starts)}
     odd = [n for n, edit in enumerate(edits) if edit.id != _id(edit, starts[edit.routine])]
     columns = [b""] * NUMBER
-    columns[CLASSES] = packed(_row(classes[key] for key in keys))
-    columns[GAINS] = packed_signed(_row(edit.gain for edit in edits))
-    columns[ROUTINES] = _differences(numbers[edit.routine] for edit in edits)
-    columns[NAMES] = _lines(
-        "" if name == _made(at) else _escaped(name) or r"\e" for name, at in starts.items()
+    columns[TEXTS:] = texts.of_pairs((edit.old, edit.new) for edit in edits)
+    which = unpacked(columns[TEXTS + texts.WHICH]).tolist()
+    columns[CLASSES] = _since(which, [classes[key] for key in keys])
+    columns[GAINS] = _since(which, [edit.gain for edit in edits])
+    routines = [numbers[edit.routine] for edit in edits]
+    columns[ROUTINES] = _differences(routines)
+    columns[NAMES] = lines(
+        "" if name == _made(at) else escaped(name) or _EMPTY for name, at in starts.items()
     )
     columns[STARTS] = _differences(starts.values())
-    columns[OFFSETS] = packed_signed(_row(edit.address - starts[edit.routine] for edit in edits))
-    columns[TEXTS] = _lines(_escaped(text) for edit in edits for text in (edit.old, edit.new))
+    columns[OFFSETS] = _since(routines, [edit.address - starts[edit.routine] for edit in edits])
     columns[ODD] = _differences(odd)
-    columns[IDS] = _lines(_escaped(edits[n].id) for n in odd)
+    columns[IDS] = lines(escaped(edits[n].id) for n in odd)
     rows: list[Row] = [
         [e.grade.value, e.preconditions, e.patterns, e.cases, e.detail] for e in evidence
     ]
@@ -64,22 +67,22 @@ def edits_of(columns: Sequence[bytes], classes: Sequence[Row], rows: Sequence[Ro
     kinds = [(technique, kind, evidence[_number(at)]) for technique, kind, at in classes]
     starts = [at & _MASK for at in _sums(columns[STARTS]).tolist()]
     names = [
-        _unescaped(line) if line else _made(at)
-        for line, at in zip(_lines_of(columns[NAMES]), starts, strict=True)
+        (unescaped(line) if line != _EMPTY else "") if line else _made(at)
+        for line, at in zip(lines_of(columns[NAMES]), starts, strict=True)
     ]
-    texts = map(_unescaped, _lines_of(columns[TEXTS]))
-    ids = dict(zip(_sums(columns[ODD]).tolist(), _lines_of(columns[IDS]), strict=True))
+    pairs = texts.pairs_of(columns[TEXTS:])
+    ids = dict(zip(_sums(columns[ODD]).tolist(), lines_of(columns[IDS]), strict=True))
+    which = unpacked(columns[TEXTS + texts.WHICH]).tolist()
+    routines = _sums(columns[ROUTINES]).tolist()
     found: list[Edit] = []
-    for at, which, offset, gain, old, new in zip(
-        unpacked(columns[CLASSES]).tolist(), _sums(columns[ROUTINES]).tolist(),
-        unpacked_signed(columns[OFFSETS]).tolist(), unpacked_signed(columns[GAINS]).tolist(),
-        texts, texts, strict=True,
+    for at, routine, offset, gain, (old, new) in zip(
+        _since_of(which, columns[CLASSES]), routines, _since_of(routines, columns[OFFSETS]),
+        _since_of(which, columns[GAINS]), pairs, strict=True,
     ):  # fmt: skip
-        (technique, kind, shown), start = kinds[at], starts[_number(which)]
-        routine, address = names[which], start + offset & _MASK
-        odd = ids.get(len(found))
-        name = _named(technique, routine, address, start) if odd is None else _unescaped(odd)
-        found.append(Edit(name, technique, kind, routine, address, old, new, shown, gain))
+        (technique, kind, shown), start = kinds[_number(at)], starts[_number(routine)]
+        name, address, odd = names[routine], start + offset & _MASK, ids.get(len(found))
+        known = _named(technique, name, address, start) if odd is None else unescaped(odd)
+        found.append(Edit(known, technique, kind, name, address, old, new, shown, gain))
     return found
 
 
@@ -119,30 +122,27 @@ def _row(numbers: Iterable[int]) -> Numbers:
     return np.array([number & _MASK for number in numbers], np.uint64).astype(np.int64)
 
 
+def _since(keys: Sequence[int], values: Sequence[int]) -> bytes:
+    """Each value less the one before it with the same key."""
+    last: dict[int, int] = {}
+    differences = []
+    for key, value in zip(keys, values, strict=True):
+        differences.append(value - last.get(key, 0))
+        last[key] = value
+    return packed_signed(_row(differences))
+
+
+def _since_of(keys: Sequence[int], column: bytes) -> Iterator[int]:
+    """The values that `_since` told by their differences."""
+    last: dict[int, int] = {}
+    for key, difference in zip(keys, unpacked_signed(column).tolist(), strict=True):
+        last[key] = last.get(key, 0) + difference
+        yield last[key]
+
+
 def _differences(numbers: Iterable[int]) -> bytes:
     return packed_signed(np.diff(_row(numbers), prepend=np.int64(0)))
 
 
 def _sums(column: bytes) -> Numbers:
     return np.cumsum(unpacked_signed(column))
-
-
-def _escaped(text: str) -> str:
-    """A text as one line: a backslash becomes two, a line feed a backslash and an n."""
-    return _SPECIAL.sub(lambda found: r"\n" if found[0] == "\n" else r"\\", text)
-
-
-def _unescaped(line: str) -> str:
-    return _ESCAPE.sub(lambda found: _PLAIN[found[1]], line) if "\\" in line else line
-
-
-def _lines(lines: Iterable[str]) -> bytes:
-    """Lines as UTF-8; names that are none are kept as lone surrogates."""
-    return "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogatepass")
-
-
-def _lines_of(column: bytes) -> Iterator[str]:
-    lines = column.decode("utf-8", "surrogatepass").split("\n")
-    if lines.pop():
-        raise ValueError("a line that does not end")
-    return iter(lines)

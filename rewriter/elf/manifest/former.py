@@ -16,13 +16,13 @@ from rewriter.core.errors import BadInput
 from rewriter.core.varints import packed, packed_signed, unpacked, unpacked_signed
 from rewriter.elf.emit import APART
 from rewriter.elf.headers import SHF_EXECINSTR, SHT_NOBITS, read_headers
-from rewriter.elf.manifest.aligned import align, follow
+from rewriter.elf.manifest.aligned import Script, align, follow
 from targets.forms import form_of
 
 NEAR = 256
 """Bytes between changes of code that are told together."""
 
-SPANS, STEPS, NAMED, SPELLED, TARGETS, PLACES, KEPT = range(7)
+SPANS, EQUAL, GAPS, NAMED, SPELLED, TARGETS, PLACES, KEPT = range(8)
 _LAYOUT = KEPT + 1
 NUMBER = _LAYOUT + COLUMNS
 """How many columns `told` gives."""
@@ -146,10 +146,11 @@ def _tell_code(
     places = _units(spans, form.unit)
     before, after = form.items(old, places), form.items(new, places)
     home = np.searchsorted(after.places, before.places).tolist()
-    script = align(before.values, after.values, home)
-    columns[STEPS], columns[NAMED] = packed(script.steps), packed(script.named)
+    script, partner = align(before.values, after.values, home)
+    columns[EQUAL], columns[GAPS] = packed(script.equal), packed(script.gaps)
+    columns[NAMED] = packed(script.named)
     columns[SPELLED] = script.spelled.astype(f"<u{form.size}").tobytes()
-    guessed = _guessed(script.partner, before.places, after, places)
+    guessed = _guessed(partner, before.places, after, places)
     branches = form.branches(before.values)
     columns[TARGETS] = packed_signed(before.targets[branches] - guessed[branches])
     columns[_LAYOUT:] = form.layout(old, places, before.values)
@@ -161,8 +162,8 @@ def _told_code(
     places = _units(spans, form.unit)
     after = form.items(new, places)
     spelled = np.frombuffer(columns[SPELLED], f"<u{form.size}").astype(np.uint64)
-    steps, named = unpacked(columns[STEPS]), unpacked(columns[NAMED])
-    values, partner = follow(steps, named, spelled, after.values)
+    equal, gaps, named = (unpacked(columns[number]) for number in (EQUAL, GAPS, NAMED))
+    values, partner = follow(Script(equal, gaps, named, spelled), after.values)
     where, laid_out = form.placed(tuple(columns[_LAYOUT:NUMBER]), places, values)
     branches = form.branches(values)
     differences = unpacked_signed(columns[TARGETS])

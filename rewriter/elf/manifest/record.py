@@ -46,6 +46,11 @@ class Manifest:
     unread: int = 0
 
     @property
+    def places(self) -> int:
+        """How many patches there are, also where they cannot be read."""
+        return self.unread or len(self.patches)
+
+    @property
     def file_digest(self) -> str:
         """SHA-256 of the original file as it lay on the disk."""
         return self.wrapping.sha256 if self.wrapping else self.original
