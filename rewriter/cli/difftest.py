@@ -94,7 +94,8 @@ def boot(
     from rewriter.report.boot import Booted
 
     if len(kernels) != 2:
-        raise BadUsage(f"--kernel is given {len(kernels)} times", hint="name OLD, then NEW")
+        times = "once" if len(kernels) == 1 else f"{len(kernels)} times"
+        raise BadUsage(f"--kernel is given {times}", hint="name OLD, then NEW")
     old, new = (kernel(files.read(path), str(path)) for path in kernels)
     if old.image.machine != new.image.machine:
         raise BadInput(f"{new.name}: is for another architecture than {old.name}")

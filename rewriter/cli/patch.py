@@ -79,6 +79,8 @@ def patch(
     taken = files.profile(profile, loaded.image) if profile is not None else None
     with show.progress() as progress:
         patched = retuned(loaded, wanted, progress, taken, jobs)
+    if patched.tuned is not None:
+        choose.named(wanted, patched.tuned.names)
     if output is not None and not dry_run:
         _write(source, output, beside, patched)
     show.result(patched.report, view)
