@@ -3,13 +3,13 @@
 # make bench  set up, then figures as ratios measured in one run
 # make mutants  20,000 random changes of real files, and what the verifier says of each: docs/mutants.md
 # make fuzz-programs N=5000  set up, then random programs retuned and run before and after (default 500)
+# make fuzz N=20000  set up, then damaged files given to every command (default 100000)
 # make clean  remove what was built; `make distclean` also the virtual environment
 # Nothing asks questions; what is already set up is left alone (scripts/setup.sh).
 
 BIN := .venv/bin
-N := 500
 
-.PHONY: demo test bench mutants fuzz-programs clean distclean
+.PHONY: demo test bench mutants fuzz fuzz-programs clean distclean
 
 demo:
 	@scripts/setup.sh demo
@@ -30,9 +30,13 @@ mutants:
 	@scripts/setup.sh test
 	@$(BIN)/python benchmarks/mutants.py --write docs/mutants.md
 
+fuzz:
+	@scripts/setup.sh test
+	@$(BIN)/python scripts/fuzz_inputs.py $(or $(N),100000)
+
 fuzz-programs:
 	@scripts/setup.sh test
-	@$(BIN)/python scripts/fuzz_programs.py $(N)
+	@$(BIN)/python scripts/fuzz_programs.py $(or $(N),500)
 
 clean:
 	rm -rf build .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis

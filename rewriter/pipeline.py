@@ -53,7 +53,7 @@ class Tuned:
     `patches` are the bytes of the original that changed, by file offset (what stands behind its end
     is new); `proofs` counts (asked, solved, by grade); `room` has
     the bytes that routines in pieces found and took, by kind; `debug` is what is to be said of
-    debug information.
+    debug information; `names` are those of all functions.
     """
 
     data: bytes
@@ -69,6 +69,7 @@ class Tuned:
     heat: Heat | None = None
     room: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     debug: tuple[str, ...] = ()
+    names: frozenset[str] = frozenset()
 
 
 @seldom_collected()
@@ -111,6 +112,7 @@ def tune(
         heat=heat,
         room=work.room,
         debug=work.described.told([one.function for one in done if _moved(one)]),
+        names=frozenset(function.name for function in program.functions),
     )
 
 
@@ -141,6 +143,7 @@ def _tune_grouped(
         proofs=road.proofs(),
         heat=road.heat,
         debug=road.described.told([f for f, placing in road.placings.items() if placing.made]),
+        names=frozenset(function.name for function in road.functions),
     )
 
 

@@ -76,7 +76,8 @@ def any_for(machine: int, name: str) -> Target | Grouped:
         if machine in numbers:
             return load()
     known = ", ".join(target.name for target in every())
+    other = machines.OTHERS.get(machine, "an architecture that has no name here")
     raise BadInput(
-        f"{name}: e_machine {machine:#x} is no architecture that retune knows",
+        f"{name}: is for {other} (e_machine {machine:#x}), which retune does not know",
         hint=f"it knows {known}",
     )

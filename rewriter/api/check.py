@@ -8,8 +8,8 @@ from rewriter.api.choose import any_target_of
 from rewriter.api.files import Loaded
 from rewriter.api.patch import Progress, quiet
 from rewriter.core.assumptions import EVERY
-from rewriter.core.errors import VerificationFailed
-from rewriter.elf import manifest
+from rewriter.core.errors import BadInput, VerificationFailed
+from rewriter.elf import manifest, note
 from rewriter.elf.image import Image
 from rewriter.elf.manifest import Manifest
 from rewriter.report.verdict import NONE, Comparison, compare
@@ -24,8 +24,17 @@ def verify(
 ) -> Comparison:
     """Compares a patched file with its original in `jobs` processes, and its manifest.
 
-    Nothing that the rewriter said is believed; `assume` names what proofs may rest on.
+    Nothing that the rewriter said is believed; `assume` names what proofs may rest on.  BadInput
+    where the two cannot be an original and its successor.
     """
+    before = old.image
+    if before.machine != new.machine:
+        raise BadInput(f"{new.name}: is for another architecture than {before.name}")
+    if before.section(note.NAME) is not None and new.section(note.NAME) is None:
+        raise BadInput(
+            f"{before.name}: was retuned, and {new.name} was not",
+            hint="name the original first: `retune verify OLD NEW`",
+        )
     comparison = compare(old.image, new, any_target_of, progress, jobs, assume)
     return _with_wrapping(comparison, old, new)
 

@@ -73,6 +73,9 @@ def check(wanted: Wanted) -> None:
             except (re.error, RecursionError, OverflowError) as error:
                 raise BadUsage(f"{option} {pattern}: not a regular expression: {error}") from error
     assumed(wanted.assume)
+    for option, name in (("--cpu", wanted.cpu), ("--tune", wanted.tune)):
+        if name is not None and not name.strip():
+            raise BadUsage(f"{option} is empty", hint="`retune cpus` lists the CPUs")
     if wanted.passes == "none":
         return
     _named_passes(wanted.passes)
@@ -164,6 +167,24 @@ def made(wanted: Wanted, edits: Iterable[Edit]) -> None:
         if name not in known and wanted.max_edits is None and name not in wanted.skip:
             hint = "`retune patch IN --dry-run -v` lists the ids for a CPU"
             raise BadUsage(f"--only {name}: no such edit was made", hint=hint)
+
+
+def named(wanted: Wanted, names: Collection[str]) -> None:
+    """Refuse `--funcs` that match none of a file's functions, and a `--skip` that is no edit's."""
+    from passes import ORDER
+
+    if wanted.funcs and not any(re.fullmatch(p, name) for p in wanted.funcs for name in names):
+        given = " ".join(f"--funcs {pattern}" for pattern in wanted.funcs)
+        raise BadUsage(
+            f"{given}: no function is called so", hint="`retune identify -vv` lists them"
+        )
+    passes = {technique.name for technique in ORDER}
+    for skip in wanted.skip:
+        technique, _, site = skip.partition(":")
+        name, _, offset = site.rpartition("+")
+        if technique not in passes or name not in names or not re.fullmatch("[0-9a-f]+", offset):
+            hint = "`retune patch IN --dry-run -v` lists the ids for a CPU"
+            raise BadUsage(f"--skip {skip}: no edit can be called so", hint=hint)
 
 
 def function(functions: Sequence[Function], image: Image, name: str) -> Function:

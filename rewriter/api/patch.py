@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from rewriter.api import choose
 from rewriter.api.choose import Chosen, Wanted
 from rewriter.api.files import Loaded
-from rewriter.elf import compressed, manifest
+from rewriter.core.errors import BadInput
+from rewriter.elf import compressed, manifest, note
 from rewriter.elf.headers import printable
 from rewriter.elf.image import Image
 from rewriter.elf.manifest import Manifest
@@ -64,13 +65,19 @@ def patch(
 ) -> Patched:
     """Retunes a loaded file in `jobs` processes; nothing is written.
 
-    Raises BadUsage for names that are not known, BadInput for a file that cannot be followed,
+    Raises BadUsage for names that are not known, BadInput for a file that cannot be followed or
+    was retuned before,
     VerificationFailed when the result could not be shown equal.
     """
     choose.check(wanted)
     chosen = choose.resolve(loaded.image, wanted)
     if chosen is None:
         return Patched(loaded, Report(wanted.cpu or ""))
+    if loaded.image.section(note.NAME) is not None:
+        raise BadInput(
+            f"{loaded.image.name}: was retuned before: it has a section {note.NAME}",
+            hint="`retune revert` gives the original back",
+        )
     cpu, options = chosen.cpu, chosen.options
     tuned = tune(loaded.image, chosen.target, cpu, options, progress, profile, jobs)
     choose.made(wanted, tuned.edits)

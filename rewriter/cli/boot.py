@@ -78,7 +78,8 @@ def boot(
     from rewriter.report.boot import Booted
 
     if len(kernels) != 2:
-        raise BadUsage(f"--kernel is given {len(kernels)} times", hint="name OLD, then NEW")
+        times = "once" if len(kernels) == 1 else f"{len(kernels)} times"
+        raise BadUsage(f"--kernel is given {times}", hint="name OLD, then NEW")
     with show.progress() as progress:
         found, target = tests.boot(
             kernels[0],

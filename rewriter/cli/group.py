@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -15,9 +16,8 @@ from rewriter.core.errors import OutOfResources, RetuneError
 from rewriter.core.garbage import seldom_collected
 from rewriter.core.interrupts import SAID, Interrupted
 
-INTERRUPTED = 128 + 2
-BROKEN_PIPE = 128 + 13
-"""A shell's numbers for SIGINT and SIGPIPE: not one of ours, so a script sees the difference."""
+BROKEN_PIPE = 128 + signal.SIGPIPE
+"""A shell's number for it: not one of ours, so a script sees the difference."""
 INTERNAL_ERROR = 70
 """EX_SOFTWARE of sysexits.h: an error in retune itself."""
 TRACEBACK = "RETUNE_TRACEBACK"
@@ -62,9 +62,9 @@ class Retune(click.Group):
         except RetuneError as error:
             _say(str(error))
             return error.exit_code
-        except (Interrupted, KeyboardInterrupt, click.Abort) as error:
+        except Interrupted as error:
             _say(SAID.removeprefix("retune: "))
-            return error.status if isinstance(error, Interrupted) else INTERRUPTED
+            return error.status
         except BrokenPipeError:
             return BROKEN_PIPE
         except SystemExit as ended:  # after a shell's completion; or where help meets a closed pipe
@@ -91,6 +91,8 @@ class Retune(click.Group):
                 return super().invoke(ctx)
         except BrokenPipeError:
             ctx.exit(BROKEN_PIPE)
+        except KeyboardInterrupt as error:  # to which Click would print an empty line
+            raise Interrupted(signal.SIGINT) from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The commands in the order of use, not of the alphabet."""

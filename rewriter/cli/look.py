@@ -141,6 +141,8 @@ def explain(
     if chosen is None:
         raise BadUsage("--passes none: there is nothing to explain")
     if isinstance(chosen.target, Grouped):
+        if cycles:
+            raise BadUsage(f"--cycles: explain does not show them for {chosen.target.name}")
         show.result(_explained_regions(image, chosen.target, chosen, name), view)
     else:
         show.result(_explained(image, chosen.target, chosen, name, cycles), view)

@@ -17,8 +17,23 @@ from rewriter.cli.pages import completion
 Body = Callable[..., Any]
 _Gathered = TypeVar("_Gathered")
 
-PATH = click.Path(path_type=Path)
-"""A path that is not looked at: a missing file is bad input (3), not bad usage (2)."""
+
+class _Named(click.Path):
+    """A path that is not looked at: a missing file is bad input (3), not bad usage (2)."""
+
+    def convert(
+        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: Any
+    ) -> Any:
+        """The path; a name that no file can have is refused."""
+        if not os.fspath(value):
+            self.fail("the name of the file is empty", param, ctx)
+        if os.fspath(value).endswith("/") and param is not None and param.name in _WRITTEN:
+            self.fail(f"{value} names a folder, not a file", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+_WRITTEN = ("output", "beside")  # parameters that name what is written
+PATH = _Named(path_type=Path)
 
 
 @dataclass(frozen=True)
@@ -99,7 +114,7 @@ JOBS = click.option(
 )
 _VIEW = (
     click.option("--json", "as_json", is_flag=True, help="Print one JSON document."),
-    click.option("-v", "--verbose", count=True, help="List each edit; -vv also what was left."),
+    click.option("-v", "--verbose", count=True, help="Say more; -vv says all."),
     click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors."),
 )
 
@@ -115,10 +130,15 @@ def selecting(body: Body) -> Body:
 
 
 def viewing(body: Body) -> Body:
-    """`--json -v -q`, as one argument `view`."""
+    """`--json -v -q`, as one argument `view`; `-q` goes with neither of the others."""
 
     @functools.wraps(body)
     def call(*args: Any, as_json: bool, verbose: int, quiet: bool, **others: Any) -> Any:
+        if quiet and (as_json or verbose):
+            other = "--json" if as_json else "-v"
+            raise click.UsageError(
+                f"-q and {other} exclude each other", click.get_current_context()
+            )
         return body(*args, view=View(as_json, -1 if quiet else verbose), **others)
 
     return _all(_VIEW, call)

@@ -91,6 +91,8 @@ def patch(
     with show.progress() as progress:
         patched = retuned(loaded, wanted, progress, taken, jobs)
         page = _page(patched, wanted, progress, jobs) if shown is not None else None
+    if patched.tuned is not None:
+        choose.named(wanted, patched.tuned.names)
     if output is not None and not dry_run:
         _write(source, output, beside, patched)
     if shown is not None and page is not None:

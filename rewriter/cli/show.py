@@ -56,7 +56,7 @@ def printing() -> Iterator[None]:
 @contextmanager
 def progress() -> Iterator[Progress]:
     """What to call with a stage, how much of it is done and how much there is."""
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         yield lambda stage, done, total: None
         return
     from rich.console import Console

@@ -27,6 +27,9 @@ FIXED = struct.Struct("<2sBBIBB")
 
 LARGEST = 1 << 29
 """Bytes that a content may have: a damaged or hostile file shall not fill the memory."""
+LEAST, RATIO = 1 << 26, 40
+"""A content of more bytes than LEAST is at most so many times as large as its file: kernels are
+four or five times as large, and a file of zeros a thousand times."""
 PROBE = 1 << 20
 """Bytes of content by which a way to compress is judged before all of it is tried."""
 ZLIB, GZIP, KEPT = "zlib", "gzip", "kept"
@@ -80,12 +83,13 @@ def open_gzip(data: bytes, label: str) -> Opened:
     """Take a gzip file of one member apart, or BadInput; its checksum and length are compared."""
     header = data[: _header_size(data, label)]
     engine = zlib.decompressobj(-zlib.MAX_WBITS)
+    largest = min(LARGEST, max(LEAST, RATIO * len(data)))
     try:
-        content = engine.decompress(data[len(header) :], LARGEST)
+        content = engine.decompress(data[len(header) :], largest)
     except zlib.error as error:
         raise BadInput(f"{label}: its gzip data is damaged: {error}") from error
     if not engine.eof:
-        what = f"has more than {LARGEST} bytes" if len(content) >= LARGEST else "is truncated"
+        what = f"has more than {largest} bytes" if len(content) >= largest else "is truncated"
         raise BadInput(f"{label}: its gzip data {what}")
     trailer, rest = engine.unused_data[:8], engine.unused_data[8:]
     if trailer != _trailer(content):

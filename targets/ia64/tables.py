@@ -168,7 +168,8 @@ def shared_pointer(image: Linked) -> int | None:
         if symbol.name == "__gp" and symbol.st_shndx:
             return symbol.st_value
     table = image.table(".dynamic")
-    pairs = image.words(table.start, table.stop, 8).tolist() if len(table) else []
+    stop = table.start + len(table) // WORD * WORD
+    pairs = image.words(table.start, stop, WORD).tolist() if len(table) else []
     found = dict(zip(pairs[::2], pairs[1::2], strict=False))
     return found.get(DT_PLTGOT)
 

@@ -168,5 +168,5 @@ def test_a_foreign_file_is_named_as_such(run: Run) -> None:
     path = inputs.require("ppc64-libc")
     result = run("identify", path)
     assert result.exit_code == 3
-    assert result.stderr.startswith(f"retune: {path}: e_machine 0x15 is no architecture")
+    assert result.stderr.startswith(f"retune: {path}: is for PowerPC64 (e_machine 0x15)")
     assert result.stderr.endswith("(it knows alpha, ia64)\n")

@@ -88,7 +88,7 @@ def test_a_routine_of_another_name(run: Run, sample: Path) -> None:
         (b"", "neither ELF, nor an archive, nor a package"),
         (b"!<arch>\n" + b"?" * 80, "member header at 0x8 is damaged"),
         (b"!<arch>\n", "holds no ELF file"),
-        (b"\x7fELF\x02\x01\x01" + bytes(60), "e_machine 0x0 is no architecture"),
+        (b"\x7fELF\x02\x01\x01" + bytes(60), "e_machine 0x0), which retune does not know"),
     ],
 )
 def test_bad_input_is_one_line(content: bytes, said: str, run: Run, tmp_path: Path) -> None:

@@ -15,9 +15,18 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kallsyms_writer import FORMS, Symbol, Written, assembled, damaged, elf, some_symbols, source
 
 from fixtures import inputs
+from fixtures.kallsyms_writer import (
+    FORMS,
+    Symbol,
+    Written,
+    assembled,
+    damaged,
+    elf,
+    some_symbols,
+    source,
+)
 from rewriter.elf.image import Image, load, parse
 from rewriter.identify.kallsyms import Kallsyms, NoKallsyms, decode, with_kallsyms
 from rewriter.identify.kernel_symbols import KernelSymbol, as_symbols
