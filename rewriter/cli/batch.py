@@ -16,6 +16,7 @@ from rewriter.cli import show
 from rewriter.cli.options import JOBS, PATH, View, viewing
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.progress import Progress
 
     from rewriter.batch.engine import Watch
@@ -216,6 +217,13 @@ def _watching(view: View) -> Iterator[Watch]:
         yield _Lines(view.verbosity < 0)
         return
     from rich.console import Console
+
+    with bars_on(Console(stderr=True)) as bars:
+        yield Bar(bars)
+
+
+def bars_on(console: Console) -> Progress:
+    """A bar with rate and time left."""
     from rich.progress import (
         BarColumn,
         Progress,
@@ -230,11 +238,10 @@ def _watching(view: View) -> Iterator[Watch]:
         TransferSpeedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
-        yield _Bar(bars)
+    return Progress(*columns, console=console, transient=True)
 
 
-class _Bar:
+class Bar:
     """A bar over the bytes of all files, with rate and time left."""
 
     def __init__(self, bars: Progress) -> None:

@@ -95,6 +95,17 @@ def test_the_line_of_a_key(pairs: list[tuple[str, str]], data: st.DataObject) ->
     assert line_of(text, ("t", wanted)) == line
 
 
+def test_a_long_policy_with_a_long_value() -> None:
+    """Found by halves: thousands of lines take no longer than a second or two."""
+    values = "".join("  'a',\n" for _ in range(4000))
+    text = f"[paths]\nallow = [\n{values}]\n\n[path]\n"
+    assert line_of(text, ("path",)) == 4005
+    with pytest.raises(RetuneError, match=r"p\.toml:4005: path: no such key"):
+        parse(text, "p.toml")
+    with pytest.raises(RetuneError, match="too long"):
+        parse(text * 9, "p.toml")
+
+
 @settings(max_examples=200)
 @given(st.text(max_size=200))
 def test_any_text(text: str) -> None:

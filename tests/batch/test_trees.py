@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import resource
@@ -11,11 +12,14 @@ from pathlib import Path
 
 import pytest
 from click.testing import Result
+from rich.console import Console
 
 from fixtures import inputs
 from rewriter.batch.engine import Unwatched, run
+from rewriter.batch.outcome import Figures
 from rewriter.batch.policy import Policy
-from rewriter.batch.summary import Summary
+from rewriter.batch.summary import Line, Summary
+from rewriter.cli.batch import Bar, bars_on
 from rewriter.elf import manifest
 from tests.support.batch.killed import tree_digests
 
@@ -242,3 +246,19 @@ def test_a_very_deep_tree(tmp_path: Path, quick: Policy) -> None:
     finally:
         for folder in reversed(folders[1:]):
             folder.rmdir()
+
+
+def test_the_bar_of_a_terminal() -> None:
+    """Files and time left; a warning is a line of its own."""
+    shown = io.StringIO()
+    console = Console(file=shown, force_terminal=True, width=100)
+    with bars_on(console) as bars:
+        bar = Bar(bars)  # what is known is told before the bar begins
+        bar.done(Line("known", "tuned", "", Figures(), "journal"), 10)
+        bar.begin(3, 3_000_000)
+        bar.done(Line("a", "tuned", "", Figures()), 1_000_000)
+        bar.warn("[cache]: damaged")
+        bars.refresh()
+    assert "1 of 3 files" in shown.getvalue()
+    assert "-:--:--" in shown.getvalue()
+    assert "retune: warning: [cache]: damaged\n" in shown.getvalue()
