@@ -5,7 +5,9 @@ The oracles are dpkg, qemu-alpha and the same package built without retune.
 
 from __future__ import annotations
 
+import fcntl
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -33,7 +35,6 @@ class Built:
     environment: dict[str, str]
     tuned: Path
     plain: Path
-    log: str
 
     def call(self, *command: object, **more: str) -> subprocess.CompletedProcess[str]:
         """A command in the source tree, as dpkg-buildpackage calls it."""
@@ -43,8 +44,8 @@ class Built:
         )  # fmt: skip
 
 
-def package(built: Built, options: str, name: str) -> tuple[Path, str]:
-    """The package as dpkg-buildpackage builds it with some DEB_BUILD_OPTIONS."""
+def build(built: Built, options: str, name: str) -> None:
+    """Has dpkg-buildpackage build with some DEB_BUILD_OPTIONS; the packages go to a folder."""
     command = ("dpkg-buildpackage", "-aalpha", "-d", "-us", "-uc", "-b")
     done = built.call(*command, DEB_BUILD_OPTIONS=options)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -52,34 +53,46 @@ def package(built: Built, options: str, name: str) -> tuple[Path, str]:
     folder.mkdir()
     for found in built.source.parent.glob("*.deb"):
         found.rename(folder / found.name)
-    return folder / "tuneme_1.0_alpha.deb", done.stdout
 
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
-    """Built twice in one folder, with retune and without."""
+    """Built twice in one folder, with retune and without; once for all workers of this run."""
     for tool in ("dh", "dpkg-buildpackage", "alpha-linux-gnu-gcc", "alpha-linux-gnu-strip"):
         inputs.require_tool(tool)
     inputs.or_skip(inputs.find_headers, "alpha-linux-headers")
-    folder = tmp_path_factory.mktemp("debhelper")
-    source = folder / "tuneme-1.0"
-    shutil.copytree(SOURCE, source)
-    install = ("make", "-s", "-C", ROOT / "packaging", "install-debhelper", f"DESTDIR={folder}")
-    subprocess.run(install, check=True)
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:  # a worker's folder is one of this run's
+        shared = shared.parent
+    folder = shared / "debhelper"
+    folder.mkdir(exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return made(folder)
+
+
+def made(folder: Path) -> Built:
+    """The builds in a folder, made unless they are there."""
+    built = Built(folder / "tuneme-1.0", environment(folder), folder, folder)
+    if not built.source.is_dir():
+        shutil.copytree(SOURCE, built.source)
+        install = ("make", "-s", "-C", ROOT / "packaging", "install-debhelper")
+        subprocess.run((*install, f"DESTDIR={folder}"), check=True)
+        for name, options in (("tuned", "nocheck"), ("plain", "nocheck noretune")):
+            build(built, options, name)
+    packages = (folder / name / "tuneme_1.0_alpha.deb" for name in ("tuned", "plain"))
+    return Built(built.source, built.environment, *packages)
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """That of a build: dh finds what is installed in a folder."""
+    ours = ("DEB_", "DH_", "MAKE", "MFLAGS")
     places = (folder / "usr/local/bin", Path(sys.executable).parent)
-    environment = {
-        **{
-            k: v
-            for k, v in os.environ.items()
-            if not k.startswith(("DEB_", "DH_", "MAKE", "MFLAGS"))
-        },
+    return {
+        **{k: v for k, v in os.environ.items() if not k.startswith(ours)},
         "PATH": ":".join((*map(str, places), os.environ["PATH"])),
         "PERL5LIB": str(folder / "usr/local/lib/site_perl"),
     }
-    built = Built(source, environment, folder, folder, "")
-    tuned, log = package(built, "nocheck", "tuned")
-    plain, _ = package(built, "nocheck noretune", "plain")
-    return Built(source, environment, tuned, plain, log)
 
 
 def unpacked(path: Path, folder: Path) -> Path:
@@ -216,3 +229,30 @@ def test_a_build_ends_where_retune_cannot_go_on(built: Built, tmp_path: Path) ->
         policy.with_suffix(".away").rename(policy)
     assert done.returncode != 0
     assert "no CPU: write debian/retune.toml or give --cpu" in done.stderr
+
+
+def test_the_commands_of_the_page(built: Built, tmp_path: Path) -> None:
+    """docs/packages.md: commands are run as they stand, snippets are those of the test package."""
+    text = (ROOT / "docs/packages.md").read_text()
+    for path in built.plain.parent.glob("*.deb"):
+        shutil.copy(path, tmp_path)
+    blocks = re.findall(r"(?ms)^```console\n(.*?)^```", text)
+    commands = [line[2:] for block in blocks for line in block.splitlines()]
+    assert len(commands) == 7
+    script = "\n".join(commands).replace("hello", "tuneme").replace("2.10-3", "1.0")
+    done = subprocess.run(
+        ("bash", "-exc", script), cwd=tmp_path, env=built.environment, capture_output=True,
+        text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "2 packages: 1 given the new version, 1 retuned" in done.stdout
+    assert "verified" in done.stdout
+    names = sorted(path.name for path in (tmp_path / "tuned").iterdir())
+    assert names == ["tuneme-dbgsym_1.0+ev67_alpha.deb", "tuneme_1.0+ev67_alpha.deb"]
+    (rules,) = re.findall(r"(?ms)^```make\n(.*?)^```", text)
+    assert rules in (SOURCE / "debian/rules").read_text()
+    (policy,) = re.findall(r"(?ms)^```toml\n(.*?)^```", text)
+    assert policy == (SOURCE / "debian/retune.toml").read_text()
+    (spec,) = re.findall(r"(?ms)^```spec\n(.*?)^```", text)
+    macros = (ROOT / "packaging/rpm/macros.retune").read_text()
+    assert all(f"#   {line}" in macros for line in spec.splitlines())
