@@ -46,6 +46,8 @@ SIDEWAYS = {
     ("rewriter.batch", "rewriter.api"),
     ("rewriter.batch", "rewriter.pipeline"),
     ("rewriter.batch", "rewriter.report"),
+    ("rewriter.bisect", "rewriter.api"),
+    ("rewriter.bisect", "rewriter.pipeline"),
     ("rewriter.bisect", "rewriter.report"),
     ("rewriter.pipeline", "rewriter.report"),
     ("rewriter.pipeline", "rewriter.steps"),
