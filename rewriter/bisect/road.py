@@ -88,7 +88,7 @@ def culprit(
     progress("analyse", 1, 1)
     if not changes.units:
         raise Stuck(f"{old.name}: nothing that changed belongs to a function")
-    if changes.shared and tester.outcome(changes.candidate(())) is not Outcome.GOOD:
+    if changes.shared and tester.outcome(changes.candidate(())) is Outcome.BAD:
         raise Stuck(
             f"{old.name}: the command fails already with what no function owns",
             hint="headers, or room for new code, are to blame, or code found through them",

@@ -44,6 +44,17 @@ def test_the_page_has_a_command_of_each_kind() -> None:
     assert len(COMMANDS) == 4
 
 
+@pytest.mark.parametrize("kind", ["program", "routine", "suite", "boot"])
+def test_help(kind: str, run: Run) -> None:
+    result = run("difftest", kind, "--help")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout.startswith(f"Usage: retune difftest {kind} ")
+    assert f"Examples:\n    retune difftest {kind} " in result.stdout
+    assert "Exit status: 0 both do the same, 1 they differ, 2 bad usage, 3 bad" in result.stdout
+    for option in ("--json", "--junit FILE"):
+        assert option in result.stdout
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_of_the_page(command: str, run: Run, place: Path) -> None:
     words = shlex.split(command)
