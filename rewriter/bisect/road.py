@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import targets
+from rewriter.api.patch import quiet
 from rewriter.bisect import units as parts
 from rewriter.bisect.readers import GroupedReader, PlainReader, Reader
-from rewriter.bisect.search import Outcome, Search
+from rewriter.bisect.remade import remade
+from rewriter.bisect.search import Outcome, Search, Units
 from rewriter.bisect.state import State, key
 from rewriter.bisect.units import Changes, Unit
 from rewriter.core.errors import BadInput, NothingToDo, RetuneError
@@ -86,7 +88,7 @@ def culprit(
     progress("analyse", 1, 1)
     if not changes.units:
         raise Stuck(f"{old.name}: nothing that changed belongs to a function")
-    if changes.shared and tester.outcome(changes.candidate(())) is not Outcome.GOOD:
+    if changes.shared and tester.outcome(changes.candidate(())) is Outcome.BAD:
         raise Stuck(
             f"{old.name}: the command fails already with what no function owns",
             hint="headers, or room for new code, are to blame, or code found through them",
@@ -95,7 +97,7 @@ def culprit(
     units = tuple(changes.units[n] for n in sorted(found))
     chosen: Sequence[Unit] = units
     if len(found) == 1:
-        chosen = _finer(reader, changes, next(iter(found)), tester)
+        chosen = _finer(reader, changes, next(iter(found)), record, tester)
     return Culprit(
         old.name,
         record.cpu,
@@ -120,18 +122,38 @@ def _ends(old: Image, new: bytes, tester: _Tester) -> None:
             raise NothingToDo("the command does not fail with NEW: there is nothing to find")
 
 
-def _finer(reader: Reader, changes: Changes, unit: int, tester: _Tester) -> Sequence[Unit]:
-    """The windows of one function that fail, where its code stayed in place."""
-    ranges = reader.windows(changes.units[unit], changes.of_unit(unit))
-    if len(ranges) < 2:
-        return (changes.units[unit],)
-    inner = parts.within(changes, unit, ranges, reader.old)
-    found = _search(inner, {}, tester).run()
-    return tuple(inner.units[n] for n in sorted(found))
+def _finer(
+    reader: Reader, changes: Changes, number: int, record: Manifest, tester: _Tester
+) -> Sequence[Unit]:
+    """What of one function fails: windows where its code stayed in place, else single edits."""
+    unit = changes.units[number]
+    ranges = reader.windows(unit, changes.of_unit(number))
+    if len(ranges) > 1:
+        inner = parts.within(changes, number, ranges, reader.old)
+        found = _search(inner, {}, tester).run()
+        return tuple(inner.units[n] for n in sorted(found))
+    ids = [edit.id for edit in unit.edits]
+    maker = remade(reader.old, record, unit.function, quiet) if len(ids) > 1 else None
+    if maker is None or not maker.makes(ids, changes, number):
+        return (unit,)
+    if tester.outcome(maker.data(ids)) is not Outcome.BAD:
+        return (unit,)  # it takes what is in every candidate, too
+
+    def test(chosen: Units) -> Outcome:
+        return tester.outcome(maker.data(ids[n] for n in chosen))
+
+    found = Search(len(ids), test, known=_ends_of(len(ids))).run()
+    edits = tuple(unit.edits[n] for n in sorted(found))
+    return (Unit(unit.name, unit.function, edits),)
 
 
 def _search(changes: Changes, needs: Mapping[int, frozenset[int]], tester: _Tester) -> Search:
     """A search in which nothing is known to be good, and all together to be bad."""
     count = len(changes.units)
-    known = {frozenset[int](): Outcome.GOOD, frozenset(range(count)): Outcome.BAD}
-    return Search(count, lambda units: tester.outcome(changes.candidate(units)), needs, known)
+    return Search(
+        count, lambda units: tester.outcome(changes.candidate(units)), needs, _ends_of(count)
+    )  # fmt: skip
+
+
+def _ends_of(count: int) -> dict[Units, Outcome]:
+    return {frozenset(): Outcome.GOOD, frozenset(range(count)): Outcome.BAD}

@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from click.testing import Result
@@ -57,6 +58,8 @@ def test_counts_are_exact(boot: Boot) -> None:
     texts, counts = ("one\n" + OFF, OFF), (100_000, 3)
     old, new = (stub(text, count=count) for text, count in zip(texts, counts, strict=True))
     document = json.loads(boot(old, new, "--json").stdout)
+    assert (document["schema"], document["kind"]) == (1, "boot")
+    assert [case["verdict"] for case in document["cases"]] == ["differs"]
     for which, text, count in zip(("old", "new"), texts, counts, strict=True):
         executed = document[which]["executed"]
         assert executed["kernel"] == working(text)
@@ -83,10 +86,13 @@ def test_counts_are_those_of_the_emulators_log(boot: Boot, tmp_path: Path) -> No
     assert next(of_kernel) - next(of_kernel) == executed["kernel"] + executed["waiting"]
 
 
-def test_the_first_difference_is_shown(boot: Boot) -> None:
+def test_the_first_difference_is_shown(boot: Boot, tmp_path: Path) -> None:
     old, new = stub("a\nthe same\nold text\n" + OFF), stub("a\nthe same\nnew text\n" + OFF)
-    result = boot(old, new)
+    report = tmp_path / "report.xml"
+    result = boot(old, new, "--junit", report)
     assert result.exit_code == 1
+    (failure,) = ElementTree.parse(report).getroot().iter("failure")
+    assert "+new text" in (failure.text or "")
     shown = "\n a\n the same\n-old text\n+new text\n reboot: Power down\n"
     assert shown in result.stdout
     assert result.stderr == f"retune: {new}: prints something else than {old}\n"

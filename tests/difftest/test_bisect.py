@@ -98,6 +98,38 @@ def test_a_window_of_a_function_that_stayed_in_place(
     assert len(ids) < number
 
 
+LDBU = 0x0A  # the operation code of a byte load
+
+
+def test_single_edits_of_a_function_that_moved(
+    run: Run, script: Script, sample: Path, tmp_path: Path
+) -> None:
+    """The function is made again with fewer edits: those with a byte load are found."""
+    path, code = tmp_path / "tuned.so", tmp_path / "count.py"
+    result = run("patch", sample, "-o", path, "--cpu", "ev67", "--passes", "bytes,align")
+    assert (result.exit_code, result.stderr) == (0, "")
+    _, record = manifest.detach(path.read_bytes())
+    image = load(sample)
+    loads = [edit for edit in record.edits if edit.kind == "byte load"]
+    moved = {edit.routine for edit in record.edits if edit.technique == "align"}
+    edit = next(edit for edit in loads if edit.routine in moved)
+    symbol = next(s for s in image.symbols if s.name == edit.routine)
+    at, size = image.offset_of(symbol.st_value), symbol.st_size
+    wanted = sum(e.routine == edit.routine for e in loads)
+    code.write_text(f"""import struct, sys
+words = struct.unpack_from('<{size // 4}I', open(sys.argv[1], 'rb').read(), {at})
+sys.exit(sum(word >> 26 == {LDBU} for word in words) >= {wanted})
+""")
+    command = script("look", f'exec {sys.executable} {code} "$1"')
+    document = json.loads(run("bisect", sample, path, "--json", "--", command, "{}").stdout)
+    (culprit,) = document["culprit"]
+    assert culprit["function"] == edit.routine
+    assert {e["kind"] for e in culprit["edits"]} == {"byte load"}
+    assert len(culprit["edits"]) == wanted
+    (explained,) = document["functions"]
+    assert [e["id"] for e in explained["edits"]] == [e["id"] for e in culprit["edits"]]
+
+
 def test_two_edits_that_fail_together(
     run: Run, script: Script, sample: Path, in_place: Path, tmp_path: Path
 ) -> None:

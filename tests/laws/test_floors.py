@@ -51,6 +51,8 @@ SIDEWAYS = {
     ("rewriter.batch", "rewriter.options"),
     ("rewriter.batch", "rewriter.pipeline"),
     ("rewriter.batch", "rewriter.report"),
+    ("rewriter.bisect", "rewriter.api"),
+    ("rewriter.bisect", "rewriter.pipeline"),
     ("rewriter.bisect", "rewriter.report"),
     ("rewriter.pipeline", "rewriter.report"),
     ("rewriter.pipeline", "rewriter.steps"),
