@@ -94,7 +94,9 @@ def _columns(files: Sequence[Row]) -> dict[str, list[object]]:
         "file": [printable(row.file) for row in files],
         "for": [printable(f"{row.machine} {row.cpu}".strip()) for row in files],
         "edits": [sum(row.edits.values()) for row in files],
-        "passes": [joined(row.edits) for row in files],
+        "passes": [
+            joined({name: number for name, number in row.edits.items() if number}) for row in files
+        ],
         "saved": [row.saved for row in files],
         "bytes": [row.bytes for row in files],
         "seconds": [round(row.seconds, 1) for row in files],
