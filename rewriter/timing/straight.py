@@ -19,6 +19,7 @@ from rewriter.timing.model import simulate
 from rewriter.timing.result import Moment, Result
 
 _APART = 1 << 20  # bytes between what registers point at: in no one's cache line
+_STEPPED = _APART + 192  # the same, and in no one's set of a cache
 _FIRST = 1 << 32
 
 Code = Sequence[tuple[int, Insn]]
@@ -70,15 +71,19 @@ def timed(code: Code, table: Table, cpu: Cpu, system: System) -> list[Stretch]:
 
 def one(stretch: Code, text: Mapping[int, Insn], table: Table, cpu: Cpu, system: System) -> Stretch:
     """The timing of one stretch; `text` has what else is in its fetch blocks."""
-    probe = Probe(constants=dict(table.constants))
+    probe = Probe(constants=dict(table.constants), apart=_STEPPED)
     steps = [probe.step(insn, address) for address, insn in stretch]
     return Stretch(stretch, simulate(steps, cpu, system, text=text))
 
 
 @dataclass
 class Probe(Concrete):
-    """The concrete reading in which nothing is known and nothing goes wrong."""
+    """The concrete reading in which nothing is known and nothing goes wrong.
 
+    What registers hold are addresses with `apart` bytes between them.
+    """
+
+    apart: int = _APART
     access: tuple[int, int, bool] | None = None
     _made: int = field(default=0)
 
@@ -105,4 +110,4 @@ class Probe(Concrete):
     def _fresh(self) -> int:
         """An address that nothing else is near."""
         self._made += 1
-        return _FIRST + self._made * _APART
+        return _FIRST + self._made * self.apart

@@ -11,6 +11,7 @@ import pytest
 
 from fixtures import inputs
 from rewriter.elf.image import load
+from rewriter.timing import causes
 from rewriter.timing.saved import Savings, packed
 from rewriter.timing.straight import Code, timed
 from targets import for_machine
@@ -21,6 +22,8 @@ from targets.alpha.systems import UP1000
 
 OLD = "ldq_u t0,0(a0); extbl t0,a0,t0; addq t0,t1,v0; ret zero,(ra),1"
 NEW = "ldbu t0,0(a0); addq t0,t1,v0; ret zero,(ra),1"
+
+BASES = ("a0", "a1", "a2", "a3", "a4", "a5", "s0", "s1", "s2", "s3", "t8", "t9", "sp", "gp")
 
 
 def _code(text: str, at: int = 0) -> Code:
@@ -44,6 +47,17 @@ def test_the_difference_of_both_versions(cpu: str) -> None:
 def test_a_load_and_an_extraction_take_longer_than_a_byte_load() -> None:
     # 21264 Hardware Reference Manual 2.1: EXTBL takes one cycle behind the load.
     assert Savings(CPUS["ev67"], TABLE, UP1000).cycles(_code(OLD), _code(NEW)) == 1
+
+
+@pytest.mark.parametrize("cpu", ["ev5", "ev6", "ev67"])
+def test_no_access_of_straight_code_misses(cpu: str) -> None:
+    """Loads from many registers are not in each other's way, however few ways a cache has."""
+    loads = "; ".join(f"ldq t0,{8 * n}({base})" for n, base in enumerate(BASES))
+    (stretch,) = timed(_code(f"{loads}; ret zero,(ra),1"), TABLE, CPUS[cpu], UP1000)
+    spent = stretch.result.breakdown
+    assert not {causes.INNER, causes.BOARD, causes.MEMORY, causes.DTB} & {
+        c for c in spent if spent[c]
+    }
 
 
 def test_the_same_code_elsewhere_is_timed_only_where_it_stands_otherwise() -> None:

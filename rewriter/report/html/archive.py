@@ -20,9 +20,9 @@ LARGEST = 15
 class Row:
     """One file: what it was tuned for, and what became of it.
 
-    `edits` are counted by pass, `grades` by evidence; `bytes` is the file's size, `saved` counts
-    instructions.  `status` is a word, the same for all files that went the same way, and `reason`
-    says more where it is not enough.
+    `edits` are counted by pass ("" where that is not known), `grades` by evidence; `bytes` is the
+    file's size, `saved` counts instructions.  `status` is a word, the same for all files that went
+    the same way, and `reason` says more where it is not enough.
     """
 
     file: str
@@ -94,7 +94,10 @@ def _columns(files: Sequence[Row]) -> dict[str, list[object]]:
         "file": [printable(row.file) for row in files],
         "for": [printable(f"{row.machine} {row.cpu}".strip()) for row in files],
         "edits": [sum(row.edits.values()) for row in files],
-        "passes": [joined(row.edits) for row in files],
+        "passes": [
+            joined({name: number for name, number in row.edits.items() if name and number})
+            for row in files
+        ],
         "saved": [row.saved for row in files],
         "bytes": [row.bytes for row in files],
         "seconds": [round(row.seconds, 1) for row in files],

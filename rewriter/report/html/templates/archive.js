@@ -5,7 +5,7 @@
   new Table(document.querySelector('[data-table="files"]'), {
     label: "files", rows: files.file.length, sorted: [4, -1], empty: "No file.", columns: [
       by("file", { mono: true, wide: true }),
-      by("for", { choice: true }),
+      { label: "CPU", value: (at) => files.for[at], choice: true },
       by("status", { choice: true }),
       by("edits", { number: true }),
       by("saved", { number: true }),

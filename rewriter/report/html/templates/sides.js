@@ -1,5 +1,6 @@
 /* A function before and after, drawn from the columns that rewriter/report/html/sides.py describes. */
 
+const PART = 250; // rows, or runs of rows, that are drawn at once
 const NEAR = 4; // rows that are shown beside a change when only changes are
 
 /* The rows of one side; a text that is not there is given later. */
@@ -117,6 +118,22 @@ function cells(row, kind, half) {
   return half.map(([name]) => parts[name]());
 }
 
+/* Appends the rows of items, a part at once and the next when its place comes near. */
+function append(body, items, shownRows, columns) {
+  body.append(...items.slice(0, PART).flatMap(shownRows));
+  const rest = items.slice(PART);
+  if (!rest.length) return;
+  const end = element("tr", { class: "folded" }, element("td", { colspan: columns, class: "soft" }, "…"));
+  body.append(end);
+  const watcher = new IntersectionObserver((seen) => {
+    if (!seen.some((entry) => entry.isIntersecting)) return;
+    watcher.disconnect();
+    end.remove();
+    append(body, rest, shownRows, columns);
+  }, { root: document.getElementById("function-body"), rootMargin: "1200px" });
+  watcher.observe(end);
+}
+
 /* The listing, side by side where there is room for it and one below the other where not. */
 function listing(pairs, half, wide) {
   const marks = (row) => (row?.edits ? element("span", { class: "edit-mark", title: row.edits.join(", ") }, "●") : "");
@@ -132,20 +149,21 @@ function listing(pairs, half, wide) {
     if (mark === "=") return [line(mark, note, ...cells(fresh, "r", half))];
     return [...(old ? gone(old) : []), ...(fresh ? come(fresh) : [])];
   };
-  const body = element("tbody");
-  for (const item of wide ? folded(pairs) : stacked(folded(pairs))) {
-    const columns = 1 + half.length * (wide ? 2 : 1);
+  const columns = 1 + half.length * (wide ? 2 : 1);
+  const shownRows = (item) => {
     if (item[0] === ".") {
-      body.append(element("tr", { class: "folded" },
-        element("td", { colspan: columns, class: "soft" }, `${shown(item[1])} more instructions are the same, and not in this page`)));
-      continue;
+      return [element("tr", { class: "folded" },
+        element("td", { colspan: columns, class: "soft" }, `${shown(item[1])} more instructions are the same, and not in this page`))];
     }
-    if (item[0] !== "…") { body.append(...rows(item)); continue; }
+    if (item[0] !== "…") return rows(item);
     const open = element("button", { type: "button", class: "fold" }, `${shown(item[1].length)} instructions are the same`);
     const fold = element("tr", { class: "folded" }, element("td", { colspan: columns }, open));
     open.addEventListener("click", () => fold.replaceWith(...item[1].flatMap(rows)));
-    body.append(fold);
-  }
+    return [fold];
+  };
+  const body = element("tbody");
+  const items = wide ? folded(pairs) : stacked(folded(pairs));
+  append(body, items, shownRows, columns);
   const groups = element("tr", {}, element("th"),
     element("th", { colspan: half.length, scope: "colgroup" }, wide ? "before" : "− before, + after"),
     ...(wide ? [element("th", { colspan: half.length, scope: "colgroup" }, "after")] : []));
