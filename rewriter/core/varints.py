@@ -57,8 +57,8 @@ def _packed(left: NDArray[np.uint64]) -> bytes:
 def _unpacked(data: bytes) -> NDArray[np.uint64]:
     pieces = np.frombuffer(data, np.uint8)
     ends = np.flatnonzero(pieces < 128)
-    if not len(pieces):
-        return np.zeros(0, np.uint64)
+    if len(ends) == len(pieces):
+        return pieces.astype(np.uint64)
     if not len(ends) or ends[-1] != len(pieces) - 1:
         raise ValueError("a number that does not end")
     starts = np.concatenate([[0], ends[:-1] + 1])

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from rewriter.core.assumptions import EVERY
 from rewriter.core.errors import VerificationFailed
 from rewriter.core.grouped import Grouped
+from rewriter.core.program import Function
 from rewriter.core.target import Target
-from rewriter.elf import manifest
+from rewriter.elf import manifest, unwind
 from rewriter.elf.headers import printable
 from rewriter.elf.image import Image, parse
 from rewriter.elf.layouts import in_layout_of
+from rewriter.elf.manifest import Manifest
 from rewriter.elf.note import LaidOutAnew
+from rewriter.identify.functions import find_functions, with_called
 from rewriter.report.grid import Grid, counted, in_order, joined
+from rewriter.verify.listed import contradictions
 
 SHOWN = 10
 """Findings that a summary shows; all of them with a verbosity of 1 and in JSON."""
@@ -124,9 +128,10 @@ def compare(
     The target is asked for only when code must be compared: identical files need none.  Of a file
     that strip or objcopy laid out anew, what it loads is compared.
     """
-    target = None
+    target: Target | Grouped | None = None
+    record: Manifest | None = None
     try:
-        bare, findings = manifest.compare(old.data, new.data, new.name)
+        bare, findings, record = manifest.examine(old.data, new.data, new.name)
         said = REFUSED if findings else NONE if bare is new.data else LEADS_BACK
     except LaidOutAnew as error:
         target = target_of(old)
@@ -134,8 +139,20 @@ def compare(
         findings, said = ((str(error),), REFUSED) if bare is None else ((), ELSEWHERE)
     if bare is None or bare == old.data:
         return Comparison(findings, said)
-    found = _verified(old, parse(bare, new.name), target or target_of(old), progress, jobs, assume)
+    target = target or target_of(old)
+    found = _verified(old, parse(bare, new.name), target, progress, jobs, assume)
+    if record is not None:
+        contradicted = tuple(contradictions(old, bare, _functions(old, target), record.edits))
+        findings = (*findings, *contradicted)
+        said = REFUSED if findings else said
     return Comparison.of(found, findings, said)
+
+
+def _functions(image: Image, target: Target | Grouped) -> Sequence[Function]:
+    """All functions, as the verifier finds them."""
+    if isinstance(target, Grouped):
+        return find_functions(image, target.described(image))
+    return with_called(find_functions(image, unwind.frames(image)), target.listing(image))
 
 
 def _verified(

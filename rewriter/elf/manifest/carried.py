@@ -89,19 +89,28 @@ def compare(old: bytes, new: bytes, label: str = "input") -> tuple[bytes | None,
     None in place of the file when the note cannot be taken off; LaidOutAnew when that is because
     another tool laid the file out anew.
     """
+    return examine(old, new, label)[:2]
+
+
+def examine(
+    old: bytes, new: bytes, label: str = "input"
+) -> tuple[bytes | None, tuple[str, ...], Manifest | None]:
+    """What `compare` returns, and the manifest if nothing speaks against it."""
     if note.find(new, label=label) is None:
-        return new, ()
+        return new, (), None
     try:
         bare, manifest = detach(new, label)
     except note.LaidOutAnew:
         raise
     except BadInput as error:
-        return None, (str(error),)
+        return None, (str(error),), None
     try:
         same = revert_with(bare, manifest, label) == old
     except (BadInput, VerificationFailed) as error:
-        return bare, (str(error),)
-    return bare, () if same else (f"{label}: its manifest leads back to another original",)
+        return bare, (str(error),), None
+    if not same:
+        return bare, (f"{label}: its manifest leads back to another original",), None
+    return bare, (), manifest
 
 
 def _sha256(data: bytes) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import lzma
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -28,9 +28,8 @@ _SMALL, _LONG = 200, 20_000
 """Bytes from which LZMA is tried, which ends with a mark of six, and up to which Deflate is."""
 _THREADS = 2
 
-AT_LEAST = 16 << 20
-TIMES = 64
-"""Bytes that all columns together may have: as many as the block times this, or AT_LEAST."""
+AT_LEAST, TIMES = 1 << 20, 16
+"""Bytes that all columns together may have: AT_LEAST, or as many as the block times TIMES."""
 _DIRECTORY = 1 << 10
 """Bytes within which the directory ends."""
 _ROW = 4
@@ -40,9 +39,21 @@ def pack(columns: Mapping[int, bytes]) -> bytes:
     """The columns that are not empty as one block; the same columns, the same bytes."""
     kept = {number: column for number, column in columns.items() if column}
     with ThreadPoolExecutor(_THREADS) as threads:
-        done = list(threads.map(_shortest, kept.values()))
-    rows = [len(kept)]
-    for (number, column), (how, short) in zip(kept.items(), done, strict=True):
+        block = _block(kept, list(threads.map(_shortest, kept.values())))
+    if sum(map(len, kept.values())) <= largest(block):
+        return block
+    # What is so much shorter packed could not be told from a trap.
+    return _block(kept, [(PLAIN, column) for column in kept.values()])
+
+
+def largest(block: bytes) -> int:
+    """How many bytes the columns of a block may have."""
+    return max(AT_LEAST, TIMES * len(block))
+
+
+def _block(columns: Mapping[int, bytes], done: Sequence[tuple[int, bytes]]) -> bytes:
+    rows = [len(columns)]
+    for (number, column), (how, short) in zip(columns.items(), done, strict=True):
         rows += (number, how, len(column), len(short))
     return packed(np.array(rows, np.int64)) + b"".join(short for _, short in done)
 
@@ -50,7 +61,7 @@ def pack(columns: Mapping[int, bytes]) -> bytes:
 def unpack(block: bytes) -> dict[int, bytes]:
     """The columns by number; ValueError for a block that `pack` does not make."""
     rows, at = _directory(block)
-    if sum(size for _, _, size, _ in rows) > max(AT_LEAST, TIMES * len(block)):
+    if sum(size for _, _, size, _ in rows) > largest(block):
         raise ValueError("sizes of columns")
     if sum(short for *_, short in rows) != len(block) - at:
         raise ValueError("sizes of packed columns")

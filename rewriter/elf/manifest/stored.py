@@ -41,6 +41,9 @@ FORMER = EDITS + edits.NUMBER
 PATCHES = FORMER + former.NUMBER
 PLACES, CHANGED, APPENDED, WRAPPED = range(PATCHES, PATCHES + 4)
 
+EDITS_AT_LEAST = 1 << 17
+"""Edits that may be there, or as many as the manifest has bytes: each costs five bytes or more."""
+
 MALFORMED = (
     lzma.LZMAError, zlib.error, ValueError, LookupError, TypeError, AttributeError, RecursionError,
     OverflowError,
@@ -128,6 +131,8 @@ def _parsed(data: bytes, patched: bytes | None) -> Manifest:
     found = columns.unpack(data[_BLOCK:])
     document = json.loads(check_document(found.get(HEAD, b"")))
     taken = [found.get(number, b"") for number in range(PATCHES)]
+    if len(taken[EDITS + edits.CLASSES]) > max(EDITS_AT_LEAST, len(data)):
+        raise ValueError("number of edits")
     patches, appended, unread = _patches(document, found)
     if unread and patched is not None and hashlib.sha256(patched).digest() == after:
         end = len(patched) - document["appended"]

@@ -22,6 +22,8 @@ NUMBER_OF_COLUMNS = 4
 NUMBER, WORD, AGAIN = "\x01", "\x02", 11
 _TEMPLATES_OPERANDS = 21
 """Operands that have a character of their own: those from AGAIN to the blank."""
+LARGEST = 64 << 20
+"""Characters that all pairs together may have: templates may say the same many times."""
 _OPERAND = re.compile(r"(?<![\w.])-?\d+(?![\w.])|\b(?=\w*\d)\w+\b|\b\w{1,2}\b")
 _HOLE = re.compile("[\x01\x02\x0b-\x1f]")
 _SPECIAL = re.compile(r"[\\\x00-\x1f]")
@@ -73,9 +75,12 @@ def pairs_of(columns: Sequence[bytes]) -> Iterator[tuple[str, str]]:
     which = unpacked(columns[WHICH])
     numbers = _shared(templates, which, columns[NUMBERS], NUMBER)
     words = _shared(templates, which, columns[WORDS], WORD)
+    left = LARGEST
     for at in which.tolist():
         operands = {NUMBER: numbers[at], WORD: words[at]}
-        old, tab, new = _filled(templates[at], operands).partition("\t")
+        text = _filled(templates[at], operands, left)
+        left -= len(text)
+        old, tab, new = text.partition("\t")
         if not tab:
             raise ValueError("a template of one text")
         yield unescaped(old), unescaped(new)
@@ -115,15 +120,25 @@ def _taken(text: str) -> tuple[str, list[tuple[str, str]]]:
     return _OPERAND.sub(hole, text), operands
 
 
-def _filled(template: str, operands: dict[str, Iterator[str]]) -> str:
+def _filled(template: str, operands: dict[str, Iterator[str]], left: int) -> str:
+    """A template with its operands; ValueError for more characters than are left."""
     had: list[str] = []
+    left -= len(template)
 
     def operand(found: re.Match[str]) -> str:
-        if found[0] not in operands:
-            return had[ord(found[0]) - AGAIN]
-        had.append(next(operands[found[0]]))
-        return had[-1]
+        nonlocal left
+        if found[0] in operands:
+            had.append(next(operands[found[0]]))
+            taken = had[-1]
+        else:
+            taken = had[ord(found[0]) - AGAIN]
+        left -= len(taken)
+        if left < 0:
+            raise ValueError("texts of edits")
+        return taken
 
+    if left < 0:
+        raise ValueError("texts of edits")
     return _HOLE.sub(operand, template)
 
 
