@@ -94,8 +94,7 @@ def boot(
     from rewriter.report.boot import Booted
 
     if len(kernels) != 2:
-        times = "once" if len(kernels) == 1 else f"{len(kernels)} times"
-        raise BadUsage(f"--kernel is given {times}", hint="name OLD, then NEW")
+        raise BadUsage(f"--kernel is given {len(kernels)} times", hint="name OLD, then NEW")
     old, new = (kernel(files.read(path), str(path)) for path in kernels)
     if old.image.machine != new.image.machine:
         raise BadInput(f"{new.name}: is for another architecture than {old.name}")
