@@ -183,12 +183,14 @@ def decode_words(
     """
     pieces = list(parts)
     size = table.rows[0].format.size
-    words = np.concatenate([words for _, words in pieces]).astype(np.dtype(f"u{size}"))
+    none = np.empty(0, dtype=np.dtype(f"u{size}"))
+    words = np.concatenate([none, *(words for _, words in pieces)]).astype(none.dtype)
     if like is not None and like.covers([(start, len(w)) for start, w in pieces], size):
         listing = like.with_words(words)
     else:
         places = (shifted(start, size * np.arange(len(w), dtype=np.int64)) for start, w in pieces)
-        listing = _decoded(table, np.concatenate(list(places)), words)
+        every = np.concatenate([np.empty(0, dtype=np.uint64), *places])
+        listing = _decoded(table, every, words)
     at = inline(words)
     listing.rows[at], listing.flows[at], listing.targets[at] = INLINE, UNKNOWN, NOWHERE
     listing.uses[at], listing.defs[at] = 0, 0

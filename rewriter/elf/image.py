@@ -102,7 +102,10 @@ class Image:
         raise BadInput(f"{self.name}: the byte at file offset {offset:#x} is not loaded")
 
     def executable_ranges(self) -> tuple[tuple[int, int], ...]:
-        """Return (start, end) addresses of code: sections, or PF_X segments without sections."""
+        """Return (start, end) addresses of code: sections, or PF_X segments without sections.
+
+        They ascend and do not overlap: sections that do are one range.
+        """
         wanted = SHF_ALLOC | SHF_EXECINSTR
         ranges = [
             (s.sh_addr, s.sh_addr + s.sh_size)
@@ -113,7 +116,12 @@ class Image:
             for s in self.segments
             if s.p_type == PT_LOAD and s.p_flags & PF_X and s.p_filesz
         ]
-        return tuple(sorted(ranges))
+        found: list[tuple[int, int]] = []
+        for start, end in sorted(ranges):
+            if found and start < found[-1][1]:
+                start, end = found[-1][0], max(end, found.pop()[1])
+            found.append((start, end))
+        return tuple(found)
 
     def words(self, start: int, end: int, size: int) -> Words:
         """Return [start, end) as unsigned words of `size` bytes: a read-only view of the file."""

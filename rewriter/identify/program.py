@@ -11,6 +11,7 @@ import numpy as np
 
 from rewriter.core.addresses import Sides, sides
 from rewriter.core.assumptions import EVERY, STANDARD, TABLES
+from rewriter.core.errors import BadInput
 from rewriter.core.garbage import seldom_collected
 from rewriter.core.isa import Flow, Insn
 from rewriter.core.listing import FLOW_CODE, UNKNOWN, Listing
@@ -232,8 +233,13 @@ def _holds(function: Function, ascending: Sequence[int]) -> bool:
 
 @seldom_collected()
 def analyse(image: Image, target: Target, assume: frozenset[str] = EVERY) -> Program:
-    """Reads a whole file's text; `assume` names what may be relied on beyond it."""
+    """Reads a whole file's text; `assume` names what may be relied on beyond it.
+
+    BadInput where it has none.
+    """
     listing = target.listing(image)
+    if not len(listing):
+        raise BadInput(f"{image.name}: holds no code", hint="not even one instruction")
     frames = unwind.frames(image)
     functions = with_called(find_functions(image, frames), listing)
     slots = {at: place for at, place in relocated(image, target).items() if listing.has(place)}

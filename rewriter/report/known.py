@@ -156,7 +156,8 @@ class Made:
 
     def _title(self) -> str:
         made = counted(len(self.database.signatures), "signature")
-        return f"{self.database.target}: {made} of {len(self.database.routines())} routines"
+        routines = counted(len(self.database.routines()), "routine")
+        return f"{self.database.target}: {made} of {routines}"
 
 
 def _described(signature: Signature) -> str:

@@ -244,7 +244,7 @@ class Report:
             yield f"room for routines: {'; '.join(kinds)}"
         yield from self.debug
         if any(self.proofs.values()):
-            yield f"proofs: {', '.join(f'{n} {name}' for name, n in self.proofs.items())}"
+            yield f"proofs: {', '.join(_told(name, n) for name, n in self.proofs.items())}"
         if not self.edits:
             yield "nothing to do"
             return
@@ -282,3 +282,8 @@ def _skip_json(skip: Skip) -> dict[str, Any]:
 
 def _place(skip: Skip) -> str:
     return f"{skip.technique}:{printable(skip.routine)} at {skip.address:#x}"
+
+
+def _told(name: str, number: int) -> str:
+    """`1 pattern`, `2 patterns`, `5 asked`: nouns have a plural, grades and participles do not."""
+    return counted(number, name[:-1]) if name.endswith("s") else f"{number} {name}"

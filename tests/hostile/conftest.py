@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from commands_started import Started
 
 from fixtures import inputs
-
-Started = Callable[..., subprocess.Popen[str]]
 
 
 @pytest.fixture

@@ -5,19 +5,22 @@ The cases are the same on every run. `make fuzz` runs as many others as it is to
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
 import sys
 import warnings
 from pathlib import Path
 
 import pytest
 
-from fixtures.hostile import bases, running
+from fixtures.hostile import bases, campaign, running
 from fixtures.hostile.campaign import Chunk, each_case, smallest
 from fixtures.hostile.fields import elf_fields, loaded
 from fixtures.hostile.kinds import KINDS, Case, Kind
 from fixtures.hostile.running import Outcome, run
 from fixtures.inputs import Missing
+from scripts import fuzz_inputs
 
 CASES = 2000
 SEED = 2026
@@ -128,3 +131,36 @@ def test_streams_are_as_before() -> None:
     streams = sys.stdout, sys.stderr
     run(undamaged())
     assert (sys.stdout, sys.stderr) == streams
+
+
+def test_the_long_run_as_it_is_called(tmp_path: Path) -> None:
+    """`make fuzz` is this with more cases."""
+    script = Path(__file__).resolve().parents[2] / "scripts" / "fuzz_inputs.py"
+    command = (sys.executable, script, "12", "--kinds", "gzip", "--jobs", "1", "--keep", tmp_path)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[1].split()[:2] == ["gzip", "12"]
+    assert os.listdir(tmp_path) == []
+
+
+def test_the_long_run_keeps_what_is_wrong(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A process that was ended is a finding too."""
+    problem = "traceback: KeyError at somewhere.py:1"
+    ends = iter(("", "ended with -11: "))
+
+    def apart(chunk: Chunk) -> tuple[Chunk, list[str], str]:
+        return chunk, [json.dumps([3, 0.1, ""]), json.dumps([-1, 0.2, problem])], next(ends)
+
+    monkeypatch.setattr(campaign, "_apart", apart)
+    monkeypatch.setattr(campaign, "run", lambda case: Outcome(3, 0.0, problem))
+    options = ("--kinds", "gzip,map", "--jobs", "1", "--keep", str(tmp_path))
+    assert fuzz_inputs.main(["8", *options]) == 1
+    said = capsys.readouterr().out
+    assert f"1 x {problem}" in said and "1 x ended with -11" in said
+    assert "4 cases in" in said
+    for kept in tmp_path.iterdir():
+        assert (kept / "in").is_file()
+        assert (kept / "command").read_text().startswith("retune ")
+    assert len(list(tmp_path.iterdir())) == 2

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import pytest
 from click.testing import CliRunner, Result
-from conftest import Started
+from commands_started import Started
 
 from rewriter.api import files
 from rewriter.cli import main

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import Started
+from commands_started import Started
 
 from fixtures import inputs
 from rewriter.core import interrupts

@@ -27,6 +27,7 @@ from fixtures.hostile import bases, kernel
 from fixtures.hostile.fields import elf_fields
 from fixtures.hostile.kinds import Case
 from fixtures.hostile.running import Outcome, run
+from rewriter.elf.image import parse
 
 PATCH = ("patch", "in", "-o", "out", "--cpu", "ev67", "-j1")
 IA64_PATCH = ("patch", "in", "-o", "out", "--cpu", "itanium2", "-j1")
@@ -69,6 +70,24 @@ def test_t2_an_unwind_entry_of_a_part_of_an_instruction(tmp_path: Path) -> None:
     pytest.fail("the entry is not there")
 
 
+def test_a_text_of_a_part_of_an_instruction(tmp_path: Path) -> None:
+    data = short_text(3, tmp_path)
+    for arguments in (("identify", "in"), PATCH, ("explain", "in", "f", "--cpu", "ev67")):
+        assert "in: holds no code" in ended(data, *arguments).detail
+    assert ended(data, "identify", "in", "--known").status == 4
+
+
+def test_sections_with_code_that_overlap(tmp_path: Path) -> None:
+    """What both hold is there once."""
+    data = bases.library()
+    header, _ = section(data, ".text", tmp_path)
+    address, offset, size = struct.unpack_from("<QQQ", data, header + 16)
+    other, _ = section(data, ".rodata", tmp_path)
+    twice = changed(data, other + 8, struct.pack("<QQQQ", 6, address + 64, offset + 64, size - 64))
+    assert parse(twice, "in").executable_ranges() == parse(data, "in").executable_ranges()
+    assert ended(twice, *PATCH, *bases.FEW).status == 0
+
+
 def executable(data: bytes, folder: Path) -> list[str]:
     """The names of the sections with code."""
     path = folder / "elf"
@@ -77,15 +96,21 @@ def executable(data: bytes, folder: Path) -> list[str]:
         return [one.name for one in ELFFile(file).iter_sections() if one["sh_flags"] & 4]
 
 
-@pytest.mark.parametrize("words", [1, 4])
-def test_t3_a_text_of_one_instruction(words: int, tmp_path: Path) -> None:
+def short_text(size: int, folder: Path) -> bytes:
+    """The library with so many bytes of text."""
     short = bases.library()
-    for name in executable(short, tmp_path):
-        header, _ = section(short, name, tmp_path)
+    for name in executable(short, folder):
+        header, _ = section(short, name, folder)
         if name == ".text":
-            short = changed(short, header + 32, struct.pack("<Q", 4 * words))
+            short = changed(short, header + 32, struct.pack("<Q", size))
         else:
             short = changed(short, header + 8, struct.pack("<Q", 2))  # no code any more
+    return short
+
+
+@pytest.mark.parametrize("words", [1, 4])
+def test_t3_a_text_of_one_instruction(words: int, tmp_path: Path) -> None:
+    short = short_text(4 * words, tmp_path)
     assert ended(short, "identify", "in").status in (0, 4)
     assert ended(short, *PATCH).status in (0, 3, 4)
 

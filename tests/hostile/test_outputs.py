@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from conftest import Started
+from commands_started import Started
 
 from rewriter.cli import main
 from rewriter.elf import emit

@@ -80,6 +80,12 @@ def test_an_edit_that_is_there_may_be_skipped(line: tuple[object, ...]) -> None:
     assert "sample_copy+3c" in run(*line, "-v").stdout
 
 
+def test_one_is_no_plural(line: tuple[object, ...]) -> None:
+    said = run(*line, "--funcs", "sample_copy_string").stdout
+    proofs = next(text for text in said.splitlines() if text.startswith("proofs: "))
+    assert "1 pattern," in proofs and " patterns" not in proofs
+
+
 def test_cycles_that_explain_does_not_show(tmp_path: Path) -> None:
     library = ia64.linked(ia64.CROSSING, tmp_path, "-shared")
     refused(
