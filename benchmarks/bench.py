@@ -9,16 +9,20 @@ from __future__ import annotations
 import argparse
 import functools
 import statistics
+import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from benchmarks.batch import chosen, copied, text_of
 from benchmarks.spending import Spent, spend
 from fixtures import programs
+from fixtures.cross import SMALL
 from fixtures.inputs import Missing, find, tool
 
 RETUNE = Path(sys.executable).with_name("retune")
@@ -107,6 +111,33 @@ def gain_rows(program: str, original: Path, patched: Path, cpu: str) -> Iterator
     yield Row(what, f"{new.total:,}", f"{old.total:,}", new.total / old.total)
 
 
+def batch_rows(cpu: str, count: int) -> Iterator[Row]:
+    """Some real libraries of all sizes in one batch: text a second and core, against objdump."""
+    files = [path for path in chosen(SMALL, 2 * count) if _objdumped(path)][:count]
+    with tempfile.TemporaryDirectory() as scratch:
+        tree, journal = copied(files, Path(scratch) / "tree"), Path(scratch) / "journal"
+        begun = time.perf_counter()
+        for path in files:
+            subprocess.run(
+                (tool("alpha-linux-gnu-objdump"), "-d", path), check=True, stdout=subprocess.DEVNULL
+            )
+        objdump = time.perf_counter() - begun
+        command = (RETUNE, "batch", tree, "--in-place", "--cpu", cpu, "--journal", journal, "-q")
+        spent = spend(command, (0, 1))
+        text = text_of(journal) / 1e6
+    yield Row(
+        f"batch of {len(files)} files: MB of text a second and core / objdump -d",
+        f"{text / spent.processor:.3f} MB/s",
+        f"{text / objdump:.3f} MB/s",
+        objdump / spent.processor,
+    )
+
+
+def _objdumped(path: Path) -> bool:
+    """Whether the file is of the machine that the disassembler is for."""
+    return path.read_bytes()[18:20] == find(LIBC).read_bytes()[18:20]
+
+
 def help_rows(runs: int) -> Iterator[Row]:
     """`retune --help` against an empty run of the same Python."""
     shown = median((RETUNE, "--help"), runs)
@@ -122,6 +153,7 @@ def help_rows(runs: int) -> Iterator[Row]:
 def measure(cpu: str, runs: int) -> Iterable[Row]:
     """All rows, each as soon as it is known; what cannot be measured says why."""
     yield from _attempt("retune --help", functools.partial(help_rows, max(runs, 5)))
+    yield from _attempt("batch", functools.partial(batch_rows, cpu, 30))
     with tempfile.TemporaryDirectory() as scratch:
         patched = Path(scratch) / LIBC
         yield from _attempt(LIBC, functools.partial(cost_rows, LIBC, cpu, runs, patched))

@@ -99,14 +99,22 @@ def machine_of(head: bytes) -> int | None:
 
 def walk(top: Path) -> Iterator[os.DirEntry[str]]:
     """Everything below a folder, a folder before what is in it, names in order; or OSError."""
-    with os.scandir(top) as found:
-        entries = sorted(found, key=lambda entry: os.fsencode(entry.name))
-    for entry in entries:
-        if ASIDE.fullmatch(entry.name):
+    left = [iter(_entries(os.fspath(top)))]
+    while left:
+        entry = next(left[-1], None)
+        if entry is None:
+            left.pop()
             continue
         yield entry
         if entry.is_dir(follow_symlinks=False):
-            yield from walk(Path(entry.path))
+            left.append(iter(_entries(entry.path)))
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    """What is in a folder, but for what runs write aside."""
+    with os.scandir(folder) as found:
+        kept = [entry for entry in found if not ASIDE.fullmatch(entry.name)]
+    return sorted(kept, key=lambda entry: os.fsencode(entry.name))
 
 
 def _files(root: Root, found: Found) -> Iterator[tuple[Path, os.stat_result]]:
@@ -140,9 +148,12 @@ def _add(found: Found, group: list[tuple[Root, Path, os.stat_result]]) -> None:
     root, about = once[names[0]]
     machine, reason = _machine(names[0], about)
     if machine is None or not targets.knows(machine):
+        if reason:
+            found.faults.append((names[0], reason))
+            return
         found.foreign += len(names)
         if named:
-            found.faults.append((names[0], reason or "not a linked ELF file for a known machine"))
+            found.faults.append((names[0], "not a linked ELF file for a machine that is known"))
         return
     inside = tuple(_inside(once[name][0], name) for name in names)
     found.candidates.append(

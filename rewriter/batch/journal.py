@@ -185,9 +185,12 @@ def _is_run(text: str) -> bool:
 
 def _append(file: IO[bytes], document: Mapping[str, Any]) -> None:
     line = json.dumps(document, separators=(",", ":")).encode("ascii")
-    file.write(line + b"\n")
-    file.flush()
-    os.fsync(file.fileno())
+    try:
+        file.write(line + b"\n")
+        file.flush()
+        os.fsync(file.fileno())
+    except OSError as error:  # without a journal nothing more may be replaced
+        raise CannotWrite(f"the journal cannot be written: {error.strerror}") from error
 
 
 def settled(entry: Entry, found: str) -> bool:

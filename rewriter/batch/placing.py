@@ -61,10 +61,10 @@ class Placer:
         self, data: bytes, source: Path, names: Sequence[Path], times: Times | None = None
     ) -> None:
         """Writes `data` under all of `names`, with what belongs to `source`; or CannotWrite."""
-        like = source.stat()
         first, *others = names
         aside = self._aside(first.parent)
         try:
+            like = source.stat()
             try:
                 self._write(aside, data, source, like, times or self.times)
                 os.replace(aside, first)

@@ -42,6 +42,7 @@ from rewriter.options import KEEP, LINES
 KEPT, FAIL = "keep", "fail"
 REFUSE, IGNORE = "refuse", "ignore"
 """What becomes of a file with a debug link whose debug file is not found."""
+_LONGEST = 1 << 16
 
 _LISTS = {"allow": "names", "deny": "names"}
 _SECTIONS = {
@@ -152,6 +153,8 @@ def read(path: Path) -> Policy:
 
 def parse(text: str, label: str) -> Policy:
     """A policy from its text; `label` names it in errors."""
+    if len(text) > _LONGEST:
+        raise BadUsage(f"{label}: too long for a policy", hint=f"at most {_LONGEST} characters")
     try:
         document = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -271,22 +274,31 @@ class _Reader:
 
 
 def line_of(text: str, key: Sequence[str]) -> int:
-    """The line, counted from 1, on which a key of a TOML text stands; 1 where it does not.
+    """The line, counted from 1, on which a key that a TOML text has stands.
 
     The text up to some line is TOML again unless a value goes on behind it: a key stands on the
     line after the last beginning that can be read and lacks it.
     """
     lines = text.splitlines(keepends=True)
-    lacking = 0
-    for end in range(len(lines) + 1):
-        try:
-            found: Any = tomllib.loads("".join(lines[:end]))
-        except tomllib.TOMLDecodeError:
-            continue
-        if _holds(found, key):
-            return lacking + 1
-        lacking = end
-    return 1
+    begun = [at for at, line in enumerate(lines) if "=" in line or line.lstrip().startswith("[")]
+    lacking, end = 0, len(begun)  # from `end` on nothing can be read that lacks the key
+    while end - lacking > 1:
+        middle = (lacking + end) // 2
+        readable = ((n, _read("".join(lines[: begun[n]]))) for n in range(middle, end))
+        number, found = next((one for one in readable if one[1] is not None), (middle, None))
+        if found is None or _holds(found, key):
+            end = middle
+        else:
+            lacking = number
+    return begun[lacking] + 1
+
+
+def _read(text: str) -> dict[str, Any] | None:
+    """A TOML text; None where it is none."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return None
 
 
 def _holds(document: Any, key: Sequence[str]) -> bool:

@@ -23,6 +23,7 @@ from rewriter.batch import memory
 from rewriter.batch.outcome import LOST, Outcome
 from rewriter.batch.task import Job, Load, Task
 from rewriter.batch.worker import READY, Answer, Asked
+from rewriter.core.workers import WorkerLost
 from rewriter.verify.prove import Decided
 from rewriter.verify.remembered import Kind, Memory, Patterns
 
@@ -31,6 +32,9 @@ _LOOK = 0.5
 
 _IDLE = 1024 * memory.MB
 """Memory that a process may keep between two tasks; one that keeps more is replaced."""
+
+_STARTS = 5
+"""Processes in a row that may end before they are ready."""
 
 _START = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]);"
@@ -95,6 +99,7 @@ class Pool:
     limit: int
     patterns: Memory = field(default_factory=Memory)
     estimate: Callable[[int], int] = memory.estimate
+    _stillborn: int = 0
     _news: list[Patterns] = field(default_factory=list)
     _workers: list[Worker] = field(default_factory=list)
     _waiting: deque[_Try] = field(default_factory=deque)
@@ -166,7 +171,7 @@ class Pool:
             yield from self._lost(worker, f"its process ended ({worker.ended()})")
             return
         if said == READY:
-            worker.ready = True
+            worker.ready, self._stillborn = True, 0
             return
         answer: Answer = said
         task, worker.task = worker.task, None
@@ -182,10 +187,13 @@ class Pool:
         """A process is gone: its task is done once more, or given up."""
         task, ready = worker.task, worker.ready
         self._drop(worker)
+        if not ready:
+            self._stillborn += 1
+            if self._stillborn == _STARTS:  # none would ever be
+                raise WorkerLost(f"a process that shares the work cannot be started: {fault}")
         if task is None:
-            if not ready:  # none would ever be
-                raise RuntimeError(f"a process could not be started: {fault}")
-        elif task.fault:
+            return
+        if task.fault:
             yield task.wanted, Outcome(LOST, f"{task.fault}; tried alone, {fault}")
         else:
             task.fault = fault

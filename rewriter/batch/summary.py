@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from rewriter.batch.outcome import (
@@ -43,16 +43,15 @@ class Summary:
     with the reason.
     """
 
-    lines_: tuple[Line, ...] = ()
+    each: tuple[Line, ...] = ()
     foreign: int = 0
     faults: tuple[tuple[str, str], ...] = ()
     strict: bool = False
-    warnings: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def counts(self) -> dict[str, int]:
         """Files by what became of them."""
-        found = Counter(line.status for line in self.lines_)
+        found = Counter(line.status for line in self.each)
         return {status: found[status] for status in STATUSES if found[status]}
 
     @property
@@ -79,10 +78,10 @@ class Summary:
         """The sums of all tuned files, and the text of all that were worked on."""
         grades: Counter[str] = Counter()
         left: Counter[str] = Counter()
-        for line in self.lines_:
+        for line in self.each:
             grades.update(line.figures.grades)
             left.update(line.figures.left)
-        every = [line.figures for line in self.lines_]
+        every = [line.figures for line in self.each]
         return Figures(
             text=sum(one.text for one in every),
             functions=sum(one.functions for one in every),
@@ -105,7 +104,7 @@ class Summary:
             "each": [
                 {"path": one.path, "status": one.status, "reason": one.reason, "known": one.how}
                 | _timeless(one.figures)
-                for one in self.lines_
+                for one in self.each
             ],
         }
 
@@ -125,11 +124,11 @@ class Summary:
 
     def _shown(self, verbosity: int) -> list[Line]:
         """Files to be told of: those that want a look, or all."""
-        return [one for one in self.lines_ if verbosity > 0 or one.status in _TOLD]
+        return [one for one in self.each if verbosity > 0 or one.status in _TOLD]
 
     def _closing(self) -> Iterator[str]:
         yield from (f"{printable(path)}: {printable(reason)}" for path, reason in self.faults)
-        reasons = Counter(one.reason for one in self.lines_ if one.status == DENIED)
+        reasons = Counter(one.reason for one in self.each if one.status == DENIED)
         for reason, number in in_order(reasons).items():
             yield f"left alone: {counted(number, 'file')}: {printable(reason)}"
         total = self.figures
@@ -145,7 +144,7 @@ class Summary:
             )
         every = ", ".join(f"{number} {status}" for status, number in self.counts.items())
         others = f"; {self.foreign} of other kinds" if self.foreign else ""
-        yield f"{counted(len(self.lines_), 'file')}: {every or 'none'}{others}"
+        yield f"{counted(len(self.each), 'file')}: {every or 'none'}{others}"
 
 
 def _timeless(figures: Figures) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from rewriter.core.errors import BadInput, BadUsage, RetuneError, VerificationFa
 from rewriter.core.guard import reason
 from rewriter.elf import debug_files
 from rewriter.elf import image as elf
+from rewriter.elf.headers import printable
 from rewriter.elf.image import Image
 from rewriter.identify import kallsyms
 from rewriter.report.summary import Report
@@ -85,10 +86,10 @@ def _caught(job: Job) -> Outcome:
     try:
         return _retuned(job)
     except VerificationFailed as error:
-        return Outcome(FAILED, _line(f"not verified: {error}"))
+        return Outcome(FAILED, f"not verified: {_said(error, job)}")
     except RetuneError as error:
         refused = isinstance(error, BadUsage) or error.exit_code == BadInput.exit_code
-        return Outcome(REFUSED if refused else FAILED, _line(str(error)))
+        return Outcome(REFUSED if refused else FAILED, _said(error, job))
     except MemoryError:
         return Outcome(LOST, "not enough memory")
     except Exception as error:  # whatever is wrong with one file is no other file's affair
@@ -131,6 +132,11 @@ def _figures(image: Image, report: Report) -> Figures:
         grades=report.grades,
         left=dict(Counter(one.reason for one in report.refused)),
     )
+
+
+def _said(error: RetuneError, job: Job) -> str:
+    """An error in one line, without the file's name: the same bytes may have another one."""
+    return _line(str(error)).removeprefix(f"{_line(printable(job.name))}: ")
 
 
 def _line(text: str) -> str:

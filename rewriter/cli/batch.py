@@ -16,6 +16,7 @@ from rewriter.cli import show
 from rewriter.cli.options import JOBS, PATH, View, viewing
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.progress import Progress
 
     from rewriter.batch.engine import Watch
@@ -122,13 +123,9 @@ def batch(
     A run that was killed goes on when it is started again with the same --journal.
     SOURCE_DATE_EPOCH is the latest time of modification that a tuned file gets.
 
-    \b
-    Exit status:
-      0  every file is tuned, was before, or is left alone as the policy says
-      1  a file failed (the others are done), or was refused with --refused fail
-      2  bad usage
-      3  bad input: a TREE, FILE or line of a LIST is not there or is no file to tune
-      4  nothing to do: no file was changed
+    Exit status: 0 every file is tuned, was before, or is left alone as the policy says, 1 a file
+    failed (the others are done) or was refused with --refused fail, 2 bad usage, 3 bad input: a
+    TREE, FILE or line of a LIST leads to no file to tune (the others are done), 4 nothing to do.
     """
     from rewriter.batch.engine import run
     from rewriter.packages.retuned import retuned
@@ -220,6 +217,13 @@ def _watching(view: View) -> Iterator[Watch]:
         yield _Lines(view.verbosity < 0)
         return
     from rich.console import Console
+
+    with bars_on(Console(stderr=True)) as bars:
+        yield Bar(bars)
+
+
+def bars_on(console: Console) -> Progress:
+    """A bar with rate and time left."""
     from rich.progress import (
         BarColumn,
         Progress,
@@ -234,11 +238,10 @@ def _watching(view: View) -> Iterator[Watch]:
         TransferSpeedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
-        yield _Bar(bars)
+    return Progress(*columns, console=console, transient=True)
 
 
-class _Bar:
+class Bar:
     """A bar over the bytes of all files, with rate and time left."""
 
     def __init__(self, bars: Progress) -> None:

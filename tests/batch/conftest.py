@@ -11,7 +11,9 @@ from click.testing import CliRunner, Result
 
 from fixtures import inputs
 from rewriter.api.choose import Wanted
+from rewriter.batch.cache import Cache
 from rewriter.batch.policy import Policy
+from rewriter.batch.task import Job, carry_out
 from rewriter.cli import main
 
 Run = Callable[..., Result]
@@ -29,10 +31,23 @@ def run_cli() -> Run:
     return call
 
 
+QUICK = Wanted(cpu="ev67", passes="bytes")
+
+
 @pytest.fixture
 def quick() -> Policy:
     """One quick pass for an EV67: what is done is no matter here, how it is kept is."""
-    return Policy({"alpha": Wanted(cpu="ev67", passes="bytes")})
+    return Policy({"alpha": QUICK})
+
+
+@pytest.fixture(scope="session")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache that knows the sample, and the sample with a zero behind it, for that pass."""
+    folder = tmp_path_factory.mktemp("kept")
+    cache, data = Cache(folder, print), inputs.require("alpha-sample").read_bytes()
+    for number, content in enumerate((data, data + b"\0")):
+        cache.put(content, QUICK, carry_out(Job(number, "sample", content, QUICK)))
+    return folder
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fixtures import inputs
@@ -46,11 +46,11 @@ def test_a_kept_result_is_the_same(tree: Path, tmp_path: Path, quick: Policy) ->
     cache, again = tmp_path / "cache", tmp_path / "again"
     shutil.copytree(tree, again, symlinks=True)
     first = run([tree], quick, jobs=1, cache=cache)
-    assert [line.how for line in first.lines_] == [""]
+    assert [line.how for line in first.each] == [""]
     second = run([again], quick, cache=cache, jobs=1)
-    assert [line.how for line in second.lines_] == ["cache"] * 2
+    assert [line.how for line in second.each] == ["cache"] * 2
     assert tree_digests(again) == tree_digests(tree)
-    assert first.lines_[0].figures == second.lines_[0].figures
+    assert first.each[0].figures == second.each[0].figures
 
 
 @pytest.fixture(scope="module")
@@ -155,11 +155,13 @@ PATTERNS = st.dictionaries(
 )
 
 
+@settings(max_examples=40)
 @given(PATTERNS)
 def test_patterns_as_bytes(known: dict[tuple[int, int], dict[bytes, Decided]]) -> None:
     assert patterns.parse(patterns.dump(known)) == known
 
 
+@settings(max_examples=40)
 @given(PATTERNS, st.data())
 def test_damaged_patterns(
     known: dict[tuple[int, int], dict[bytes, Decided]], data: st.DataObject

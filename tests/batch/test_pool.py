@@ -41,37 +41,26 @@ def statuses(
     return {str(one.file.path): outcome for one, outcome in pool.run(tasks, loading)}
 
 
-def test_a_process_that_is_killed_once() -> None:
-    """Its file is done by another process."""
-    killed: list[int] = []
+def test_processes_that_are_killed() -> None:
+    """Once: the file is done by another process. Twice: it is lost, with the reason."""
+    kills = {"once": 1, "always": 2, "never": 0}
 
     def killing(one: Task) -> Job | Outcome:
-        if one.number == 0 and not killed:
+        name = str(one.file.path)
+        if kills[name]:
+            kills[name] -= 1
             (worker,) = pool._workers
-            killed.append(worker.process.pid)
             os.kill(worker.process.pid, signal.SIGKILL)
         return load(one)
 
     pool = Pool(1, 2048 * MB)
-    found = statuses(pool, [task(0, "a"), task(1, "b")], killing)
-    assert [found[name].status for name in "ab"] == [TUNED, TUNED]
-    assert found["a"].data == found["b"].data
-    assert len(killed) == 1
-
-
-def test_a_process_that_is_killed_twice() -> None:
-    """Its file is lost, with the reason; the other one is done."""
-
-    def killing(one: Task) -> Job | Outcome:
-        if one.number == 0:
-            for worker in pool._workers:
-                os.kill(worker.process.pid, signal.SIGKILL)
-        return load(one)
-
-    pool = Pool(1, 2048 * MB)
-    found = statuses(pool, [task(0, "a"), task(1, "b")], killing)
-    assert [found[name].status for name in "ab"] == [LOST, TUNED]
-    assert found["a"].reason == (
+    found = statuses(pool, [task(at, name) for at, name in enumerate(kills)], killing)
+    assert not any(kills.values())
+    assert {name: outcome.status for name, outcome in found.items()} == {
+        "once": TUNED, "always": LOST, "never": TUNED
+    }  # fmt: skip
+    assert found["once"].data == found["never"].data
+    assert found["always"].reason == (
         "its process ended (signal 9); tried alone, its process ended (signal 9)"
     )
 

@@ -76,12 +76,14 @@ def in_child(work: Callable[[], object]) -> int:
 
 
 @pytest.mark.parametrize("copied", [False, True], ids=["in place", "copied"])
-def test_killed_at_every_point(two: Path, tmp_path: Path, quick: Policy, copied: bool) -> None:
+def test_killed_at_every_point(
+    two: Path, tmp_path: Path, quick: Policy, kept: Path, copied: bool
+) -> None:
     """The results are kept, so that a run does nothing but write; it is killed at each write."""
-    cache, ready = tmp_path / "cache", tmp_path / "ready"
+    ready = tmp_path / "ready"
     shutil.copytree(two, ready, symlinks=True)
     _linked(ready)
-    run([ready], quick, jobs=1, cache=cache)
+    run([ready], quick, jobs=1, cache=kept)
     wanted = tree_digests(ready)
     for at in range(1000):
         tree, journal = tmp_path / f"tree{at}", tmp_path / f"journal{at}"
@@ -90,7 +92,7 @@ def test_killed_at_every_point(two: Path, tmp_path: Path, quick: Policy, copied:
         output = tmp_path / f"out{at}" if copied else None
 
         def work(tree: Path = tree, output: Path | None = output, j: Path = journal) -> None:
-            run([tree], quick, jobs=1, cache=cache, journal=j, output=output)
+            run([tree], quick, jobs=1, cache=kept, journal=j, output=output)
 
         def killed(at: int = at, work: Callable[[], None] = work) -> None:
             with killing(at):
@@ -122,20 +124,12 @@ def test_killed_at_random_moments(two: Path, tmp_path: Path) -> None:
     """The command itself, with its processes, killed a few times and then let go on."""
     journal = tmp_path / "journal"
     retune = Path(sys.executable).with_name("retune")
-    command: list[str | Path] = [
-        retune,
-        "batch",
-        two,
-        "--in-place",
-        "--cpu",
-        "ev67",
-        "--passes",
-        "bytes",
-    ]
+    options = ("--cpu", "ev67", "--passes", "bytes")
+    command: list[str | Path] = [retune, "batch", two, "--in-place", *options]
     alone = tmp_path / "alone.so"
     original = (two / "usr/again.so").read_bytes()
     subprocess.run(
-        [retune, "patch", two / "usr/again.so", "-o", alone, "--cpu", "ev67", "--passes", "bytes"],
+        [retune, "patch", two / "usr/again.so", "-o", alone, *options],
         check=True,
         capture_output=True,
     )
@@ -201,11 +195,11 @@ def _state(pid: int) -> str:
         return "Z"
 
 
-def test_a_journal_of_another_run(two: Path, tmp_path: Path, quick: Policy) -> None:
+def test_a_journal_of_another_run(two: Path, tmp_path: Path, quick: Policy, kept: Path) -> None:
     journal = tmp_path / "journal"
-    run([two], quick, jobs=1, journal=journal)
+    run([two], quick, jobs=1, cache=kept, journal=journal)
     with pytest.raises(BadUsage, match="another policy"):
-        run([two], Policy(quick.machines, refused="fail"), jobs=1, journal=journal)
+        run([two], Policy(quick.machines, refused="fail"), jobs=1, cache=kept, journal=journal)
 
 
 def test_a_journal_in_use(tmp_path: Path) -> None:
@@ -232,13 +226,13 @@ def test_what_is_no_journal(tmp_path: Path, text: str) -> None:
     assert path.read_text(encoding="utf-8") == text
 
 
-def test_a_file_that_was_built_again(two: Path, tmp_path: Path, quick: Policy) -> None:
+def test_a_file_that_was_built_again(two: Path, tmp_path: Path, quick: Policy, kept: Path) -> None:
     """What the journal says holds for the bytes that it names: a new file is tuned again."""
     journal, path = tmp_path / "journal", two / "usr/lib/zother.so"
     original = path.read_bytes()
-    run([two], quick, jobs=1, journal=journal)
+    run([two], quick, jobs=1, cache=kept, journal=journal)
     tuned = path.read_bytes()
     path.write_bytes(original)
-    summary = run([two], quick, jobs=1, journal=journal)
+    summary = run([two], quick, jobs=1, cache=kept, journal=journal)
     assert path.read_bytes() == tuned
-    assert [line.how for line in summary.lines_] == ["journal", ""]
+    assert [line.how for line in summary.each] == ["journal", "cache"]

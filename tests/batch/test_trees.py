@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import resource
 import stat
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from click.testing import Result
+from rich.console import Console
 
 from fixtures import inputs
-from rewriter.batch.engine import run
+from rewriter.batch.engine import Unwatched, run
+from rewriter.batch.outcome import Figures
 from rewriter.batch.policy import Policy
-from rewriter.batch.summary import Summary
+from rewriter.batch.summary import Line, Summary
+from rewriter.cli.batch import Bar, bars_on
 from rewriter.elf import manifest
+from tests.support.batch.killed import tree_digests
 
 Run = Callable[..., Result]
 QUICK = ("--cpu", "ev67", "--passes", "bytes", "-j", "1")
@@ -28,7 +34,7 @@ def names(top: Path) -> list[str]:
 
 def statuses(summary: Summary) -> dict[str, str]:
     """Each file's status, by its last name."""
-    return {Path(line.path).name: line.status for line in summary.lines_}
+    return {Path(line.path).name: line.status for line in summary.each}
 
 
 def test_in_place(run_cli: Run, tree: Path) -> None:
@@ -53,10 +59,10 @@ def test_the_same_as_patch(run_cli: Run, tree: Path, tmp_path: Path) -> None:
     assert (tree / "usr/again.so").read_bytes() == alone.read_bytes()
 
 
-def test_a_copy_of_the_tree(run_cli: Run, tree: Path, tmp_path: Path) -> None:
+def test_a_copy_of_the_tree(run_cli: Run, tree: Path, tmp_path: Path, kept: Path) -> None:
     """The tree itself is not touched, and the copy has all that it has."""
     original, out = (tree / "usr/again.so").read_bytes(), tmp_path / "out"
-    result = run_cli("batch", tree, "-o", out, "--keep-times", *QUICK)
+    result = run_cli("batch", tree, "-o", out, "--keep-times", "--cache", kept, *QUICK)
     assert result.exit_code == 0
     assert names(out) == names(tree)
     assert (tree / "usr/again.so").read_bytes() == original
@@ -70,70 +76,74 @@ def test_a_copy_of_the_tree(run_cli: Run, tree: Path, tmp_path: Path) -> None:
     assert (out / "usr/share/README").read_text() == "a text\n"
 
 
-def test_a_second_run_does_no_work(run_cli: Run, tree: Path) -> None:
-    run_cli("batch", tree, "--in-place", *QUICK)
+def test_a_second_run_does_no_work(run_cli: Run, tree: Path, kept: Path) -> None:
+    run_cli("batch", tree, "--in-place", "--cache", kept, *QUICK)
     before = (tree / "usr/again.so").stat()
-    result = run_cli("batch", tree, "--in-place", "--json", *QUICK)
+    result = run_cli("batch", tree, "--in-place", "--json", "--cache", kept, *QUICK)
     assert json.loads(result.stdout)["files"] == {"tuned before": 1}
     assert (result.exit_code, result.stderr) == (0, "")
     assert (tree / "usr/again.so").stat() == before
 
 
-def test_other_options_need_the_original(run_cli: Run, tree: Path) -> None:
+def test_other_options_need_the_original(run_cli: Run, tree: Path, kept: Path) -> None:
     """A tuned file is not tuned again on top."""
-    run_cli("batch", tree, "--in-place", *QUICK)
+    run_cli("batch", tree, "--in-place", "--cache", kept, *QUICK)
     result = run_cli("batch", tree, "--in-place", "--cpu", "ev6", "-j", "1")
     assert result.exit_code == 4
     assert "it was tuned for ev67 with other options" in result.stdout
 
 
-def test_a_link_from_elsewhere_is_not_broken(tree: Path, tmp_path: Path, quick: Policy) -> None:
+def test_a_link_from_elsewhere_is_not_broken(
+    tree: Path, tmp_path: Path, quick: Policy, kept: Path
+) -> None:
     os.link(tree / "usr/again.so", tmp_path / "elsewhere.so")
     before = (tree / "usr/again.so").read_bytes()
-    summary = run([tree], quick, jobs=1)
+    summary = run([tree], quick, jobs=1, cache=kept)
     assert statuses(summary) == {"again.so": "refused"}
-    assert "1 more names" in summary.lines_[0].reason
+    assert "1 more names" in summary.each[0].reason
     assert (tree / "usr/again.so").read_bytes() == before
     assert (tree / "usr/again.so").samefile(tmp_path / "elsewhere.so")
 
 
-def test_attributes_stay(tree: Path, quick: Policy) -> None:
+def test_attributes_stay(tree: Path, quick: Policy, kept: Path) -> None:
     path = tree / "usr/again.so"
     try:
         os.setxattr(path, "user.origin", b"built here")
     except OSError:
         pytest.skip("the file system has no extended attributes")
-    run([tree], quick, jobs=1)
+    run([tree], quick, jobs=1, cache=kept)
     assert os.getxattr(path, "user.origin") == b"built here"
     assert manifest.read(path.read_bytes()) is not None
 
 
-def test_the_latest_time(tree: Path, quick: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_latest_time(
+    tree: Path, quick: Policy, monkeypatch: pytest.MonkeyPatch, kept: Path
+) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1000000000")
-    run([tree], quick, jobs=1)
+    run([tree], quick, jobs=1, cache=kept)
     assert (tree / "usr/again.so").stat().st_mtime == 1_000_000_000
 
 
-def test_one_damaged_file_stops_no_other(tree: Path, quick: Policy) -> None:
+def test_one_damaged_file_stops_no_other(tree: Path, quick: Policy, kept: Path) -> None:
     """A file cut in half is refused; the others are done; with `fail` the run says so."""
     data = inputs.require("alpha-sample").read_bytes()
     (tree / "cut.so").write_bytes(data[: len(data) // 2])
-    summary = run([tree], quick, jobs=1)
+    summary = run([tree], quick, jobs=1, cache=kept)
     assert statuses(summary) == {"again.so": "tuned", "cut.so": "refused"}
     assert summary.return_code == 0
-    strict = run([tree], Policy(quick.machines, refused="fail"), jobs=1)
+    strict = run([tree], Policy(quick.machines, refused="fail"), jobs=1, cache=kept)
     assert strict.return_code == 1
 
 
-def test_a_list(run_cli: Run, tree: Path, tmp_path: Path) -> None:
+def test_a_list(run_cli: Run, tree: Path, tmp_path: Path, kept: Path) -> None:
     """A list may name what is not there: the others are done, and the status says it."""
     wanted = tmp_path / "wanted"
     lines = ["# a list", "", str(tree / "usr/lib/libsample.so"), str(tree / "usr/again.so")]
     wanted.write_text("\n".join(lines), encoding="utf-8")
-    result = run_cli("batch", f"@{wanted}", "--in-place", *QUICK)
+    result = run_cli("batch", f"@{wanted}", "--in-place", "--cache", kept, *QUICK)
     assert (result.exit_code, result.stdout.splitlines()[-1]) == (0, "1 file: 1 tuned")
     wanted.write_text("\n".join([*lines, str(tree / "missing.so")]), encoding="utf-8")
-    result = run_cli("batch", f"@{wanted}", "--in-place", *QUICK)
+    result = run_cli("batch", f"@{wanted}", "--in-place", "--cache", kept, *QUICK)
     assert result.exit_code == 3
     assert f"{tree}/missing.so: cannot be read: No such file or directory" in result.stdout
 
@@ -166,3 +176,89 @@ def test_nothing_to_do(run_cli: Run, tmp_path: Path) -> None:
     (tmp_path / "text").write_text("nothing", encoding="utf-8")
     result = run_cli("batch", tmp_path, "--in-place", *QUICK)
     assert (result.exit_code, result.stdout) == (4, "0 files: none; 1 of other kinds\n")
+
+
+def test_a_file_that_changes_meanwhile(tree: Path, quick: Policy) -> None:
+    """What was put there after the file was looked at is not replaced by what is out of date."""
+    path = tree / "usr/again.so"
+
+    class Changing(Unwatched):
+        """Who changes the file as soon as work begins."""
+
+        def begin(self, files: int, size: int) -> None:
+            """The file gets another byte."""
+            path.write_bytes(path.read_bytes() + b"\0")
+
+    (tree / "other.so").write_bytes(path.read_bytes())
+    before = path.read_bytes() + b"\0"
+    summary = run([tree], quick, jobs=1, watch=Changing())
+    assert statuses(summary) == {"again.so": "failed", "other.so": "tuned"}
+    assert summary.each[1].reason == "it changed while it was worked on"
+    assert (summary.return_code, path.read_bytes()) == (1, before)
+
+
+def test_a_full_disk(tree: Path, quick: Policy, kept: Path) -> None:
+    """A file that cannot be written fails, and is there as it was; nothing is left aside."""
+    before = tree_digests(tree)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, limits[1]))
+    try:
+        summary = run([tree], quick, jobs=1, cache=kept)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert statuses(summary) == {"again.so": "failed"}
+    assert "cannot be replaced: File too large" in summary.each[0].reason
+    assert tree_digests(tree) == before
+
+
+def test_the_owner_stays(tree: Path, quick: Policy, kept: Path) -> None:
+    """Set-user-ID too, which the system takes away when the owner changes."""
+    path = tree / "usr/again.so"
+    try:
+        os.chown(path, 1234, 2345)
+    except OSError:
+        pytest.skip("only root gives files away")
+    path.chmod(0o4755)
+    run([tree], quick, jobs=1, cache=kept)
+    about = path.stat()
+    assert (about.st_uid, about.st_gid) == (1234, 2345)
+    assert stat.S_IMODE(about.st_mode) == 0o4755
+    assert manifest.read(path.read_bytes()) is not None
+
+
+def test_what_cannot_be_read_is_told(tree: Path, quick: Policy, kept: Path) -> None:
+    (tree / "loop").symlink_to("loop")
+    summary = run([tree, tree / "loop"], quick, jobs=1, cache=kept)
+    assert [(Path(path).name, reason[:18]) for path, reason in summary.faults] == [
+        ("loop", "cannot be read: To")
+    ]
+    assert (summary.counts, summary.return_code) == ({"tuned": 1}, 3)
+
+
+def test_a_very_deep_tree(tmp_path: Path, quick: Policy) -> None:
+    """Deeper than calls may be nested."""
+    folders = [tmp_path]
+    try:
+        for _ in range(1100):
+            folders.append(folders[-1] / "d")
+            folders[-1].mkdir()
+        assert run([tmp_path], quick, jobs=1) == Summary()
+    finally:
+        for folder in reversed(folders[1:]):
+            folder.rmdir()
+
+
+def test_the_bar_of_a_terminal() -> None:
+    """Files and time left; a warning is a line of its own."""
+    shown = io.StringIO()
+    console = Console(file=shown, force_terminal=True, width=100)
+    with bars_on(console) as bars:
+        bar = Bar(bars)  # what is known is told before the bar begins
+        bar.done(Line("known", "tuned", "", Figures(), "journal"), 10)
+        bar.begin(3, 3_000_000)
+        bar.done(Line("a", "tuned", "", Figures()), 1_000_000)
+        bar.warn("[cache]: damaged")
+        bars.refresh()
+    assert "1 of 3 files" in shown.getvalue()
+    assert "-:--:--" in shown.getvalue()
+    assert "retune: warning: [cache]: damaged\n" in shown.getvalue()

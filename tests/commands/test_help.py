@@ -17,6 +17,7 @@ from rewriter.elf import image
 Run = Callable[..., Result]
 COMMANDS = [
     "patch",
+    "batch",
     "identify",
     "explain",
     "verify",
