@@ -86,9 +86,9 @@ def retuned(
         nonlocal made
         roots = [Root(tree.path, tree.package) for tree in trees]
         found = engine(roots, policy, debug_roots=(debug, *debug_roots))
-        made = replace(found, lines_=tuple(
+        made = replace(found, each=tuple(
             replace(line, path=_named(line.path, trees), reason=_named(line.reason, trees))
-            for line in found.lines_
+            for line in found.each
         ))  # fmt: skip
 
     results = run(paths, output, retune, _wanted, suffix, _epoch())
