@@ -18,5 +18,6 @@
 - `cache`: results by content and options, and proved patterns
 - `fingerprint`: which retune this is
 - `patterns`: decided patterns as bytes
+- `watch`: who looks on
 - `summary`: what became of all files
 """

@@ -13,7 +13,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import targets
 from rewriter.api import choose
@@ -31,40 +31,12 @@ from rewriter.batch.placing import Placer, Times
 from rewriter.batch.policy import FAIL, Policy
 from rewriter.batch.summary import Line, Summary
 from rewriter.batch.task import Job, Runner, Task
+from rewriter.batch.watch import Unwatched, Watch
 from rewriter.core.errors import BadInput, RetuneError
 from rewriter.elf import manifest
 from rewriter.elf.emit import CannotWrite
 from rewriter.elf.note import NAME
 from rewriter.verify.remembered import Memory
-
-
-class Watch(Protocol):
-    """Who looks on."""
-
-    def begin(self, files: int, size: int) -> None:
-        """So many files are to be worked on, with so many bytes together."""
-        ...
-
-    def done(self, line: Line, size: int) -> None:
-        """One file of so many bytes is done, or was known."""
-        ...
-
-    def warn(self, text: str) -> None:
-        """Something that somebody should know, and that stops nothing."""
-        ...
-
-
-class Unwatched:
-    """Nobody looks on."""
-
-    def begin(self, files: int, size: int) -> None:
-        """Nothing."""
-
-    def done(self, line: Line, size: int) -> None:
-        """Nothing."""
-
-    def warn(self, text: str) -> None:
-        """Nothing."""
 
 
 def run(

@@ -143,7 +143,9 @@ def _files(root: Root, found: Found) -> Iterator[tuple[Path, os.stat_result]]:
 def _add(found: Found, group: list[tuple[Root, Path, os.stat_result]]) -> None:
     """One file with all its names."""
     named = any(root.path == path or not root.path.is_dir() for root, path, _ in group)
-    once = {path: (root, about) for root, path, about in group}
+    # The same name may be reached over several roots, and over links to folders.
+    real = {Path(os.path.realpath(path.parent), path.name): path for _, path, _ in group}
+    once = {path: (root, about) for root, path, about in group if path in real.values()}
     names = sorted(once, key=os.fsencode)
     root, about = once[names[0]]
     machine, reason = _machine(names[0], about)

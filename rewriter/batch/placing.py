@@ -85,10 +85,9 @@ class Placer:
             os.link(first, aside)
             try:
                 os.replace(aside, other)
-            except BaseException:
+            finally:  # where `other` was a name of the file already, both names would stay
                 with contextlib.suppress(OSError):
                     os.unlink(aside)
-                raise
             sync(other.parent)
 
     def _aside(self, folder: Path) -> Path:

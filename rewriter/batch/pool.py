@@ -204,16 +204,16 @@ class Pool:
         self._workers.remove(worker)
 
     def _bounded(self) -> Iterator[tuple[Task, Outcome]]:
-        """Ends a process if all together take too much."""
-        busy = [(memory.resident(w.process.pid), w) for w in self._busy()]
-        taken = sum(size for size, _ in busy)
-        if taken <= self.limit:
+        """Ends a process if all that work take too much together."""
+        sizes = {id(worker): memory.resident(worker.process.pid) for worker in self._busy()}
+        if sum(sizes.values()) <= self.limit:
             return
 
-        def above(one: tuple[int, Worker]) -> int:
-            task = one[1].task
-            return one[0] - (self.estimate(task.wanted.size) if task is not None else 0)
+        def above(worker: Worker) -> int:
+            task = worker.task
+            expected = self.estimate(task.wanted.size) if task is not None else 0
+            return sizes[id(worker)] - expected
 
-        size, worst = max(busy, key=above)
-        told = f"it took {size // memory.MB} MB of memory of {self.limit // memory.MB} MB"
-        yield from self._lost(worst, told)
+        worst = max(self._busy(), key=above)
+        size, limit = sizes[id(worst)] // memory.MB, self.limit // memory.MB
+        yield from self._lost(worst, f"it took {size} MB of memory of {limit} MB")

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
-    from rewriter.batch.engine import Watch
     from rewriter.batch.find import Root
     from rewriter.batch.policy import Policy
     from rewriter.batch.summary import Line, Summary
+    from rewriter.batch.watch import Watch
     from rewriter.packages.retuned import PackageSummary
 
 

@@ -13,10 +13,11 @@ from fixtures import inputs
 from rewriter.api.choose import Wanted
 from rewriter.batch import patterns
 from rewriter.batch.cache import Cache
-from rewriter.batch.engine import Unwatched, run
+from rewriter.batch.engine import run
 from rewriter.batch.outcome import TUNED, Outcome
 from rewriter.batch.policy import Policy
 from rewriter.batch.task import Job, carry_out
+from rewriter.batch.watch import Unwatched
 from rewriter.core.edit import Grade
 from rewriter.core.errors import BadUsage
 from rewriter.verify.prove import Decided

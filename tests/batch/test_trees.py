@@ -15,10 +15,11 @@ from click.testing import Result
 from rich.console import Console
 
 from fixtures import inputs
-from rewriter.batch.engine import Unwatched, run
+from rewriter.batch.engine import run
 from rewriter.batch.outcome import Figures
 from rewriter.batch.policy import Policy
 from rewriter.batch.summary import Line, Summary
+from rewriter.batch.watch import Unwatched
 from rewriter.cli.batch import Bar, bars_on
 from rewriter.elf import manifest
 from tests.support.batch.killed import tree_digests
@@ -262,3 +263,15 @@ def test_the_bar_of_a_terminal() -> None:
     assert "1 of 3 files" in shown.getvalue()
     assert "-:--:--" in shown.getvalue()
     assert "retune: warning: [cache]: damaged\n" in shown.getvalue()
+
+
+def test_one_name_by_several_roots(tree: Path, quick: Policy, kept: Path) -> None:
+    """A tree, a folder of it by a link, and a file of it: each name counts once."""
+    (tree.parent / "link").symlink_to(tree / "usr")
+    before = names(tree)
+    roots = [tree, tree.parent / "link", tree / "usr/again.so", tree / "usr/lib/libsample.so.1"]
+    summary = run(roots, quick, jobs=1, cache=kept)
+    assert (summary.counts, summary.return_code) == ({"tuned": 1}, 0)
+    assert names(tree) == before
+    assert (tree / "usr/again.so").samefile(tree / "usr/lib/libsample.so")
+    assert (tree / "usr/again.so").stat().st_nlink == 2
