@@ -145,11 +145,10 @@ def batch(
         )
         packages = _packages(given)
         summary: PackageSummary | Summary
+        _check_kinds(bool(packages), journal, version_suffix)
         if packages:
-            for option, value in (("--journal", journal), ("--in-place", in_place)):
-                if value:
-                    raise click.UsageError(f"'{option}' is for trees, not for packages.", ctx)
-            assert output is not None
+            if output is None:
+                raise click.UsageError("'--in-place' is for trees, not for packages.", ctx)
             summary = retuned(packages, policy, output, call, debug_roots, version_suffix)
         else:
             summary = call(
@@ -171,6 +170,15 @@ def _packages(given: tuple[str, ...]) -> list[Path]:
     if packages and len(packages) != len(given):
         raise click.UsageError("Packages and trees cannot be given together.")
     return packages
+
+
+def _check_kinds(packages: bool, journal: Path | None, suffix: str) -> None:
+    """Refuses an option that would do nothing."""
+    if packages and journal is not None:
+        hint = "A second run with the same '--cache' is quick."
+        raise click.UsageError(f"'--journal' is for trees, not for packages. {hint}")
+    if suffix and not packages:
+        raise click.UsageError("'--version-suffix' is for packages, not for trees.")
 
 
 def _policy(path: Path | None, refused: str | None, debuginfo: str | None) -> Policy:

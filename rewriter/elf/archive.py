@@ -23,6 +23,7 @@ from rewriter.elf.headers import FOREIGN, printable
 ARCHIVE, THIN, ELF = b"!<arch>\n", b"!<thin>\n", b"\x7fELF"
 _HEADER = 60  # bytes in front of each member
 _ZSTD_LEVEL = 19
+_MEMBER = 1 << 34  # bytes of a member that is only passed over
 _LARGEST = 1 << 29  # bytes of one file in a package: more is no program
 
 DAMAGE = (EOFError, OSError, ValueError, lzma.LZMAError, tarfile.TarError)
@@ -120,6 +121,9 @@ def _files(stream: IO[bytes], name: str) -> Iterator[tuple[str, bytes]]:
     try:
         with tarfile.open(fileobj=stream, mode="r|") as tar:
             for entry in tar:
+                # tarfile would go on to the end of such a member, past that of the file.
+                if not 0 <= entry.size <= _MEMBER:
+                    raise BadInput(f"{name}: a member has {entry.size} bytes", hint="damaged")
                 if entry.isfile() and entry.size <= _LARGEST:
                     opened = tar.extractfile(entry)
                     assert opened is not None

@@ -20,6 +20,7 @@ _TYPES = frozenset(
 )
 _MEMBERS = 1_000_000
 _PATH = 4096  # bytes, as Linux has it
+_NO_ARCHIVE = "this is no archive that a distribution makes"
 _RATIO, _SMALL = 100, 64 << 20
 """An archive may hold so many times its packed size, and this many bytes in any case."""
 
@@ -37,7 +38,7 @@ class _Bounded:
         if self.left < 0:
             raise BadInput(
                 f"{self.label}: unpacks to more than {self.limit >> 20} MiB",
-                hint="this is no archive that a distribution makes",
+                hint=_NO_ARCHIVE,
             )
         return found
 
@@ -45,8 +46,8 @@ class _Bounded:
 class Members:
     """The members of an archive in order; one at a time can be read, while it is the last one."""
 
-    def __init__(self, tar: tarfile.TarFile, label: str) -> None:
-        self._tar, self._label = tar, label
+    def __init__(self, tar: tarfile.TarFile, label: str, limit: int) -> None:
+        self._tar, self._label, self._limit = tar, label, limit
         self._kinds: dict[str, bytes] = {}
 
     def __iter__(self) -> Iterator[tuple[str, tarfile.TarInfo]]:
@@ -68,6 +69,9 @@ class Members:
             raise self._bad(f"has more than {_MEMBERS:,} members")
         if entry.type not in _TYPES or entry.pax_headers:
             raise self._bad(f"{what}: is of a kind that dpkg-deb does not pack")
+        # tarfile would go on to the end of such a member, past that of the file, for years.
+        if not 0 <= entry.size <= self._limit:
+            raise self._bad(f"{what}: has {entry.size} bytes", _NO_ARCHIVE)
         if path in self._kinds and not (entry.isdir() and self._kinds[path] == tarfile.DIRTYPE):
             raise self._bad(f"{what}: is there twice")
         for parent in PurePosixPath(path).parents:
@@ -91,8 +95,8 @@ class Members:
             raise self._bad(f"{what} {printable(name[:40])}...: its name is too long")
         return str(PurePosixPath(*parts))
 
-    def _bad(self, why: str) -> BadInput:
-        return BadInput(f"{self._label}: {why}")
+    def _bad(self, why: str, hint: str = "") -> BadInput:
+        return BadInput(f"{self._label}: {why}", hint=hint)
 
 
 @contextmanager
@@ -101,11 +105,12 @@ def members(stream: IO[bytes], packed: int, label: str) -> Iterator[Members]:
 
     BadInput for what is damaged, has members that lead out or through links, or is a bomb.
     """
-    bounded = cast(IO[bytes], _Bounded(stream, _SMALL + _RATIO * packed, label))
+    limit = _SMALL + _RATIO * packed
+    bounded = cast(IO[bytes], _Bounded(stream, limit, label))
     try:
         with tarfile.open(
             fileobj=bounded, mode="r|", encoding="utf-8", errors="surrogateescape"
         ) as tar:
-            yield Members(tar, label)
+            yield Members(tar, label, limit)
     except DAMAGE as error:
         raise BadInput(f"{label}: cannot be unpacked: {printable(str(error))}") from error

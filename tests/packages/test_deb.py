@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import random
 import subprocess
 import tarfile
 from collections.abc import Callable, Sequence
@@ -23,6 +24,7 @@ from rewriter.api import files
 from rewriter.api.choose import Wanted
 from rewriter.api.patch import patch
 from rewriter.core.errors import BadInput, BadUsage
+from rewriter.elf import archive
 from rewriter.packages import batch, control, debian
 from rewriter.packages.batch import COPIED, REFUSED, RENAMED, RETUNED, Tree
 
@@ -192,8 +194,68 @@ def test_bombs_are_refused(tmp_path: Path) -> None:
         controls = tar(("./control", FILE, CONTROL))
         bomb.write_bytes(ar(("debian-binary", b"2.0\n"), ("control.tar", controls),
                             ("data.tar.gz", data)))  # fmt: skip
-        with pytest.raises(BadInput, match="unpacks to more than"):
+        with pytest.raises(BadInput, match="no archive that a distribution makes"):
             debian.unpack(debian.read(bomb), tmp_path / "tree", tmp_path / "debug", wanted)
+
+
+_FIELDS = ((0, 100), (100, 8), (116, 8), (124, 12), (136, 12), (156, 1), (157, 100), (345, 155))
+"""Of a tar header: offset and length."""
+
+
+def damaged(good: bytes, chosen: random.Random) -> bytes:
+    """An archive with fields of a tar header changed, whose check sums are right."""
+    data = bytearray(good)
+    headers = [at for at in range(len(good) - 512) if good[at + 257 : at + 262] == b"ustar"]
+    for _ in range(chosen.choice((1, 1, 2))):
+        at = chosen.choice(headers)
+        start, length = chosen.choice(_FIELDS)
+        new = bytes(chosen.choice((0, 0x80, 0xFF, *b"./07LKSxg")) for _ in range(length))
+        kept = 0 if chosen.random() < 0.5 else chosen.randrange(length)
+        data[at + start + kept : at + start + length] = new[kept:]
+        data[at + 148 : at + 156] = b" " * 8
+        data[at + 148 : at + 156] = b"%06o\0 " % sum(data[at : at + 512])
+    return bytes(data)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_headers_that_lie(seed: int, tmp_path: Path) -> None:
+    """Whatever they say: packed again or refused in one line, soon, and nothing is elsewhere."""
+    chosen, path = random.Random(seed), tmp_path / "q_1_alpha.deb"
+    long = "./usr/" + "d" * 120 + "/" + "e" * 80
+    entries = (
+        ("./usr", DIR, b""), ("./usr/a", FILE, code()[:900]), ("./usr/b", HARD, "./usr/a"),
+        ("./usr/l", SYM, "x" * 150), (long, FILE, b"x"), ("./null", tarfile.CHRTYPE, b""),
+    )  # fmt: skip
+    good = package(path, *entries).read_bytes()
+    ends = {"packed": 0, "refused": 0}
+    for _ in range(60):
+        path.write_bytes(damaged(good, chosen))
+        try:
+            found = debian.unpack(debian.read(path), tmp_path / "t", tmp_path / "d", wanted)
+            for name in found.digests:
+                (found.root / name).write_bytes(b"another")
+            debian.packed(found, debian.new_versions([found], "+x"), 1)
+            ends["packed"] += 1
+        except BadInput as refused:
+            assert "\n" not in str(refused)
+            ends["refused"] += 1
+        assert {p.name for p in tmp_path.iterdir()} <= {path.name, "t", "d"}
+    assert min(ends.values()) > 5
+
+
+def test_a_member_of_ages(tmp_path: Path) -> None:
+    """A size of exabytes: nobody reads up to its end, here or in `signatures make`."""
+    entry = tarfile.TarInfo("./a")
+    entry.size = 1 << 60
+    path = tmp_path / "p_1_alpha.deb"
+    controls = tar(("./control", FILE, CONTROL))
+    data = entry.tobuf(tarfile.GNU_FORMAT) + bytes(1024)
+    members = (("debian-binary", b"2.0\n"), ("control.tar", controls), ("data.tar", data))
+    path.write_bytes(ar(*members))
+    with pytest.raises(BadInput, match="has 1152921504606846976 bytes"):
+        debian.unpack(debian.read(path), tmp_path / "t", tmp_path / "d", wanted)
+    with pytest.raises(BadInput, match="has 1152921504606846976 bytes"):
+        list(archive.parts(path.read_bytes(), "p.deb"))
 
 
 def test_links_conffiles_and_special_bits(tmp_path: Path) -> None:
