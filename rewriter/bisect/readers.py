@@ -88,10 +88,16 @@ class PlainReader:
         return parse(self.new, self.old.name)
 
     def needs(self) -> dict[int, frozenset[int]]:
-        """Routines in pieces need the bodies in which they stand."""
-        units = enumerate(self.changes.units)
-        wanted = frozenset(n for n, unit in units if _substituted(unit))
-        return pieces(self.changes, self.target.listing(self._after), wanted) if wanted else {}
+        """Routines in pieces need the functions that left the room in which they stand."""
+        units = self.changes.units
+        if not any(map(_substituted, units)):
+            return {}
+        found = pieces(self.changes, self.program.listing, self.target.listing(self._after))
+        shared = found.pop(NOBODY, frozenset())
+        for number, unit in enumerate(units):
+            if _substituted(unit):
+                found[number] = (found.get(number, frozenset()) | shared) - {number}
+        return found
 
     def windows(self, unit: Unit, offsets: Offsets) -> Ranges:
         """Windows of straight code, where every edit stays in one."""

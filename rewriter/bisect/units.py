@@ -140,28 +140,32 @@ def within(changes: Changes, unit: int, ranges: Sequence[tuple[int, int]], image
     return Changes(changes.old, content, offsets, present.searchsorted(parts), tuple(units))
 
 
-def pieces(changes: Changes, listing: Listing, wanted: frozenset[int]) -> dict[int, frozenset[int]]:
-    """What `wanted` units need: others of them, into whose middle their new code goes.
+def pieces(changes: Changes, old: Listing, new: Listing) -> dict[int, frozenset[int]]:
+    """What units need: others, into whose middle new code of theirs goes and no old code went.
 
-    Routines in pieces stand in the bodies of others; `listing` is the new file's.
+    Routines in pieces stand in the room that other functions leave.  What nobody's code, which
+    may be of any of them, leads to is under NOBODY.
     """
-    numbers = sorted(wanted)
-    starts = np.array([changes.units[n].function.start for n in numbers], dtype=np.uint64)
-    ends = np.array([changes.units[n].function.end for n in numbers], dtype=np.uint64)
+    functions = [unit.function for unit in changes.units]
+    starts = np.array([function.start for function in functions], dtype=np.uint64)
+    ends = np.array([function.end for function in functions], dtype=np.uint64)
 
     def owner(addresses: NDArray[np.uint64]) -> NDArray[np.int64]:
         at = starts.searchsorted(addresses, side="right") - 1
         inside = (at >= 0) & (addresses < ends[np.maximum(at, 0)])
         return np.where(inside, at, NOBODY)
 
-    if not numbers:
-        return {}
-    here, there = owner(listing.addresses), owner(listing.targets)
-    leads = (here != there) & (here != NOBODY) & (there != NOBODY)
-    leads[leads] &= listing.targets[leads] != starts[there[leads]]
+    def across(listing: Listing) -> set[tuple[int, int]]:
+        """(unit or NOBODY, target) of what leads into the middle of another unit."""
+        here, there = owner(listing.addresses), owner(listing.targets)
+        leads = (there != NOBODY) & (here != there)
+        leads[leads] &= listing.targets[leads] != starts[there[leads]]
+        return set(zip(here[leads].tolist(), listing.targets[leads].tolist(), strict=True))
+
     found: dict[int, frozenset[int]] = {}
-    for one, other in set(zip(here[leads].tolist(), there[leads].tolist(), strict=True)):
-        found[numbers[one]] = found.get(numbers[one], frozenset()) | {numbers[other]}
+    for one, target in across(new) - across(old):
+        (other,) = owner(np.array([target], dtype=np.uint64)).tolist()
+        found[one] = found.get(one, frozenset()) | {other}
     return found
 
 

@@ -57,8 +57,8 @@ def bisect(
     name, as for `retune difftest program`; RETUNE_CANDIDATE has its path in any case.
 
     Edits of one function stick together where its code moved, and routines in pieces with the
-    bodies that they stand in. For one bad edit it takes log2 of the number of functions, and some
-    runs more. The culprit is listed with its evidence.
+    functions in whose room they stand. For one bad edit it takes log2 of the number of functions,
+    and some runs more. The culprit is listed with its evidence.
 
     \b
     Examples:

@@ -160,7 +160,7 @@ def _drawn(
 def routine(
     old: Path, new: Path, name: str, contract: str | None, junit: Path | None, view: View
 ) -> None:
-    """Try a known routine of OLD and of NEW on every shape of its contract.
+    """Try a known routine of both on all shapes of its contract.
 
     What OLD's does in each case NEW's must do: results, memory, registers that callers rely on,
     nothing read or written without leave. A symbol says which contract it is, or --contract.

@@ -7,6 +7,7 @@ import random
 import sys
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,11 @@ import targets
 from fixtures import inputs, programs
 from fixtures.broken import broken
 from rewriter.bisect.readers import GroupedReader, PlainReader
+from rewriter.bisect.units import by_function, pieces
+from rewriter.core.program import Function
 from rewriter.elf import manifest
 from rewriter.elf.image import load, parse
+from rewriter.identify.program import analyse
 from rewriter.verify import check_regions
 from rewriter.verify.check import compare
 
@@ -242,3 +246,32 @@ def test_code_that_says_its_groups(run: Run, script: Script, tmp_path: Path) -> 
     result = run("bisect", source, path, "--", look, "{}")
     assert (result.exit_code, result.stderr) == (0, "")
     assert f"culprit: {edit.routine}: " in result.stdout
+
+
+BRANCH, REACH = 0xC3E00000, (1 << 21) - 1  # br zero, so many words ahead
+
+
+def test_code_that_goes_into_the_room_of_another_function_needs_it(sample: Path) -> None:
+    """Routines in pieces stand in such room; a branch to a function's start is a call."""
+    old = load(sample)
+    target = targets.for_machine(old.machine, old.name)
+    functions = analyse(old, target).functions
+    one, other, third = sorted(functions, key=lambda f: f.start - f.end)[:3]
+
+    def needs(to: int) -> list[Function]:
+        data = bytearray(old.data)
+        for function in (one, other, third):  # each is a unit
+            at = old.offset_of(function.end - 4)
+            data[at : at + 4] = bytes(4)
+        at, ahead = old.offset_of(one.start), (to - one.start - 4) // 4
+        data[at : at + 4] = (BRANCH | ahead & REACH).to_bytes(4, "little")
+        changes = by_function(old, bytes(data), functions, (), ())
+        assert [unit.function for unit in changes.units] == sorted((one, other, third))
+        after = target.listing(replace(old, data=bytes(data)))
+        found = pieces(changes, target.listing(old), after)
+        units = [unit.function for unit in changes.units]
+        assert found.keys() <= {units.index(one)}
+        return [units[n] for n in found.get(units.index(one), frozenset())]
+
+    assert needs(other.end - 4) == [other]
+    assert needs(other.start) == []
