@@ -89,13 +89,14 @@ def measure(name: str, cpu: str, folder: Path) -> bool:
         times = [opened(driver, page) for _ in range(TIMES)]
         said = [entry["message"] for entry in driver.get_log("browser")]
     ready = sorted(first for first, _ in times)
+    shown = median(listing for _, listing in times)
     print(
         f"{name}: {len(edits)} edits in {changed} functions, {len(data) / 1e6:.1f} MB made in"
-        f" {making:.1f} s, open in {ready[0]:.2f}, {ready[TIMES // 2]:.2f}, {ready[-1]:.2f} s, first"
-        f" listing in {median(listing for _, listing in times):.2f} s, console: {said or 'nothing'}",
+        f" {making:.1f} s, open in {ready[0]:.2f}, {median(ready):.2f}, {ready[-1]:.2f} s,"
+        f" first listing in {shown:.2f} s, console: {said or 'nothing'}",
         flush=True,
     )
-    return ready[TIMES // 2] < LIMIT and not said
+    return median(ready) < LIMIT and not said
 
 
 def main(arguments: list[str]) -> int:
