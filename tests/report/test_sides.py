@@ -6,7 +6,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +21,12 @@ from rewriter.api.choose import Wanted
 from rewriter.api.patch import patch
 from rewriter.api.report import of_patched
 from rewriter.cli import main
+from rewriter.core.guard import strict
 from rewriter.report.html.charts import stalls
+from rewriter.report.html.plain import PlainText
 from rewriter.report.html.sides import KEPT, Line, Sketch, cut, matches
-from rewriter.report.html.text import Row
+from rewriter.report.html.text import Row, Stretch
+from targets.alpha.cpus import CPUS
 from tests.report.conftest import Page
 
 Unpack = Callable[[Path, str], Any]
@@ -234,3 +237,40 @@ def test_bundles_stand_with_ports_and_bubbles(tmp_path: Path, unpacked: Unpack) 
             assert ports <= {*(f"{u}{n}" for u in "MIFB" for n in range(4)), ""}
         slots = len(sides["f"][at]["r"]["x"]) + far(sides["f"][at]["o"])
         assert slots == disassembled(new, int(start, 16), tables["functions"]["size"][at])
+
+
+@pytest.mark.parametrize("cpu", ["ev4", "ev5", "pca56", "ev6"])
+def test_every_cpu_has_a_page(cpu: str, tmp_path: Path, run: Run, unpacked: Unpack) -> None:
+    """Cycles where the CPU has a model, none where not, and slots where it has slots."""
+    page = tmp_path / "page.html"
+    options = ("--cpu", cpu, "--passes", "align", "--funcs", "sample_hex")
+    done = run("patch", inputs.require("alpha-sample"), "--dry-run", "--report", page, *options)
+    assert (done.exit_code, done.stderr) == (0, "")
+    modelled = CPUS[cpu].pipeline is not None
+    functions = unpacked(page, "tables")["functions"]
+    assert functions["name"] == ["sample_hex"]
+    assert (functions["before"] != [None]) == modelled
+    sides = unpacked(page, "chapter-0")["f"]
+    assert all(("s" in sketch["l"]) == (cpu == "ev6") for sketch in sides)
+
+
+def test_a_function_that_cannot_be_read_is_empty(
+    tmp_path: Path, unpacked: Unpack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever goes wrong in one function, the page of the others is made."""
+    loaded = files.load(inputs.require("alpha-sample"))
+    run = patch(loaded, Wanted(cpu="ev67", passes="bytes", funcs=("sample_(hex|decimal)",)))
+    before = PlainText.before
+
+    def failing(self: PlainText, start: int, end: int, timed: bool) -> Sequence[Stretch]:
+        if start == 0xDB0:  # sample_hex
+            raise ArithmeticError
+        return before(self, start, end, timed)
+
+    monkeypatch.setattr(PlainText, "before", failing)
+    with strict(False):
+        (tmp_path / "page.html").write_bytes(of_patched(run))
+    functions = unpacked(tmp_path / "page.html", "tables")["functions"]
+    sides = unpacked(tmp_path / "page.html", "chapter-0")["f"]
+    rows = dict(zip(functions["name"], (len(sketch["l"]["x"]) for sketch in sides), strict=True))
+    assert rows["sample_hex"] == 0 < rows["sample_decimal"]

@@ -9,12 +9,13 @@ from functools import partial
 from typing import Any
 
 from rewriter.core.edit import Edit
+from rewriter.core.guard import guarded
 from rewriter.core.program import Function
 from rewriter.core.workers import Apart, each
 from rewriter.elf import unwind
 from rewriter.elf.image import Image
 from rewriter.report.html.render import packed
-from rewriter.report.html.sides import Sketch, Strings, side_by_side
+from rewriter.report.html.sides import NOTHING, Sketch, Strings, side_by_side
 from rewriter.report.html.subject import Subject
 from rewriter.report.html.text import Text
 
@@ -121,7 +122,10 @@ def _chapter(
     sketches: list[Sketch] = []
     for number in part:
         entry = found[number]
-        data, sketch = side_by_side(text, entry.function, entry.elsewhere, number in timed, strings)
+        shown = partial(side_by_side, text, entry.function, entry.elsewhere)
+        data, sketch = guarded(
+            "report", partial(shown, number in timed, strings), lambda reason: (NOTHING, Sketch())
+        )
         sides.append(data)
         sketches.append(sketch)
     return packed({"x": strings.every(), "f": sides}), sketches

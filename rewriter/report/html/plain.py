@@ -17,6 +17,7 @@ from rewriter.identify.program import analyse
 from rewriter.report.cycles import letters
 from rewriter.report.html.text import Row, Stretch
 from rewriter.timing.causes import DRAIN, RETIRE, START
+from rewriter.timing.places import NotDescribed
 from rewriter.timing.straight import Stretch as Timed
 from rewriter.timing.straight import one, stretches
 
@@ -76,7 +77,7 @@ class PlainText:
         words = listing.placeless[first:last].tolist()
         insns = listing.insns_at(first, last)
         code = [(a, i) for a, i in zip(places, insns, strict=True) if i is not None]
-        slots = letters(code, self.cpu) if self.cpu.pipeline is not None else {}
+        slots = self._slots(code)
         keys = dict(zip(places, words, strict=True))
         text = dict(code)
         modelled = timed and self.cpu.pipeline is not None
@@ -114,6 +115,13 @@ class PlainText:
         if rows:
             yield Stretch(rows)
 
+    def _slots(self, code: _Code) -> dict[int, str]:
+        """The slot of each instruction in a whole fetch block, where the model says it."""
+        try:
+            return letters(code, self.cpu)
+        except NotDescribed:
+            return {}
+
     def _moments(self, stretch: _Code, text: dict[int, Insn], keys: dict[int, int]) -> _Times:
         size = self.block
         first = stretch[0][0] // size * size
@@ -122,8 +130,11 @@ class PlainText:
         around = tuple(keys.get(address, -1) for address in range(first, last, step))
         key = stretch[0][0] - first, len(stretch), around
         if key not in self._timed:
-            found = one(stretch, text, self.old.table, self.cpu, self.target.system(self.cpu))
-            self._timed[key] = _times(found)
+            try:
+                found = one(stretch, text, self.old.table, self.cpu, self.target.system(self.cpu))
+                self._timed[key] = _times(found)
+            except NotDescribed:
+                self._timed[key] = _NOT_TIMED
         return self._timed[key]
 
 

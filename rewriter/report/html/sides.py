@@ -65,6 +65,14 @@ class Sketch:
     lost: tuple[Counter[str], Counter[str]] = field(default_factory=lambda: (Counter(), Counter()))
 
 
+NOTHING: dict[str, Any] = {
+    "o": "",
+    "l": {"a": "0", "d": [], "x": []},
+    "r": {"a": "0", "d": [], "x": []},
+}
+"""The data of a function that cannot be read."""
+
+
 def side_by_side(
     text: Text, function: Function, elsewhere: Sequence[range], timed: bool, strings: Strings
 ) -> tuple[dict[str, Any], Sketch]:
