@@ -149,7 +149,7 @@ def test_evidence_that_is_none_is_refused(row: list[object], field: str) -> None
 def test_an_address_of_no_machine_is_refused(address: int) -> None:
     content, raw = document(real()[2])
     content["edits"]["address"][0] = address
-    with pytest.raises(BadInput, match="^m: the manifest is malformed: "):
+    with pytest.raises(BadInput, match=r"^m: the manifest is malformed: "):
         manifest.parse(packed_document(content, raw), "m")
 
 

@@ -32,7 +32,7 @@ def original_of(data: bytes) -> bytes:
 def _note(data: bytes) -> tuple[bytes, bytes]:
     """The manifest, and the file without the note (names in place)."""
     e_shoff, e_shentsize, e_shnum, e_shstrndx = _header(data)
-    offset, size = struct.unpack_from("<QQ", data, e_shoff + (e_shnum - 1) * e_shentsize + 24)
+    offset, _ = struct.unpack_from("<QQ", data, e_shoff + (e_shnum - 1) * e_shentsize + 24)
     namesz, descsz, _ = struct.unpack_from("<3I", data, offset)
     start = offset + 12 + namesz + -namesz % 4
     fields = struct.unpack_from("<4s4QIII", data, start)
@@ -99,7 +99,7 @@ def _spans(column: bytes, unit: int) -> Iterator[tuple[int, int]]:
 
 
 def _original(columns: dict[int, bytes], new: bytes) -> bytes:
-    got = [columns.get(number, b"") for number in range(14, 25)]
+    got = [columns.get(number, b"") for number in range(13, 24)]
     spans, equal, gaps, named, spelled, targets, places, kept, *layout = got
     old = bytearray(new)
     where = [at for start, end in _spans(spans, 4) for at in range(start // 4, end // 4)]
