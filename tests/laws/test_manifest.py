@@ -5,25 +5,33 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 import resource
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.note import columns_of, report
 from fixtures import inputs
+from rewriter.cli import main
 from rewriter.core.edit import Edit, Evidence, Grade
 from rewriter.core.errors import BadInput
 from rewriter.core.varints import packed, packed_signed, unpacked, unpacked_signed
-from rewriter.elf import manifest, note
+from rewriter.elf import manifest, note, unwind
+from rewriter.elf.image import load
 from rewriter.elf.manifest import columns, edits, former, stored, texts
 from rewriter.elf.manifest.aligned import align, follow
+from rewriter.identify.functions import find_functions
 from rewriter.report.edits import Listed
+from rewriter.verify.listed import contradictions
 from targets.forms import ALPHA, IA64
 from tests.support.format_reader import original_of
 from tests.support.older_manifests import document
@@ -73,14 +81,14 @@ def test_a_manifest_of_format_3_that_was_written_then() -> None:
     assert len(again) < len(attached)
 
 
-def test_a_reader_made_from_the_page_gives_the_original(patched: object) -> None:
+def test_a_reader_made_from_the_page_gives_the_original(patched: Callable[..., Path]) -> None:
     """docs/format.md is enough: the reader in tests/support uses nothing of ours."""
     old, bare, record = real()
-    tuned = Path(patched("alpha-sample", "ev67")).read_bytes()  # type: ignore[operator]
+    tuned = patched("alpha-sample", "ev67").read_bytes()
     assert original_of(tuned) == old
     assert original_of(manifest.attach(bare, replace(record, format=4))) == old
     damaged = bytearray(tuned)
-    damaged[0x6D0] ^= 1
+    damaged[0x400] ^= 1
     assert original_of(bytes(damaged)) != old
 
 
@@ -97,6 +105,32 @@ def test_without_the_patched_file_the_edits_are_still_there() -> None:
     assert manifest.dump(record, bare[:-1]) == manifest.dump(record)
 
 
+def test_verify_compares_the_list_with_the_changes(
+    patched: Callable[..., Path], tmp_path: Path
+) -> None:
+    """A list that is short of an edit, or has one more, is a finding; the file's own is none."""
+    source, tuned = inputs.require("alpha-sample"), patched("alpha-sample", "ev67").read_bytes()
+    bare, record = manifest.detach(tuned)
+    out, first = tmp_path / "out", record.edits[0]
+    image = load(source)
+    functions = find_functions(image, unwind.frames(image))
+    assert list(contradictions(image, bare, functions, record.edits)) == []
+    unchanged = list(contradictions(image, image.data, functions, [first]))
+    assert unchanged == [
+        f"manifest: edit {first.id} is listed, and no byte of {first.routine} changed"
+    ]
+    more = replace(first, id="bytes:made+0", address=0x8)
+    for made, said in (
+        ([e for e in record.edits if e.routine != first.routine], "and no edit of it is listed"),
+        ([*record.edits, more], "edit bytes:made.0 is at 0x8, where no function is"),
+    ):
+        out.write_bytes(manifest.attach(bare, replace(record, edits=tuple(made))))
+        done = CliRunner().invoke(main, ["verify", str(source), str(out), "-j", "1"])
+        assert done.exit_code == 1
+        assert re.search(f"found: manifest: .*{said}", done.output)
+        assert "manifest: refused" in done.output
+
+
 @settings(max_examples=150, deadline=None)
 @given(st.lists(EDIT, max_size=6))
 def test_any_text_comes_back_and_is_printed_on_one_line(made: list[Edit]) -> None:
@@ -104,7 +138,7 @@ def test_any_text_comes_back_and_is_printed_on_one_line(made: list[Edit]) -> Non
     found = manifest.parse(manifest.dump(record))
     assert found.edits == tuple(made)
     lines = list(Listed(found).lines())
-    assert len(lines) == len(made) + 1 + len(record.skips)
+    assert len(lines) == len(made) + 2 + len(record.skips)
     assert all(line.isprintable() for line in lines)
     assert all(cell.isprintable() for grid in Listed(found).grids() if not isinstance(grid, str)
                for row in grid.rows for cell in row)  # fmt: skip
@@ -220,6 +254,21 @@ def test_a_changed_block_is_read_or_refused(data: st.DataObject) -> None:
         assert str(error).startswith("m: the manifest ")
 
 
+def test_the_benchmark_of_the_page_tells_each_column(tmp_path: Path) -> None:
+    _, bare, record = real()
+    path = tmp_path / "f"
+    path.write_bytes(manifest.attach(bare, replace(record, format=4)))
+    lines = list(report(path))
+    assert "8 edits in 4 places" in lines[0]
+    payload = note.find(path.read_bytes())
+    assert payload is not None
+    sizes = [short for *_, short in columns_of(payload)]
+    assert len(lines) == 1 + len(sizes)
+    assert 100 < len(payload) - sum(sizes) < 250
+    path.write_bytes(bare)
+    assert list(report(path)) == [f"{path}: carries no manifest"]
+
+
 NUMBERS = st.lists(st.one_of(st.integers(0, 200), st.integers(0, (1 << 63) - 1)))
 
 
@@ -269,9 +318,9 @@ def test_any_change_of_a_real_file_is_told(name: str) -> None:
     old = inputs.require(name).read_bytes()
     form = former._form(old)
     assert form is not None
-    start, end = former._text(old, form.unit)[-1]
+    start, end = max(former._text(old, form.unit), key=lambda span: span[1] - span[0])
     rng, new = np.random.default_rng(1), bytearray(old)
-    for at in rng.integers(start, end - 4096, 40) // 16 * 16:
+    for at in rng.integers(start, end - 2048, 40) // 16 * 16:
         size = int(rng.integers(1, 60)) * 16
         new[at + 16 : at + size] = new[at : at + size - 16]
         new[at + 2 * size : at + 2 * size + 8] = rng.bytes(8)
