@@ -27,10 +27,11 @@ from rewriter.elf.manifest.carried import (
     revert,
     revert_with,
 )
-from rewriter.elf.manifest.record import Manifest, cause, record, version
+from rewriter.elf.manifest.record import FORMAT, Manifest, cause, record, version
 from rewriter.elf.manifest.stored import dump, is_manifest, parse
 
 __all__ = [
+    "FORMAT",
     "Manifest",
     "attach",
     "cause",

@@ -33,7 +33,7 @@ from rewriter.elf.manifest.record import FORMAT, Manifest
 MAGIC = b"RTM4"
 _DIGEST = hashlib.sha256().digest_size
 _CONTENT = len(MAGIC) + _DIGEST
-_BLOCK = _CONTENT + 2 * _DIGEST
+BLOCK = _CONTENT + 2 * _DIGEST
 
 HEAD = 0
 EDITS = 1
@@ -127,8 +127,8 @@ def parse(data: bytes, label: str = "manifest", patched: bytes | None = None) ->
 
 
 def _parsed(data: bytes, patched: bytes | None) -> Manifest:
-    original, after = data[_CONTENT : _CONTENT + _DIGEST], data[_CONTENT + _DIGEST : _BLOCK]
-    found = columns.unpack(data[_BLOCK:])
+    original, after = data[_CONTENT : _CONTENT + _DIGEST], data[_CONTENT + _DIGEST : BLOCK]
+    found = columns.unpack(data[BLOCK:])
     document = json.loads(check_document(found.get(HEAD, b"")))
     taken = [found.get(number, b"") for number in range(PATCHES)]
     if len(taken[EDITS + edits.CLASSES]) > max(EDITS_AT_LEAST, len(data)):
