@@ -35,9 +35,10 @@ ENDS = (0, 1)
 """Exit statuses of a run that came to its end."""
 
 
-def chosen(largest: int, limit: int | None) -> list[Path]:
+def chosen(largest: int, limit: int | None, left_out: str = "") -> list[Path]:
     """The real files of at most so many bytes; with a limit that many, over all sizes."""
-    every = [path for path in elf_files(libraries(300)) if path.stat().st_size <= largest]
+    small = (path for path in elf_files(libraries(300)) if path.stat().st_size <= largest)
+    every = [path for path in small if not left_out or left_out not in path.name]
     if limit is None or limit >= len(every):
         return every
     by_size = sorted(every, key=lambda path: (path.stat().st_size, path))
@@ -163,9 +164,10 @@ def main() -> int:
     parser.add_argument("--limit", type=int, help="so many files, over all sizes")
     parser.add_argument("--largest", type=int, default=SMALL, help="bytes of a file")
     parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--skip", default="", help="no file whose name has this in it")
     options = parser.parse_args()
     try:
-        files = chosen(options.largest, options.limit)
+        files = chosen(options.largest, options.limit, options.skip)
         with tempfile.TemporaryDirectory() as scratch:
             for what, figure in rows(files, options.kills, Path(scratch)):
                 print(what, figure, sep="\t", flush=True)

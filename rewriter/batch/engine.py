@@ -49,6 +49,7 @@ def run(
     scheduler: str | None = None,
     jobs: int | None = None,
     limit: int | None = None,
+    patience: float | None = None,
     keep_times: bool = False,
     debug_roots: Sequence[Path] = (),
     watch: Watch | None = None,
@@ -59,7 +60,8 @@ def run(
     only the copies are retuned.  `journal` is a file from which a run that was killed goes on;
     `cache` a folder that keeps results; `scheduler` the address of a Dask scheduler that has the
     work done; else `jobs` processes (default: one a processor) do it, in `limit` bytes of memory
-    together (default: what the machine gives).  `keep_times` keeps times of modification.
+    together (default: what the machine gives), each file in `patience` seconds.  `keep_times` keeps
+    times of modification.
     `debug_roots` are folders with debug files, beside those in the trees (`debug`).
 
     What goes wrong with one file is in the Summary, and so is a root that is not there.  Raises
@@ -74,21 +76,28 @@ def run(
     known = kept.remembered() if kept is not None else Memory()
     log = batch.open(journal)
     try:
-        return batch.run(log, kept, _runner(scheduler, jobs, limit, known))
+        return batch.run(log, kept, _runner(scheduler, jobs, limit, patience, known))
     finally:
         log.close()
         if kept is not None:
             kept.remember(known)
 
 
-def _runner(scheduler: str | None, jobs: int | None, limit: int | None, known: Memory) -> Runner:
+def _runner(
+    scheduler: str | None,
+    jobs: int | None,
+    limit: int | None,
+    patience: float | None,
+    known: Memory,
+) -> Runner:
     if scheduler is not None:
         from rewriter.batch.cluster import Cluster  # an extra: not everybody has its library
 
         return Cluster(scheduler, known)
     from rewriter.batch.pool import Pool
 
-    return Pool(jobs or len(os.sched_getaffinity(0)), limit or memory.limit(), known)
+    processes, most = jobs or len(os.sched_getaffinity(0)), limit or memory.limit()
+    return Pool(processes, most, known, patience=patience)
 
 
 class _Batch:

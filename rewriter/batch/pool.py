@@ -12,6 +12,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -44,10 +45,14 @@ _START = (
 
 @dataclass
 class _Try:
-    """A task with what happened to it: `fault` is why it was not done the first time."""
+    """A task with what happened to it: `fault` is why it was not done the first time.
+
+    `begun` is when a process was given it, in seconds of a clock that only goes ahead.
+    """
 
     wanted: Task
     fault: str = ""
+    begun: float = 0.0
 
 
 class Worker:
@@ -93,12 +98,16 @@ class Worker:
 
 @dataclass
 class Pool:
-    """`jobs` processes that together take `limit` bytes of memory; `patterns` are known to all."""
+    """`jobs` processes that together take `limit` bytes of memory; `patterns` are known to all.
+
+    `patience` is how many seconds a file may take; None for any number.
+    """
 
     jobs: int
     limit: int
     patterns: Memory = field(default_factory=Memory)
     estimate: Callable[[int], int] = memory.estimate
+    patience: float | None = None
     _stillborn: int = 0
     _news: list[Patterns] = field(default_factory=list)
     _workers: list[Worker] = field(default_factory=list)
@@ -116,6 +125,7 @@ class Pool:
                     for pipe in wait(list(pipes), _LOOK):
                         yield from self._heard(pipes[cast(Connection, pipe)])
                     yield from self._bounded()
+                    yield from self._late()
         finally:
             self.close()
 
@@ -159,7 +169,7 @@ class Pool:
         for patterns in self._news[worker.told :]:
             for kind, decided in patterns.items():
                 news.setdefault(kind, {}).update(decided)
-        worker.task, worker.told = task, len(self._news)
+        worker.task, worker.told, task.begun = task, len(self._news), time.monotonic()
         with suppress(OSError):  # one that has ended is found when it is listened to
             worker.pipe.send(Asked(job, news))
 
@@ -217,3 +227,11 @@ class Pool:
         worst = max(self._busy(), key=above)
         size, limit = sizes[id(worst)] // memory.MB, self.limit // memory.MB
         yield from self._lost(worst, f"it took {size} MB of memory of {limit} MB")
+
+    def _late(self) -> Iterator[tuple[Task, Outcome]]:
+        """Ends the processes whose files take too long; these are not tried again."""
+        for worker in self._busy():
+            task, patience = worker.task, self.patience
+            if task is not None and patience and time.monotonic() - task.begun > patience:
+                self._drop(worker)
+                yield task.wanted, Outcome(LOST, f"it took longer than {patience:g} s")

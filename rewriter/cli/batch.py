@@ -74,6 +74,12 @@ if TYPE_CHECKING:
     metavar="MB",
     help="Memory of all processes together.  [default: most of what the machine has free]",
 )
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Give a file up that takes longer; it stays as it is.  [default: none]",
+)
 @click.option("--scheduler", metavar="ADDRESS", help="Do the work on this Dask cluster.")
 @JOBS
 @viewing
@@ -99,6 +105,7 @@ def batch(
     cache: Path | None,
     keep_times: bool,
     memory: int | None,
+    timeout: float | None,
     scheduler: str | None,
     jobs: int,
     view: View,
@@ -132,6 +139,8 @@ def batch(
 
     if in_place == (output is not None):
         raise click.UsageError("Give either '--in-place' or '-o' / '--output'.", ctx)
+    if timeout is not None and scheduler is not None:
+        raise click.UsageError("'--timeout' is not for '--scheduler'.", ctx)
     said = {"tune": tune, "passes": passes, "assume": assume, "debug": debug}
     policy = _policy(policy_file, refused, debuginfo).overridden(cpus, **said).without(exclude)
     with _terminated(), _watching(view) as watch:
@@ -141,6 +150,7 @@ def batch(
             scheduler=scheduler,
             jobs=jobs,
             limit=memory * 2**20 if memory is not None else None,
+            patience=timeout,
             watch=watch,
         )
         packages = _packages(given)

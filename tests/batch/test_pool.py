@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from fixtures import inputs
 from rewriter.api.choose import Wanted
 from rewriter.batch import memory
 from rewriter.batch.find import Candidate
-from rewriter.batch.outcome import FAILED, LOST, TUNED, Outcome
+from rewriter.batch.outcome import FAILED, LOST, NOTHING, TUNED, Outcome
 from rewriter.batch.pool import Pool
 from rewriter.batch.task import Job, Task
 
@@ -73,10 +74,24 @@ def test_a_process_that_takes_too_much() -> None:
     assert "MB of memory of 20 MB; tried alone, it took" in outcome.reason
 
 
-def slow(one: Task) -> Job | Outcome:
+def slow(one: Task) -> Job:
     """The libc: long enough to be looked at."""
     data = inputs.require("alpha-libc").read_bytes()
     return Job(one.number, "libc", data, Wanted(cpu="ev67"))
+
+
+def test_a_file_that_takes_too_long() -> None:
+    """It is given up, and the next one, with nothing to do, is done."""
+
+    def loading(one: Task) -> Job | Outcome:
+        return replace(
+            slow(one), wanted=Wanted(cpu="ev67", passes=("none" if one.number else None))
+        )
+
+    pool = Pool(1, 2048 * MB, patience=3)
+    found = statuses(pool, [task(0, "a"), task(1, "b")], loading)
+    assert (found["a"].status, found["a"].reason) == (LOST, "it took longer than 3 s")
+    assert found["b"].status == NOTHING
 
 
 def test_files_wait_for_memory() -> None:
