@@ -78,15 +78,6 @@ class Unpacked:
         return {path: at for path, at in found.items() if _sha256(at) != self.digests[path]}
 
 
-def is_package(path: Path) -> bool:
-    """Whether a file is called and begins like a Debian package."""
-    try:
-        with path.open("rb") as file:
-            return file.read(21) == archive.ARCHIVE + b"debian-binary"
-    except OSError:
-        return False
-
-
 def read(path: Path) -> Package:
     """Reads a package; BadInput where it is none, or not one that can be written again."""
     label = printable(str(path))
