@@ -60,7 +60,7 @@ def test_a_manifest_beside(run: Run, sample: Path, tuned: Path, tmp_path: Path) 
     assert result.exit_code == 0
     assert note.find(out.read_bytes()) is None
     assert out.read_bytes() == note.detach(tuned.read_bytes())
-    assert beside.read_bytes() == note.find(tuned.read_bytes())
+    assert manifest.parse(beside.read_bytes()) == manifest.read(tuned.read_bytes())
     assert stat.S_IMODE(beside.stat().st_mode) == 0o644
 
 
