@@ -67,7 +67,7 @@ class _Replayed:
     def __init__(self, replay: Replay, program: Program, setting: Setting) -> None:
         self.replay, self.program, self.setting = replay, program, setting
         self.suspects = Suspects(program.listing, setting.target)
-        self.reach = window_of(setting.cpu, program.listing.table.rows[0].format.size)
+        self.reach = window_of(setting.cpu, program.listing.table.size)
 
     def found(self, function: Function, slots: Slots) -> Iterator[Insertion | Declined]:
         """The sites of a function."""

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.core.isa import Reg
 from rewriter.core.machine import Machine
+from rewriter.core.registers import Reg
 
 Lanes = NDArray[np.uint64]
 _ONE = np.uint64(1)

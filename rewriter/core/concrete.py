@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from rewriter.core.isa import Reg
 from rewriter.core.machine import Machine
+from rewriter.core.registers import Reg
 
 
 class Misaligned(Exception):

@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from rewriter.core.concrete import Concrete, Misaligned
-from rewriter.core.isa import Flow, Insn, Kind, Reg
+from rewriter.core.isa import Flow, Insn
+from rewriter.core.operands import Kind, Operand
+from rewriter.core.registers import Reg
 from rewriter.core.table import Table
 
 PREFETCH = "prefetch"  # the event of a load that has no result: a hint that never faults
@@ -323,14 +325,13 @@ class Interpreter:
     def _decode(self, pc: int) -> _Decoded:
         """The instruction at an address with its operands bound; most steps are always the same."""
         machine = self._machine
-        size = self.table.word_bits // 8
-        word = int.from_bytes(self.memory.fetch(pc, size), machine.order)
+        word = int.from_bytes(self.memory.fetch(pc, self.table.size), machine.order)
         insn = self.table.decode(word)
         if insn is None:
             raise BadInstruction(pc, word)
         following = pc + insn.size & machine.ones
         operands = tuple(
-            self._bound(operand.kind, value, following)
+            self._bound(operand, value, insn, pc)
             for operand, value in zip(insn.op.format.operands, insn.operands, strict=True)
         )
         does = insn.op.does
@@ -340,10 +341,12 @@ class Interpreter:
         self._decoded[pc] = entry
         return entry
 
-    def _bound(self, kind: Kind, value: int, following: int) -> object:
-        if kind is Kind.REGISTER:
+    def _bound(self, operand: Operand, value: int, insn: Insn, pc: int) -> object:
+        if operand.kind is Kind.REGISTER:
             return Reg(value)
-        return self._machine.const(value + (following if kind is Kind.TARGET else 0))
+        if operand.kind is Kind.TARGET:
+            value = operand.goal(value, pc, insn.size)
+        return self._machine.const(value)
 
     def _no_trap(self, insn: Insn) -> Callable[..., None]:
         """A call into the system: without a handler nothing here can answer it."""

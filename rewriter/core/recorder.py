@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from rewriter.core.isa import Effects, Kind, Op, Reg
+from rewriter.core.isa import Effects, Op
 from rewriter.core.machine import Machine, Value
+from rewriter.core.operands import Kind
+from rewriter.core.registers import Reg
 
 
 class _Any:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from rewriter.core.isa import Insn, Reg
+from rewriter.core.isa import Insn
 from rewriter.core.machine import Machine
+from rewriter.core.registers import Reg
 from rewriter.core.term import Term, Terms
 
 

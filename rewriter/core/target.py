@@ -13,8 +13,9 @@ from rewriter.core.boots import Boots
 from rewriter.core.cpu import Cpu, System
 from rewriter.core.isa import Insn
 from rewriter.core.listing import Listing
+from rewriter.core.operands import Words
 from rewriter.core.program import Bound, Fixup, Function, JumpTable, Origin, TableRead
-from rewriter.core.table import Table, Words
+from rewriter.core.table import Table
 
 
 class Memory(Protocol):

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
-from rewriter.core.isa import Insn, Reg
+from rewriter.core.isa import Insn
 from rewriter.core.masks import bits
+from rewriter.core.registers import Reg
 from rewriter.core.symbolic import Symbolic
 from rewriter.core.table import Table
 from rewriter.core.term import Term, Terms

@@ -207,7 +207,7 @@ class Program:
 
     def not_understood(self, function: Function) -> str:
         """Why a function must be left alone, or nothing."""
-        size = self.target.table.word_bits // 8
+        size = self.target.table.size
         if function.start % size or function.end % size:
             return "it is no whole number of instructions"
         if _holds(function, self._data):

@@ -17,8 +17,9 @@ from passes.technique import Technique
 from passes.tune import Tuner
 from passes.tuned import Accepted, Refused, TunedWindow
 from rewriter.core.edit import Edit
-from rewriter.core.isa import Insn, Kind
+from rewriter.core.isa import Insn
 from rewriter.core.listing import Listing
+from rewriter.core.operands import Kind
 from rewriter.core.program import Function, Window
 from rewriter.core.trace import Facts
 from rewriter.identify.program import Program

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
-from rewriter.core.isa import Insn, Reg
+from rewriter.core.isa import Insn
+from rewriter.core.registers import Reg
 from rewriter.core.target import Target, whole
 from rewriter.core.term import Term, Terms
 from rewriter.core.trace import Facts, Run, machine, registers_of

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from rewriter.core.isa import Insn, Reg
+from rewriter.core.isa import Insn
 from rewriter.core.program import Fixup
+from rewriter.core.registers import Reg
 from rewriter.core.target import Target
 from rewriter.core.term import Term
 from rewriter.core.trace import Run

@@ -90,7 +90,7 @@ class Trials:
         resumes: Mapping[int, int] = MappingProxyType({}),
     ) -> None:
         self.image, self.target, self.steps, self.resumes = image, target, steps, resumes
-        self.word = target.table.word_bits // 8
+        self.word = target.table.size
         self._spread: dict[tuple[str, int], Points] = {}
         self._sampled: dict[tuple[str, int], tuple[Points, Points]] = {}
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
-from rewriter.core.isa import Flow, Insn, register_mask
+from rewriter.core.isa import Flow, Insn
+from rewriter.core.registers import register_mask
 from rewriter.core.symbolic import Symbolic
 from rewriter.core.target import Target
 from rewriter.core.term import Terms

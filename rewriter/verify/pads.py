@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rewriter.core.isa import Flow, Insn, Reg
+from rewriter.core.isa import Flow, Insn
 from rewriter.core.program import Function
+from rewriter.core.registers import Reg
 from rewriter.core.symbolic import Symbolic
 from rewriter.core.term import Term
 from rewriter.core.trace import Run

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from rewriter.core.isa import Insn, Reg
+from rewriter.core.isa import Insn
+from rewriter.core.registers import Reg
 from rewriter.core.target import Target
 from rewriter.core.term import Term, Terms
 from rewriter.core.trace import Facts, Run, machine, registers_of

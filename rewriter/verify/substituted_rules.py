@@ -111,7 +111,7 @@ def preconditions(
         return lacking
     target = known.program.target
     linkage = target.trials.program(CONTRACTS[named.contracts[0]].linkage).linkage
-    size = target.table.word_bits // 8
+    size = target.table.size
     words = (routine.code[at : at + size] for at in range(0, len(routine.code), size))
     order = known.program.image.byteorder
     insns = [target.table.decode(int.from_bytes(word, order)) for word in words]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from rewriter.core.isa import Insn, register_mask
+from rewriter.core.isa import Insn
+from rewriter.core.registers import register_mask
 from rewriter.core.target import Clue
 from targets.alpha.isa import TABLE
 from targets.alpha.registers import FZERO, SP, ZERO

@@ -10,8 +10,8 @@ import struct
 import numpy as np
 from numpy.typing import NDArray
 
+from rewriter.core.operands import Words
 from rewriter.core.program import Fixup
-from rewriter.core.table import Words
 from rewriter.core.target import CannotMove, Memory, Sectioned
 from targets.alpha.formats import DISP, RA, RB
 from targets.alpha.isa import TABLE

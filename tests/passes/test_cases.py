@@ -22,8 +22,9 @@ from passes.bytes import Bytes
 from passes.technique import Technique
 from passes.tune import Tuner
 from passes.tuned import TunedWindow
-from rewriter.core.isa import Insn, register_mask
+from rewriter.core.isa import Insn
 from rewriter.core.program import Window
+from rewriter.core.registers import register_mask
 from rewriter.identify.locked import LOCK, RELEASE
 from rewriter.verify.prove import Prover
 from targets import plain

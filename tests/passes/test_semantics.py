@@ -19,8 +19,10 @@ from passes.bytes import Bytes
 from passes.tune import Tuner
 from passes.tuned import Accepted
 from rewriter.core.concrete import Concrete, Misaligned
-from rewriter.core.isa import Insn, Kind, Reg
+from rewriter.core.isa import Insn
+from rewriter.core.operands import Kind
 from rewriter.core.program import Window
+from rewriter.core.registers import Reg
 from rewriter.core.trace import registers_of
 from rewriter.elf import image
 from rewriter.identify.locked import locked_addresses

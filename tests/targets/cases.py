@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.core.isa import Insn, Op, Reg
+from rewriter.core.isa import Insn, Op
+from rewriter.core.registers import Reg
 from targets.alpha.isa import TABLE
 from targets.alpha.registers import FP, ZERO
 

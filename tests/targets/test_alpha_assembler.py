@@ -15,7 +15,8 @@ from test_alpha_table import executable_words
 
 from fixtures import inputs
 from rewriter.core.concrete import Concrete
-from rewriter.core.isa import Kind, Reg
+from rewriter.core.operands import Kind
+from rewriter.core.registers import Reg
 from targets.alpha.assembler import REGISTERS, assemble, load_constant
 from targets.alpha.isa import TABLE
 from targets.assembly import AssemblyError

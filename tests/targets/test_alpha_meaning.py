@@ -24,7 +24,8 @@ from cases import TAKEN, variants
 from operands import random_insn
 
 from rewriter.core.batched import Batched
-from rewriter.core.isa import Does, Flow, Op, Reg
+from rewriter.core.isa import Does, Flow, Op
+from rewriter.core.registers import Reg
 from targets.alpha.assembler import assemble
 from targets.alpha.guest import AlphaGuest
 from targets.alpha.isa import TABLE

@@ -14,7 +14,8 @@ from operands import random_insn
 from rewriter.core.batched import Batched
 from rewriter.core.concrete import Concrete
 from rewriter.core.evaluate import Evaluator
-from rewriter.core.isa import Insn, Op, Reg
+from rewriter.core.isa import Insn, Op
+from rewriter.core.registers import Reg
 from rewriter.core.symbolic import Symbolic
 from rewriter.core.term import Terms
 from targets.alpha.isa import TABLE

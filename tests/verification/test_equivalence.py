@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rewriter.core.edit import Grade
-from rewriter.core.isa import register_mask
+from rewriter.core.registers import register_mask
 from rewriter.core.term import Terms
 from rewriter.core.trace import Run, run
 from rewriter.verify.equivalence import Comparison, Different, agreeing
