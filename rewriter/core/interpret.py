@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right, insort
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Protocol
 
 from rewriter.core.concrete import Concrete, Misaligned
 from rewriter.core.isa import Flow, Insn
@@ -167,8 +167,6 @@ class Arithmetic(Protocol):
         ...
 
 
-Order = Literal["little", "big"]
-
 _Decoded = tuple[Callable[..., None], tuple[object, ...], int, Step]
 
 
@@ -177,12 +175,12 @@ class _Machine(Concrete):
 
     ones = 0  # an attribute: the inherited property is too slow for this
 
-    def __init__(self, table: Table, memory: Memory, order: Order, opaque: Opaque | None) -> None:
-        super().__init__(constants=table.constants, byteorder=order)
+    def __init__(self, table: Table, memory: Memory, opaque: Opaque | None) -> None:
+        super().__init__(width=table.width, byteorder=table.byteorder, constants=table.constants)
         self.ones = (1 << self.width) - 1
         self.registers = dict.fromkeys(range(len(table.register_names)), 0) | table.constants
         self.space = memory
-        self.order = order
+        self.order = table.byteorder
         self.access: int | None = None
         self.size = 0
         self.stored = False
@@ -259,14 +257,13 @@ class Interpreter:
         memory: Memory,
         registers: Mapping[int, int] | None = None,
         *,
-        byteorder: Order = "little",
         write_hints: Mapping[str, int] | None = None,
         poison: int = POISON,
         opaque: Opaque | None = None,
     ) -> None:
         self.table = table
         self.memory = memory
-        self._machine = _Machine(table, memory, byteorder, opaque)
+        self._machine = _Machine(table, memory, opaque)
         self._machine.write_hints = dict(write_hints or {})
         self._machine.poison = poison
         self._decoded: dict[int, _Decoded] = {}

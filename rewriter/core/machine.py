@@ -10,10 +10,13 @@ integer has no fixed width.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from rewriter.core.isa import Insn
 from rewriter.core.registers import Reg
+
+ByteOrder: TypeAlias = Literal["little", "big"]
+"""Of the bytes of a number in memory."""
 
 Value = Any  # an int, a NumPy array, a Term: each machine knows its own
 

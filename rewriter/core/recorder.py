@@ -29,7 +29,7 @@ _OPERAND_BASE = 1 << 16  # stands for "the register in operand n", above every r
 class Recorder(Machine):
     """Runs a meaning with unknown values and notes every access."""
 
-    width: int = 64
+    width: int
     following: int = 0
     reads: list[int] = field(default_factory=list)
     writes: list[int] = field(default_factory=list)
@@ -122,9 +122,9 @@ class Recorder(Machine):
         return _ANY
 
 
-def record(op: Op) -> Effects:
-    """The effects of a row."""
-    machine = Recorder()
+def record(op: Op, width: int) -> Effects:
+    """The effects of a row on registers of `width` bits."""
+    machine = Recorder(width)
     operands = op.format.operands
     op.does(
         machine,

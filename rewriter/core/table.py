@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewriter.core.isa import Effects, Flow, Format, Insn, Op, Summary
+from rewriter.core.machine import ByteOrder
 from rewriter.core.operands import Kind, Operand, Plan, Words, plan
 from rewriter.core.recorder import record
 from rewriter.core.registers import Masks, Reg, in_columns, register, register_mask
@@ -29,7 +30,7 @@ _UNSEEN = Insn(None, ())  # type: ignore[arg-type]
 """What a word stands for that is not remembered."""
 
 
-def by_row(rows: NDArray[np.int16]) -> Iterator[tuple[int, NDArray[np.intp]]]:
+def by_row(rows: NDArray[np.integer[Any]]) -> Iterator[tuple[int, NDArray[np.intp]]]:
     """Each row number that is there, with the positions at which it is; -1 is none."""
     order = np.argsort(rows, kind="stable")
     numbers, starts = np.unique(rows[order], return_index=True)
@@ -43,16 +44,19 @@ def by_row(rows: NDArray[np.int16]) -> Iterator[tuple[int, NDArray[np.intp]]]:
 class Table:
     """The rows of one instruction set, with what is derived from them.
 
-    `constants` maps registers that cannot change (Alpha's $31) to their value; `data` is a row for
-    words that are no instructions, which `decode` never gives.
+    `word_bits` is the length of an instruction, `width` that of a register, in bits; `byteorder` is
+    that of memory.  `constants` maps registers that cannot change (Alpha's $31) to their value;
+    `data` is a row for words that are no instructions, which `decode` never gives.
     """
 
     name: str
     rows: tuple[Op, ...]
     word_bits: int
+    width: int
+    byteorder: ByteOrder
     constants: dict[int, int] = field(default_factory=dict)
     register_names: tuple[str, ...] = ()
-    _decoded: dict[int, Insn | None] = field(default_factory=dict, repr=False)
+    _decoded: dict[int, Insn | None] = field(default_factory=dict, repr=False, init=False)
 
     def __post_init__(self) -> None:
         self._groups = self._by_mask()
@@ -60,7 +64,7 @@ class Table:
         self._by_name: dict[str, list[Op]] = {}
         for row in self.rows:
             self._by_name.setdefault(row.name, []).append(row)
-        self._effects = {id(row): record(row) for row in (*self.rows, self.data)}
+        self._effects = {id(row): record(row, self.width) for row in (*self.rows, self.data)}
         self._variable = ~register_mask(self.constants)
         self._reads = {n: (e.reads, register_mask(e.fixed_reads)) for n, e in self._effects.items()}
         self._writes = {
@@ -176,9 +180,7 @@ class Table:
         low = (self.major & -self.major).bit_length() - 1 if self.major else 0
         majors = words >> words.dtype.type(low) & words.dtype.type(self.major >> low)
         codes = majors.astype(np.min_scalar_type(self.major >> low))
-        order = np.argsort(codes, kind="stable")
-        numbers, starts = np.unique(codes[order], return_index=True)
-        for number, at in zip(numbers.tolist(), np.split(order, starts[1:]), strict=True):
+        for number, at in by_row(codes):
             groups = self._by_major.get(number << low)
             if groups is not None:
                 result[at] = _rows_of(words[at], groups)

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
+from rewriter.core.arena import Arena
 from rewriter.core.boots import Boots
 from rewriter.core.cpu import Cpu, System
 from rewriter.core.isa import Insn
@@ -112,8 +113,8 @@ def suited(target: Target, name: str, cpu: Cpu) -> Iterator[Tuned]:
 
 
 def whole(insn: Insn, target: Target) -> bool:
-    """Whether an access is one to a granule of memory, whatever the low bits of its address."""
-    return insn.name in target.spelling.GRANULE_ACCESSES
+    """Whether an access is one to a cell of memory, whatever the low bits of its address."""
+    return insn.name in target.spelling.CELL_ACCESSES
 
 
 def is_hint(insn: Insn, target: Target) -> bool:
@@ -194,11 +195,12 @@ class Target(Protocol):
     cpus: Mapping[str, Cpu]
     everything: int
     returned: int
-    granule: int
+    cell: int
     spelling: Any
     stack: int
     signatures: Path
     trials: Any
+    arena: Arena
     page: int
     alignment: int
     entry_size: int
@@ -232,8 +234,8 @@ class Target(Protocol):
         """What in text points into text."""
         ...
 
-    def devices(self, image: Memory) -> bool:
-        """Whether code of this file may access registers of devices: a kernel."""
+    def is_kernel(self, image: Memory) -> bool:
+        """Whether a file is a kernel, whose code may access registers of devices."""
         ...
 
     def reserved(self, image: Memory) -> int:

@@ -76,7 +76,7 @@ class Windows:
         return Tuner(
             *(window, self.techniques, program.target, work.cpu, work.prover),
             *(program.locked_addresses, facts, program.held),
-            devices=program.devices,
+            devices=program.is_kernel,
             fixups=program.fixups,
             assume=program.assume,
         )

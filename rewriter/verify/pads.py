@@ -101,7 +101,7 @@ class Pads:
             return None
         base, displacement = self.target.spelling.address(insn)
         address = state.get(Reg(base)) + state.const(displacement)
-        return state.terms.and_(address, ~state.const(self.target.granule - 1))
+        return state.terms.and_(address, ~state.const(self.target.cell - 1))
 
     def meet(self, comparison: Comparison, old: list[_Thrower], new: _Thrower) -> None:
         """Shows that a new thrower stands for an old one; raises Different."""

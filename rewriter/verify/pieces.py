@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from rewriter.core.isa import AWAY, Flow, Insn
+from rewriter.core.machine import ByteOrder
 from rewriter.core.target import Target, Tuned
-from rewriter.elf.headers import ByteOrder
 from rewriter.elf.image import Image
 
 

@@ -65,7 +65,7 @@ def _goes_on(program: Program, function: Function) -> bool:
 
 def in_pieces(known: Known) -> bool:
     """Whether new code may stand in pieces: no kernel for Alpha unwinds by tables while it runs."""
-    return known.program.devices
+    return known.program.is_kernel
 
 
 def without_entries(known: Known, named: Named, function: Function, routine: Tuned) -> str:

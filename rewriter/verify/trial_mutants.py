@@ -189,7 +189,13 @@ def _effect(table: Table, insn: Insn, seed: int) -> tuple[object, ...]:
     def value(number: int) -> int:
         return random.Random(seed ^ number * 0x9E3779B1).getrandbits(64)
 
-    machine = Concrete(constants=table.constants, initial_register=value, initial_byte=value)
+    machine = Concrete(
+        width=table.width,
+        byteorder=table.byteorder,
+        constants=table.constants,
+        initial_register=value,
+        initial_byte=value,
+    )
     machine.execute(insn, 0x1000)
     written = {r: v for r, v in machine.registers.items() if v != value(Reg(r))}
     stored = {a: b for a, b in machine.memory.items() if b != value(a) & 0xFF}

@@ -35,7 +35,7 @@ FOLDER = Path(__file__).parents[2] / "fixtures" / "passes"
 CASES = sorted(path for name in TECHNIQUES for path in FOLDER.glob(f"{name}/*.case"))
 ALPHA = next(t for t in plain() if t.name == "alpha")
 BASE = 0x10000
-PROVER = Prover()
+PROVER = Prover(64, 8)
 
 
 @dataclass(frozen=True)

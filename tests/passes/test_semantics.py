@@ -156,7 +156,7 @@ def samples(program: Program) -> list[Sample]:
 
 def _tuned(program: Program) -> Iterator[list[Sample]]:
     """Function by function with sites; only every twelfth one is tuned, the others are empty."""
-    target, prover = program.target, Prover()
+    target, prover = program.target, Prover(64, 8)
     techniques, locked = (Bytes(), BitScan()), locked_addresses(program.graph)
     clues = {name for t in techniques for c in target.spelling.CLUES[t.name] for name in c.names}
     number = 0

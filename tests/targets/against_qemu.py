@@ -96,6 +96,8 @@ class Run:
             lanes=self.count,
             memory=self.memory.copy(),
             base=self.base,
+            width=TABLE.width,
+            byteorder=TABLE.byteorder,
             constants=TABLE.constants,
             registers=self._unused() | self.before,
         )

@@ -21,7 +21,6 @@ from targets.ia64 import bundles
 from targets.ia64.bundles import TEMPLATES, Bundle
 from targets.ia64.fields import LONG, SLOT_BITS, Unit
 from targets.ia64.isa import TABLE
-from targets.ia64.table import SlotTable
 
 UNITS = (Unit.M, Unit.I, Unit.F, Unit.B, Unit.X)
 each_unit = pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
@@ -57,7 +56,7 @@ def test_a_wrong_row_is_seen(objdump: str, tmp_path: Path, monkeypatch: pytest.M
     right = TABLE.find("shladd")
     wrong = dataclasses.replace(right, match=right.match ^ 1 << 32)
     rows = tuple(wrong if op is right else op for op in TABLE.rows)
-    table = SlotTable("mutant", rows, TABLE.word_bits, TABLE.constants, TABLE.register_names)
+    table = dataclasses.replace(TABLE, name="mutant", rows=rows)
     monkeypatch.setattr("ia64_objdump.TABLE", table)
     words = list(filled(right, Unit.M, random.Random(3), 3))
     found = list(differences(objdump, "M", words, tmp_path))

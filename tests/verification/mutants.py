@@ -99,7 +99,7 @@ class Bench:
         """What corresponds in a function of both files."""
         if function not in self._walks:
             target = self.program.target
-            prover = Prover(target.granule * 8, target.granule)
+            prover = Prover.of(target)
             locked, kinds = self.program.locked_addresses, Kinds(target)
             walk = Recorder(self.program, self.tuned, self.listing, function, prover, locked, kinds)
             walk.run()
