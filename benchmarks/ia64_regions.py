@@ -36,7 +36,8 @@ from passes.grouped import Superblock, counted, schedule
 from passes.grouped_model import Model
 from passes.grouped_proved import prove
 from rewriter.core.groups import Slot
-from rewriter.core.isa import Flow, Kind
+from rewriter.core.isa import Flow
+from rewriter.core.operands import Kind
 from rewriter.elf import image
 from rewriter.suites.itanium import slots_of
 from targets import any_for

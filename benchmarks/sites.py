@@ -186,7 +186,7 @@ def made(path: str) -> None:
     image = load(path)
     program = analyse(image, ALPHA)
     system, locked = ALPHA.system(EV67), program.locked_addresses
-    setting = Setting(ALPHA, EV67, system, Prover(), locked, innermost(program))
+    setting = Setting(ALPHA, EV67, system, Prover.of(ALPHA), locked, innermost(program))
     for inserter in (Prefetch(), Replay()):
         counts: Counter[str] = Counter()
         found = inserter.finder(program, setting)

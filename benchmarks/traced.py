@@ -114,7 +114,7 @@ class _Kind(NamedTuple):
 def _kind(table: Table, word: int) -> _Kind:
     insn = table.decode(word)
     assert insn is not None, hex(word)
-    machine = _Reach()
+    machine = _Reach(table.width)
     insn.op.does(machine, *insn.operands)
     return _Kind(insn, machine.size, machine.stores, insn.op.flow in CONTROL - {Flow.BRANCH})
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from passes.shapes import Narrow, Shapes, granule_load, unmasked
+from passes.shapes import Narrow, Shapes, cell_load, unmasked
 from passes.technique import UNRELATED, Site
 from rewriter.core.cpu import Cpu
 from rewriter.core.edit import Rewrite
@@ -18,7 +18,7 @@ _NAMES = {1: "byte", 2: "word"}
 
 
 class Bytes:
-    """A byte or word inside a granule becomes one access of its own.
+    """A byte or word inside a cell becomes one access of its own.
 
     Before    ldq_u t,d(p); extbl t,q,r            with q = p + d modulo 8
               ldq_u t,d(p); extqh t,q,u; sra u,56,r      with q = p + d + 1 modulo 8
@@ -42,10 +42,10 @@ class Bytes:
 
     def sites(self, trace: Trace, spelling: Any, cpu: Cpu) -> Iterator[Site]:
         """The narrow accesses of a block."""
-        shapes = self._shapes.setdefault(trace.granule, Shapes(trace.granule))
+        shapes = self._shapes.setdefault(trace.cell, Shapes(trace.cell))
         block = _Block(trace, spelling, shapes)
         for slot, (insn, value) in enumerate(zip(trace.insns, trace.value, strict=True)):
-            if insn.op.name in spelling.GRANULE_ACCESSES:
+            if insn.op.name in spelling.CELL_ACCESSES:
                 if value is None:
                     yield from block.store_sites(slot)
             elif value is not None and value.kind in _NARROWED:
@@ -65,7 +65,7 @@ class _Block:
     # Loads --------------------------------------------------------------------------------
 
     def load_sites(self, slot: int, value: Term) -> Iterator[Site]:
-        load = granule_load(value, self.trace.granule)
+        load = cell_load(value, self.trace.cell)
         narrow, related = self.shapes.narrow(value, load) if load is not None else (None, False)
         extended = _sign_extended(value) if narrow is None else None
         if (narrow is None and extended is None) or self._is_move(slot, value):
@@ -82,7 +82,7 @@ class _Block:
 
     def _load_site(self, slot: int, load: Term, narrow: Narrow) -> Site:
         kind = _kind(narrow)
-        address = unmasked(load.args[1], self.trace.granule)
+        address = unmasked(load.args[1], self.trace.cell)
         assert address is not None
         if narrow.size > 1 and self._crosses(address):
             return Site(slot, kind, (), "unaligned access")
@@ -98,7 +98,7 @@ class _Block:
         return Site(slot, kind, proposals)
 
     def _reads(self, slot: int, load: Term) -> bool:
-        """Whether a slot loads from the place of a granule load, whatever it keeps of it."""
+        """Whether a slot loads from the place of a cell load, whatever it keeps of it."""
         insn, terms = self.trace.insns[slot], self.trace.terms
         if self.trace.value[slot] is load:
             return True
@@ -170,12 +170,12 @@ class _Block:
         if slot not in self.trace.stored:
             return
         place, value = self.trace.stored[slot]
-        found = _merged(value, place, self.trace.granule)
+        found = _merged(value, place, self.trace.cell)
         if found is None:
             return
         size, inner = found
         kind = f"{_NAMES[size]} store" if inner is not None else f"zero {_NAMES[size]} store"
-        address = unmasked(place, self.trace.granule)
+        address = unmasked(place, self.trace.cell)
         if size > 1 and address is not None and self._crosses(address):
             yield Site(slot, kind, (), "unaligned access")
             return
@@ -213,7 +213,7 @@ class _Block:
         return list(found)
 
     def _crosses(self, address: Term) -> bool:
-        """Whether the block handles the part of the access beyond its granule."""
+        """Whether the block handles the part of the access beyond its cell."""
         root, _ = address.store.linear(address)
         for slot, insn in enumerate(self.trace.insns):
             values = (
@@ -242,16 +242,16 @@ def _sign_extended(value: Term) -> tuple[int, Term] | None:
     return (size, inner.args[0]) if value.args[1].value % 8 == 0 and size in _NAMES else None
 
 
-def _merged(value: Term, place: Term, granule: int) -> tuple[int, Term | None] | None:
-    """(size, what) when `value` is the granule at `place` with one narrow field replaced.
+def _merged(value: Term, place: Term, cell: int) -> tuple[int, Term | None] | None:
+    """(size, what) when `value` is the cell at `place` with one narrow field replaced.
 
     `what` is None for zeros.
     """
     store = value.store
-    address = unmasked(place, granule)
+    address = unmasked(place, cell)
     if address is None:
         return None
-    shift = store.shl(store.and_(address, store.const(granule - 1)), store.const(3))
+    shift = store.shl(store.and_(address, store.const(cell - 1)), store.const(3))
     for size in _NAMES:
         mask = store.const((1 << 8 * size) - 1)
         hole = store.not_(store.shl(mask, shift))

@@ -51,7 +51,7 @@ def window_of(cpu: Cpu, size: int) -> int:
 
 
 class Suspects:
-    """Where a whole text may have a store of less than a granule that some load needs more than.
+    """Where a whole text may have a store of less than a cell that some load needs more than.
 
     That is where a wider load follows one before control goes away: an aligned load that is not
     wider needs all that it meets or nothing.
@@ -94,9 +94,9 @@ def _following(
 
 
 def narrow(op: Op, target: Target) -> bool:
-    """Whether an instruction stores less than a granule."""
+    """Whether an instruction stores less than a cell."""
     effects = target.table.effects(op)
-    return effects.stores and effects.size < target.granule
+    return effects.stores and effects.size < target.cell
 
 
 def conflicts(slots: Sequence[Insn | None], target: Target, reach: int) -> Iterator[Conflict]:
@@ -177,15 +177,15 @@ def _meet(
     if not effects.stores or there is None or here is None or there[0] != here[0]:
         return None
     distance, wide = here[1] - there[1], target.table.effects(insns[load].op).size
-    rounds = [insns[n].name in target.spelling.GRANULE_ACCESSES for n in (store, load)]
+    rounds = [insns[n].name in target.spelling.CELL_ACCESSES for n in (store, load)]
     if any(rounds):
-        if effects.size == target.granule and not rounds[0] and distance < 0:
+        if effects.size == target.cell and not rounds[0] and distance < 0:
             return None
-        # Both are in one granule surely, or in (granule - distance) of granule cases.
+        # Both are in one cell surely, or in (cell - distance) of cell cases.
         sure = distance == 0 or (not rounds[0] and 0 <= distance < effects.size)
-        if not sure and 2 * abs(distance) >= target.granule:
+        if not sure and 2 * abs(distance) >= target.cell:
             return None
-        return distance, effects.size == target.granule, sure
+        return distance, effects.size == target.cell, sure
     if distance >= effects.size or -distance >= wide:
         return None
     return distance, distance >= 0 and distance + wide <= effects.size, True

@@ -5,7 +5,7 @@ Instructions between two fixed ones may change places as far as these allow it:
 - stores keep their order, and stay behind every load that stood before them, so that a fault of a
   load finds no store done that was not done before;
 - a load may pass another load, and goes before a store only when both are reached from one value,
-  a granule or more apart.
+  a cell or more apart.
 Where accesses may reach a device, all of them keep their order.  A filler does nothing, whatever
 its mnemonic says (UNOP is written as a load): it waits for nothing, and nothing waits for it.
 """
@@ -133,8 +133,8 @@ def _straight(
             needed.update(loads)
             stores.append(number)
         elif effects.loads:
-            granule = target.granule
-            needed.update(s for s in stores if not _apart(places[s], places[number], granule))
+            cell = target.cell
+            needed.update(s for s in stores if not _apart(places[s], places[number], cell))
             loads.append(number)
     return before, results, writer
 
@@ -200,7 +200,7 @@ def accesses(insns: Sequence[Insn], target: Target) -> tuple[Where | None, ...]:
     return tuple(found)
 
 
-def _apart(one: Where | None, other: Where | None, granule: int) -> bool:
+def _apart(one: Where | None, other: Where | None, cell: int) -> bool:
     if one is None or other is None or one[0] != other[0]:
         return False
-    return abs(one[1] - other[1]) >= granule
+    return abs(one[1] - other[1]) >= cell

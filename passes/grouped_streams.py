@@ -12,8 +12,8 @@ from passes.grouped_walked import GroupedWalked, Reading
 from passes.insert import Declined
 from passes.streams import Stream, walked
 from rewriter.core.groups import Slot
-from rewriter.core.isa import register_mask
 from rewriter.core.prefetching import Asked
+from rewriter.core.registers import register_mask
 from rewriter.core.trace import registers_of
 from rewriter.core.transfer import Transfer
 

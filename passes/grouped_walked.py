@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from passes.streams import Moving, Stream, Touch
+from rewriter.core.arena import WIDE
 from rewriter.core.bundled import BundledCpu
 from rewriter.core.groups import Slot, groups
 from rewriter.core.isa import Flow, Insn
@@ -17,7 +18,6 @@ from rewriter.timing.bundled_trace import trace
 LINES = 4
 """Lines of a stream that are timed beyond what is asked for ahead."""
 _PASSES = 16  # that are timed at least
-_DATA = 1 << 32
 _APART = (1 << 24) + (1 << 12)  # bytes between streams: other pages, and other sets of a cache
 
 
@@ -132,10 +132,10 @@ class GroupedWalked:
         self, number: int, slot: Slot, places: Sequence[Stream]
     ) -> tuple[int | None, int, int]:
         """Where a slot accesses memory in the first pass, how far that moves, and bytes."""
-        found = self.reading.hints.touched(slot.insn)
+        found, data = self.reading.hints.touched(slot.insn), WIDE.data
         size = 1 if found is None else found.size
         for stream, one in enumerate(places):
             for access in one.accesses:
                 if access.number == number:
-                    return _DATA + _APART * stream + access.offset, one.step, size
-        return None if found is None else _DATA + _APART * len(places) + 16 * number, 0, size
+                    return data + _APART * stream + access.offset, one.step, size
+        return None if found is None else data + _APART * len(places) + 16 * number, 0, size

@@ -120,7 +120,7 @@ def cycles(insns: Sequence[Insn], setting: Setting) -> int:
     The first time a load that passes a store which it depends on teaches the chip to let it wait.
     Nothing is known of registers: what they point at is far apart.
     """
-    probe = Probe(constants=dict(setting.target.table.constants))
+    probe = Probe.of(setting.target.table)
     steps: list[Step] = []
     at = 0
     for insn in insns:

@@ -135,7 +135,7 @@ class Scattering:
     def _own(self, size: int) -> None:
         """The old routine's place: the piece that is entered goes there, or a way to it."""
         start, first = self.named.address, self._piece(self.routine.entry)
-        step = self.target.table.word_bits // 8
+        step = self.target.table.size
         if first.offset == self.routine.entry and first.size <= size:
             self._at(first, start)
             step = first.size
@@ -158,7 +158,7 @@ class Scattering:
 
     def _cut(self, piece: Piece) -> Piece:
         """Puts as much of a piece as there is room for, with a branch to the rest; the rest."""
-        step = self.target.table.word_bits // 8
+        step = self.target.table.size
         for at in cuts(piece, self.insns, self.block):
             front = Piece(piece.offset, at - piece.offset)
             if front.size >= _SHORTEST and self._put(front, front.size + step):
@@ -207,7 +207,7 @@ class Scattering:
     def _ways(self, own: int) -> dict[int, bytes]:
         """What stands where the routine is entered, and fillers in the rest of its own place."""
         entry, start = self.places[self.routine.entry], self.named.address
-        step = self.target.table.word_bits // 8
+        step = self.target.table.size
         filler = b"".join(map(self.target.encode, self.target.fillers(step)))
         words = dict.fromkeys(range(start, start + own, step), filler)
         ways = self.known.entries(self.named) if entry != start else ()

@@ -29,8 +29,6 @@ _LEAST = Fraction(1, 20)
 _SHORT = 4
 """Times as far as a hint asks ahead: a count that is known to end sooner is short."""
 
-_PROGRAMS = 62  # bits of an address: above them live kernels
-
 _LOOK_BACK = 24  # instructions before a loop in which its count may be set
 
 
@@ -213,11 +211,6 @@ def _tells(insn: Insn, table: Table) -> bool:
     return bool(effects.events) or (effects.loads and not table.defs(insn))
 
 
-def walks_memory_only(function: Function) -> bool:
-    """Whether what a function walks over is memory: a program's is, a kernel's may be a device."""
-    return not function.start >> _PROGRAMS
-
-
 @dataclass(frozen=True)
 class _Around:
     """What a function does around one of its loops."""
@@ -228,7 +221,7 @@ class _Around:
 
     def forbids(self) -> str:
         """Why no hint may be in the loop, or nothing."""
-        if not walks_memory_only(self.function):
+        if self.program.is_kernel:
             return "a kernel's loop may walk over a device"
         near, listing = self.program.near_locks, self.program.listing
         first = listing.index(self.loop.head)
@@ -263,8 +256,8 @@ class _Around:
             if insn is None or insn.op.flow not in (Flow.NEXT, Flow.BRANCH):
                 return None
             if table.defs(insn) >> tested[0] & 1:
-                terms = Terms(target.granule * 8)
-                value = run(table, terms, target.granule, (insn,), (0,), ()).value.get(0)
+                terms = Terms(target.table.width)
+                value = run(table, terms, target.cell, (insn,), (0,), ()).value.get(0)
                 known = value is not None and value.kind == "const"
                 return value.value // abs(own[0][2]) if known and value is not None else None
         return None

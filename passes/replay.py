@@ -67,7 +67,7 @@ class _Replayed:
     def __init__(self, replay: Replay, program: Program, setting: Setting) -> None:
         self.replay, self.program, self.setting = replay, program, setting
         self.suspects = Suspects(program.listing, setting.target)
-        self.reach = window_of(setting.cpu, program.listing.table.rows[0].format.size)
+        self.reach = window_of(setting.cpu, program.listing.table.size)
 
     def found(self, function: Function, slots: Slots) -> Iterator[Insertion | Declined]:
         """The sites of a function."""
@@ -130,8 +130,8 @@ def _stored(
     source = insn.operands[0]
     if source in target.table.constants:
         return target.table.constants[source]
-    terms = Terms(target.granule * 8)
-    ran = run(target.table, terms, target.granule, now[: store + 1], addresses[: store + 1], ())
+    terms = Terms(target.table.width)
+    ran = run(target.table, terms, target.cell, now[: store + 1], addresses[: store + 1], ())
     reads = registers_of(target.table.uses(insn))
     value: Term = ran.operand[store][reads.index(source)]
     return value.value if value.kind == "const" else None
@@ -187,13 +187,13 @@ def _proved(
 ) -> Evidence:
     """Both ways do the same from the window's start to the load; raises Different."""
     target = setting.target
-    terms = Terms(target.granule * 8)
+    terms = Terms(target.table.width)
     behind = range(addresses[load] + 1, addresses[load] + len(insns))
     places = [*addresses[: load + 1], *behind]
     old: list[Insn | None] = [*now[: load + 1]]
     new: list[Insn | None] = [*now[:load], *insns]
     before, after = (
-        run(target.table, terms, target.granule, way, places[: len(way)], ()).state
+        run(target.table, terms, target.cell, way, places[: len(way)], ()).state
         for way in (old, new)
     )
     comparison = Comparison(setting.prover, terms, target.table.register_names)

@@ -204,7 +204,7 @@ class Scheduler:
         places = tuple(tuple(at[inside[index][1]] for index in run) for run in runs)
         around = (*range(first & -block, first, size), *range(end, end + -end % block, size))
         text = {at: _standing(items, at) or filler for at in around}
-        return Pass(insns, tuple(addresses), whole, places, text, self.program.devices)
+        return Pass(insns, tuple(addresses), whole, places, text, self.program.is_kernel)
 
     # Evidence -----------------------------------------------------------------------------
 
@@ -215,10 +215,10 @@ class Scheduler:
             before, after = ([insns[n] for n in places] for insns in (old, new))
             if before == after:
                 continue
-            terms = Terms(target.granule * 8)
+            terms = Terms(target.table.width)
             addresses = [one.addresses[n] for n in places]
             states = [
-                run(target.table, terms, target.granule, insns, addresses, ()).state
+                run(target.table, terms, target.cell, insns, addresses, ()).state
                 for insns in (before, after)
             ]
             comparison = Comparison(self.prover, terms, target.table.register_names)

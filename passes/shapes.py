@@ -1,6 +1,6 @@
 """Recognising what a value is by what it does, whatever instructions spell it.
 
-A value made from one granule load is a function of the granule's content and of where in it the
+A value made from one cell load is a function of the cell's content and of where in it the
 address points.  Written down with those two as variables it is a *shape*; what the shape computes
 is found once, by evaluating it, and remembered.  The prover has the last word on every use.
 """
@@ -20,16 +20,16 @@ _DEEPEST = 12  # nodes between a value and its load
 
 @dataclass(frozen=True, slots=True)
 class Narrow:
-    """A value that is `size` bytes at the address of a granule load, sign-extended or not."""
+    """A value that is `size` bytes at the address of a cell load, sign-extended or not."""
 
     size: int
     signed: bool
 
 
-def granule_load(term: Term, granule: int) -> Term | None:
-    """The one granule load that a value is made from, if it is not far below.
+def cell_load(term: Term, cell: int) -> Term | None:
+    """The one cell load that a value is made from, if it is not far below.
 
-    What says where in the granule to look (x & granule - 1) is not looked into.
+    What says where in the cell to look (x & cell - 1) is not looked into.
     """
     found: Term | None = None
     stack, seen = [(term, 0)], set()
@@ -42,7 +42,7 @@ def granule_load(term: Term, granule: int) -> Term | None:
             if found is not None and found is not top:
                 return None
             found = top
-        elif top.kind == "and" and top.args[1].data == granule - 1:
+        elif top.kind == "and" and top.args[1].data == cell - 1:
             continue
         elif depth < _DEEPEST and top.kind not in ("opaque", "world"):
             for argument in top.args:
@@ -50,17 +50,17 @@ def granule_load(term: Term, granule: int) -> Term | None:
     return found
 
 
-def unmasked(place: Term, granule: int) -> Term | None:
-    """The address that a granule's place was made from: x in x & -granule."""
-    masked = place.kind == "and" and place.args[1].data == (1 << place.store.width) - granule
+def unmasked(place: Term, cell: int) -> Term | None:
+    """The address that a cell's place was made from: x in x & -cell."""
+    masked = place.kind == "and" and place.args[1].data == (1 << place.store.width) - cell
     return place.args[0] if masked else None
 
 
 class Shapes:
     """What shapes compute, remembered."""
 
-    def __init__(self, granule: int) -> None:
-        self.granule = granule
+    def __init__(self, cell: int) -> None:
+        self.cell = cell
         self._known: dict[tuple[Any, ...], Narrow | None] = {}
 
     def narrow(self, value: Term, load: Term) -> tuple[Narrow | None, bool]:
@@ -69,15 +69,15 @@ class Shapes:
         Or what it would be if the address and where it looks were related as they must be, and
         whether they are.
         """
-        address = unmasked(load.args[1], self.granule)
+        address = unmasked(load.args[1], self.cell)
         if address is None:
             return None, False
-        guessed = _Writing(load, address, self.granule, related=False)
+        guessed = _Writing(load, address, self.cell, related=False)
         if guessed.visit(value, 0) is None:
             return None, False
         if guessed.related:
             return self._what(guessed), True
-        sure = _Writing(load, address, self.granule, related=True)
+        sure = _Writing(load, address, self.cell, related=True)
         found = self._what(sure) if sure.visit(value, 0) is not None else None
         return (found, True) if found is not None else (self._what(guessed), False)
 
@@ -89,13 +89,13 @@ class Shapes:
 
     def _find(self, key: tuple[Any, ...]) -> Narrow | None:
         generator = random.Random(len(key))
-        width = 8 * self.granule
+        width = 8 * self.cell
         contents = [generator.getrandbits(width) for _ in range(6)]
-        samples = [(content, at) for content in contents for at in range(self.granule)]
+        samples = [(content, at) for content in contents for at in range(self.cell)]
 
         @cache  # most shapes are no access, and few samples say so
         def result(content: int, at: int) -> int:
-            return _compute(key, content, at, self.granule)
+            return _compute(key, content, at, self.cell)
 
         for size in (1, 2):
             for signed in (False, True):
@@ -119,8 +119,8 @@ class _Writing:
     next one where they count down from the top.
     """
 
-    def __init__(self, load: Term, address: Term, granule: int, related: bool) -> None:
-        self.load, self.granule = load, granule
+    def __init__(self, load: Term, address: Term, cell: int, related: bool) -> None:
+        self.load, self.cell = load, cell
         self.related, self._strictly = True, related
         self.root, self.displacement = load.store.linear(address)
         self.nodes: list[tuple[Any, ...]] = []
@@ -145,9 +145,9 @@ class _Writing:
             return ("const", term.data)
         if term.kind != "and":
             return None
-        residue = _residue(term, self.root, self.displacement, self.granule)
+        residue = _residue(term, self.root, self.displacement, self.cell)
         if residue is None and not self._strictly:
-            residue = _unrelated(term, self.granule)
+            residue = _unrelated(term, self.cell)
             self.related = self.related and residue is None
         return ("at", *residue) if residue is not None else None
 
@@ -163,36 +163,36 @@ class _Writing:
         return tuple(inner)
 
 
-def _residue(term: Term, root: Term, displacement: int, granule: int) -> tuple[int, int] | None:
-    """(sign, offset) when `term` is (sign * address + offset) modulo the granule."""
-    if term.kind != "and" or term.args[1].kind != "const" or term.args[1].value != granule - 1:
+def _residue(term: Term, root: Term, displacement: int, cell: int) -> tuple[int, int] | None:
+    """(sign, offset) when `term` is (sign * address + offset) modulo the cell."""
+    if term.kind != "and" or term.args[1].kind != "const" or term.args[1].value != cell - 1:
         return None
     inner, offset = term.store.linear(term.args[0])
     if inner is root:
-        return 1, (offset - displacement) % granule
+        return 1, (offset - displacement) % cell
     if inner.kind == "sub" and inner.args[0].kind == "const" and inner.args[1] is root:
-        return -1, (offset + inner.args[0].value + displacement) % granule
+        return -1, (offset + inner.args[0].value + displacement) % cell
     return None
 
 
-def _unrelated(term: Term, granule: int) -> tuple[int, int] | None:
+def _unrelated(term: Term, cell: int) -> tuple[int, int] | None:
     """As `_residue`, of whatever address."""
-    if term.kind != "and" or term.args[1].data != granule - 1:
+    if term.kind != "and" or term.args[1].data != cell - 1:
         return None
     inner, _ = term.store.linear(term.args[0])
-    return (-1, granule - 1) if inner.kind == "sub" else (1, 0)
+    return (-1, cell - 1) if inner.kind == "sub" else (1, 0)
 
 
-def _compute(key: tuple[Any, ...], content: int, at: int, granule: int) -> int:
+def _compute(key: tuple[Any, ...], content: int, at: int, cell: int) -> int:
     """The value of a written shape."""
-    with Terms(8 * granule) as terms:
+    with Terms(8 * cell) as terms:
         built: list[Term] = []
         for kind, *rest in key:
             if kind == "content":
                 built.append(terms.const(content))
             elif kind == "at":
                 sign, offset = rest
-                built.append(terms.const((sign * at + offset) % granule))
+                built.append(terms.const((sign * at + offset) % cell))
             elif kind == "const":
                 built.append(terms.const(rest[0]))
             else:

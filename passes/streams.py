@@ -114,7 +114,7 @@ def _moving(insn: Insn, target: Target) -> Moving:
     """An instruction of a machine that says nothing of groups."""
     effects, touch = target.table.effects(insn.op), None
     if (effects.loads and target.table.defs(insn)) or effects.stores:
-        exact = insn.name not in target.spelling.GRANULE_ACCESSES
+        exact = insn.name not in target.spelling.CELL_ACCESSES
         base, displacement = target.spelling.address(insn)
         touch = Touch(base, displacement, effects.size, effects.stores, exact)
     linear = target.linear(insn)

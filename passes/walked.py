@@ -16,7 +16,6 @@ from rewriter.timing.steady import Steady
 
 _LINES = 4  # of a stream that are timed beyond what is asked for ahead
 _PASSES = 16  # that are timed at least
-_CODE, _DATA = 1 << 16, 1 << 32
 _APART = (1 << 24) + (1 << 12)  # bytes between streams: other pages, and other sets of a cache
 _MOST = 8  # lines ahead: so many misses a chip can have under way
 
@@ -52,7 +51,8 @@ class Walked:
         """Cycles a pass, when everything is in the cache; from a fetch block's start."""
         code = self._code(hints)
         size = self.insns[0].size
-        placed = [(_CODE + size * n, insn, None) for n, (insn, _) in enumerate(code)]
+        start = self.setting.target.arena.code
+        placed = [(start + size * n, insn, None) for n, (insn, _) in enumerate(code)]
         text = {address: insn for address, insn, _ in placed}
         return Steady(self.setting.cpu, self.setting.target.table).cycles(placed, text)
 
@@ -63,14 +63,15 @@ class Walked:
     def cold(self, hints: Sequence[Hint], passes: int) -> int:
         """Cycles of so many passes, when all streams are in memory only."""
         code, size, steps = self._code(hints), self.insns[0].size, list[Step]()
+        start = self.setting.target.arena.code
         for turn in range(passes):
             for n, (insn, access) in enumerate(code):
-                address = _CODE + size * n
+                address = start + size * n
                 where = None if access is None else self._where(*access, turn, insn)
                 effects = self.setting.target.table.effects(insn.op)
                 bytes_ = 0 if access is None or access[2] else effects.size
                 back = n == len(code) - 1 and turn < passes - 1
-                goal = _CODE if back else None
+                goal = start if back else None
                 steps.append(Step(address, insn, where, bytes_, effects.stores, goal))
         return simulate(steps, self.setting.cpu, self.setting.system, warm=False).cycles
 
@@ -110,4 +111,5 @@ class Walked:
     def _where(self, stream: int, offset: int, hint: bool, turn: int, insn: Insn) -> int:
         size = max(self.setting.target.table.effects(insn.op).size, 1)
         step = self.streams[stream].step if stream < len(self.streams) else 0
-        return (_DATA + _APART * stream + turn * step + offset) & -size
+        data = self.setting.target.arena.data
+        return (data + _APART * stream + turn * step + offset) & -size

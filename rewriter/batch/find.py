@@ -15,7 +15,8 @@ from pathlib import Path, PurePosixPath
 
 import targets
 from rewriter.core.errors import BadInput
-from rewriter.elf.headers import ET_DYN, ET_EXEC, ByteOrder, printable
+from rewriter.core.machine import ByteOrder
+from rewriter.elf.headers import ET_DYN, ET_EXEC, printable
 
 ASIDE = re.compile(r"\.retune-[0-9a-f]{16}-\d+")
 """Names of files that a run writes aside."""

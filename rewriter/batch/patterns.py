@@ -2,7 +2,7 @@
 
 bytes 0..4    b"RTP1"
 bytes 4..36   SHA-256 of the rest
-the rest      records: width in bits and granule in bytes (2 bytes each, little-endian), digest
+the rest      records: width in bits and cell in bytes (2 bytes each, little-endian), digest
               (16), 1 for proved or 0 for refuted, and the name of a proved pattern (12)
 """
 
@@ -40,15 +40,15 @@ def parse(data: bytes) -> Patterns:
     if len(rest) % _RECORD.size:
         raise Damaged("size")
     found: dict[Kind, dict[bytes, Decided]] = {}
-    for width, granule, digest, grade, key in _RECORD.iter_unpack(rest):
+    for width, cell, digest, grade, key in _RECORD.iter_unpack(rest):
         decided = Decided(_GRADES[grade], key.rstrip(b"\0").decode("ascii"))
-        found.setdefault((width, granule), {})[digest] = decided
+        found.setdefault((width, cell), {})[digest] = decided
     return found
 
 
 def _records(patterns: Patterns) -> Iterator[bytes]:
-    for (width, granule), decided in patterns.items():
+    for (width, cell), decided in patterns.items():
         for digest, one in decided.items():
             if one.grade in _GRADES:
                 number = _GRADES.index(one.grade)
-                yield _RECORD.pack(width, granule, digest, number, one.key.encode("ascii"))
+                yield _RECORD.pack(width, cell, digest, number, one.key.encode("ascii"))

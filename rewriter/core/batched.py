@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.core.isa import Reg
 from rewriter.core.machine import Machine
+from rewriter.core.registers import Reg
 
 Lanes = NDArray[np.uint64]
 _ONE = np.uint64(1)
@@ -31,8 +31,8 @@ class Batched(Machine):
     taken: NDArray[np.bool_] | None = None
     target: Lanes | None = None
     events: list[tuple[Any, ...]] = field(default_factory=list)
-    width: int = 64
-    byteorder: str = "little"
+    width: int = field(kw_only=True)
+    byteorder: str = field(kw_only=True)
 
     def get(self, source: Reg | Lanes) -> Lanes:
         if not isinstance(source, Reg):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from rewriter.core.isa import Reg
 from rewriter.core.machine import Machine
+from rewriter.core.registers import Reg
 
 
 class Misaligned(Exception):
@@ -18,13 +18,13 @@ class Misaligned(Exception):
         self.size = size
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Concrete(Machine):
     """One run.  Registers and memory bytes not yet written come from `initial` functions."""
 
-    width: int = 64
+    width: int
     constants: dict[int, int] = field(default_factory=dict)
-    byteorder: str = "little"
+    byteorder: str
     initial_register: Callable[[int], int] = lambda register: 0
     initial_byte: Callable[[int], int] = lambda address: 0
     registers: dict[int, int] = field(default_factory=dict)

@@ -16,17 +16,17 @@ Opaque = Callable[[str, tuple[Any, ...]], int]
 
 
 @dataclass(frozen=True, slots=True)
-class Granules:
-    """A memory: `older`, with one granule replaced; the oldest one asks `initial`."""
+class Cells:
+    """A memory: `older`, with one cell replaced; the oldest one asks `initial`."""
 
     initial: Callable[[int], int]
-    older: Granules | None = None
+    older: Cells | None = None
     address: int = 0
     value: int = 0
 
     def read(self, address: int) -> int:
-        """The granule at `address`."""
-        memory: Granules = self
+        """The cell at `address`."""
+        memory: Cells = self
         while memory.older is not None:
             if memory.address == address:
                 return memory.value
@@ -42,9 +42,9 @@ def _no_opaque(name: str, values: tuple[Any, ...]) -> int:
 class Evaluator:
     """Evaluates many terms of one store under one assignment, each distinct term once.
 
-    `variables` gives values by name, `memory` the granule (an integer as wide as a register) at
+    `variables` gives values by name, `memory` the cell (an integer as wide as a register) at
     an address before the run.  `opaque` decides uninterpreted functions from their name and
-    argument values (a memory argument comes as `Granules`).  Events ("world" terms) leave
+    argument values (a memory argument comes as `Cells`).  Events ("world" terms) leave
     memory as it was.
     """
 
@@ -54,7 +54,7 @@ class Evaluator:
     _known: dict[int, Any] = field(default_factory=dict)
 
     def __call__(self, term: Term) -> Any:
-        """An int for a value, a bool for a condition, `Granules` for a memory."""
+        """An int for a value, a bool for a condition, `Cells` for a memory."""
         if term.number in self._known:
             return self._known[term.number]
         # An own stack: a term from a long block is deeper than Python's.
@@ -128,8 +128,8 @@ The first argument of each is the width w.
 _LEAVES: dict[str, Callable[[Evaluator, Term, list[Any]], Any]] = {
     "const": lambda e, term, args: term.value,
     "var": lambda e, term, args: e.variables[str(term.data)] & term.store.ones,
-    "mem": lambda e, term, args: Granules(e.memory),
-    "store": lambda e, term, args: Granules(e.memory, *args),
+    "mem": lambda e, term, args: Cells(e.memory),
+    "store": lambda e, term, args: Cells(e.memory, *args),
     "load": lambda e, term, args: args[0].read(args[1]) & term.store.ones,
     "world": lambda e, term, args: args[0],
     "opaque": lambda e, term, args: e.opaque(str(term.data), tuple(args)) & term.store.ones,

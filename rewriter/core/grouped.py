@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from rewriter.core import transfer
+from rewriter.core.arena import Arena
 from rewriter.core.cpu import Cpu
 from rewriter.core.emulated import Emulated
 from rewriter.core.groups import Slot
@@ -246,6 +247,7 @@ class Grouped(Protocol):
     table: Table
     cpus: Mapping[str, Cpu]
     passes: frozenset[str]
+    arena: Arena
     bundle: int
     jump_word: int  # bytes of a word of a jump table
     everything: int

@@ -9,10 +9,12 @@ from __future__ import annotations
 from bisect import bisect_right, insort
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Protocol
 
 from rewriter.core.concrete import Concrete, Misaligned
-from rewriter.core.isa import Flow, Insn, Kind, Reg
+from rewriter.core.isa import Flow, Insn
+from rewriter.core.operands import Kind, Operand
+from rewriter.core.registers import Reg
 from rewriter.core.table import Table
 
 PREFETCH = "prefetch"  # the event of a load that has no result: a hint that never faults
@@ -165,8 +167,6 @@ class Arithmetic(Protocol):
         ...
 
 
-Order = Literal["little", "big"]
-
 _Decoded = tuple[Callable[..., None], tuple[object, ...], int, Step]
 
 
@@ -175,12 +175,12 @@ class _Machine(Concrete):
 
     ones = 0  # an attribute: the inherited property is too slow for this
 
-    def __init__(self, table: Table, memory: Memory, order: Order, opaque: Opaque | None) -> None:
-        super().__init__(constants=table.constants, byteorder=order)
+    def __init__(self, table: Table, memory: Memory, opaque: Opaque | None) -> None:
+        super().__init__(width=table.width, byteorder=table.byteorder, constants=table.constants)
         self.ones = (1 << self.width) - 1
         self.registers = dict.fromkeys(range(len(table.register_names)), 0) | table.constants
         self.space = memory
-        self.order = order
+        self.order = table.byteorder
         self.access: int | None = None
         self.size = 0
         self.stored = False
@@ -257,14 +257,13 @@ class Interpreter:
         memory: Memory,
         registers: Mapping[int, int] | None = None,
         *,
-        byteorder: Order = "little",
         write_hints: Mapping[str, int] | None = None,
         poison: int = POISON,
         opaque: Opaque | None = None,
     ) -> None:
         self.table = table
         self.memory = memory
-        self._machine = _Machine(table, memory, byteorder, opaque)
+        self._machine = _Machine(table, memory, opaque)
         self._machine.write_hints = dict(write_hints or {})
         self._machine.poison = poison
         self._decoded: dict[int, _Decoded] = {}
@@ -323,14 +322,13 @@ class Interpreter:
     def _decode(self, pc: int) -> _Decoded:
         """The instruction at an address with its operands bound; most steps are always the same."""
         machine = self._machine
-        size = self.table.word_bits // 8
-        word = int.from_bytes(self.memory.fetch(pc, size), machine.order)
+        word = int.from_bytes(self.memory.fetch(pc, self.table.size), machine.order)
         insn = self.table.decode(word)
         if insn is None:
             raise BadInstruction(pc, word)
         following = pc + insn.size & machine.ones
         operands = tuple(
-            self._bound(operand.kind, value, following)
+            self._bound(operand, value, insn, pc)
             for operand, value in zip(insn.op.format.operands, insn.operands, strict=True)
         )
         does = insn.op.does
@@ -340,10 +338,12 @@ class Interpreter:
         self._decoded[pc] = entry
         return entry
 
-    def _bound(self, kind: Kind, value: int, following: int) -> object:
-        if kind is Kind.REGISTER:
+    def _bound(self, operand: Operand, value: int, insn: Insn, pc: int) -> object:
+        if operand.kind is Kind.REGISTER:
             return Reg(value)
-        return self._machine.const(value + (following if kind is Kind.TARGET else 0))
+        if operand.kind is Kind.TARGET:
+            value = operand.goal(value, pc, insn.size)
+        return self._machine.const(value)
 
     def _no_trap(self, insn: Insn) -> Callable[..., None]:
         """A call into the system: without a handler nothing here can answer it."""

@@ -1,4 +1,4 @@
-"""The vocabulary of an instruction set: registers, fields, formats, one `Op` per row, `Insn`.
+"""The vocabulary of an instruction set: formats of operands, one `Op` per row, `Insn`.
 
 A target writes rows; all else is derived from them (`table`).  Nothing here knows a word size: a
 word is an integer, `Format.size` says how many bytes of text it takes (an IA-64 slot is a 41-bit
@@ -7,37 +7,13 @@ word that a bundle layer cuts out).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import cache
 from typing import TypeAlias
 
-
-class Reg(int):
-    """A register number in the target's one numbering of all its registers."""
-
-
-@cache
-def register(number: int) -> Reg:
-    """One object for each: a text names millions."""
-    return Reg(number)
-
-
-def register_mask(registers: Iterable[int]) -> int:
-    """The mask with bit n set for each register n."""
-    mask = 0
-    for number in registers:
-        mask |= 1 << number
-    return mask
-
-
-class Kind(Enum):
-    """What the value of an operand field is."""
-
-    REGISTER = "register"
-    IMMEDIATE = "immediate"
-    TARGET = "target"  # a code address, encoded relative to the next instruction
+from rewriter.core.operands import Kind, Operand
+from rewriter.core.registers import Reg
 
 
 class Flow(Enum):
@@ -56,44 +32,6 @@ class Flow(Enum):
 
 AWAY = frozenset({Flow.JUMP, Flow.INDIRECT, Flow.RETURN, Flow.STOP})
 """Flows behind which control does not go on."""
-
-
-@dataclass(frozen=True, slots=True)
-class Operand:
-    """One operand and the bits that hold it.
-
-    `low` and `width` are bits of the word; the value is the field, sign-extended if `signed`,
-    times `scale`; a register's number is the field plus `base`.
-    """
-
-    name: str
-    kind: Kind
-    low: int
-    width: int
-    signed: bool = False
-    scale: int = 1
-    base: int = 0
-
-    @property
-    def mask(self) -> int:
-        """The operand's bits, in place."""
-        return ((1 << self.width) - 1) << self.low
-
-    def extract(self, word: int) -> int:
-        """The operand's value in `word`."""
-        value = (word >> self.low) & ((1 << self.width) - 1)
-        if self.signed and value >> (self.width - 1):
-            value -= 1 << self.width
-        return register(value + self.base) if self.kind is Kind.REGISTER else value * self.scale
-
-    def insert(self, value: int) -> int:
-        """The bits that hold `value`; ValueError when they cannot."""
-        field_value, rest = divmod(value - self.base, self.scale)
-        span = 1 << self.width
-        low, high = (-span // 2, span // 2) if self.signed else (0, span)
-        if rest or not low <= field_value < high:
-            raise ValueError(f"operand {self.name}={value} does not fit its {self.width}-bit field")
-        return (field_value % span) << self.low
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +95,7 @@ class Op:
         return f"<Op {self.name} {self.format.name}>"
 
 
-Masks: TypeAlias = tuple[int, int, Reg | None, bool]
+Summary: TypeAlias = tuple[int, int, Reg | None, bool]
 """Of registers that are read and written; the one that is computed, if no more is done; whether
 memory is accessed."""
 
@@ -172,7 +110,7 @@ class Insn:
 
     op: Op
     operands: tuple[int, ...]
-    masks: Masks | None = field(default=None, init=False, repr=False, compare=False)
+    masks: Summary | None = field(default=None, init=False, repr=False, compare=False)
 
     @property
     def name(self) -> str:
@@ -212,7 +150,9 @@ class Insn:
     def target(self, address: int) -> int | None:
         """The encoded target of the instruction when it stands at `address`, if it has one."""
         form = self.op.format
-        return None if form.target is None else address + form.size + self.operands[form.target]
+        if form.target is None:
+            return None
+        return form.operands[form.target].goal(self.operands[form.target], address, form.size)
 
 
 @dataclass(frozen=True)

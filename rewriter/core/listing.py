@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewriter.core.addresses import NOWHERE, Addresses, first_at, shifted, span
-from rewriter.core.isa import Flow, Insn, Kind
-from rewriter.core.table import Table, Words, by_row
+from rewriter.core.isa import Flow, Insn
+from rewriter.core.operands import Kind, Words
+from rewriter.core.table import Table, by_row
 
 FLOWS = tuple(Flow)
 FLOW_CODE = {flow: code for code, flow in enumerate(FLOWS)}
@@ -181,8 +182,7 @@ def decode_words(
     `inline` gives the positions of words that are data; in a listing that is `like` this one words
     are decoded already.
     """
-    pieces = list(parts)
-    size = table.rows[0].format.size
+    pieces, size = list(parts), table.size
     none = np.empty(0, dtype=np.dtype(f"u{size}"))
     words = np.concatenate([none, *(words for _, words in pieces)]).astype(none.dtype)
     if like is not None and like.covers([(start, len(w)) for start, w in pieces], size):
@@ -207,18 +207,20 @@ def _decoded(table: Table, addresses: Addresses, words: Words) -> Listing:
         words=words,
         rows=rows,
         flows=flow_of[rows],
-        targets=_targets(table, words, rows, addresses, table.rows[0].format.size),
-        uses=uses[:, None],
-        defs=defs[:, None],
+        targets=_targets(table, words, rows, addresses),
+        uses=uses,
+        defs=defs,
     )
 
 
 def _targets(
-    table: Table, words: Words, rows: NDArray[np.int16], addresses: Addresses, size: int
+    table: Table, words: Words, rows: NDArray[np.int16], addresses: Addresses
 ) -> Addresses:
     targets = np.full(len(words), NOWHERE, dtype=np.uint64)
     for number, at in by_row(rows):
         for operand in table.rows[number].format.operands:
             if operand.kind is Kind.TARGET:
-                targets[at] = shifted(addresses[at], size + table.extract(words[at], operand))
+                targets[at] = operand.goals(
+                    table.extract(words[at], operand), addresses[at], table.size
+                )
     return targets

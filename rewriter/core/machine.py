@@ -10,9 +10,13 @@ integer has no fixed width.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
-from rewriter.core.isa import Insn, Reg
+from rewriter.core.isa import Insn
+from rewriter.core.registers import Reg
+
+ByteOrder: TypeAlias = Literal["little", "big"]
+"""Of the bytes of a number in memory."""
 
 Value = Any  # an int, a NumPy array, a Term: each machine knows its own
 
@@ -173,5 +177,7 @@ class Machine(ABC):
         for position in form.immediates:
             operands[position] = self.const(operands[position])
         if form.target is not None:
-            operands[form.target] = self.code(self.following + operands[form.target])
+            target = form.operands[form.target]
+            goal = target.goal(insn.operands[form.target], address, form.size)
+            operands[form.target] = self.code(goal)
         insn.op.does(self, *operands)

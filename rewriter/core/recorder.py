@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from rewriter.core.isa import Effects, Kind, Op, Reg
+from rewriter.core.isa import Effects, Op
 from rewriter.core.machine import Machine, Value
+from rewriter.core.operands import Kind
+from rewriter.core.registers import Reg
 
 
 class _Any:
@@ -27,7 +29,7 @@ _OPERAND_BASE = 1 << 16  # stands for "the register in operand n", above every r
 class Recorder(Machine):
     """Runs a meaning with unknown values and notes every access."""
 
-    width: int = 64
+    width: int
     following: int = 0
     reads: list[int] = field(default_factory=list)
     writes: list[int] = field(default_factory=list)
@@ -120,9 +122,9 @@ class Recorder(Machine):
         return _ANY
 
 
-def record(op: Op) -> Effects:
-    """The effects of a row."""
-    machine = Recorder()
+def record(op: Op, width: int) -> Effects:
+    """The effects of a row on registers of `width` bits."""
+    machine = Recorder(width)
     operands = op.format.operands
     op.does(
         machine,

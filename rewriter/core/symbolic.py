@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from rewriter.core.isa import Insn, Reg
+from rewriter.core.isa import Insn
 from rewriter.core.machine import Machine
+from rewriter.core.registers import Reg
 from rewriter.core.term import Term, Terms
 
 
@@ -13,17 +14,17 @@ from rewriter.core.term import Term, Terms
 class Symbolic(Machine):
     """A straight run from an unknown state.
 
-    Memory is an array of naturally aligned granules of `granule` bytes: hardware traps on a
-    misaligned access, so none crosses a granule.  `code` addresses are relative to the unknown
-    load address when `movable` holds.  `loaded` are the granules read, `stored` the stores in
-    order (granule, value, memory afterwards, mask of the bytes that are written), `narrow` the
+    Memory is an array of naturally aligned cells of `cell` bytes: hardware traps on a
+    misaligned access, so none crosses a cell.  `code` addresses are relative to the unknown
+    load address when `movable` holds.  `loaded` are the cells read, `stored` the stores in
+    order (cell, value, memory afterwards, mask of the bytes that are written), `narrow` the
     accesses that trap when misaligned.  `events` are in order, with the memory that each sees;
     floating-point arithmetic, whose traps come late, sees none.
     """
 
     terms: Terms
-    constants: dict[int, int] = field(default_factory=dict)
-    granule: int = 8
+    constants: dict[int, int]
+    cell: int
     movable: bool = True
     registers: dict[int, Term] = field(default_factory=dict)
     memory: Term = field(init=False)
@@ -48,7 +49,7 @@ class Symbolic(Machine):
         self._placed = False
         self.width = self.terms.width
         self._base = self.terms.var("load address") if self.movable else self.terms.const(0)
-        self._low, self._high = self.const(self.granule - 1), self.const(-self.granule)
+        self._low, self._high = self.const(self.cell - 1), self.const(-self.cell)
         self._zero, self._eight = self.const(0), self.const(3)
 
     def get(self, source: Reg | Term) -> Term:
@@ -90,12 +91,12 @@ class Symbolic(Machine):
     # Memory -------------------------------------------------------------------------------
 
     def _place(self, address: Term, size: int) -> tuple[Term, Term]:
-        """The granule's address, and the shift in bits of an access of `size` bytes in it."""
+        """The cell's address, and the shift in bits of an access of `size` bytes in it."""
         if size > 1:
             self.narrow.add((address, size))
         place = self.terms.and_(address, self._high)
         self._accesses.append((address, place, size))
-        if size == self.granule:
+        if size == self.cell:
             return place, self._zero
         inside = self.terms.and_(address, self._low)
         return place, self.terms.shl(inside, self._eight)
@@ -104,14 +105,14 @@ class Symbolic(Machine):
         place, shift = self._place(address, size)
         self.loaded.add(place)
         value = self.terms.load(self.memory, place)
-        if size == self.granule:
+        if size == self.cell:
             return value
         return self.terms.and_(self.terms.lshr(value, shift), self.const((1 << 8 * size) - 1))
 
     def store(self, address: Term, value: Term, size: int) -> None:
         place, shift = self._place(address, size)
         mask = self.const(-1)
-        if size < self.granule:
+        if size < self.cell:
             mask = self.terms.shl(self.const((1 << 8 * size) - 1), shift)
             old = self.terms.load(self.memory, place)
             value = (old & ~mask) | self.terms.shl(self.zext(value, 8 * size), shift)

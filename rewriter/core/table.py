@@ -5,31 +5,23 @@ Decoder, encoder, text, and what instructions read and write: of one, and of a w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from operator import and_
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.core.isa import (
-    Effects,
-    Flow,
-    Format,
-    Insn,
-    Kind,
-    Masks,
-    Op,
-    Operand,
-    Reg,
-    register,
-    register_mask,
-)
+from rewriter.core.isa import Effects, Flow, Format, Insn, Op, Summary
+from rewriter.core.machine import ByteOrder
+from rewriter.core.operands import Kind, Operand, Plan, Words, plan
 from rewriter.core.recorder import record
+from rewriter.core.registers import Masks, Reg, in_columns, register, register_mask
 
-Words = NDArray[np.unsignedinteger[Any]]
+Groups: TypeAlias = list[tuple[int, dict[int, int]]]
+"""Masks, the most specific first, and the row of each match."""
 
 _REMEMBERED = 1 << 16
 """Decoded words that are kept: code repeats itself nearby, and a kernel has half a million."""
@@ -37,11 +29,8 @@ _REMEMBERED = 1 << 16
 _UNSEEN = Insn(None, ())  # type: ignore[arg-type]
 """What a word stands for that is not remembered."""
 
-_LISTED = 8
-"""Bits of an operand whose values are written down."""
 
-
-def by_row(rows: NDArray[np.int16]) -> Iterator[tuple[int, NDArray[np.intp]]]:
+def by_row(rows: NDArray[np.integer[Any]]) -> Iterator[tuple[int, NDArray[np.intp]]]:
     """Each row number that is there, with the positions at which it is; -1 is none."""
     order = np.argsort(rows, kind="stable")
     numbers, starts = np.unique(rows[order], return_index=True)
@@ -55,16 +44,19 @@ def by_row(rows: NDArray[np.int16]) -> Iterator[tuple[int, NDArray[np.intp]]]:
 class Table:
     """The rows of one instruction set, with what is derived from them.
 
-    `constants` maps registers that cannot change (Alpha's $31) to their value; `data` is a row for
-    words that are no instructions, which `decode` never gives.
+    `word_bits` is the length of an instruction, `width` that of a register, in bits; `byteorder` is
+    that of memory.  `constants` maps registers that cannot change (Alpha's $31) to their value;
+    `data` is a row for words that are no instructions, which `decode` never gives.
     """
 
     name: str
     rows: tuple[Op, ...]
     word_bits: int
+    width: int
+    byteorder: ByteOrder
     constants: dict[int, int] = field(default_factory=dict)
     register_names: tuple[str, ...] = ()
-    _decoded: dict[int, Insn | None] = field(default_factory=dict, repr=False)
+    _decoded: dict[int, Insn | None] = field(default_factory=dict, repr=False, init=False)
 
     def __post_init__(self) -> None:
         self._groups = self._by_mask()
@@ -72,7 +64,7 @@ class Table:
         self._by_name: dict[str, list[Op]] = {}
         for row in self.rows:
             self._by_name.setdefault(row.name, []).append(row)
-        self._effects = {id(row): record(row) for row in (*self.rows, self.data)}
+        self._effects = {id(row): record(row, self.width) for row in (*self.rows, self.data)}
         self._variable = ~register_mask(self.constants)
         self._reads = {n: (e.reads, register_mask(e.fixed_reads)) for n, e in self._effects.items()}
         self._writes = {
@@ -87,6 +79,11 @@ class Table:
             assert clash == index, f"{row} and {self.rows[clash]} have the same encoding"
         # The most specific mask wins, as in a manual's list of exceptions to a general form.
         return sorted(groups.items(), key=lambda item: -item[0].bit_count())
+
+    @property
+    def size(self) -> int:
+        """Bytes of text of an instruction; 0 where it has none of its own, as in a bundle."""
+        return self.rows[0].format.size
 
     def __iter__(self) -> Iterator[Op]:
         return iter(self.rows)
@@ -111,32 +108,61 @@ class Table:
             insn = self._decoded[word] = self._decode(word)
         return insn
 
-    @cached_property
-    def _by_major(self) -> tuple[int, dict[int, list[tuple[int, dict[int, Op]]]]]:
-        """The bits that every mask has; by what is in them, the masks and rows of such words."""
-        major = reduce(and_, (mask for mask, _ in self._groups))
-        found: dict[int, dict[int, dict[int, Op]]] = {}
-        for mask, rows in self._groups:
-            for match, index in rows.items():
-                found.setdefault(match & major, {}).setdefault(mask, {})[match] = self.rows[index]
-        return major, {key: list(masks.items()) for key, masks in found.items()}
+    # How a word's row is found: by its major opcode, then by the few masks that rows of it have.
 
     @cached_property
-    def _fields(self) -> dict[str, tuple[_Field, ...]]:
-        """How the operands of each format are read."""
-        return {row.format.name: tuple(map(_field, row.format.operands)) for row in self.rows}
+    def major(self) -> int:
+        """The bits of the major opcode: those that all rows fix."""
+        return reduce(and_, (row.mask for row in self.rows))
+
+    @cached_property
+    def _by_major(self) -> dict[int, Groups]:
+        """By what is in the bits of the major opcode the masks and rows of such words."""
+        found: dict[int, Groups] = {}
+        for mask, rows in self._groups:
+            for match, number in rows.items():
+                for key in _filled(match & self.major, self.major & ~mask):
+                    groups = found.setdefault(key, [])
+                    if not groups or groups[-1][0] != mask:
+                        groups.append((mask, {}))
+                    groups[-1][1][match] = number
+        return found
+
+    @cached_property
+    def _plans(self) -> list[tuple[Plan, ...]]:
+        """How the operands of each row are read."""
+        plans = {operand: plan(operand) for row in self.rows for operand in row.format.operands}
+        return [tuple(plans[operand] for operand in row.format.operands) for row in self.rows]
+
+    @cached_property
+    def _reserving(self) -> dict[Operand, list[int]]:
+        """Operands with codes that make a word no instruction, and the rows that have them."""
+        found: dict[Operand, list[int]] = {}
+        for number, row in enumerate(self.rows):
+            for operand in row.format.operands:
+                if operand.reserved:
+                    found.setdefault(operand, []).append(number)
+        return found
+
+    @cached_property
+    def _checked(self) -> frozenset[int]:
+        return frozenset(number for numbers in self._reserving.values() for number in numbers)
 
     def _decode(self, word: int) -> Insn | None:
-        major, groups = self._by_major
-        for fixed, rows in groups.get(word & major, ()):
-            op = rows.get(word & fixed)
-            if op is not None:
-                values = [
-                    listed[word >> low & mask] if listed else extract(word)
-                    for low, mask, listed, extract in self._fields[op.format.name]
-                ]
-                return Insn(op, tuple(values))
+        for mask, rows in self._by_major.get(word & self.major, ()):
+            number = rows.get(word & mask)
+            if number is not None:
+                return self._made(number, word)
         return None
+
+    def _made(self, number: int, word: int) -> Insn | None:
+        """The instruction of a row in a word; None where a code in it is reserved."""
+        found = [
+            values[word >> low & mask] if values else read(word)
+            for low, mask, values, read in self._plans[number]
+        ]
+        is_reserved = number in self._checked and None in found
+        return None if is_reserved else Insn(self.rows[number], cast(tuple[int, ...], tuple(found)))
 
     def encode(self, insn: Insn) -> int:
         """The word for `insn`; ValueError when an operand does not fit."""
@@ -148,52 +174,68 @@ class Table:
     def classify(self, words: Words) -> NDArray[np.int16]:
         """The row number of each word, -1 where none matches.
 
-        One vectorised pass per mask, over the words whose major opcode has a row of that mask.
+        Words are put in the order of their major opcodes, which share no row.
         """
         result = np.full(words.shape, -1, dtype=np.int16)
-        major, _ = self._by_major
-        low = (major & -major).bit_length() - 1 if major else 0
-        majors = (words & words.dtype.type(major)) >> words.dtype.type(low)
-        for mask, rows in reversed(self._groups):
-            matches = np.array(sorted(rows), dtype=words.dtype)
-            numbers = np.array([rows[int(match)] for match in matches], dtype=np.int16)
-            has = np.zeros((major >> low) + 1, dtype=np.bool_)
-            has[[(match & major) >> low for match in rows]] = True
-            near = np.flatnonzero(has[majors])
-            masked = words[near] & words.dtype.type(mask)
-            at = np.minimum(np.searchsorted(matches, masked), len(matches) - 1)
-            found = matches[at] == masked
-            result[near[found]] = numbers[at[found]]
+        low = (self.major & -self.major).bit_length() - 1 if self.major else 0
+        majors = words >> words.dtype.type(low) & words.dtype.type(self.major >> low)
+        codes = majors.astype(np.min_scalar_type(self.major >> low))
+        for number, at in by_row(codes):
+            groups = self._by_major.get(number << low)
+            if groups is not None:
+                result[at] = _rows_of(words[at], groups)
+        self._refuse(words, result)
         return result
+
+    def _refuse(self, words: Words, rows: NDArray[np.int16]) -> None:
+        """Takes the row from words that hold a reserved code in some operand."""
+        for operand, numbers in self._reserving.items():
+            at = np.flatnonzero(np.isin(rows, numbers))
+            rows[at[np.isin(operand.codes(words[at]), operand.reserved)]] = -1
 
     def extract(self, words: Words, operand: Operand) -> NDArray[np.int64]:
         """The values of `operand` in each word."""
-        values = (
-            (words >> words.dtype.type(operand.low)) & words.dtype.type((1 << operand.width) - 1)
-        ).astype(np.int64)
-        if operand.signed:
-            values -= (values >> (operand.width - 1)) << operand.width
-        return values * operand.scale + operand.base
+        return operand.values_of(operand.codes(words))
 
-    def uses_and_defs(
-        self, words: Words, rows: NDArray[np.int16]
-    ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-        """Register masks (bit n for register n) read and written by each word."""
-        uses = np.zeros(words.shape, dtype=np.uint64)
-        defs = np.zeros(words.shape, dtype=np.uint64)
+    # What is read and written, in columns of 64 registers -------------------------------------
+
+    @cached_property
+    def columns(self) -> int:
+        """Columns of 64 bits that a mask of all registers has."""
+        return max(1, -(-len(self.register_names) // 64))
+
+    def columns_of(self, mask: int) -> Masks:
+        """A mask of registers in columns."""
+        row: Masks = in_columns([mask], self.columns)[0]
+        return row
+
+    def uses_and_defs(self, words: Words, rows: NDArray[np.int16]) -> tuple[Masks, Masks]:
+        """Masks of the registers read and written by each word: bit n % 64 of column n // 64."""
+        uses = np.zeros((len(words), self.columns), dtype=np.uint64)
+        defs = np.zeros((len(words), self.columns), dtype=np.uint64)
         for number, at in by_row(rows):
-            op, here = self.rows[number], words[at]
-            effects = self.effects(op)
-            for masks, indices, fixed in (
-                (uses, effects.reads, effects.fixed_reads),
-                (defs, effects.writes, effects.fixed_writes),
-            ):
-                total = np.full(at.shape, register_mask(fixed), dtype=np.uint64)
-                for index in indices:
-                    registers = self.extract(here, op.format.operands[index]).astype(np.uint64)
-                    total |= np.uint64(1) << registers
-                masks[at] = total & np.uint64(~register_mask(self.constants) & (1 << 64) - 1)
-        return uses, defs
+            uses[at], defs[at] = self._row_masks(self.rows[number], words[at])
+        variable = self.columns_of(self._variable)
+        return uses & variable, defs & variable
+
+    def _row_masks(self, op: Op, words: Words) -> tuple[Masks, Masks]:
+        """Masks, in columns, of what words of one row read and write."""
+        effects = self.effects(op)
+        read = self._named(words, op, effects.reads)
+        written = self._named(words, op, effects.writes)
+        return (
+            read | self.columns_of(register_mask(effects.fixed_reads)),
+            written | self.columns_of(register_mask(effects.fixed_writes)),
+        )
+
+    def _named(self, words: Words, op: Op, indices: tuple[int, ...]) -> Masks:
+        """Masks, in columns, of what the operands at `indices` name in words of one row."""
+        masks = np.zeros((len(words), self.columns), dtype=np.uint64)
+        every = np.arange(len(words))
+        for index in indices:
+            registers = self.extract(words, op.format.operands[index])
+            masks[every, registers >> 6] |= np.uint64(1) << (registers & 63).view(np.uint64)
+        return masks
 
     def uses(self, insn: Insn) -> int:
         """Mask of the registers that `insn` reads."""
@@ -216,7 +258,7 @@ class Table:
         alone = insn.op.flow is Flow.JUMP and not self.defs(insn)
         return insn.target(address) if alone else None
 
-    def _masks(self, insn: Insn) -> Masks:
+    def _masks(self, insn: Insn) -> Summary:
         effects, written = self.effects(insn.op), self._set(insn)
         noticed = effects.stores or effects.events or effects.rounds
         more = noticed or insn.op.flow is not Flow.NEXT
@@ -245,24 +287,37 @@ class Table:
             if operand.kind is Kind.REGISTER:
                 values[operand.name] = self.register_names[value]
             elif operand.kind is Kind.TARGET and address is not None:
-                values[operand.name] = f"{address + insn.size + value:x}"
+                values[operand.name] = f"{operand.goal(value, address, insn.size):x}"
             else:
                 values[operand.name] = str(value)
         return f"{insn.name} {insn.op.format.syntax.format(**values)}".rstrip()
 
 
-_Field: TypeAlias = tuple[int, int, tuple[int, ...], Callable[[int], int]]
-"""Where an operand is, as lowest bit and mask; its values by code, or else what works it out."""
+def _filled(match: int, free: int) -> Iterator[int]:
+    """A number with every content of some free bits."""
+    part = free
+    while True:
+        yield match | part
+        if not part:
+            return
+        part = part - 1 & free
 
 
-def _field(operand: Operand) -> _Field:
-    mask, few = (1 << operand.width) - 1, operand.width <= _LISTED
-    values = tuple(operand.extract(code << operand.low) for code in range(mask + 1)) if few else ()
-    return operand.low, mask, values, operand.extract
+def _rows_of(words: Words, groups: Groups) -> NDArray[np.int16]:
+    """The row of each word among those of one major opcode, the most specific mask winning."""
+    result = np.full(words.shape, -1, dtype=np.int16)
+    for mask, rows in reversed(groups):
+        matches = np.array(sorted(rows), dtype=words.dtype)
+        numbers = np.array([rows[int(match)] for match in matches], dtype=np.int16)
+        masked = words & words.dtype.type(mask)
+        at = np.minimum(np.searchsorted(matches, masked), len(matches) - 1)
+        found = matches[at] == masked
+        result[found] = numbers[at[found]]
+    return result
 
 
 def _data_row(size: int) -> Op:
-    value = Operand("value", Kind.IMMEDIATE, 0, 8 * size)
+    value = Operand("value", Kind.IMMEDIATE, ((0, 8 * size),))
     return Op(
         ".word", Format("data", (value,), "{value}", size), 0, 0, _no_effect, "", flow=Flow.STOP
     )

@@ -9,13 +9,15 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
+from rewriter.core.arena import Arena
 from rewriter.core.boots import Boots
 from rewriter.core.cpu import Cpu, System
 from rewriter.core.emulated import Emulated
 from rewriter.core.isa import Insn
 from rewriter.core.listing import Listing
+from rewriter.core.operands import Words
 from rewriter.core.program import Bound, Fixup, Function, JumpTable, Origin, TableRead
-from rewriter.core.table import Table, Words
+from rewriter.core.table import Table
 
 
 class Memory(Protocol):
@@ -112,8 +114,8 @@ def suited(target: Target, name: str, cpu: Cpu) -> Iterator[Tuned]:
 
 
 def whole(insn: Insn, target: Target) -> bool:
-    """Whether an access is one to a granule of memory, whatever the low bits of its address."""
-    return insn.name in target.spelling.GRANULE_ACCESSES
+    """Whether an access is one to a cell of memory, whatever the low bits of its address."""
+    return insn.name in target.spelling.CELL_ACCESSES
 
 
 def is_hint(insn: Insn, target: Target) -> bool:
@@ -194,11 +196,12 @@ class Target(Protocol):
     cpus: Mapping[str, Cpu]
     everything: int
     returned: int
-    granule: int
+    cell: int
     spelling: Any
     stack: int
     signatures: Path
     trials: Any
+    arena: Arena
     page: int
     alignment: int
     entry_size: int
@@ -233,8 +236,8 @@ class Target(Protocol):
         """What in text points into text."""
         ...
 
-    def devices(self, image: Memory) -> bool:
-        """Whether code of this file may access registers of devices: a kernel."""
+    def is_kernel(self, image: Memory) -> bool:
+        """Whether a file is a kernel, whose code may access registers of devices."""
         ...
 
     def reserved(self, image: Memory) -> int:

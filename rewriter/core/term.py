@@ -7,7 +7,7 @@ in the tests.  What remains different is for the prover.
 
 Kinds: const, var, add, sub, mul, and, or, xor, not, shl, lshr, ashr, umulh, ctpop, cttz, ctlz,
 ite (values); eq, ult, slt, band, bnot, true, false (conditions); mem, store, world (memories; a
-world is what an event left); load (value of a memory granule); opaque (uninterpreted).
+world is what an event left); load (value of a memory cell); opaque (uninterpreted).
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Terms:
     is for what is found again: what instructions made of terms.
     """
 
-    def __init__(self, width: int = 64) -> None:
+    def __init__(self, width: int) -> None:
         self.width = width
         self.ones = (1 << width) - 1
         self._tables: defaultdict[str, dict[tuple[object, ...], Term]] = defaultdict(dict)
@@ -332,7 +332,7 @@ class Terms:
     # Memories -----------------------------------------------------------------------------
 
     def load(self, memory: Term, place: Term) -> Term:
-        """The granule at `place`, past stores that are certainly elsewhere or just there."""
+        """The cell at `place`, past stores that are certainly elsewhere or just there."""
         while memory.kind == "store":
             if memory.args[1] is place:
                 return memory.args[2]
@@ -342,12 +342,12 @@ class Terms:
         return self.make("load", memory, place)
 
     def _apart(self, a: Term, b: Term) -> bool:
-        """Whether granule addresses x + c & -granule and x + d & -granule differ for every x."""
+        """Whether cell addresses x + c & -cell and x + d & -cell differ for every x."""
         if not (a.kind == b.kind == "and" and a.args[1] is b.args[1] and a.args[1].kind == "const"):
             return False
-        granule = (1 << self.width) - a.args[1].value
+        cell = (1 << self.width) - a.args[1].value
         (root, c), (other, d) = self.linear(a.args[0]), self.linear(b.args[0])
-        return root is other and granule <= (c - d) & self.ones <= self.ones + 1 - granule
+        return root is other and cell <= (c - d) & self.ones <= self.ones + 1 - cell
 
     # Conditions ---------------------------------------------------------------------------
 

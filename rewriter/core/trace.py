@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
-from rewriter.core.isa import Insn, Reg
+from rewriter.core.isa import Insn
 from rewriter.core.masks import bits
+from rewriter.core.registers import Reg
 from rewriter.core.symbolic import Symbolic
 from rewriter.core.table import Table
 from rewriter.core.term import Term, Terms
@@ -25,9 +26,9 @@ Facts = Mapping[int, tuple[int, int]]
 """Register: (another register, distance)."""
 
 
-def machine(table: Table, terms: Terms, granule: int, facts: Facts | None = None) -> Symbolic:
+def machine(table: Table, terms: Terms, cell: int, facts: Facts | None = None) -> Symbolic:
     """A symbolic machine of the table's registers in an unknown state, but for the facts."""
-    state = Symbolic(terms, table.constants, granule)
+    state = Symbolic(terms, table.constants, cell)
     for register, (base, distance) in (facts or {}).items():
         state.registers[register] = state.get(Reg(base)) + terms.const(distance)
     return state
@@ -46,7 +47,7 @@ def inputs(table: Table, insns: Iterable[Insn | None]) -> int:
 def run(
     table: Table,
     terms: Terms,
-    granule: int,
+    cell: int,
     insns: Sequence[Insn | None],
     addresses: Sequence[int],
     exits: Iterable[int],
@@ -58,7 +59,7 @@ def run(
     An exit INPUT is the start.  `code` are registers that hold code addresses at the start, `facts`
     registers that are another plus a constant.
     """
-    state = machine(table, terms, granule, facts)
+    state = machine(table, terms, cell, facts)
     for register, place in (code or {}).items():
         state.registers[register] = state.code(place)
     leaving = set(exits)
@@ -119,16 +120,16 @@ class Trace:
     """A block's dataflow.
 
     `value[i]` is what slot i puts in its one result register, if it has one; `states` are those at
-    the exits; `stored[i]` is the granule's address and value where slot i stores.
+    the exits; `stored[i]` is the cell's address and value where slot i stores.
     """
 
     table: Table
     insns: tuple[Insn, ...]
     address: int
-    granule: int
+    cell: int
     exits: tuple[tuple[int, int], ...]
     facts: Facts = field(default_factory=dict)
-    terms: Terms = field(default_factory=Terms)
+    terms: Terms = field(init=False)
     value: list[Term | None] = field(default_factory=list)
     stored: dict[int, tuple[Term, Term]] = field(default_factory=dict)
     addresses: list[int] = field(default_factory=list)
@@ -137,7 +138,8 @@ class Trace:
 
     def __post_init__(self) -> None:
         leaving, table, value = dict(self.exits), self.table, self.value
-        self.state = state = machine(table, self.terms, self.granule, self.facts)
+        self.terms = Terms(table.width)
+        self.state = state = machine(table, self.terms, self.cell, self.facts)
         registers, stored, known, address = state.registers, state.stored, 0, self.address
         self._initial = dict(registers)
         self._several: dict[int, dict[int, Term]] = {}

@@ -12,7 +12,8 @@ from enum import Enum
 from typing import Protocol
 
 from rewriter.core.groups import Slot
-from rewriter.core.isa import Insn, register_mask
+from rewriter.core.isa import Insn
+from rewriter.core.registers import register_mask
 
 
 class Order(Enum):

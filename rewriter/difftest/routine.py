@@ -82,7 +82,7 @@ def _plain(
     """Step by step, where all that it reads and writes is seen; then all shapes, emulated."""
     functions = find_functions(old, unwind.frames(old))
     owner = next((f for f in functions if address in f), None)
-    size = owner.end - address if owner else target.table.word_bits // 8
+    size = owner.end - address if owner else target.table.size
     trials = [Trials(image, target, resumes=_resumes(image, target)) for image in (old, new)]
 
     def stepped() -> tuple[Evidence | str, Evidence | str]:

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from rewriter.core.addresses import addresses, distances
 from rewriter.core.errors import BadInput
 from rewriter.core.leb128 import sleb, uleb
+from rewriter.core.machine import ByteOrder
 from rewriter.core.target import FrameRow
 from rewriter.elf.emit import Patch
-from rewriter.elf.headers import ByteOrder
 from rewriter.elf.image import Image
 from rewriter.elf.unwind import Cie, Fde, SearchTable, frames_address
 from rewriter.elf.unwind_rows import DW_CFA_advance_loc, DW_CFA_nop, DW_CFA_restore

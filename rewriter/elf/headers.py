@@ -8,11 +8,9 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 from rewriter.core.errors import BadInput
-
-ByteOrder: TypeAlias = Literal["little", "big"]
+from rewriter.core.machine import ByteOrder
 
 ET_REL, ET_EXEC, ET_DYN, ET_CORE = 1, 2, 3, 4
 PT_LOAD, PT_DYNAMIC, PF_X, PN_XNUM = 1, 2, 1, 0xFFFF

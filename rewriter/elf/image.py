@@ -11,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from rewriter.core.errors import BadInput
+from rewriter.core.machine import ByteOrder
 from rewriter.elf.headers import (
     PF_X,
     PT_LOAD,
     SHF_ALLOC,
     SHF_EXECINSTR,
     SHT_NOBITS,
-    ByteOrder,
     Section,
     Segment,
     printable,

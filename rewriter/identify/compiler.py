@@ -11,7 +11,7 @@ import numpy as np
 
 from rewriter.core.errors import BadInput
 from rewriter.core.isa import Flow
-from rewriter.core.table import Words
+from rewriter.core.operands import Words
 from rewriter.core.target import Target
 from rewriter.elf.archive import Part, parts
 from rewriter.elf.archive_text import Text, read
@@ -87,7 +87,7 @@ class _Compiler:
         if found.machine not in self.target.machines:
             return ""
         self.seen = self.seen or bool(found.texts)
-        size = self.target.table.word_bits // 8
+        size = self.target.table.size
         order = "<" if found.byteorder == "little" else ">"
         for text in found.texts:
             content = text.data[: len(text.data) // size * size]

@@ -12,10 +12,10 @@ from rewriter.core.addresses import NOWHERE, Addresses, addresses
 from rewriter.core.isa import Flow, Insn
 from rewriter.core.listing import FLOW_CODE, FLOWS, INLINE, UNKNOWN, Listing
 from rewriter.core.program import Fixup
+from rewriter.core.registers import Masks, in_columns
 from rewriter.core.target import References
 
 Edges = NDArray[np.int64]
-Masks = NDArray[np.uint64]
 
 WITHIN, CALL, RETURN, FAULT = range(4)
 """Kinds of edges: inside a function or a tail call; into a callee; from a return to a caller; from
@@ -142,9 +142,7 @@ class Collected:
 
     def _columns(self, masks: Sequence[int]) -> Masks:
         """Register masks in as many 64-bit columns as the listing has."""
-        ones, columns = (1 << 64) - 1, range(self.listing.uses.shape[1])
-        found = [np.array([m >> 64 * n & ones for m in masks], dtype=np.uint64) for n in columns]
-        return np.stack(found, axis=1)
+        return in_columns(masks, self.listing.uses.shape[1])
 
     def _masks(self, blocks: Edges, rule: Callable[[Insn], int]) -> Masks:
         """What a rule says of the instruction that ends each of the blocks."""

@@ -162,7 +162,7 @@ def _leaders(
     named = {f.start for f in functions} | {f.end for f in functions} | set(entries)
     for table in tables:
         named.update(table.targets)
-    step = listing.table.word_bits // 8
+    step = listing.table.size
     for fixup in fixups:
         named.update((fixup.access + step, fixup.resume))
     starts = np.zeros(len(listing) + 1, dtype=bool)

@@ -58,7 +58,7 @@ def with_called(functions: Sequence[Function], listing: Listing) -> tuple[Functi
     owner = holders(((f.start, f.end) for f in functions), called)
     free = called[owner < 0].tolist()
     free = [address for address in free if listing.has(address)]
-    step = listing.table.word_bits // 8
+    step = listing.table.size
     breaks = listing.addresses[np.flatnonzero(np.diff(listing.addresses) > step)] + step
     ends_of_text = listing.addresses[-1:] + step
     stops = np.unique(np.concatenate((starts, addresses(free), breaks, ends_of_text))).tolist()

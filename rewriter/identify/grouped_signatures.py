@@ -37,7 +37,7 @@ def _signature(
     image: Image, target: Grouped, function: Function, contract: str, source: Source
 ) -> Signature:
     spelling = target.substituting.spelling
-    size = spelling.table.word_bits // 8
+    size = spelling.table.size
     words = image.words(function.start, function.end, size).astype(f"u{size}")
     normal = spelling.normal(words)
     start = start_of(spelling.coarse(words))

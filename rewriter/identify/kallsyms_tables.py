@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rewriter.elf.headers import ByteOrder
+from rewriter.core.machine import ByteOrder
 from rewriter.identify.kernel_symbols import LETTERS
 
 TOKENS = 256

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.identify.edges import CALL, FAULT, RETURN, Edges, Masks
+from rewriter.core.registers import Masks, of_row
+from rewriter.identify.edges import CALL, FAULT, RETURN, Edges
 from rewriter.identify.flow import Graph
 
 
@@ -24,15 +25,11 @@ class Liveness:
 
     def into(self, block: int) -> int:
         """Registers that may be read from the block's start on."""
-        return _joined(self.live_in[block])
+        return of_row(self.live_in[block])
 
     def out_of(self, block: int) -> int:
         """Registers that may be read after the block."""
-        return _joined(self.live_out[block])
-
-
-def _joined(columns: NDArray[np.uint64]) -> int:
-    return sum(int(column) << 64 * i for i, column in enumerate(columns))
+        return of_row(self.live_out[block])
 
 
 def solve(graph: Graph) -> Liveness:

@@ -174,13 +174,13 @@ class Program:
         return Window(start, tuple(insns), tuple(exits))
 
     @cached_property
-    def devices(self) -> bool:
-        """Whether accesses may reach a device."""
-        return self.target.devices(self.image)
+    def is_kernel(self) -> bool:
+        """Whether it is a kernel, whose accesses may reach a device."""
+        return self.target.is_kernel(self.image)
 
     def held(self, insn: Insn) -> str:
         """Why an instruction must stay what it is, or nothing."""
-        if self.devices and self.target.table.accesses(insn) and not whole(insn, self.target):
+        if self.is_kernel and self.target.table.accesses(insn) and not whole(insn, self.target):
             return "the access may reach a device"
         return ""
 
@@ -208,7 +208,7 @@ class Program:
 
     def not_understood(self, function: Function) -> str:
         """Why a function must be left alone, or nothing."""
-        size = self.target.table.word_bits // 8
+        size = self.target.table.size
         if function.start % size or function.end % size:
             return "it is no whole number of instructions"
         if _holds(function, self._data):

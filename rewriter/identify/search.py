@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.core.table import Words
+from rewriter.core.operands import Words
 from rewriter.elf.image import Image
 from rewriter.identify.signatures import LONGEST_START, Database, Signature, digest, starts
 
@@ -19,10 +19,10 @@ Range = tuple[int, Words]
 
 
 class Width(Protocol):
-    """How long a word is."""
+    """How long a word is, in bytes."""
 
     @property
-    def word_bits(self) -> int: ...
+    def size(self) -> int: ...
 
 
 class Spelled(Protocol):
@@ -45,7 +45,7 @@ class Match:
 
 def search(ranges: Sequence[Range], target: Spelled, database: Database) -> tuple[Match, ...]:
     """All full-length matches, by address, then by routine."""
-    size = target.table.word_bits // 8
+    size = target.table.size
     index: dict[int, dict[int, list[Signature]]] = {}
     for signature in database.signatures:
         length = min(signature.words, LONGEST_START)
@@ -64,7 +64,7 @@ def search(ranges: Sequence[Range], target: Spelled, database: Database) -> tupl
 
 def text_of(image: Image, target: Spelled) -> list[Range]:
     """The text of an image as words; what is left at the end of a range is dropped."""
-    size = target.table.word_bits // 8
+    size = target.table.size
     return [
         (start, image.words(start, end - (end - start) % size, size).astype(f"u{size}"))
         for start, end in image.executable_ranges()

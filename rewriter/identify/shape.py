@@ -15,18 +15,18 @@ from numpy.typing import NDArray
 from rewriter.contracts.contract import Contract
 from rewriter.contracts.contract import Kind as Argument
 from rewriter.contracts.linkage import Linkage
-from rewriter.core.isa import Flow, Kind, register_mask
+from rewriter.core.isa import Flow
 from rewriter.core.listing import FLOW_CODE, UNKNOWN
+from rewriter.core.operands import Kind, Words
 from rewriter.core.program import Function
-from rewriter.core.table import Table, Words
+from rewriter.core.registers import Masks, of_row, register_mask
+from rewriter.core.table import Table
 from rewriter.core.target import Target
 from rewriter.identify.search import Range
 
 _LONGEST = 400  # words: hand-unrolled routines reach 325 in glibc, 288 in Linux
 _CALLS = 4  # direct calls of a function that is nearly a leaf
 _FORBIDDEN = (FLOW_CODE[Flow.INDIRECT_CALL], FLOW_CODE[Flow.TRAP], UNKNOWN)
-
-_EVERY = np.uint64((1 << 64) - 1)  # a call may have written any register
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def candidates(
     contracts: Mapping[str, Contract],
 ) -> Iterator[tuple[Function, tuple[str, ...]]]:
     """Functions with the names of the contracts that their shape fits."""
-    size = target.table.word_bits // 8
+    size = target.table.size
     linkages = {c.linkage: target.trials.program(c.linkage).linkage for c in contracts.values()}
     for start, words in ranges:
         glance = Glance(words, target.table, {linkage.stack for linkage in linkages.values()})
@@ -70,7 +70,7 @@ class Glance:
     def __init__(self, words: Words, table: Table, stacks: Collection[int]) -> None:
         rows = table.classify(words)
         self.uses, self.defs = table.uses_and_defs(words, rows)
-        beside = (self.uses & np.uint64(register_mask(stacks))) == 0
+        beside = ~(self.uses & table.columns_of(register_mask(stacks))).any(axis=1)
         effects = [table.effects(op) for op in table.rows]
         # The last element is for row -1: data.
         self.loads = np.array([e.loads for e in effects] + [False])[rows] & beside
@@ -87,7 +87,8 @@ class Glance:
         calls = flows == FLOW_CODE[Flow.CALL]
         goals = self.goals[part][~calls]
         away = (goals >= 0) & ((goals < first) | (goals >= last))
-        defs = self.defs[part] | np.where(calls, _EVERY, np.uint64(0))
+        # A call may have written any register.
+        defs = np.where(calls[:, None], ~np.uint64(0), self.defs[part])
         return Shape(
             words=last - first,
             calls=int(np.sum(calls)),
@@ -105,16 +106,17 @@ def _goals(words: Words, rows: NDArray[np.int16], table: Table) -> NDArray[np.in
         for operand in op.format.operands:
             if operand.kind is Kind.TARGET:
                 at = np.flatnonzero(rows == number)
-                distance = table.extract(words[at], operand) // op.format.size
-                goals[at] = np.maximum(at + 1 + distance, 0)
+                starts = at.astype(np.uint64) * np.uint64(table.size)
+                places = operand.goals(table.extract(words[at], operand), starts, table.size)
+                goals[at] = np.maximum(places.view(np.int64) // table.size, 0)
     return goals
 
 
-def _live(uses: NDArray[np.uint64], defs: NDArray[np.uint64]) -> int:
+def _live(uses: Masks, defs: Masks) -> int:
     """Registers that are read before they are written, in the order of addresses."""
-    written = np.bitwise_or.accumulate(defs)
-    before = np.concatenate((np.zeros(1, dtype=np.uint64), written[:-1]))
-    return int(np.bitwise_or.reduce(uses & ~before))
+    written = np.bitwise_or.accumulate(defs, axis=0)
+    before = np.concatenate((np.zeros_like(defs[:1]), written[:-1]))
+    return of_row(np.bitwise_or.reduce(uses & ~before, axis=0))
 
 
 def fits(shape: Shape, contract: Contract, linkage: Linkage) -> bool:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewriter.core.errors import BadInput
-from rewriter.core.table import Words
+from rewriter.core.operands import Words
 from rewriter.core.target import Target
 
 FORMAT = 1

@@ -13,7 +13,6 @@ from rewriter.verify.known_trial import Untried
 from rewriter.verify.trial_image import code_at
 
 _CASES = 24  # of the contract, spread over its shapes
-_APART = 0x1_8000_0000  # where the tuned routine is put
 
 
 def saved(work: Work, found: Substitution) -> Fraction | None:
@@ -28,7 +27,7 @@ def saved(work: Work, found: Substitution) -> Fraction | None:
     cpu, system = work.savings.cpu, work.savings.system
     try:
         old = trials.code_at(named.address, found.function.end - named.address, contract.name)
-        sides = (old, code_at(found.routine, _APART))
+        sides = (old, code_at(found.routine, work.program.target.arena.new))
         before, after = (
             sum(simulate(steps, cpu, system).cycles for steps in traces)
             for traces in (trials.traces(code, contract, _CASES) for code in sides)

@@ -93,7 +93,7 @@ def _in_place(work: Work, function: Function) -> dict[int, bytes]:
     A filler takes the place of one that went.
     """
     program, target = work.program, work.program.target
-    size = program.listing.table.rows[0].format.size
+    size = program.listing.table.size
     words: dict[int, bytes] = {}
     work.inserted.pop(function, None)
     slots, carried = work.slots.pop(function, {}), work.carried.pop(function, {})

@@ -32,7 +32,7 @@ def spaces(work: Work) -> Iterator[Space]:
 def _tail(program: Program, data: bytes, function: Function) -> int:
     """Where the fillers begin that end a function, if control does not fall into them."""
     image, target = program.image, program.target
-    size, offset = target.table.word_bits // 8, image.offset_of(function.start) - function.start
+    size, offset = target.table.size, image.offset_of(function.start) - function.start
     for end in range(function.end, function.start, -size):
         word = data[offset + end - size : offset + end]
         insn = target.table.decode(int.from_bytes(word, image.byteorder))

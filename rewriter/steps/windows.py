@@ -17,8 +17,9 @@ from passes.technique import ExternalPass, Technique
 from passes.tune import Tuner
 from passes.tuned import Accepted, Refused, TunedWindow
 from rewriter.core.edit import Edit
-from rewriter.core.isa import Insn, Kind
+from rewriter.core.isa import Insn
 from rewriter.core.listing import Listing
+from rewriter.core.operands import Kind
 from rewriter.core.program import Function, Window
 from rewriter.core.target import Clue
 from rewriter.core.trace import Facts
@@ -76,7 +77,7 @@ class Windows:
         return Tuner(
             *(window, self.techniques, program.target, work.cpu, work.prover),
             *(program.locked_addresses, facts, program.held),
-            devices=program.devices,
+            devices=program.is_kernel,
             fixups=program.fixups,
             assume=program.assume,
         )

@@ -57,7 +57,7 @@ class Work:
 
     def __post_init__(self) -> None:
         target = self.program.target
-        self.prover = Prover(target.granule * 8, target.granule)
+        self.prover = Prover.of(target)
         self.known = Known(self.program)
         self.fillers = Fillers(self.program)
         self.described = Described(self.program.image, self.options.debug == LINES)

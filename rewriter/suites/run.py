@@ -14,8 +14,6 @@ from rewriter.suites.article import Job
 from rewriter.suites.measure import Bench, Laboratory
 from rewriter.verify.trial_image import code_at, code_of, function_named
 
-_OLD = 0x1_0000_0000  # where the file's lowest segment is put
-_NEW = 0x1_8000_0000
 _STOPS = (AccessFault, BadInstruction, LimitReached, Misaligned, Unspecified)
 
 Timed = tuple[Job, int, int]
@@ -67,7 +65,7 @@ def _benches(
     contract = CONTRACTS[name]
     program = target.trials.program(contract.linkage)
     lowest = min(segment.p_vaddr for segment in image.segments if segment.p_memsz)
-    old = code_of(image, name, found[0], _OLD - lowest, target.relocated)
-    codes = old, code_at(tuned, _NEW)
+    old = code_of(image, name, found[0], target.arena.old - lowest, target.relocated)
+    codes = old, code_at(tuned, target.arena.new)
     before, after = (laboratory.bench(code, contract, program) for code in codes)
     return before, after

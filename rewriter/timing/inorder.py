@@ -15,7 +15,7 @@ from rewriter.timing.places import CONTROL, sched_of, traits_of
 from rewriter.timing.predictors import ReturnStack, Saturating, hinted
 from rewriter.timing.result import Account, Delay, Moment, Result
 
-_GRANULE_SHIFT = 3  # a load is compared with stores by aligned 8-byte granules
+_CELL_SHIFT = 3  # a load is compared with stores by aligned 8-byte cells
 
 
 @dataclass(slots=True)
@@ -169,10 +169,10 @@ class _Run:
         return value.latency
 
     def _after_store(self, step: Step, cycle: int, delays: list[Delay]) -> int:
-        """A load too soon after a store to the same granule is put off."""
+        """A load too soon after a store to the same cell is put off."""
         if step.access is None or step.store or not step.size:
             return cycle
-        stored = self._stored.get(step.access >> _GRANULE_SHIFT)
+        stored = self._stored.get(step.access >> _CELL_SHIFT)
         if stored is None:
             return cycle
         cycle_after = max(cycle, stored + 1)  # never together
@@ -247,7 +247,7 @@ class _Run:
 
     def _store(self, access: int, cycle: int) -> None:
         """Write-through: the line below is written, the first-level cache only if it has it."""
-        self._stored[access >> _GRANULE_SHIFT] = cycle
+        self._stored[access >> _CELL_SHIFT] = cycle
         line = access >> self._chip.data.shift
         if not (self._buffer and self._buffer[-1][0] == line and self._buffer[-1][1] > cycle):
             start = max(cycle, self._buffer[-1][1] if self._buffer else 0)

@@ -11,8 +11,8 @@ from rewriter.timing import causes
 from rewriter.timing.caches import Below, Tags, Translations
 from rewriter.timing.path import BEGINNING, Event
 
-_GRANULE_SHIFT = 3  # stores are looked up by aligned 8-byte granules
-_KEPT = 8  # stores remembered for one granule
+_CELL_SHIFT = 3  # stores are looked up by aligned 8-byte cells
+_KEPT = 8  # stores remembered for one cell
 _WORD_SHIFT = 2
 
 
@@ -87,7 +87,7 @@ class Mbox:
     def _conflict(self, step: Step, first: int, issue: int) -> Trap | None:
         """Older accesses to the same bytes: only forwarding the whole value is done in place."""
         last = first + step.size - 1
-        for store in reversed(self._stores.get(first >> _GRANULE_SHIFT, ())):
+        for store in reversed(self._stores.get(first >> _CELL_SHIFT, ())):
             if store.drained <= issue or store.first > last or store.last < first:
                 continue
             if store.issue > issue:
@@ -97,7 +97,7 @@ class Mbox:
             if store.first <= first and last <= store.last:
                 break
             return Trap(causes.SIZE, self._replay)
-        other = self._loads.get(first >> _GRANULE_SHIFT)
+        other = self._loads.get(first >> _CELL_SHIFT)
         if other is not None and other[2] > issue and other[0] <= last and first <= other[1]:
             return Trap(causes.ORDER, self._order)
         return None
@@ -106,10 +106,10 @@ class Mbox:
         """A load that took no trap."""
         assert step.access is not None
         first = step.access
-        granule = first >> _GRANULE_SHIFT
-        other = self._loads.get(granule)
+        cell = first >> _CELL_SHIFT
+        other = self._loads.get(cell)
         if other is None or other[2] <= issue:
-            self._loads[granule] = (first, first + step.size - 1, issue)
+            self._loads[cell] = (first, first + step.size - 1, issue)
         return self._read(first, issue)
 
     def _read(self, address: int, issue: int) -> Loaded:
@@ -163,7 +163,7 @@ class Mbox:
         if issue > self._last_store.time:
             self._last_store = issued
         self.finished = max(self.finished, self._drained)
-        held = self._stores.setdefault(first >> _GRANULE_SHIFT, [])
+        held = self._stores.setdefault(first >> _CELL_SHIFT, [])
         held.append(_Store(first, first + step.size - 1, issue, self._drained))
         del held[:-_KEPT]
 

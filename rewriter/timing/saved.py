@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from rewriter.core.cpu import Cpu, System
-from rewriter.core.isa import Insn, Kind
+from rewriter.core.isa import Insn
+from rewriter.core.operands import Kind
 from rewriter.core.table import Table
 from rewriter.timing.straight import Code, one, stretches
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from rewriter.core.isa import Insn
 
 Where = tuple[object, int]
-"""What is known of an access' place: an unknown base, and the granule counted from it."""
+"""What is known of an access' place: an unknown base, and the cell counted from it."""
 
 Placed = tuple[int, Insn, Where | None]
 """An instruction with its address, and where it accesses memory if that is known."""

@@ -71,7 +71,7 @@ def timed(code: Code, table: Table, cpu: Cpu, system: System) -> list[Stretch]:
 
 def one(stretch: Code, text: Mapping[int, Insn], table: Table, cpu: Cpu, system: System) -> Stretch:
     """The timing of one stretch; `text` has what else is in its fetch blocks."""
-    probe = Probe(constants=dict(table.constants), apart=_STEPPED)
+    probe = Probe.of(table, apart=_STEPPED)
     steps = [probe.step(insn, address) for address, insn in stretch]
     return Stretch(stretch, simulate(steps, cpu, system, text=text))
 
@@ -89,6 +89,16 @@ class Probe(Concrete):
 
     def __post_init__(self) -> None:
         self.initial_register = lambda register: self._fresh()
+
+    @classmethod
+    def of(cls, table: Table, apart: int = _APART) -> Probe:
+        """One for the registers of a table."""
+        return cls(
+            width=table.width,
+            byteorder=table.byteorder,
+            constants=dict(table.constants),
+            apart=apart,
+        )
 
     def step(self, insn: Insn, address: int) -> Step:
         """What an instruction does; control goes on behind it."""

@@ -1,7 +1,7 @@
 """Word accesses of new code where the old code handles a word at the address as an aligned one.
 
-Code for machines without word accesses takes a word out of its granule by its position there; what
-may cross into the next granule is spelled otherwise.  So the spelling shows what is aligned.
+Code for machines without word accesses takes a word out of its cell by its position there; what
+may cross into the next cell is spelled otherwise.  So the spelling shows what is aligned.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _parity(terms: Terms, address: Term, more: int = 0) -> tuple[Term, int]:
 def _words(
     target: Target, terms: Terms, before: Run, old: Segment, last: int
 ) -> set[tuple[Term, int]]:
-    """Where the old code handles a word up to a slot: an address' root, the byte in its granule."""
+    """Where the old code handles a word up to a slot: an address' root, the byte in its cell."""
     spelling = target.spelling
     kept = {
         value
@@ -95,4 +95,4 @@ def _words(
 
 def _granular(target: Target, terms: Terms, address: Term) -> tuple[Term, int]:
     root, distance = terms.linear(address)
-    return root, distance % target.granule
+    return root, distance % target.cell

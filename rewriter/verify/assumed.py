@@ -2,7 +2,7 @@
 
 An assumption `x + c & mask == 0`, with a mask of low bits, gives those bits of x, and so of every
 sum of x or -x with a constant.  A claim in which they are numbers is much easier for a solver; and
-a granule is named by the sum that is its first byte, so that accesses to one name it alike.
+a cell is named by the sum that is its first byte, so that accesses to one name it alike.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _known(conditions: Iterable[Term]) -> _Known:
 
 
 def _simpler(part: Term, known: _Known, done: dict[int, Term]) -> Term | None:
-    """A term that only looks at known bits as their value, a granule by its first byte."""
+    """A term that only looks at known bits as their value, a cell by its first byte."""
     masked = _masked(part)
     if masked is None:
         return None

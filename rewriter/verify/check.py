@@ -119,8 +119,7 @@ def verify(
             " and not by what new code needs"
         )
     changed = changed_offsets(baseline, new.data)
-    granule = program.target.granule
-    prover = prover or Prover(granule * 8, granule)
+    prover = prover or Prover.of(program.target)
     view = replace(program.image, data=new.data)
     listing = program.target.listing(view, like or program.listing)
     check = _Check(program, view, listing, prover, substituted, lines, only, set(followed))

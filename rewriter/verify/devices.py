@@ -1,7 +1,7 @@
 """Accesses that may reach a device: in a kernel each is made as before, in the same order.
 
 What a device does depends on the width of an access, on its order, and on there being one.  Code
-that takes a narrow value out of a whole granule, with the instructions that ignore the low bits of
+that takes a narrow value out of a whole cell, with the instructions that ignore the low bits of
 an address, is about memory: no driver reaches a device so.  The stack is memory too.  All other
 accesses stay as they are.
 """
@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
-from rewriter.core.isa import Insn, Reg
+from rewriter.core.isa import Insn
+from rewriter.core.registers import Reg
 from rewriter.core.target import Target, whole
 from rewriter.core.term import Term, Terms
 from rewriter.core.trace import Facts, Run, machine, registers_of
@@ -46,18 +47,18 @@ def based(run: Run, slot: int, insn: Insn, target: Target) -> tuple[Term, int]:
 
 def stack_of(terms: Terms, target: Target, facts: Facts) -> Term:
     """What addresses on the stack are a constant away from: the stack pointer before a run."""
-    state = machine(target.table, terms, target.granule, facts)
+    state = machine(target.table, terms, target.cell, facts)
     return terms.linear(state.get(Reg(target.stack)))[0]
 
 
 def same_devices(
     comparison: Comparison, target: Target, old: Iterable[Access], new: Iterable[Access]
 ) -> None:
-    """Shows that all accesses but those to granules are made as before, or raises Different."""
+    """Shows that all accesses but those to cells are made as before, or raises Different."""
     before = list(old)
     waiting = [access for access in before if not whole(access[0], target)]
-    granules = (address for insn, address in before if whole(insn, target))
-    inside = _Granules(comparison, target, granules)
+    cells = (address for insn, address in before if whole(insn, target))
+    inside = _Cells(comparison, target, cells)
     for insn, address in new:
         if whole(insn, target):
             continue
@@ -74,12 +75,12 @@ def _same(comparison: Comparison, old: Term, new: Term) -> bool:
     return comparison.through(new) is old
 
 
-class _Granules:
-    """Granules that old instructions accessed as such."""
+class _Cells:
+    """Cells that old instructions accessed as such."""
 
     def __init__(self, comparison: Comparison, target: Target, addresses: Iterable[Term]) -> None:
         self.comparison, self.and_ = comparison, comparison.terms.and_
-        self.low = comparison.terms.const(-target.granule)
+        self.low = comparison.terms.const(-target.cell)
         self.addresses = addresses
 
     @cached_property

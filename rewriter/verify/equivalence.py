@@ -2,11 +2,11 @@
 
 What is compared, and in this order, because what is shown equal is then used:
 - events (barriers, traps, system calls, hints), each with its operands and the memory it sees;
-- stores, in order, each granule and value; so that memory at the end is equal; and the bytes that
+- stores, in order, each cell and value; so that memory at the end is equal; and the bytes that
   each writes, which are none that the old one did not;
 - whether control leaves, and where to;
 - every register that is live afterwards;
-- the granules accessed: a rewrite touches none that the original did not, so it faults nowhere
+- the cells accessed: a rewrite touches none that the original did not, so it faults nowhere
   else.  A load whose result nothing reads may go.
 
 Code with side exits is compared exit by exit, in order.
@@ -257,7 +257,7 @@ class Comparison:
                 raise Different(f"an access is new: {place}")
 
     def _one(self, place: Term, other: Term) -> bool:
-        """Whether two granules are the same one."""
+        """Whether two cells are the same one."""
         if self.prover.equal(place, other)[0] is Grade.PROVED:
             return True
         if not self._natural or self._root(place) is not self._root(other):
@@ -265,7 +265,7 @@ class Comparison:
         return self.prover.equal(place, other, self._assumed())[0] is Grade.PROVED
 
     def _root(self, place: Term) -> Term:
-        """What a granule's address is reached from."""
+        """What a cell's address is reached from."""
         return self.terms.linear(place.args[0] if place.kind == "and" else place)[0]
 
 

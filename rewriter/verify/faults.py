@@ -2,7 +2,7 @@
 
 A kernel's exception table says of an access where control goes on when it faults (`Fixup`).  New
 code may do with one access what took several: each old access with an entry must have a new one
-with an entry, to the same granule, before which all that may be read after the fault is the same;
+with an entry, to the same cell, before which all that may be read after the fault is the same;
 each new access must stand for old ones so, and one without an entry for old ones without.
 """
 
@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from rewriter.core.isa import Insn, Reg
+from rewriter.core.isa import Insn
 from rewriter.core.program import Fixup
+from rewriter.core.registers import Reg
 from rewriter.core.target import Target
 from rewriter.core.term import Term
 from rewriter.core.trace import Run
@@ -46,7 +47,7 @@ def accesses(
         state, insn = run.exits[slot - 1], insns[slot]
         base, displacement = target.spelling.address(insn)
         address = state.get(Reg(base)) + state.const(displacement)
-        place = state.terms.and_(address, ~state.const(target.granule - 1))
+        place = state.terms.and_(address, ~state.const(target.cell - 1))
         stores = target.table.effects(insn.op).stores
         found.append(Access(slot, place, stores, fixups.get(slot)))
     return found

@@ -25,10 +25,10 @@ import numpy as np
 
 from rewriter.core.isa import Flow
 from rewriter.core.listing import FLOW_CODE, Listing
+from rewriter.core.registers import from_columns
 from rewriter.core.target import Target
 from rewriter.elf.unwind_rows import Rules
 from rewriter.verify.kinds import FILLER, WHOLE, Kinds
-from rewriter.verify.segments import masks
 
 Rows = Sequence[tuple[int, Rules]]
 """The rows of an entry with their addresses, ascending."""
@@ -107,7 +107,7 @@ class Framed:
         kept = np.flatnonzero((kind & FILLER == 0) & (listing.rows[first:last] >= 0))
         self.addresses: list[int] = listing.addresses[first:last][kept].tolist()
         self._transfers = (listing.flows[first:last][kept] != FLOW_CODE[Flow.NEXT]).tolist()
-        self._defs = masks(listing.defs[first:last][kept])
+        self._defs = from_columns(listing.defs[first:last][kept])
         self._whole = {
             at: kinds.whole(listing, first + int(kept[at]))
             for at in np.flatnonzero(kind[kept] & WHOLE).tolist()

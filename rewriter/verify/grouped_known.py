@@ -244,7 +244,7 @@ def identified(known: KnownGrouped) -> Iterator[Identification]:
     """Every place that a signature fits, by address, with what its behaviour says."""
     for match in by_signature(known.image, known.target, CONTRACTS):
         signature = match.signature
-        size = signature.words * known.target.substituting.spelling.table.word_bits // 8
+        size = signature.words * known.target.substituting.spelling.table.size
         place = signature.routine, match.address, size, signature
         outcome = known.tried.behaviour(match.address, signature.routine)
         if isinstance(outcome, Evidence):

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rewriter.core.isa import Kind
 from rewriter.core.listing import Listing
+from rewriter.core.operands import Kind
 from rewriter.core.target import Target, is_hint
 
 FILLER, HINT, WHOLE = 1, 2, 4

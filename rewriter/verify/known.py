@@ -178,7 +178,7 @@ def unknown_functions(
 ) -> tuple[Function, ...]:
     """Functions in which nothing was identified, as symbols, unwind table and direct calls say."""
     functions = find_functions(image, unwind.frames(image))
-    if all(end >> 63 == 0 for _, end in image.executable_ranges()):
+    if not target.is_kernel(image):
         functions = with_called(functions, target.listing(image))
     places = sorted(one.address for one in known if one.known)
     at = (bisect_left(places, function.start) for function in functions)

@@ -24,7 +24,6 @@ from rewriter.verify.trial_image import code_of
 from rewriter.verify.trial_records import Chunk, chunks
 from rewriter.verify.trial_steps import Outcome, Stepper, Stores, undefined, unlike
 
-_BASE = 0x300000000  # where a file that may lie anywhere is put, away from the arena
 _LARGEST = 1 << 28  # bytes of memory that a file may want
 _STEPS = 2_000_000  # instructions a case
 _SWEEP_TIME = 4_000_000  # microseconds of CPU time
@@ -90,7 +89,7 @@ class Trials:
         resumes: Mapping[int, int] = MappingProxyType({}),
     ) -> None:
         self.image, self.target, self.steps, self.resumes = image, target, steps, resumes
-        self.word = target.table.word_bits // 8
+        self.word = target.table.size
         self._spread: dict[tuple[str, int], Points] = {}
         self._sampled: dict[tuple[str, int], tuple[Points, Points]] = {}
 
@@ -198,7 +197,6 @@ class Trials:
         careful = _Careful(
             table,
             stepper.memory,
-            byteorder=self.image.byteorder,
             write_hints=hints,
             opaque=arithmetic.answer,
         )
@@ -241,7 +239,9 @@ class Trials:
         fixed = self.image.e_type != ET_DYN
         with Sweep(program) as engine:
             befores = [chunk.before for chunk in made]
-            answer = engine.run(_moved(code) if fixed else code, befores, _SWEEP_TIME)
+            answer = engine.run(
+                _moved(code, self.target.arena.image) if fixed else code, befores, _SWEEP_TIME
+            )
         problem = _problem(made, answer)
         if problem and fixed:
             raise Untried(f"in the emulator, where its file could not stay: {problem}")
@@ -261,7 +261,7 @@ class Trials:
 
     @property
     def _base(self) -> int:
-        return _BASE if self.image.e_type == ET_DYN else 0
+        return self.target.arena.image if self.image.e_type == ET_DYN else 0
 
     @cached_property
     def _code(self) -> Code:
@@ -286,7 +286,7 @@ class Trials:
     def _room(self, linkage: str) -> Program:
         """Memory for cases, and in front of it for the stack, that the image leaves free."""
         program = self.target.trials.program(linkage)
-        arena, step = program.arena, 1 << 32
+        arena, step = program.arena, self.target.arena.step
         spans = [(start, start + len(data)) for start, data in self._code.parts]
         size = 2 * arena.rooms * arena.room
         for base in (arena.base, *range(step, 17 * step, step)):
@@ -316,9 +316,9 @@ def _is_open(contract: Contract, arena: Arena, point: Mapping[str, int]) -> bool
     return not case.promised or undefined(contract, wanted)
 
 
-def _moved(code: Code) -> Code:
+def _moved(code: Code, base: int) -> Code:
     """Out of the emulated program's way; what the file holds of its own addresses is then wrong."""
-    shift = _BASE - (min(start for start, _ in code.parts) & -_STACK)
+    shift = base - (min(start for start, _ in code.parts) & -_STACK)
     return replace(
         code,
         parts=tuple((start + shift, data) for start, data in code.parts),

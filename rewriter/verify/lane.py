@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 from zlib import crc32
 
-from rewriter.core.evaluate import Evaluator, Granules
+from rewriter.core.evaluate import Cells, Evaluator
 from rewriter.verify.noise import LAST, ROUNDS, START
 
 _ONES = (1 << 64) - 1
@@ -17,7 +17,7 @@ _ONES = (1 << 64) - 1
 
 def evaluator() -> Evaluator:
     """What the terms of one store are on the assignment."""
-    return Evaluator(_VALUES, _granule, _opaque)
+    return Evaluator(_VALUES, _cell, _opaque)
 
 
 class _Values(dict[str, int]):
@@ -30,14 +30,14 @@ class _Values(dict[str, int]):
 _VALUES = _Values()
 
 
-def _granule(address: int) -> int:
+def _cell(address: int) -> int:
     return _mixed(address ^ _ONES)
 
 
 def _opaque(name: str, values: tuple[Any, ...]) -> int:
     found = _salt(name)
     for value in values:
-        if not isinstance(value, Granules):
+        if not isinstance(value, Cells):
             found = _mixed(found ^ _mixed(int(value)))
     return found
 

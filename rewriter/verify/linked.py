@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
-from rewriter.core.isa import Flow, Insn, register_mask
+from rewriter.core.isa import Flow, Insn
+from rewriter.core.registers import register_mask
 from rewriter.core.symbolic import Symbolic
 from rewriter.core.target import Target
 from rewriter.core.term import Terms
@@ -33,7 +34,7 @@ def same_but_for_place(
     one, other = old.proper(), new.proper()
     if len(one) != len(other) or old.fixups or new.fixups:
         return False
-    with Terms(target.granule * 8) as terms:
+    with Terms(target.table.width) as terms:
         linked = _Linked(target, link, places, terms)
         for n, (slot, there) in enumerate(zip(one, other, strict=True)):
             if old.uses[slot] & linked.differing:
@@ -64,7 +65,7 @@ class _Linked:
     @cached_property
     def states(self) -> tuple[Symbolic, Symbolic]:
         """The machines: often the address is not used."""
-        one = Symbolic(self.terms, self.table.constants, self.target.granule)
+        one = Symbolic(self.terms, self.table.constants, self.target.cell)
         found = one, one.snapshot()
         for state, place in zip(found, self.places, strict=True):
             state.registers[self.link] = state.code(place)

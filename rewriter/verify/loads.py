@@ -31,7 +31,7 @@ def same_accesses(
 
 def _accesses(run: Run, insns: Sequence[Insn], target: Target) -> list[tuple[bool, Term | None]]:
     found, terms = [], run.state.terms
-    inside = ~terms.const(target.granule - 1)
+    inside = ~terms.const(target.cell - 1)
     for slot, insn in enumerate(insns):
         if target.table.accesses(insn):
             address = address_of(operands_of(run, slot, insn, target), insn, target, terms)

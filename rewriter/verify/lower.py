@@ -24,8 +24,8 @@ class Lowering:
     answer near the limit of effort depend on the claims that came earlier.
     """
 
-    def __init__(self, width: int, granule: int) -> None:
-        self.width, self.granule = width, granule
+    def __init__(self, width: int, cell: int) -> None:
+        self.width, self.cell = width, cell
         self.context = z3.Context()
         self.nodes: Sequence[Node] = ()
         self.done: list[Any] = []
@@ -69,7 +69,7 @@ class Lowering:
     # Memory and functions -----------------------------------------------------------------
 
     def _load(self, memory: int, place: int) -> Any:
-        """The granule at a place: of the last store there, or of the memory before all."""
+        """The cell at a place: of the last store there, or of the memory before all."""
         stores = []
         while self.nodes[memory][0] == "store" and (memory, place) not in self._read:
             _, _, older, address, value = self.nodes[memory]
@@ -94,21 +94,21 @@ class Lowering:
         return found
 
     def _meet(self, a: int, b: int) -> Any:
-        """Whether two nodes are equal; granules at a known distance look at low bits only."""
+        """Whether two nodes are equal; cells at a known distance look at low bits only."""
         if a == b:
             return True
         if self.done[a] is None or self.done[b] is None:
             return False  # memories that are not one: whatever depends on them is free
-        one, other = self._granule(a), self._granule(b)
+        one, other = self._cell(a), self._cell(b)
         if one is None or other is None or one[0] != other[0]:
             return self.done[a] == self.done[b]
         near, far = sorted((one[1], other[1]))
-        return self._same_granule(one[0], near, far - near)
+        return self._same_cell(one[0], near, far - near)
 
-    def _granule(self, number: int) -> tuple[int, int] | None:
-        """(x, c) of a granule's address `x + c & -granule`."""
+    def _cell(self, number: int) -> tuple[int, int] | None:
+        """(x, c) of a cell's address `x + c & -cell`."""
         kind, _, *args = self.nodes[number]
-        if kind != "and" or self._constant(args[1]) != (1 << self.width) - self.granule:
+        if kind != "and" or self._constant(args[1]) != (1 << self.width) - self.cell:
             return None
         kind, _, *sum_ = self.nodes[args[0]]
         if kind == "add" and (added := self._constant(sum_[1])) is not None:
@@ -119,16 +119,16 @@ class Lowering:
         kind, data, *_ = self.nodes[number]
         return int(data) if kind == "const" else None
 
-    def _same_granule(self, root: int, displacement: int, distance: int) -> Any:
-        """Whether x + c and x + c + d, d not negative, lie in one granule."""
-        if distance > (1 << self.width) - self.granule:
+    def _same_cell(self, root: int, displacement: int, distance: int) -> Any:
+        """Whether x + c and x + c + d, d not negative, lie in one cell."""
+        if distance > (1 << self.width) - self.cell:
             displacement, distance = displacement + distance, (1 << self.width) - distance
-        if distance >= self.granule:
+        if distance >= self.cell:
             return False
-        bits = self.granule.bit_length() - 1
+        bits = self.cell.bit_length() - 1
         low = z3.Extract(bits - 1, 0, self.done[root])
-        inside = low + z3.BitVecVal(displacement % self.granule, bits, self.context)
-        last = z3.BitVecVal(self.granule - 1 - distance, bits, self.context)
+        inside = low + z3.BitVecVal(displacement % self.cell, bits, self.context)
+        last = z3.BitVecVal(self.cell - 1 - distance, bits, self.context)
         return z3.ULE(inside, last)
 
 

@@ -73,7 +73,7 @@ def pool_of(constants: Iterable[int]) -> Lanes:
 
 @dataclass(frozen=True)
 class Memory:
-    """A memory in each lane: `older` with one granule replaced; the oldest one asks `initial`."""
+    """A memory in each lane: `older` with one cell replaced; the oldest one asks `initial`."""
 
     initial: Callable[[Lanes], Lanes]
     older: Memory | None = None
@@ -81,7 +81,7 @@ class Memory:
     value: Any = None
 
     def read(self, address: Lanes) -> Lanes:
-        """The granule at an address."""
+        """The cell at an address."""
         stores, memory = [], self
         while memory.older is not None:
             stores.append(memory)
@@ -136,7 +136,9 @@ class Noise:
     ) -> None:
         self.width, self.pool, self.distances = width, pool, distances
         self.ones = _U((1 << width) - 1)
-        self.machine = Batched(lanes, np.zeros((0, 0), np.uint8), np.zeros(0, _U), width=width)
+        self.machine = Batched(
+            lanes, np.zeros((0, 0), np.uint8), np.zeros(0, _U), width=width, byteorder="little"
+        )
         self._lane, self._near = _lanes(lanes)
         self._drawn: dict[str, Lanes] = {}
         self._memories: dict[str, Memory] = {}
@@ -164,9 +166,9 @@ class Noise:
         return found
 
     def memory(self, name: str) -> Memory:
-        """A memory: its granules are noise, in every other lane values worth trying.
+        """A memory: its cells are noise, in every other lane values worth trying.
 
-        Where values are near each other many granules are too if the claim has distances: they may
+        Where values are near each other many cells are too if the claim has distances: they may
         be addresses.
         """
         if name not in self._memories:

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rewriter.core.isa import Flow, Insn, Reg
+from rewriter.core.isa import Flow, Insn
 from rewriter.core.program import Function
+from rewriter.core.registers import Reg
 from rewriter.core.symbolic import Symbolic
 from rewriter.core.term import Term
 from rewriter.core.trace import Run
@@ -100,7 +101,7 @@ class Pads:
             return None
         base, displacement = self.target.spelling.address(insn)
         address = state.get(Reg(base)) + state.const(displacement)
-        return state.terms.and_(address, ~state.const(self.target.granule - 1))
+        return state.terms.and_(address, ~state.const(self.target.cell - 1))
 
     def meet(self, comparison: Comparison, old: list[_Thrower], new: _Thrower) -> None:
         """Shows that a new thrower stands for an old one; raises Different."""

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from rewriter.core.isa import AWAY, Flow, Insn
+from rewriter.core.machine import ByteOrder
 from rewriter.core.target import Target, Tuned
-from rewriter.elf.headers import ByteOrder
 from rewriter.elf.image import Image
 
 
@@ -26,7 +26,7 @@ class Piece:
 
 def insns_of(target: Target, code: bytes, order: ByteOrder) -> dict[int, Insn]:
     """A routine's instructions by offset."""
-    size = target.table.word_bits // 8
+    size = target.table.size
     words = {at: int.from_bytes(code[at : at + size], order) for at in range(0, len(code), size)}
     decoded = ((at, target.table.decode(word)) for at, word in words.items())
     return {at: insn for at, insn in decoded if insn is not None}
@@ -98,7 +98,7 @@ class Placement:
 
 def placement_at(image: Image, target: Target, routine: Tuned, entry: int) -> Placement | None:
     """Where a routine is in an image, by the exception table of that; None if it is another."""
-    size = target.table.word_bits // 8
+    size = target.table.size
 
     def read(at: int) -> Insn | None:
         if not image.is_mapped(at):

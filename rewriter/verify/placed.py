@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from rewriter.core.grouped import Grouped, Region, Routine
 from rewriter.core.groups import Slot
-from rewriter.core.isa import Flow, Kind
+from rewriter.core.isa import Flow
+from rewriter.core.operands import Kind
 
 
 class Lost(Exception):

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from rewriter.core.edit import Grade
+from rewriter.core.target import Target
 from rewriter.core.term import Term, Terms
 from rewriter.verify.assumed import under
 from rewriter.verify.patterns import Pattern, close, contradiction, exact, general
@@ -43,15 +44,20 @@ class Decided:
 class Prover:
     """Proves equalities and remembers the patterns that it has decided, by their digests."""
 
-    width: int = 64
-    granule: int = 8
+    width: int
+    cell: int
     decided: dict[bytes, Decided] = field(init=False)
     asked: int = 0
     solved: int = 0
     _signatures: tuple[Terms, Signatures] | None = None
 
+    @classmethod
+    def of(cls, target: Target) -> Prover:
+        """One for the registers and the memory of a target."""
+        return cls(target.table.width, target.cell)
+
     def __post_init__(self) -> None:
-        self.decided = shared((self.width, self.granule))
+        self.decided = shared((self.width, self.cell))
 
     def equal(self, a: Term, b: Term, given: Sequence[Term] = ()) -> tuple[Grade, str]:
         """Whether a == b for every value of what they are made of; and the proved pattern's key."""
@@ -125,7 +131,7 @@ class Prover:
 
         from rewriter.verify.lower import Lowering
 
-        lowering = Lowering(self.width, self.granule)
+        lowering = Lowering(self.width, self.cell)
         terms = lowering.lower(pattern.nodes)
         solver = z3.SolverFor("QF_BV", ctx=lowering.context)
         solver.set("rlimit", EFFORT)

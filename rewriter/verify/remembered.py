@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rewriter.verify.prove import Decided
 
 Kind = tuple[int, int]
-"""A prover's width in bits and granule in bytes: what the same pattern means depends on them."""
+"""A prover's width in bits and cell in bytes: what the same pattern means depends on them."""
 Patterns = Mapping[Kind, Mapping[bytes, "Decided"]]
 
 _LASTING = frozenset({Grade.PROVED, Grade.REFUTED})

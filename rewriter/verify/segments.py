@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, cast, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rewriter.core.addresses import Addresses
 from rewriter.core.isa import Flow, Insn
 from rewriter.core.listing import FLOW_CODE, FLOWS, Listing
 from rewriter.core.program import Fixup, Function
+from rewriter.core.registers import from_columns
 from rewriter.identify.flow import Graph
 from rewriter.verify.kinds import FILLER, Kinds
 
@@ -134,7 +134,7 @@ class Cutter:
         rows = listing.rows[here].view(np.uint16)
         self.placeless = (listing.placeless[here].astype(np.uint64) << _ROW | rows).tolist()
         self.kinds = kinds.of(listing, first, last)
-        self.uses, self.defs = masks(listing.uses[here]), masks(listing.defs[here])
+        self.uses, self.defs = from_columns(listing.uses[here]), from_columns(listing.defs[here])
 
     def by_transfers(self, start: int, count: int) -> Segment:
         """From an address to its n-th transfer of control, or the function's end."""
@@ -258,12 +258,3 @@ class BlockCutter(Cutter):
 def reads_place(flow: Flow, defs: int) -> bool:
     """Whether what ends a segment is a jump that reads its own address, to leave it in `defs`."""
     return flow is Flow.JUMP and defs != 0
-
-
-def masks(columns: NDArray[np.uint64]) -> list[int]:
-    """Register masks from as many columns as they need."""
-    found: list[int] = columns[:, 0].tolist()
-    for number in range(1, columns.shape[1]):
-        more = columns[:, number].tolist()
-        found = [mask | high << 64 * number for mask, high in zip(found, more, strict=True)]
-    return found

@@ -118,7 +118,7 @@ class Substituted:
     def _goal(self, named: Named) -> int | None:
         """Where a routine's first instruction goes, if that is in the new code."""
         table = self.program.target.table
-        word = self.image.read(named.address, table.word_bits // 8)
+        word = self.image.read(named.address, table.size)
         insn = table.decode(int.from_bytes(word, self.program.image.byteorder))
         goal = table.leads(insn, named.address) if insn else None
         texts = (part for part in self.parts if part.name == TEXT)
@@ -165,7 +165,7 @@ class Substituted:
     def _odd_words(self, replaced: Replaced) -> Iterator[str]:
         """Changed words of the function must be the new code, its fillers, or the way to it."""
         wanted = self._wanted(replaced)
-        function, step = replaced.function, self.program.target.table.word_bits // 8
+        function, step = replaced.function, self.program.target.table.size
         end = max([function.end, *(at + step for at in wanted)])
         for at in range(function.start, end, step):
             new, old = self.image.read(at, step), self.program.image.read(at, step)
@@ -181,7 +181,7 @@ class Substituted:
                 return {at: target.branch(at, entry) for at in self.known.entries(named)}
             except CannotMove:
                 return dict.fromkeys(self.known.entries(named), b"")
-        step = target.table.word_bits // 8
+        step = target.table.size
         room = room_in_place(self.known, named, replaced.function)
         rest = target.fillers(max(0, room - len(replaced.routine.code)))
         code = replaced.routine.code + b"".join(map(target.encode, rest))
@@ -242,7 +242,7 @@ class Substituted:
         original = self.known.outcome(named, contract)
         if isinstance(original, str):
             return original
-        size = self.program.target.table.word_bits // 8
+        size = self.program.target.table.size
         try:
             return self._trials.like(entry, size, contract, CASES, original)
         except Untried as reason:

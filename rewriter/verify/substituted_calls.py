@@ -1,4 +1,4 @@
-"""Which of up to 64 registers callers keep a value in across a call of a function.
+"""Which registers callers keep a value in across a call of a function.
 
 gcc's -fipa-ra lets a caller keep a value in a scratch register across a call whose callee does not
 write it.  So what replaces a function may write what the function writes, with all that it calls,
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from rewriter.core.isa import Flow
 from rewriter.core.listing import FLOW_CODE
 from rewriter.core.program import Function
+from rewriter.core.registers import Masks, from_columns, of_row
 from rewriter.identify.edges import CALL, WITHIN
 from rewriter.identify.flow import Graph
 from rewriter.identify.liveness import summaries
@@ -30,8 +31,6 @@ from rewriter.identify.program import Program
 
 ASSUMED = "arguments of a later call are set after the call"
 """What is taken for granted where a new register is written."""
-
-Masks = NDArray[np.uint64]
 
 
 @dataclass(frozen=True)
@@ -55,8 +54,8 @@ class Calls:
         """Registers that some caller keeps a value in across a call of the function."""
         mask = 0
         for block in self._calling(self._number[function]):
-            set_before = int(self._set[block, 0]) | int(self._block_writes[block, 0])
-            mask |= set_before & int(self._read_after[block + 1, 0])
+            set_before = self._set[block] | self._block_writes[block]
+            mask |= of_row(set_before & self._read_after[block + 1])
         return mask
 
     def _calling(self, number: int) -> set[int]:
@@ -84,10 +83,10 @@ class Calls:
     def _written(self) -> list[int]:
         listing = self.program.listing
         spans = np.stack([listing.addresses.searchsorted(at) for at in self.program.ranges], axis=1)
-        defs = np.append(listing.defs[:, 0], np.uint64(0))
-        masks = np.bitwise_or.reduceat(defs, spans.ravel())[::2]
-        written: list[int] = np.where(spans[:, 0] < spans[:, 1], masks, np.uint64(0)).tolist()
-        return written
+        none = np.zeros((1, listing.defs.shape[1]), dtype=np.uint64)
+        defs = np.concatenate((listing.defs, none))
+        masks = np.bitwise_or.reduceat(defs, spans.ravel(), axis=0)[::2]
+        return from_columns(np.where((spans[:, 0] < spans[:, 1])[:, None], masks, none))
 
     @cached_property
     def _links(self) -> tuple[dict[int, set[int]], dict[int, set[int]], dict[int, set[int]]]:
@@ -157,18 +156,19 @@ class Calls:
     def _lost(self) -> Masks:
         """Per node: scratch registers that the call at its end takes."""
         graph, target = self._graph, self.program.target
-        lost = np.zeros((graph.nodes, 1), dtype=np.uint64)
+        table = self.program.listing.table
+        lost = np.zeros((graph.nodes, table.columns), dtype=np.uint64)
         scratch = target.everything & ~target.returned
         for number, blocks in self._callers.items():
             mask = self.writes(self.program.functions[number]) & scratch
-            lost[sorted(blocks)] |= np.uint64(mask)
+            lost[sorted(blocks)] |= table.columns_of(mask)
         known = set().union(*self._callers.values()) if self._callers else set()
         calls = self._flows[graph.last - 1] == FLOW_CODE[Flow.INDIRECT_CALL]
         for block in np.flatnonzero(calls).tolist():
             insn = self.program.listing.insn(int(graph.last[block]) - 1)
             standard = insn is not None and target.live_after(insn) != target.everything
             if standard and block not in known:
-                lost[block] = np.uint64(scratch)
+                lost[block] = table.columns_of(scratch)
         return lost
 
     @cached_property

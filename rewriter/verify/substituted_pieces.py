@@ -59,7 +59,7 @@ class Pieces:
 
         Where something else enters the old code, that stays but for the ways.
         """
-        target, step = self.program.target, self.program.target.table.word_bits // 8
+        target, step = self.program.target, self.program.target.table.size
         room, ways = room_in_place(self.known, named, function), self.known.entries(named)
         fillers = {target.encode(insn) for insn in target.fillers(step)}
         for at in range(function.start, max(function.end, named.address + room), step):
@@ -71,7 +71,7 @@ class Pieces:
     def gap(self, owned: Collection[int]) -> set[int]:
         """File offsets of pieces behind the text, and of the section header that covers them."""
         gap = text_gap(self.program.image)
-        step = self.program.target.table.word_bits // 8
+        step = self.program.target.table.size
         inside = [at for at in owned if gap is not None and gap.start <= at < gap.end]
         if gap is None or not inside:
             return set()

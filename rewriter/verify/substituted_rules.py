@@ -65,7 +65,7 @@ def _goes_on(program: Program, function: Function) -> bool:
 
 def in_pieces(known: Known) -> bool:
     """Whether new code may stand in pieces: no kernel for Alpha unwinds by tables while it runs."""
-    return known.program.devices
+    return known.program.is_kernel
 
 
 def without_entries(known: Known, named: Named, function: Function, routine: Tuned) -> str:
@@ -111,7 +111,7 @@ def preconditions(
         return lacking
     target = known.program.target
     linkage = target.trials.program(CONTRACTS[named.contracts[0]].linkage).linkage
-    size = target.table.word_bits // 8
+    size = target.table.size
     words = (routine.code[at : at + size] for at in range(0, len(routine.code), size))
     order = known.program.image.byteorder
     insns = [target.table.decode(int.from_bytes(word, order)) for word in words]

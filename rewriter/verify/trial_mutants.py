@@ -16,7 +16,8 @@ from typing import Literal, Protocol
 
 from rewriter.contracts.contract import Contract
 from rewriter.core.concrete import Concrete, Misaligned
-from rewriter.core.isa import Insn, Reg
+from rewriter.core.isa import Insn
+from rewriter.core.registers import Reg
 from rewriter.core.table import Table
 from rewriter.verify.engines.qemu import GuestHung
 from rewriter.verify.engines.sweep import Code, Sweep
@@ -156,7 +157,7 @@ class Mutants:
         return True
 
     def _word(self, at: int) -> int:
-        size = self.table.word_bits // 8
+        size = self.table.size
         for start, data in self.code.parts:
             offset = self.start + at - start
             if 0 <= offset < len(data):
@@ -164,7 +165,7 @@ class Mutants:
         raise ValueError(f"offset {at:#x} is not in the code")
 
     def _bytes(self, word: int) -> bytes:
-        return word.to_bytes(self.table.word_bits // 8, self.byteorder)
+        return word.to_bytes(self.table.size, self.byteorder)
 
     def _text(self, word: int) -> str:
         insn = self.table.decode(word)
@@ -188,7 +189,13 @@ def _effect(table: Table, insn: Insn, seed: int) -> tuple[object, ...]:
     def value(number: int) -> int:
         return random.Random(seed ^ number * 0x9E3779B1).getrandbits(64)
 
-    machine = Concrete(constants=table.constants, initial_register=value, initial_byte=value)
+    machine = Concrete(
+        width=table.width,
+        byteorder=table.byteorder,
+        constants=table.constants,
+        initial_register=value,
+        initial_byte=value,
+    )
     machine.execute(insn, 0x1000)
     written = {r: v for r, v in machine.registers.items() if v != value(Reg(r))}
     stored = {a: b for a, b in machine.memory.items() if b != value(a) & 0xFF}

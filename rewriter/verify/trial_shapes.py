@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from rewriter.contracts.contract import MASK64, Case, Contract, Piece, Plan, View
 from rewriter.core.concrete import Concrete, Misaligned
 from rewriter.core.edit import Evidence, Grade
-from rewriter.core.isa import Reg
+from rewriter.core.registers import Reg
 from rewriter.core.table import Table
 from rewriter.verify.engines.sweep import Code, Program, poison
 from rewriter.verify.trial import Counterexample, Target
@@ -174,7 +174,7 @@ def prove_shapes(
 
 def _shape(code: Code, contract: Contract, program: Program, table: Table, case: Case) -> str:
     """What is wrong with one shape; empty when it is proved."""
-    machine = Labels(constants=table.constants)
+    machine = Labels(width=table.width, byteorder=table.byteorder, constants=table.constants)
     wanted, result = _expected(contract, case)
     for number, at in enumerate(wanted):
         machine.memory[at] = number + _FIRST_LABEL
@@ -220,7 +220,7 @@ def _filled(case: Case, content: bytes) -> list[Piece]:
 
 
 def _run(machine: Labels, code: Code, table: Table) -> None:
-    size, at = table.word_bits // 8, code.entry
+    size, at = table.size, code.entry
     for _ in range(_LIMIT):
         if at == _RETURN:
             return

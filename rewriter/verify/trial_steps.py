@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Literal
 
 from rewriter.contracts.contract import MASK64, Case, Contract, Piece, Result, View, widen
 from rewriter.core.concrete import Misaligned
@@ -84,11 +83,9 @@ class Stepper:
             self.memory.map(start, data)
         self.memory.map(program.stack - _STACK, _STACK, execute=False)
         self.memory.keep()
-        order: Literal["little", "big"] = "little" if program.byteorder == "little" else "big"
         self.interpreter = Interpreter(
             table,
             self.memory,
-            byteorder=order,
             write_hints=write_hints,
             opaque=arithmetic.answer if arithmetic else None,
         )

@@ -16,6 +16,7 @@ from rewriter.core.edit import Evidence
 from rewriter.core.isa import Flow, Insn
 from rewriter.core.listing import FLOWS, INLINE, Listing
 from rewriter.core.program import Fixup, Function
+from rewriter.core.registers import from_columns
 from rewriter.core.trace import registers_of
 from rewriter.elf.image import Image
 from rewriter.identify.program import Program
@@ -25,7 +26,7 @@ from rewriter.verify.kinds import FILLER, HINT, Kinds
 from rewriter.verify.lines import Match, matches
 from rewriter.verify.pairs import PLAIN, Compared, Pair, Pairs
 from rewriter.verify.prove import Prover
-from rewriter.verify.segments import BlockCutter, Cutter, Lost, Segment, masks, reads_place
+from rewriter.verify.segments import BlockCutter, Cutter, Lost, Segment, reads_place
 
 
 @dataclass
@@ -68,7 +69,7 @@ class Walk:
             self.findings.append(f"{self.function.name}: its instructions are in other places")
             return
         self.pairs = Pairs(program, self.function, self.prover, old)
-        self.size = program.listing.table.rows[0].format.size
+        self.size = program.listing.table.size
         self.locked_here = not self.locked.isdisjoint(old.addresses)
         queue = [Pair(entry, entry) for entry in self._entries()]
         seen: set[Pair] = set()
@@ -90,7 +91,7 @@ class Walk:
         if self.visited <= new.at.keys() and not reduce(or_, new.defs, 0) & ~before:
             return  # and so nothing that was walked does
         walked = np.searchsorted(self.new.addresses, addresses(self.visited))
-        after = masks(self.new.defs[walked])
+        after = from_columns(self.new.defs[walked])
         if reduce(or_, after, 0) & ~before:
             self.findings.append(f"{self.function.name}: a register is written that was not before")
 

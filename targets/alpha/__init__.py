@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from rewriter.core.addresses import contains
+from rewriter.core.arena import WIDE
 from rewriter.core.cpu import Cpu, System
 from rewriter.core.emulated import Emulated
 from rewriter.core.isa import Flow, Insn
@@ -53,12 +54,13 @@ class Alpha:
     cpus: Mapping[str, Cpu] = CPUS
     everything = abi.ALL
     returned = abi.RETURN_LIVE
-    granule = 8
+    cell = 8
     spelling: Any = accesses
     stack = SP
     signatures = Path(__file__).with_name("signatures.json")
     trials = AlphaTrials()
     page = placing.PAGE
+    arena = WIDE
     alignment = ROUTINE_ALIGNMENT
     routines = staticmethod(routines.variants)
     branch = staticmethod(placing.branch)
@@ -67,7 +69,7 @@ class Alpha:
     emulated: Emulated | None = boots.EMULATED
     boots = boots.BOOTS
     linear = staticmethod(accesses.linear)
-    devices = staticmethod(kernel.devices)
+    is_kernel = staticmethod(kernel.is_kernel)
     reserved = staticmethod(kernel.reserved)
     fixups = staticmethod(kernel.fixups)
     fixup_table = staticmethod(kernel.fixup_table)

@@ -6,7 +6,8 @@ config/alpha/alpha.h, CALL_USED_REGISTERS and FUNCTION_ARG).
 
 from __future__ import annotations
 
-from rewriter.core.isa import Flow, Insn, register_mask
+from rewriter.core.isa import Flow, Insn
+from rewriter.core.registers import register_mask
 from targets.alpha.isa import TABLE
 from targets.alpha.registers import A0, CONSTANTS, FP, GP, PV, RA, SP, V0
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from rewriter.core.isa import Insn, register_mask
+from rewriter.core.isa import Insn
+from rewriter.core.registers import register_mask
 from rewriter.core.target import Clue
 from targets.alpha.isa import TABLE
 from targets.alpha.registers import FZERO, SP, ZERO
@@ -20,7 +21,7 @@ CROSSING = frozenset({"extwh", "inswh", "mskwh"})
 _WORDS = frozenset({"extwl", "inswl", "mskwl"})
 _TOP_WORD = 48  # bits below a word that `extqh` has put at the top
 
-GRANULE_ACCESSES = frozenset({"ldq_u", "stq_u"})
+CELL_ACCESSES = frozenset({"ldq_u", "stq_u"})
 
 _TESTS = frozenset({"cmpeq", "cmpult", "cmpule", "cmoveq", "cmovne", "cmovlbs", "cmovlbc"})
 """What chooses a value by whether another, or some bits of it, are zero."""

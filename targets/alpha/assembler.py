@@ -17,7 +17,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
 
-from rewriter.core.isa import Format, Insn, Kind, Op, Operand, Reg
+from rewriter.core.isa import Format, Insn, Op
+from rewriter.core.operands import Kind, Operand
+from rewriter.core.registers import Reg
 from targets.alpha.formats import WORD
 from targets.alpha.isa import TABLE
 from targets.alpha.registers import FP, INTEGER_NAMES, PV, ZERO

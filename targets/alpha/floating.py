@@ -8,8 +8,9 @@ Function codes: Alpha Architecture Handbook v4, tables C-2 to C-5.
 
 from __future__ import annotations
 
-from rewriter.core.isa import Flow, Op, Reg
+from rewriter.core.isa import Flow, Op
 from rewriter.core.machine import Machine, Value
+from rewriter.core.registers import Reg
 from targets.alpha import formats as f
 from targets.alpha.formats import row
 from targets.alpha.meanings import control, memory, operate

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from rewriter.core.isa import Does, Flow, Format, Kind, Op, Operand
+from rewriter.core.isa import Does, Flow, Format, Op
+from rewriter.core.operands import Kind, Operand
 from targets.alpha.registers import FP
 
 WORD = 4  # bytes
 
 
 def _register(name: str, low: int, base: int = 0) -> Operand:
-    return Operand(name, Kind.REGISTER, low, 5, base=base)
+    return Operand(name, Kind.REGISTER, ((low, 5),), base=base)
 
 
 RA, RB, RC = _register("ra", 21), _register("rb", 16), _register("rc", 0)
 FA, FB, FC = _register("fa", 21, FP), _register("fb", 16, FP), _register("fc", 0, FP)
-LIT = Operand("rb", Kind.IMMEDIATE, 13, 8)
-DISP = Operand("disp", Kind.IMMEDIATE, 0, 16, signed=True)
-TARGET = Operand("target", Kind.TARGET, 0, 21, signed=True, scale=WORD)
-HINT = Operand("hint", Kind.IMMEDIATE, 0, 14)
-PAL = Operand("function", Kind.IMMEDIATE, 0, 26)
+LIT = Operand("rb", Kind.IMMEDIATE, ((13, 8),))
+DISP = Operand("disp", Kind.IMMEDIATE, ((0, 16),), signed=True)
+TARGET = Operand("target", Kind.TARGET, ((0, 21),), signed=True, scale=WORD)
+HINT = Operand("hint", Kind.IMMEDIATE, ((0, 14),))
+PAL = Operand("function", Kind.IMMEDIATE, ((0, 26),))
 
 OPERATE = Format("operate", (RA, RB, RC), "{ra},{rb},{rc}", WORD)
 OPERATE_LITERAL = Format("operate literal", (RA, LIT, RC), "{ra},{rb},{rc}", WORD)

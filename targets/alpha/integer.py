@@ -7,8 +7,9 @@ from iadd and ilog, each multiply, locked accesses, each barrier, and sext, whic
 
 from __future__ import annotations
 
-from rewriter.core.isa import Does, Flow, Op, Reg
+from rewriter.core.isa import Does, Flow, Op
 from rewriter.core.machine import Machine, Value
+from rewriter.core.registers import Reg
 from targets.alpha import formats as f
 from targets.alpha.formats import operate, row, unary
 from targets.alpha.meanings import bytewise, control, memory, multimedia

@@ -10,6 +10,8 @@ TABLE = Table(
     name="alpha",
     rows=(*integer.ROWS, *floating.ROWS, *pal.ROWS),
     word_bits=32,
+    width=64,
+    byteorder="little",
     constants=CONSTANTS,
     register_names=NAMES,
 )

@@ -10,8 +10,8 @@ import struct
 import numpy as np
 from numpy.typing import NDArray
 
+from rewriter.core.operands import Words
 from rewriter.core.program import Fixup
-from rewriter.core.table import Words
 from rewriter.core.target import CannotMove, Memory, Sectioned
 from targets.alpha.formats import DISP, RA, RB
 from targets.alpha.isa import TABLE
@@ -50,7 +50,7 @@ _KERNEL = 1 << 63
 """From here on addresses are the kernel's: its text is in the 43-bit superpage at 0xfffffc00..."""
 
 
-def devices(image: Memory) -> bool:
+def is_kernel(image: Memory) -> bool:
     """Whether the text stands where only a kernel's may."""
     return any(start >= _KERNEL for start, _ in image.executable_ranges())
 
@@ -60,7 +60,7 @@ def reserved(image: Memory) -> int:
 
     Source: Linux 6.1 arch/alpha/Makefile (-ffixed-8) and include/asm/thread_info.h.
     """
-    return 1 << T7 if devices(image) else 0
+    return 1 << T7 if is_kernel(image) else 0
 
 
 EX_TABLE = "__ex_table"

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewriter.core.isa import Format
-from rewriter.core.table import Words
+from rewriter.core.operands import Words
 from targets.alpha import formats
 from targets.alpha.formats import DISP, HINT, MEMORY, RA, RB, TARGET
 from targets.alpha.isa import TABLE

@@ -8,8 +8,9 @@ Of the privileged ones those that a kernel calls everywhere are here, with what 
 
 from __future__ import annotations
 
-from rewriter.core.isa import Does, Flow, Op, Reg
+from rewriter.core.isa import Does, Flow, Op
 from rewriter.core.machine import Machine, Value
+from rewriter.core.registers import Reg
 from targets.alpha import formats as f
 from targets.alpha.formats import row
 from targets.alpha.registers import A0, FP, FZERO, SP, V0, ZERO

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from rewriter.core import prefetching, transfer
 from rewriter.core import substituting as core
+from rewriter.core.arena import WIDE
 from rewriter.core.cpu import Cpu
 from rewriter.core.emulated import Emulated
 from rewriter.core.grouped import Linked
@@ -39,6 +40,7 @@ class Ia64:
     cpus: Mapping[str, Cpu] = CPUS
     passes = frozenset({"align", "prefetch", "schedule", "substitute"})
     bundle = BUNDLE
+    arena = WIDE
     jump_word = tables.WORD
     everything = (1 << len(NAMES)) - 1
     returned = RETURNED

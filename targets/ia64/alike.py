@@ -6,7 +6,8 @@ from collections.abc import Callable, Hashable, Iterable
 from functools import cache
 from operator import itemgetter
 
-from rewriter.core.isa import Insn, Kind, Op, Operand
+from rewriter.core.isa import Insn, Op
+from rewriter.core.operands import Kind, Operand
 from targets.ia64.i import MASK17
 
 Operands = Callable[[Op], Iterable[int]]

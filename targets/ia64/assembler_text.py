@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Protocol
 
-from rewriter.core.isa import Insn, Kind, Reg
-from targets.ia64.fields import QP, SLOT, Field, Unit
+from rewriter.core.isa import Insn
+from rewriter.core.operands import Kind, Operand
+from rewriter.core.registers import Reg
+from targets.ia64.fields import QP, SLOT, Unit
 from targets.ia64.formats import SlotFormat, SlotOp
 from targets.ia64.isa import TABLE
 from targets.ia64.registers import BR, FR, GR, NUMBERS
@@ -194,7 +196,6 @@ def _completed(layout: SlotFormat, text: str) -> dict[str, int] | None:
     values = {}
     for name in re.findall(r"\{(\w+)\}", head):
         field = fields[name]
-        assert isinstance(field, Field)
         spellings = [(s, n) for n, s in enumerate(field.names) if field.values[n] is not None]
         fitting = [(len(s), n) for s, n in spellings if s and text.startswith(s)]
         if fitting:
@@ -225,7 +226,6 @@ def _insn(op: SlotOp, text: str, given: Mapping[str, int], names: Names) -> Insn
     found = match.groupdict()
     operands = []
     for field in layout.operands:
-        assert isinstance(field, Field)
         if field.name in found:
             operands.append(_operand(field, found[field.name], names))
         else:
@@ -233,7 +233,7 @@ def _insn(op: SlotOp, text: str, given: Mapping[str, int], names: Names) -> Insn
     return Insn(op, tuple(operands))
 
 
-def _operand(field: Field, text: str, names: Names) -> int:
+def _operand(field: Operand, text: str, names: Names) -> int:
     if field.kind is Kind.REGISTER:
         number = names.register(text)
         if not field.base <= number < field.base + (1 << field.width):

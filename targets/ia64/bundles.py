@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewriter.core.groups import Slot
-from targets.ia64.fields import BUNDLE, LONG, SLOT_BITS, Unit, Words
+from rewriter.core.operands import Words
+from targets.ia64.fields import BUNDLE, LONG, SLOT_BITS, Unit
 from targets.ia64.isa import TABLE
 
 _SLOT = (1 << SLOT_BITS) - 1

@@ -8,7 +8,8 @@ is beside it); its own loads and stores have no order among a program's (vol. 2,
 
 from __future__ import annotations
 
-from rewriter.core.isa import Op, register_mask
+from rewriter.core.isa import Op
+from rewriter.core.registers import register_mask
 from targets.ia64.isa import TABLE
 from targets.ia64.registers import CR, NUMBERS
 

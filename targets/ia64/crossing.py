@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from rewriter.core.addresses import NOWHERE, addresses
 from rewriter.core.crossing import Crossing
 from rewriter.core.grouped import Routine
-from rewriter.core.isa import Flow, register_mask
+from rewriter.core.isa import Flow
+from rewriter.core.registers import register_mask
 from targets.ia64 import tables
 from targets.ia64.bundles import SLOTS
 from targets.ia64.facts import Facts

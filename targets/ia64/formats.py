@@ -11,9 +11,11 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from rewriter.core.isa import Does, Flow, Format, Kind, Op, Reg
+from rewriter.core.isa import Does, Flow, Format, Op
 from rewriter.core.machine import Machine, Value
-from targets.ia64.fields import LONG, QP, SLOT, SLOT_BITS, Field, Unit, ignored
+from rewriter.core.operands import Kind, Operand
+from rewriter.core.registers import Reg
+from targets.ia64.fields import LONG, QP, SLOT, SLOT_BITS, Unit, ignored
 from targets.ia64.registers import NUMBERS
 
 _NAMES = re.compile(r"\{(\w+)\}")
@@ -70,7 +72,7 @@ FIRST, LAST, SLOT2, PRIVILEGED = "first", "last", "slot 2", "privileged"
 
 
 def form(
-    name: str, syntax: str, *operands: Field, updates: str = "", predicated: bool = True
+    name: str, syntax: str, *operands: Operand, updates: str = "", predicated: bool = True
 ) -> SlotFormat:
     """A format; all but a few instructions have a qualifying predicate.
 

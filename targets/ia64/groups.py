@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 
-from rewriter.core.isa import Flow, Insn, Op, register_mask
+from rewriter.core.isa import Flow, Insn, Op
 from rewriter.core.masks import bits
+from rewriter.core.registers import register_mask
 from targets.ia64.fields import QP
 from targets.ia64.formats import PRIVILEGED, SlotOp
 from targets.ia64.isa import TABLE

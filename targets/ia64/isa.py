@@ -11,6 +11,8 @@ TABLE = SlotTable(
     name="ia64",
     rows=(*a.ROWS, *i.ROWS, *memory.ROWS, *m.ROWS, *f.ROWS, *b.ROWS, *x.ROWS),
     word_bits=LONG + 41,
+    width=64,
+    byteorder="little",
     constants=CONSTANTS,
     register_names=NAMES,
 )

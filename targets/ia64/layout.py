@@ -14,7 +14,8 @@ from itertools import pairwise
 
 from rewriter.core.grouped import Place, Region, Routine
 from rewriter.core.groups import Slot
-from rewriter.core.isa import Flow, Insn, Kind, Op
+from rewriter.core.isa import Flow, Insn, Op
+from rewriter.core.operands import Kind
 from rewriter.core.target import CannotMove
 from targets.ia64 import bundles, unwind
 from targets.ia64.bundles import SLOTS, TEMPLATES, Bundle

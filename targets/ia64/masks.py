@@ -12,11 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.core.isa import Kind
-from rewriter.core.table import Words
+from rewriter.core.operands import Kind, Operand, Words
 from targets.ia64 import bundles
 from targets.ia64.bundles import SLOTS
-from targets.ia64.fields import BUNDLE, SLOT_BITS, Field
+from targets.ia64.fields import BUNDLE, SLOT_BITS
 from targets.ia64.isa import TABLE
 from targets.ia64.text import GP
 
@@ -26,9 +25,9 @@ _SLOT = np.uint64((1 << SLOT_BITS) - 1)
 
 @dataclass(frozen=True, slots=True)
 class Half:
-    """The word of a text as signatures take it: half a bundle."""
+    """The word of a text as signatures take it, in bytes: half a bundle."""
 
-    word_bits: int = 8 * BUNDLE // 2
+    size: int = BUNDLE // 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,20 +69,17 @@ def _filled() -> Iterator[tuple[int, int]]:
     for number, op in enumerate(TABLE.rows):
         for operand in op.format.operands:
             if operand.kind is Kind.TARGET:
-                assert isinstance(operand, Field)
                 yield number, _bits(operand)
 
 
-def _bits(field: Field) -> int:
+def _bits(field: Operand) -> int:
     """The bits of a slot that a field has."""
-    return sum(((1 << width) - 1) << low for low, width in field.pieces) & int(_SLOT)
+    return field.mask & int(_SLOT)
 
 
-def _operand(name: str) -> Field:
+def _operand(name: str) -> Operand:
     """An operand of `addl`."""
-    return next(
-        o for o in TABLE.find("addl").format.operands if o.name == name and isinstance(o, Field)
-    )
+    return next(o for o in TABLE.find("addl").format.operands if o.name == name)
 
 
 _ADDL = next(n for n, op in enumerate(TABLE.rows) if op.name == "addl")

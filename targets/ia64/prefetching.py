@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rewriter.core.groups import Slot
-from rewriter.core.isa import Insn, register_mask
+from rewriter.core.isa import Insn
 from rewriter.core.prefetching import Asked, Touched
+from rewriter.core.registers import register_mask
 from targets.ia64 import scheduling
 from targets.ia64.arranging import NOPS
 from targets.ia64.bundles import SLOTS

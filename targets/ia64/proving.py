@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 from rewriter.core.groups import Slot
-from rewriter.core.isa import Insn, Kind, Op, register_mask
+from rewriter.core.isa import Insn, Op
 from rewriter.core.kept import kept
+from rewriter.core.operands import Kind
+from rewriter.core.registers import register_mask
 from rewriter.core.transfer import Effect, Transfer
 from targets.ia64.alike import by, names, those
 from targets.ia64.bundles import SLOTS, TEMPLATES

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rewriter.core.isa import Insn, register_mask
+from rewriter.core.isa import Insn
+from rewriter.core.registers import register_mask
 from rewriter.core.transfer import Effect, Exit, How, Order, effect_of
 from targets.ia64.groups import read
 from targets.ia64.proving_making import ANY_ORDER, Making

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 
-from rewriter.core.isa import Flow, Op, register_mask
+from rewriter.core.isa import Flow, Op
+from rewriter.core.registers import register_mask
 from rewriter.core.transfer import Exit, Order
 from targets.ia64.classes import FREE, RUNNING, changes_state
 from targets.ia64.isa import TABLE

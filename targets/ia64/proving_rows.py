@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 from functools import cache
 
-from rewriter.core.isa import Flow, Kind, Op, Operand
+from rewriter.core.isa import Flow, Op
+from rewriter.core.operands import Kind, Operand
 from rewriter.core.transfer import How, Result
 from targets.ia64.fields import QP
 from targets.ia64.formats import FIRST, LAST, SLOT2, SlotFormat, SlotOp

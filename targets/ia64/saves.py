@@ -13,8 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rewriter.core.isa import Flow, Insn, register_mask
+from rewriter.core.isa import Flow, Insn
 from rewriter.core.leb128 import uleb
+from rewriter.core.registers import register_mask
 from rewriter.core.substituting import Room, Standing
 from rewriter.core.target import CannotMove
 from targets.ia64 import bundles

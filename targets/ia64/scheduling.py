@@ -11,9 +11,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 
-from rewriter.core.isa import Flow, Insn, Kind, Op, Operand, Reg, register_mask
+from rewriter.core.isa import Flow, Insn, Op
 from rewriter.core.kept import kept
+from rewriter.core.operands import Kind, Operand
 from rewriter.core.regions import Access, Facts
+from rewriter.core.registers import Reg, register_mask
 from targets.ia64 import scheduling_rows as rows
 from targets.ia64.alike import by, names, those
 from targets.ia64.classes import RUNNING

@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewriter.core.addresses import NOWHERE, Addresses, shifted
-from rewriter.core.isa import AWAY, Flow, Insn, Kind
+from rewriter.core.isa import AWAY, Flow, Insn
+from rewriter.core.operands import Kind, Words
 from rewriter.core.target import Memory
 from targets.ia64 import bundles
 from targets.ia64.bundles import SLOTS
-from targets.ia64.fields import BUNDLE, LONG, SLOT_BITS, Unit, Words
+from targets.ia64.fields import BUNDLE, LONG, SLOT_BITS, Unit
 from targets.ia64.isa import TABLE
 from targets.ia64.registers import GR
 

@@ -94,7 +94,7 @@ def test_what_one_prover_decided_another_need_not() -> None:
         (terms.add(x, y), terms.add(both, either)),
         (terms.xor(x, y), terms.sub(either, both)),
     ]
-    one, other = Prover(), Prover()
+    one, other = Prover(64, 8), Prover(64, 8)
     here, there = Exchange(one), Exchange(other)
     for claim in claims:
         assert one.equal(*claim)[0] is Grade.PROVED

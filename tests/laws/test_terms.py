@@ -340,7 +340,7 @@ def test_equal_terms_are_the_same_object(tree: Tree) -> None:
     assert _build(terms, tree) is _build(terms, tree)
 
 
-def test_a_load_sees_the_last_store_to_its_granule() -> None:
+def test_a_load_sees_the_last_store_to_its_cell() -> None:
     terms = Terms(WIDTH)
     x, y = terms.var("x"), terms.var("y")
     memory = terms.make("mem", data="M")

@@ -22,8 +22,9 @@ from passes.bytes import Bytes
 from passes.technique import Technique
 from passes.tune import Tuner
 from passes.tuned import TunedWindow
-from rewriter.core.isa import Insn, register_mask
+from rewriter.core.isa import Insn
 from rewriter.core.program import Window
+from rewriter.core.registers import register_mask
 from rewriter.identify.locked import LOCK, RELEASE
 from rewriter.verify.prove import Prover
 from targets import plain
@@ -34,7 +35,7 @@ FOLDER = Path(__file__).parents[2] / "fixtures" / "passes"
 CASES = sorted(path for name in TECHNIQUES for path in FOLDER.glob(f"{name}/*.case"))
 ALPHA = next(t for t in plain() if t.name == "alpha")
 BASE = 0x10000
-PROVER = Prover()
+PROVER = Prover(64, 8)
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ from targets.alpha.systems import UP1000
 
 CASES = sorted((Path(__file__).parents[2] / "fixtures" / "passes" / "replay").glob("*.case"))
 EV67 = CPUS["ev67"]
-PROVER = Prover()
+PROVER = Prover(64, 8)
 
 
 def found(insns: tuple[Insn, ...], cpu: str, exits: int) -> list[Insertion | Declined]:
@@ -100,7 +100,7 @@ def test_the_gain_is_the_trap() -> None:
     insns = decoded(read(CASES[0].with_name("va-start.case")).before)
     shares = []
     for code in (insns, inserted(insns, found(insns, "ev67", 1 << 19))):
-        probe = Probe(constants=dict(ALPHA.table.constants))
+        probe = Probe.of(ALPHA.table)
         steps = [probe.step(insn, CODE + 4 * n) for n, insn in enumerate(code)]
         shares.append(simulate(steps, EV67, UP1000).share(causes.SIZE))
     assert shares[0] >= EV67.pipeline.memory.replay_trap.value  # type: ignore[union-attr]

@@ -130,14 +130,14 @@ NEEDED = {
     "stores to one place": "stq t0,0(a0)\n stq t1,0(a0)",
     "stores that may meet": "stq t0,0(a0)\n stq t1,0(a1)",
     "a load after a store that it may meet": "stq t0,0(a0)\n ldq t1,0(a1)",
-    "a load after a store to a part of its granule": "stl t0,0(a0)\n ldq t1,0(a0)",
-    "a load of the other half of a stored granule": "stl t0,4(a0)\n ldq t1,0(a0)",
+    "a load after a store to a part of its cell": "stl t0,0(a0)\n ldq t1,0(a0)",
+    "a load of the other half of a stored cell": "stl t0,4(a0)\n ldq t1,0(a0)",
     "a store after a load that it may meet": "ldq t1,0(a1)\n stq t0,0(a0)",
     "a pointer's step": "stq t0,8(a0)\n lda a0,8(a0)\n ldq t1,0(a0)",
 }
 FREE = {
     "loads": "ldq t0,0(a0)\n ldq t1,0(a1)",
-    "a load before a store to another granule": "stq t0,8(a0)\n ldq t1,0(a0)",
+    "a load before a store to another cell": "stq t0,8(a0)\n ldq t1,0(a0)",
     "a load before a store, seen through a step": "stq t0,0(a0)\n lda a0,8(a0)\n ldq t1,0(a0)",
     "arithmetic": "addq t0,t0,t1\n addq t0,t0,t2",
     "a filler, which is written as a load, after a store": "stq t0,0(a0)\n unop",

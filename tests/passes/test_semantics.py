@@ -19,8 +19,10 @@ from passes.bytes import Bytes
 from passes.tune import Tuner
 from passes.tuned import Accepted
 from rewriter.core.concrete import Concrete, Misaligned
-from rewriter.core.isa import Insn, Kind, Reg
+from rewriter.core.isa import Insn
+from rewriter.core.operands import Kind
 from rewriter.core.program import Window
+from rewriter.core.registers import Reg
 from rewriter.core.trace import registers_of
 from rewriter.elf import image
 from rewriter.identify.locked import locked_addresses
@@ -154,7 +156,7 @@ def samples(program: Program) -> list[Sample]:
 
 def _tuned(program: Program) -> Iterator[list[Sample]]:
     """Function by function with sites; only every twelfth one is tuned, the others are empty."""
-    target, prover = program.target, Prover()
+    target, prover = program.target, Prover(64, 8)
     techniques, locked = (Bytes(), BitScan()), locked_addresses(program.graph)
     clues = {name for t in techniques for c in target.spelling.CLUES[t.name] for name in c.names}
     number = 0

@@ -21,7 +21,7 @@ from fixtures import inputs
 from rewriter.contracts import CONTRACTS
 from rewriter.contracts.contract import MASK64, Case, Contract
 from rewriter.core.groups import groups
-from rewriter.core.isa import Kind
+from rewriter.core.operands import Kind
 from rewriter.verify.engines.sweep import Code
 from targets.ia64 import bundles, routines
 from targets.ia64.assembler import assemble

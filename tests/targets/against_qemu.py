@@ -10,7 +10,8 @@ from cases import MEMORY, MIDDLE, REGISTERS, TAKEN, Lanes, Variant, tame, values
 
 from fixtures import inputs
 from rewriter.core.batched import Batched
-from rewriter.core.isa import Insn, Op, Reg
+from rewriter.core.isa import Insn, Op
+from rewriter.core.registers import Reg
 from rewriter.verify.engines.qemu import Batch, Qemu
 from targets.alpha.assembler import assemble
 from targets.alpha.formats import WORD
@@ -95,6 +96,8 @@ class Run:
             lanes=self.count,
             memory=self.memory.copy(),
             base=self.base,
+            width=TABLE.width,
+            byteorder=TABLE.byteorder,
             constants=TABLE.constants,
             registers=self._unused() | self.before,
         )

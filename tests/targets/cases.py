@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.core.isa import Insn, Op, Reg
+from rewriter.core.isa import Insn, Op
+from rewriter.core.registers import Reg
 from targets.alpha.isa import TABLE
 from targets.alpha.registers import FP, ZERO
 
@@ -16,7 +17,7 @@ Lanes = NDArray[np.uint64]
 
 REGISTERS = (1, 2, 3, FP + 1, FP + 2, FP + 3)  # what a record holds
 TAKEN = 4  # this one says where control went
-MEMORY = 64  # bytes a record; the accessed granule is in the middle
+MEMORY = 64  # bytes a record; the accessed cell is in the middle
 MIDDLE = 24
 
 # Rows that change control, or need more than one instruction to say something.

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
 
-from rewriter.core.isa import Insn, Kind
+from rewriter.core.isa import Insn
+from rewriter.core.operands import Kind
 from targets.ia64 import bundles
 from targets.ia64.fields import BUNDLE, Unit
 from targets.ia64.isa import TABLE

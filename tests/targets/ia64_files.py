@@ -11,7 +11,7 @@ from elftools.elf.elffile import ELFFile
 from ia64_objdump import clean, spelling
 from numpy.typing import NDArray
 
-from rewriter.core.isa import Kind
+from rewriter.core.operands import Kind
 from targets.ia64 import bundles
 from targets.ia64.bundles import Bundle, Slots
 from targets.ia64.fields import BUNDLE, LONG, SLOT_BITS, Unit

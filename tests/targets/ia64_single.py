@@ -8,7 +8,6 @@ from fractions import Fraction
 
 from rewriter.core.interpret import Memory
 from rewriter.core.isa import Insn, Op
-from targets.ia64.fields import Field
 from targets.ia64.isa import TABLE
 from targets.ia64.machine.alat import Alat, KeepAll
 from targets.ia64.machine.state import FPSR, State
@@ -55,7 +54,6 @@ def instruction(name: str, text: str = "", **operands: int) -> Insn:
 
 def _value(op: Op, index: int, operands: dict[str, int]) -> int:
     operand = op.format.operands[index]
-    assert isinstance(operand, Field)
     if operand.name in operands:
         return operands[operand.name]
     return _OPERANDS.get(operand.name, operand.extract(0))

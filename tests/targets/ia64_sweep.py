@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from ia64_objdump import SLOT
 
 from rewriter.core.isa import Insn, Op
-from targets.ia64.fields import LONG, SLOT_BITS, Field, Unit
+from rewriter.core.operands import Operand
+from targets.ia64.fields import LONG, SLOT_BITS, Unit
 from targets.ia64.isa import TABLE
 
 Ranges = tuple[tuple[int, int], ...]  # (high, low) bits
@@ -84,20 +85,19 @@ def random_insn(op: Op, source: random.Random) -> Insn:
     """An instruction of this row; the ends of its fields every other time."""
     values = []
     for operand in op.format.operands:
-        assert isinstance(operand, Field)
         codes = [0, (1 << operand.width) - 1] if source.random() < 0.4 else []
         codes = [c for c in codes if c not in operand.reserved] or _drawn(operand, source)
         values.append(operand.extract(_spread(source.choice(codes), operand)))
     return Insn(op, tuple(values))
 
 
-def _drawn(operand: Field, source: random.Random) -> list[int]:
+def _drawn(operand: Operand, source: random.Random) -> list[int]:
     while (code := source.getrandbits(operand.width)) in operand.reserved:
         pass
     return [code]
 
 
-def _spread(code: int, operand: Field) -> int:
+def _spread(code: int, operand: Operand) -> int:
     word = 0
     for low, width in operand.pieces:
         word |= (code & (1 << width) - 1) << low
@@ -105,7 +105,7 @@ def _spread(code: int, operand: Field) -> int:
     return word
 
 
-def beyond(operand: Field) -> list[int]:
+def beyond(operand: Operand) -> list[int]:
     """Values just outside what the operand holds."""
     if operand.values:
         return [max(v for v in operand.values if v is not None) + 1]

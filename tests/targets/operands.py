@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 
-from rewriter.core.isa import Insn, Kind, Op, Operand
+from rewriter.core.isa import Insn, Op
+from rewriter.core.operands import Kind, Operand
 
 
 def limits(operand: Operand) -> tuple[int, int]:
@@ -32,6 +33,6 @@ def random_insn(op: Op, source: random.Random) -> Insn:
         first, second = source.sample(registers, 2)
         operands = op.format.operands
         values[first] = operands[first].extract(
-            (values[second] - operands[second].base) << operands[first].low
+            (values[second] - operands[second].base) << operands[first].pieces[0][0]
         )
     return Insn(op, tuple(values))

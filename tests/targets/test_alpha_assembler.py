@@ -15,7 +15,8 @@ from test_alpha_table import executable_words
 
 from fixtures import inputs
 from rewriter.core.concrete import Concrete
-from rewriter.core.isa import Kind, Reg
+from rewriter.core.operands import Kind
+from rewriter.core.registers import Reg
 from targets.alpha.assembler import REGISTERS, assemble, load_constant
 from targets.alpha.isa import TABLE
 from targets.assembly import AssemblyError
@@ -154,7 +155,7 @@ end:    lda     t0,end-start(t1)
 
 @given(st.one_of(st.integers(0, (1 << 64) - 1), st.integers(-(1 << 33), 1 << 33)))
 def test_any_constant_is_loaded(value: int) -> None:
-    machine = Concrete(constants=TABLE.constants)
+    machine = Concrete(width=64, byteorder="little", constants=TABLE.constants)
     insns = load_constant(Reg(1), value)
     for insn in insns:
         machine.execute(insn, 0)

@@ -24,7 +24,8 @@ from cases import TAKEN, variants
 from operands import random_insn
 
 from rewriter.core.batched import Batched
-from rewriter.core.isa import Does, Flow, Op, Reg
+from rewriter.core.isa import Does, Flow, Op
+from rewriter.core.registers import Reg
 from targets.alpha.assembler import assemble
 from targets.alpha.guest import AlphaGuest
 from targets.alpha.isa import TABLE
@@ -56,7 +57,14 @@ def test_branches_go_both_ways() -> None:
 
 def _reaches_nothing_opaque(op: Op) -> bool:
     straight = op in STRAIGHT
-    machine = Batched(1, np.zeros((1, 8), np.uint8), np.zeros(1, np.uint64), TABLE.constants)
+    machine = Batched(
+        1,
+        np.zeros((1, 8), np.uint8),
+        np.zeros(1, np.uint64),
+        TABLE.constants,
+        width=64,
+        byteorder="little",
+    )
     machine.registers = {Reg(r): np.zeros(1, np.uint64) for r in range(64)}
     insn = next(variants(op)).insn if straight else random_insn(op, random.Random(1))
     try:
@@ -135,7 +143,7 @@ def test_f_format_is_the_handbooks(text: str) -> None:
         registers[Reg(FP + 1)] = loaded
     else:
         memory = words[:, None].copy().view(np.uint8)
-    machine = Batched(count, memory, base, TABLE.constants, registers)
+    machine = Batched(count, memory, base, TABLE.constants, registers, width=64, byteorder="little")
     insn = TABLE.decode(int.from_bytes(assemble(text).code, "little"))
     assert insn is not None
     machine.execute(insn, 0)

@@ -14,14 +14,15 @@ from operands import random_insn
 from rewriter.core.batched import Batched
 from rewriter.core.concrete import Concrete
 from rewriter.core.evaluate import Evaluator
-from rewriter.core.isa import Insn, Op, Reg
+from rewriter.core.isa import Insn, Op
+from rewriter.core.registers import Reg
 from rewriter.core.symbolic import Symbolic
 from rewriter.core.term import Terms
 from targets.alpha.isa import TABLE
 from targets.alpha.registers import FP
 
 ADDRESS = 0x120003F00  # of the instruction
-ROW = 64  # bytes of memory a lane; the accessed granule is its middle one
+ROW = 64  # bytes of memory a lane; the accessed cell is its middle one
 MIDDLE = 24
 _NAMES = [f"r{register}" for register in range(2 * FP)]  # what Symbolic calls them
 INSNS, LANES = 8, 40  # for each row: encodings, and states for each
@@ -51,7 +52,7 @@ class States:
         offset = (address - int(self.base[lane])) % (1 << 64)
         return int(self.memory[lane, offset]) if offset < ROW else address * 151 >> 3 & 0xFF
 
-    def granule(self, lane: int, address: int) -> int:
+    def cell(self, lane: int, address: int) -> int:
         """The eight bytes at an aligned address."""
         return int.from_bytes(bytes(self.byte(lane, address + i) for i in range(8)), "little")
 
@@ -64,6 +65,8 @@ def _random_insns(op: Op, source: random.Random) -> list[Insn]:
 
 def _concrete(insn: Insn, states: States, lane: int) -> Concrete:
     machine = Concrete(
+        width=TABLE.width,
+        byteorder=TABLE.byteorder,
         constants=TABLE.constants,
         registers=dict(states.lanes[lane]),
         initial_byte=partial(states.byte, lane),
@@ -77,6 +80,8 @@ def _check_batched(insn: Insn, states: States, runs: list[Concrete]) -> None:
         lanes=LANES,
         memory=states.memory.copy(),
         base=states.base,
+        width=TABLE.width,
+        byteorder=TABLE.byteorder,
         constants=TABLE.constants,
         registers=dict(states.registers),
     )
@@ -97,12 +102,12 @@ def _check_batched(insn: Insn, states: States, runs: list[Concrete]) -> None:
 
 
 def _check_symbolic(insn: Insn, states: States, runs: list[Concrete]) -> None:
-    machine = Symbolic(Terms(), TABLE.constants, movable=False)
+    machine = Symbolic(Terms(64), TABLE.constants, 8, movable=False)
     machine.execute(insn, ADDRESS)
     for lane, run in enumerate(runs):
         evaluate = Evaluator(
             dict(zip(_NAMES, states.lanes[lane].values(), strict=True)),
-            partial(states.granule, lane),
+            partial(states.cell, lane),
             opaque=lambda name, arguments: 1,  # only "lock held"
         )
         for register, term in machine.registers.items():
@@ -116,8 +121,8 @@ def _check_symbolic(insn: Insn, states: States, runs: list[Concrete]) -> None:
         if not insn.name.endswith("_c"):  # an event decides what a conditional store leaves
             after = evaluate(machine.memory)
             for address in run.memory:
-                granule = after.read(address & -8)
-                assert granule >> 8 * (address & 7) & 0xFF == run.memory[address], TABLE.text(insn)
+                cell = after.read(address & -8)
+                assert cell >> 8 * (address & 7) & 0xFF == run.memory[address], TABLE.text(insn)
         # The lock and arithmetic are events of their own to the symbolic reading.
         own = {"conditional store"} | ({insn.name} if TABLE.effects(insn.op).rounds else set())
         events = [
@@ -139,7 +144,7 @@ def test_readings_agree(part: int) -> None:
 
 def test_every_defined_row_has_a_symbolic_meaning() -> None:
     for op in TABLE:
-        machine = Symbolic(Terms(), TABLE.constants)
+        machine = Symbolic(Terms(64), TABLE.constants, 8)
         machine.execute(random_insn(op, random.Random(op.match)), ADDRESS)
         opaque = {
             term.data

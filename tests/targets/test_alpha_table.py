@@ -15,7 +15,9 @@ from objdump import Addresses, Listing, Words, differences, listing
 from operands import limits, random_insn
 
 from fixtures import inputs
-from rewriter.core.isa import Insn, Kind, Op
+from rewriter.core.isa import Insn, Op
+from rewriter.core.operands import Kind
+from rewriter.core.registers import from_columns
 from targets.alpha.isa import TABLE
 
 FILES = ("alpha-libc", "alpha-vmlinux")
@@ -84,7 +86,7 @@ def test_vectorised_decoding_is_the_same(
     rows = TABLE.classify(words)
     uses, defs = TABLE.uses_and_defs(words, rows)
     for word, row, used, defined in zip(
-        words.tolist(), rows.tolist(), uses.tolist(), defs.tolist(), strict=True
+        words.tolist(), rows.tolist(), from_columns(uses), from_columns(defs), strict=True
     ):
         insn = TABLE.decode(word)
         if insn is None:

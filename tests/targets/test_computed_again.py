@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from operands import random_insn
 
-from rewriter.core.isa import Flow, Reg
+from rewriter.core.isa import Flow
+from rewriter.core.registers import Reg
 from rewriter.core.symbolic import Symbolic
 from rewriter.core.term import Terms
 from rewriter.core.trace import machine, run

@@ -14,9 +14,10 @@ from ia64_objdump import SLOT
 from ia64_sweep import random_insn
 
 from fixtures import inputs
-from rewriter.core.isa import Flow, Insn, Kind, Op
+from rewriter.core.isa import Flow, Insn, Op
+from rewriter.core.operands import Kind
 from targets.ia64 import bundles
-from targets.ia64.fields import BUNDLE, Field
+from targets.ia64.fields import BUNDLE
 from targets.ia64.formats import FIRST, LAST, PRIVILEGED, SlotOp
 from targets.ia64.groups import read, violations
 from targets.ia64.isa import TABLE
@@ -138,7 +139,6 @@ def insn(name: str, form: str = "", **values: int) -> Insn:
     op: Op = TABLE.find(name, form)
     operands = []
     for operand in op.format.operands:
-        assert isinstance(operand, Field)
         operands.append(operand.extract(0))
     return Insn(op, tuple(operands)).replace(**values)
 

@@ -14,7 +14,8 @@ from ia64_files import texts
 
 from fixtures.inputs import require
 from rewriter.core.groups import Slot
-from rewriter.core.isa import Flow, Insn, Kind
+from rewriter.core.isa import Flow, Insn
+from rewriter.core.operands import Kind
 from targets.ia64 import bundles
 from targets.ia64.fields import BUNDLE
 from targets.ia64.isa import TABLE

@@ -19,9 +19,8 @@ from fixtures import inputs
 from rewriter.core.isa import Insn, Op
 from targets.ia64 import bundles
 from targets.ia64.bundles import TEMPLATES, Bundle
-from targets.ia64.fields import LONG, SLOT_BITS, Field, Unit
+from targets.ia64.fields import LONG, SLOT_BITS, Unit
 from targets.ia64.isa import TABLE
-from targets.ia64.table import SlotTable
 
 UNITS = (Unit.M, Unit.I, Unit.F, Unit.B, Unit.X)
 each_unit = pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
@@ -57,7 +56,7 @@ def test_a_wrong_row_is_seen(objdump: str, tmp_path: Path, monkeypatch: pytest.M
     right = TABLE.find("shladd")
     wrong = dataclasses.replace(right, match=right.match ^ 1 << 32)
     rows = tuple(wrong if op is right else op for op in TABLE.rows)
-    table = SlotTable("mutant", rows, TABLE.word_bits, TABLE.constants, TABLE.register_names)
+    table = dataclasses.replace(TABLE, name="mutant", rows=rows)
     monkeypatch.setattr("ia64_objdump.TABLE", table)
     words = list(filled(right, Unit.M, random.Random(3), 3))
     found = list(differences(objdump, "M", words, tmp_path))
@@ -142,7 +141,6 @@ def test_random_operands_survive(op: Op, source: random.Random) -> None:
 def test_an_operand_out_of_range_is_refused(key: tuple[str, str, int]) -> None:
     insn = random_insn(FORMATS[key], random.Random(6))
     for operand in insn.op.format.operands:
-        assert isinstance(operand, Field)
         for value in beyond(operand):
             with pytest.raises(ValueError, match=operand.name):
                 TABLE.encode(insn.replace(**{operand.name: value}))
@@ -227,7 +225,6 @@ def test_fields_cover_the_word_once() -> None:
     for op in TABLE:
         bits = op.mask & ((1 << LONG) - 1)
         for operand in op.format.operands:
-            assert isinstance(operand, Field)
             assert not operand.mask & bits, (op, operand.name)
             bits |= operand.mask
         assert bits & (1 << LONG) - 1 == (1 << LONG) - 1, op

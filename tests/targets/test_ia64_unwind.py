@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from fixtures import inputs
 from fixtures.ia64 import linked
-from rewriter.core.isa import register_mask
+from rewriter.core.registers import register_mask
 from rewriter.elf.image import load
 from targets.ia64 import facts, unwind
 

@@ -12,7 +12,8 @@ from elftools.elf.elffile import ELFFile
 
 from fixtures import inputs
 from rewriter.core.groups import Slot
-from rewriter.core.isa import Insn, Kind
+from rewriter.core.isa import Insn
+from rewriter.core.operands import Kind
 from targets.ia64 import bundles
 from targets.ia64.fields import BUNDLE
 from targets.ia64.formats import SlotOp

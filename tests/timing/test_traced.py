@@ -15,7 +15,8 @@ from benchmarks import traced
 from fixtures import inputs, programs
 from fixtures.trace import INSIDE, LEFT, Recording, parse, record
 from rewriter.core.interpret import Interpreter, Memory, Step
-from rewriter.core.isa import Flow, Kind
+from rewriter.core.isa import Flow
+from rewriter.core.operands import Kind
 from rewriter.elf.image import load
 from rewriter.verify.engines.qemu import headers_size, static_executable
 from targets.alpha.assembler import assemble

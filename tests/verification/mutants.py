@@ -9,8 +9,10 @@ from dataclasses import dataclass, field, replace
 from random_runs import Code, Start, World, literals_of
 from run_oracle import SEEDS, Oracle
 
-from rewriter.core.isa import Flow, Insn, Kind, Reg
+from rewriter.core.isa import Flow, Insn
+from rewriter.core.operands import Kind
 from rewriter.core.program import Function, JumpTable
+from rewriter.core.registers import Reg
 from rewriter.elf import unwind_rows
 from rewriter.elf.image import Image
 from rewriter.identify.program import Program
@@ -97,7 +99,7 @@ class Bench:
         """What corresponds in a function of both files."""
         if function not in self._walks:
             target = self.program.target
-            prover = Prover(target.granule * 8, target.granule)
+            prover = Prover.of(target)
             locked, kinds = self.program.locked_addresses, Kinds(target)
             walk = Recorder(self.program, self.tuned, self.listing, function, prover, locked, kinds)
             walk.run()

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from rewriter.core.concrete import Concrete, Misaligned
-from rewriter.core.isa import Flow, Insn, Kind
+from rewriter.core.isa import Flow, Insn
+from rewriter.core.operands import Kind
 from rewriter.core.program import Function
 from rewriter.identify.program import Program
 

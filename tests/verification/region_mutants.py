@@ -9,10 +9,11 @@ from dataclasses import replace
 from region_shuffle import Placed, Plan, conflict, encoded, packed
 
 from rewriter.core.groups import Slot
-from rewriter.core.isa import Insn, Kind
+from rewriter.core.isa import Insn
+from rewriter.core.operands import Kind
 from targets.ia64 import bundles
 from targets.ia64.bundles import TEMPLATES
-from targets.ia64.fields import BUNDLE, Field
+from targets.ia64.fields import BUNDLE
 from targets.ia64.isa import TABLE
 from targets.ia64.registers import PR
 
@@ -148,7 +149,6 @@ def immediate_changed(plan: Plan, source: random.Random) -> Plan | None:
 def _flipped(insn: Insn, name: str, source: random.Random) -> Insn | None:
     """The instruction with one bit of an operand's code turned, if that is an instruction."""
     operand = insn.op.format.operands[insn.op.format.index(name)]
-    assert isinstance(operand, Field)
     bits = [low + n for low, width in operand.pieces for n in range(width)]
     found = TABLE.decode(TABLE.encode(insn) ^ 1 << source.choice(bits))
     return found if found and found.op is insn.op else None

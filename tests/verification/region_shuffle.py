@@ -14,7 +14,8 @@ from elftools.elf.elffile import ELFFile
 
 from fixtures import inputs
 from rewriter.core.groups import Slot
-from rewriter.core.isa import Flow, Insn, Kind
+from rewriter.core.isa import Flow, Insn
+from rewriter.core.operands import Kind
 from targets.ia64 import bundles
 from targets.ia64.bundles import SLOTS, TEMPLATES, Bundle, Template
 from targets.ia64.fields import BUNDLE, Unit

@@ -14,8 +14,8 @@ from random_runs import Code, End, Start, World, literals_of
 
 from rewriter.core.errors import BadInput
 from rewriter.core.interpret import PREFETCH
-from rewriter.core.isa import Reg
 from rewriter.core.program import Function
+from rewriter.core.registers import Reg
 from rewriter.core.trace import registers_of
 from rewriter.elf import unwind_rows
 from rewriter.identify.program import Program

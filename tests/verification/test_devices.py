@@ -28,7 +28,7 @@ def _run(terms: Terms, text: str) -> tuple[Run, list[Insn]]:
 def _compare(old: str, new: str) -> None:
     terms = Terms(64)
     (before, insns), (after, others) = _run(terms, old), _run(terms, new)
-    comparison = Comparison(Prover(), terms, TABLE.register_names)
+    comparison = Comparison(Prover(64, 8), terms, TABLE.register_names)
     sides = (accessed(before, insns, TARGET, {}), accessed(after, others, TARGET, {}))
     same_devices(comparison, TARGET, *sides)
 

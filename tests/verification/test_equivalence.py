@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rewriter.core.edit import Grade
-from rewriter.core.isa import register_mask
+from rewriter.core.registers import register_mask
 from rewriter.core.term import Terms
 from rewriter.core.trace import Run, run
 from rewriter.verify.equivalence import Comparison, Different, agreeing
@@ -33,7 +33,7 @@ def compare(old: str, new: str, dead: str = "", aligned: bool = False) -> Grade:
     terms = Terms(64)
     before, after = _run(terms, old), _run(terms, new)
     shown = tuple(after.narrow.values()) if aligned else ()
-    comparison = Comparison(Prover(), terms, TABLE.register_names, shown)
+    comparison = Comparison(Prover(64, 8), terms, TABLE.register_names, shown)
     comparison.follow(before.state, after, agreeing(before.value.values(), comparison), range(1000))
     live = LIVE & ~register_mask(REGISTERS[name] for name in dead.split())
     (old_exit,), (new_exit,) = before.exits.values(), after.exits.values()

@@ -6,8 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewriter.core.isa import Kind, Op
+from rewriter.core.isa import Op
 from rewriter.core.listing import decode_words
+from rewriter.core.operands import Kind
 from rewriter.verify.kinds import FILLER, HINT, WHOLE, Kinds
 from targets import for_machine
 from targets.alpha.isa import TABLE
@@ -27,7 +28,7 @@ def _words(draw: st.DrawFn) -> int:
     for operand in op.format.operands:
         register = operand.kind is Kind.REGISTER
         bits = draw(REGISTERS if register else st.integers(0, (1 << operand.width) - 1))
-        word |= bits << operand.low
+        word |= bits << operand.pieces[0][0]
     return word
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rewriter.core.isa import register_mask
 from rewriter.core.listing import decode_words
+from rewriter.core.registers import register_mask
 from rewriter.verify.kinds import Kinds
 from rewriter.verify.linked import same_but_for_place
 from rewriter.verify.segments import Cutter, Segment

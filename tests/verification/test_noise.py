@@ -64,12 +64,12 @@ def test_every_lane_is_one_evaluation(width: int, data: st.DataObject) -> None:
     found = np.broadcast_to(np.asarray(known[term.number]), LANES)
     for lane in range(0, LANES, 7):
 
-        def granule(address: int, lane: int = lane) -> int:
+        def cell(address: int, lane: int = lane) -> int:
             wanted = np.full(LANES, address, dtype=np.uint64)
             return int(noise.memory("M").read(wanted)[lane])
 
         variables = {name: int(noise.value(name, width)[lane]) for name in "xy"}
-        assert int(found[lane]) == Evaluator(variables, granule)(term)
+        assert int(found[lane]) == Evaluator(variables, cell)(term)
 
 
 @pytest.mark.parametrize("width", [32, 64])
@@ -83,7 +83,7 @@ def test_one_assignment_never_parts_what_is_equal(width: int, data: st.DataObjec
 
 
 def _stored(terms: Terms, distance: int) -> tuple[Term, Term]:
-    """A granule before and after a store to another, which may be the same one."""
+    """A cell before and after a store to another, which may be the same one."""
     memory, mask = terms.make("mem", data="M"), terms.const(-8)
     x, y = (
         terms.and_(terms.var("x"), mask),
@@ -118,7 +118,7 @@ def test_false_claims_need_no_solver(claim: str, monkeypatch: pytest.MonkeyPatch
         raise AssertionError(f"a solver was asked: {pattern}")
 
     monkeypatch.setattr(Prover, "_solve", solve)
-    assert Prover().equal(*FALSE[claim](Terms(64)))[0] is Grade.REFUTED
+    assert Prover(64, 8).equal(*FALSE[claim](Terms(64)))[0] is Grade.REFUTED
 
 
 def test_signatures_tell_most_terms_apart() -> None:
@@ -129,7 +129,7 @@ def test_signatures_tell_most_terms_apart() -> None:
 
 
 def test_true_claims_have_no_counterexample() -> None:
-    terms, prover = Terms(64), Prover()
+    terms, prover = Terms(64), Prover(64, 8)
     x, y = terms.var("x"), terms.var("y")
     both = terms.const(2) * (x & y)
     assert prover.equal((x ^ y) + both, x + y)[0] is Grade.PROVED

@@ -19,14 +19,14 @@ from rewriter.verify.lower import Lowering
 from rewriter.verify.patterns import close, exact, general
 from rewriter.verify.prove import Prover
 
-GRANULE = 8
+CELL = 8
 Node = tuple[Any, ...]
 DISTANCES = (0, 3, 7, 8, 12, 2**64 - 5)
 
 
 def _places() -> list[Node]:
-    """Two free values, an anchor of memory, and granules beside each value."""
-    nodes: list[Node] = [("?", 64), ("?", 64), ("?", "mem"), ("const", 2**64 - GRANULE)]
+    """Two free values, an anchor of memory, and cells beside each value."""
+    nodes: list[Node] = [("?", 64), ("?", 64), ("?", "mem"), ("const", 2**64 - CELL)]
     for root in (0, 1):
         for distance in DISTANCES:
             nodes.append(("const", distance))
@@ -36,7 +36,7 @@ def _places() -> list[Node]:
 
 
 PLACES = _places()
-GRANULES = [n for n, node in enumerate(PLACES) if node[0] == "and"]
+CELLS = [n for n, node in enumerate(PLACES) if node[0] == "and"]
 
 
 @st.composite
@@ -44,7 +44,7 @@ def accesses(draw: st.DrawFn) -> tuple[tuple[Node, ...], int, int]:
     """Stores, a load after some of them, an uninterpreted value, and two nodes to compare."""
     nodes = list(PLACES)
     memories, values = [2], [0, 1]
-    place = st.sampled_from(GRANULES)
+    place = st.sampled_from(CELLS)
     for _ in range(draw(st.integers(2, 6))):
         memory = draw(st.sampled_from(memories[-2:]))
         kind = draw(st.sampled_from(("store", "store", "load", "load", "opaque")))
@@ -95,7 +95,7 @@ def _differ(solver: Any, done: Sequence[Any], a: int, b: int) -> Any:
 @given(accesses())
 def test_loads_are_what_arrays_give(claim: tuple[tuple[Node, ...], int, int]) -> None:
     nodes, a, b = claim
-    lowering = Lowering(64, GRANULE)
+    lowering = Lowering(64, CELL)
     flat = _differ(z3.Solver(ctx=lowering.context), lowering.lower(nodes), a, b)
     assert flat == _differ(z3.Solver(), _by_arrays(nodes), a, b)
 
@@ -104,19 +104,19 @@ def test_the_same_arguments_give_the_same() -> None:
     nodes: list[Node] = [("?", 64), ("?", 64), ("?", "mem"), ("add", "", 0, 1), ("add", "", 1, 0)]
     nodes += [("load", "", 2, 3), ("load", "", 2, 4), ("opaque", "f", 3), ("opaque", "f", 4)]
     for a, b, same in ((5, 6, z3.unsat), (7, 8, z3.unsat), (5, 7, z3.sat)):
-        lowering = Lowering(64, GRANULE)
+        lowering = Lowering(64, CELL)
         assert _differ(z3.Solver(ctx=lowering.context), lowering.lower(nodes), a, b) == same
 
 
 @pytest.mark.parametrize("displacement", [0, 5, 2**64 - 3])
-def test_when_granules_are_one(displacement: int) -> None:
+def test_when_cells_are_one(displacement: int) -> None:
     distances = (*range(10), *range(2**64 - 9, 2**64), 2**63)
     met = set()
     for distance in distances:
-        nodes: list[Node] = [("?", 64), ("const", 2**64 - GRANULE)]
+        nodes: list[Node] = [("?", 64), ("const", 2**64 - CELL)]
         for added in (displacement, displacement + distance & 2**64 - 1):
             nodes += [("const", added), ("add", "", 0, len(nodes)), ("and", "", len(nodes) + 1, 1)]
-        lowering = Lowering(64, GRANULE)
+        lowering = Lowering(64, CELL)
         done = lowering.lower(nodes)
         said = lowering._meet(4, 7)
         solver = z3.Solver(ctx=lowering.context)
@@ -148,9 +148,9 @@ def _long_claim(terms: Terms) -> tuple[Term, Term, list[Term]]:
 
 
 def test_a_long_claim_is_proved_part_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert Prover().equal(*_long_claim(Terms(64)))[0] is Grade.PROVED
+    assert Prover(64, 8).equal(*_long_claim(Terms(64)))[0] is Grade.PROVED
     monkeypatch.setattr(prove, "swept", lambda *_: None)
-    assert Prover().equal(*_long_claim(Terms(64)))[0] is Grade.TIMEOUT
+    assert Prover(64, 8).equal(*_long_claim(Terms(64)))[0] is Grade.TIMEOUT
 
 
 def test_parts_that_seldom_differ_are_not_taken_for_equal() -> None:
@@ -158,7 +158,7 @@ def test_parts_that_seldom_differ_are_not_taken_for_equal() -> None:
     x, y, z = (terms.var(name) for name in "xyz")
     one_x = terms.eq(terms.mul(x, terms.const(0x9E3779B97F4A7C15)), terms.const(0x1F2E3D4C5B6A79))
     part = y ^ terms.ite(one_x, terms.const(1), terms.const(0))
-    assert Prover().equal(y + z, part + z)[0] is not Grade.PROVED
+    assert Prover(64, 8).equal(y + z, part + z)[0] is not Grade.PROVED
 
 
 @st.composite
@@ -185,7 +185,7 @@ def claims(draw: st.DrawFn) -> tuple[Term, Term]:
 @given(claims(), st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 70), min_size=2, max_size=2))
 def test_what_is_proved_holds(claim: tuple[Term, Term], drawn: list[int]) -> None:
     a, b = claim
-    if Prover().equal(a, b)[0] is Grade.PROVED:
+    if Prover(64, 8).equal(a, b)[0] is Grade.PROVED:
         variables = dict(zip("xy", drawn, strict=True))
         evaluate = Evaluator(variables, lambda address: address * 0x9E3779B97F4A7C15 % 2**64)
         assert evaluate(a) == evaluate(b)
@@ -210,7 +210,7 @@ def test_what_alignment_makes_of_addresses_is_what_they_are(size: int, base: int
 
 
 def test_conditions_that_say_nothing_of_a_claim_are_left_out() -> None:
-    terms, prover = Terms(64), Prover()
+    terms, prover = Terms(64), Prover(64, 8)
     claim = _field(terms, True), _field(terms, False)
     even = terms.eq(terms.var("a") & terms.const(1), terms.const(0))
     other = terms.eq(terms.var("z") & terms.const(3), terms.const(0))
@@ -221,21 +221,21 @@ def test_conditions_that_say_nothing_of_a_claim_are_left_out() -> None:
     assert prover.equal(*claim, [other])[0] is Grade.REFUTED
 
 
-def _byte(terms: Terms, granule: Term, address: Term, from_the_top: bool) -> Term:
-    """The byte of a granule at an address, taken out in one of two ways."""
+def _byte(terms: Terms, cell: Term, address: Term, from_the_top: bool) -> Term:
+    """The byte of a cell at an address, taken out in one of two ways."""
     low, eight = terms.const(7), terms.const(3)
     if from_the_top:
-        up = terms.shl(granule, terms.shl((low - address) & low, eight))
+        up = terms.shl(cell, terms.shl((low - address) & low, eight))
         return terms.lshr(up, terms.const(56))
-    return terms.lshr(granule, terms.shl(address & low, eight)) & terms.const(0xFF)
+    return terms.lshr(cell, terms.shl(address & low, eight)) & terms.const(0xFF)
 
 
 def _two_bytes(terms: Terms, swapped: bool = False) -> tuple[Term, Term]:
     """A byte of what is loaded from an address that another byte gives, taken out both ways."""
     memory = terms.make("mem", data="M")
     address = terms.var("p")
-    granule = terms.load(memory, address & terms.const(-8))
-    first = _byte(terms, granule, address, False)
+    cell = terms.load(memory, address & terms.const(-8))
+    first = _byte(terms, cell, address, False)
     there = terms.load(memory, (first + address) & terms.const(-8))
     claim = [_byte(terms, there, address, from_the_top) for from_the_top in (False, True)]
     if swapped:
@@ -246,9 +246,9 @@ def _two_bytes(terms: Terms, swapped: bool = False) -> tuple[Term, Term]:
 def test_what_is_free_keeps_what_it_has_to_do_with_the_rest() -> None:
     terms = Terms(64)
     a, b = _two_bytes(terms)
-    # Both have the loaded granule in common, and that is made of the shift that one has alone.
+    # Both have the loaded cell in common, and that is made of the shift that one has alone.
     strong, closer, whole = (form(a, b, ()) for form in (general, close, exact))
-    prover = Prover()
+    prover = Prover(64, 8)
     grades = [prover._decide(pattern).grade for pattern in (strong, closer, whole)]
     assert grades == [Grade.REFUTED, Grade.PROVED, Grade.PROVED]
     assert len(closer.nodes) < len(whole.nodes)
@@ -257,7 +257,7 @@ def test_what_is_free_keeps_what_it_has_to_do_with_the_rest() -> None:
 
 
 def test_nothing_follows_from_the_impossible() -> None:
-    terms, prover = Terms(64), Prover()
+    terms, prover = Terms(64), Prover(64, 8)
     x, one = terms.var("x"), terms.const(1)
     never = [terms.eq(x & one, terms.const(0)), terms.eq((x + one) & one, terms.const(0))]
     assert prover.equal(x, terms.var("y"), never)[0] is Grade.REFUTED
@@ -270,4 +270,4 @@ def test_memories_are_not_proved_equal() -> None:
     terms = Terms(64)
     memory, place = terms.make("mem", data="M"), terms.var("p") & terms.const(-8)
     one, other = (terms.make("store", memory, place, terms.var(v)) for v in "xy")
-    assert Prover().equal(one, other)[0] is Grade.REFUTED
+    assert Prover(64, 8).equal(one, other)[0] is Grade.REFUTED

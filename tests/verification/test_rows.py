@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from fixtures import inputs
-from rewriter.core.isa import Insn, Kind
+from rewriter.core.isa import Insn
+from rewriter.core.operands import Kind
 from rewriter.core.program import Function
 from rewriter.elf import unwind_rows
 from rewriter.elf.image import Image, load

@@ -53,7 +53,7 @@ def page(subject: Subject, progress: Progress, jobs: int = 1, limit: int | None 
     progress("read", 0, 1)
     text = text_of(subject)
     found = entries(subject, text.functions)
-    timed = modelled(found, limit, max(1, subject.target.table.word_bits // 8))
+    timed = modelled(found, limit, max(1, subject.target.table.size))
     progress("read", 1, 1)
     parts: list[str] = []
     sketches: list[Sketch] = []

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from functools import cache
 
 from rewriter.core.cpu import Traits
-from rewriter.core.isa import Flow, Insn, Kind
+from rewriter.core.isa import Flow, Insn
+from rewriter.core.operands import Kind
 from targets.alpha.isa import TABLE
 from targets.alpha.pointers import is_filler
 

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from functools import cache
 
 from rewriter.core.bundled import ANY, BundledTraits, Role
-from rewriter.core.isa import Insn, Kind, Op
+from rewriter.core.isa import Insn, Op
 from rewriter.core.kept import kept
 from rewriter.core.masks import bits
+from rewriter.core.operands import Kind
 from targets.ia64.alike import by, those
 from targets.ia64.b import BWH
-from targets.ia64.fields import QP, SLOT, Field, Unit
+from targets.ia64.fields import QP, SLOT, Unit
 from targets.ia64.formats import SlotFormat, SlotOp
 from targets.ia64.isa import TABLE
 from targets.ia64.registers import NAMES, NUMBERS, PR
@@ -107,7 +108,6 @@ def _hint(op: Op) -> tuple[int, frozenset[int]]:
     """
     for number, operand in enumerate(op.format.operands):
         if operand.name == BWH.name:
-            assert isinstance(operand, Field)
             return number, frozenset(n for n, name in enumerate(operand.names) if name in _TAKEN)
     return 0, frozenset()
 

@@ -9,7 +9,8 @@ import inspect
 import re
 from collections.abc import Callable
 
-from rewriter.core.isa import Insn, Kind
+from rewriter.core.isa import Insn
+from rewriter.core.operands import Kind
 from targets.ia64.fields import BUNDLE
 from targets.ia64.machine.state import State
 

@@ -34,8 +34,7 @@ class Shared:
     @classmethod
     def of(cls, program: Program) -> Shared:
         """Nothing proved yet."""
-        granule = program.target.granule
-        return cls(program, Prover(granule * 8, granule), Known(program))
+        return cls(program, Prover.of(program.target), Known(program))
 
     def verify(
         self,

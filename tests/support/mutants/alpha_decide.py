@@ -135,7 +135,7 @@ class Decider:
         """
         if sum(store for store, *_ in old) != sum(store for store, *_ in new):
             return False
-        parts = not self.base.program.devices
+        parts = not self.base.program.is_kernel
         return all(
             any(
                 (size == was or (parts and size < was and not stores))

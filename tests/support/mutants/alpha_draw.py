@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 
-from rewriter.core.isa import Format, Insn, Kind, Op, Operand
+from rewriter.core.isa import Format, Insn, Op
+from rewriter.core.operands import Kind, Operand
 from targets.alpha.isa import TABLE
 from targets.alpha.pointers import UNOP
 from tests.support.mutants.alpha_base import WORD, AlphaBase
@@ -139,7 +140,7 @@ def _with(insn: Insn, n: int, value: int) -> list[int]:
 
 
 def _flipped(insn: Insn, operand: Operand, source: random.Random) -> int:
-    return TABLE.encode(insn) ^ 1 << operand.low + source.randrange(operand.width)
+    return TABLE.encode(insn) ^ 1 << operand.pieces[0][0] + source.randrange(operand.width)
 
 
 def _text(words: Sequence[int], address: int) -> str:

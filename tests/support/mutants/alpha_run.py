@@ -8,7 +8,8 @@ from typing import Any
 
 import z3
 
-from rewriter.core.isa import Flow, Insn, Reg
+from rewriter.core.isa import Flow, Insn
+from rewriter.core.registers import Reg
 from targets.alpha.isa import TABLE
 from targets.alpha.registers import CONSTANTS, FP, FZERO
 from tests.support.mutants.alpha_base import WORD

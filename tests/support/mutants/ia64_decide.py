@@ -13,7 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from rewriter.core.groups import Slot
-from rewriter.core.isa import AWAY, Flow, Insn, register_mask
+from rewriter.core.isa import AWAY, Flow, Insn
+from rewriter.core.registers import register_mask
 from targets.ia64 import bundles
 from targets.ia64.fields import BUNDLE
 from targets.ia64.isa import TABLE

@@ -6,11 +6,12 @@ import random
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 
-from rewriter.core.isa import Insn, Kind
+from rewriter.core.isa import Insn
+from rewriter.core.operands import Kind, Operand
 from rewriter.core.program import Function
 from targets.ia64 import bundles
 from targets.ia64.bundles import SLOTS, TEMPLATES, Bundle, Template
-from targets.ia64.fields import BUNDLE, QP, SLOT, Field, Unit
+from targets.ia64.fields import BUNDLE, QP, SLOT, Unit
 from targets.ia64.formats import SlotOp
 from targets.ia64.isa import TABLE
 from targets.ia64.layout import nop
@@ -101,15 +102,15 @@ def _replaced(bundle: Bundle, n: int, insn: Insn) -> Bundle | None:
 
 
 def _operand(
-    bundle: Bundle, source: random.Random, wanted: Callable[[Field], bool]
-) -> tuple[int, Insn, Field] | None:
+    bundle: Bundle, source: random.Random, wanted: Callable[[Operand], bool]
+) -> tuple[int, Insn, Operand] | None:
     """A slot that is no nop, and one of its operands."""
     found = [
         (n, insn, operand)
         for n, insn in enumerate(_insns(bundle))
         if not insn.name.startswith("nop.") or source.random() < 0.05
         for operand in insn.op.format.operands
-        if isinstance(operand, Field) and wanted(operand)
+        if wanted(operand)
     ]
     return source.choice(found) if found else None
 
@@ -131,7 +132,7 @@ def _reg(bundle: Bundle, source: random.Random) -> Bundle | None:
     return _replaced(bundle, n, insn.replace(**{operand.name: value}))
 
 
-def _flipped(bundle: Bundle, n: int, operand: Field, source: random.Random) -> Bundle:
+def _flipped(bundle: Bundle, n: int, operand: Operand, source: random.Random) -> Bundle:
     bits = [low + at for low, width in operand.pieces for at in range(width)]
     return _with(bundle, n, bundle.words[n] ^ 1 << source.choice(bits))
 

@@ -11,8 +11,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from rewriter.core.groups import Slot
-from rewriter.core.isa import Flow, Insn, Kind, register_mask
+from rewriter.core.isa import Flow, Insn
+from rewriter.core.operands import Kind
 from rewriter.core.program import Function
+from rewriter.core.registers import register_mask
 from targets.ia64.fields import BUNDLE, QP
 from targets.ia64.i import MASK17
 from targets.ia64.isa import TABLE

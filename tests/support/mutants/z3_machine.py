@@ -7,8 +7,8 @@ from typing import Any
 
 import z3
 
-from rewriter.core.isa import Reg
 from rewriter.core.machine import Machine
+from rewriter.core.registers import Reg
 
 _QUAD = 8
 
