@@ -12,6 +12,7 @@ from pathlib import Path
 import passes
 import rewriter
 import targets
+from rewriter.core.plugins import CPUS, PASSES, offered
 
 _LIBRARIES = ("lief", "numpy", "ortools", "z3-solver")
 """What decides with us: another version may prove or schedule otherwise."""
@@ -21,7 +22,10 @@ _SUFFIXES = frozenset({".py", ".s", ".json"})
 
 @cache
 def fingerprint() -> str:
-    """SHA-256, in hexadecimal, of the product's files and the versions of what decides with it."""
+    """SHA-256, in hexadecimal, of the product's files and the versions of what decides with it.
+
+    Plug-ins are told by their version alone.
+    """
     digest = hashlib.sha256(repr(tuple(_versions())).encode())
     for package in (rewriter, passes, targets):
         top = Path(str(package.__file__)).parent
@@ -35,3 +39,7 @@ def _versions() -> Iterator[str]:
     yield ".".join(map(str, sys.version_info[:2]))
     for name in _LIBRARIES:
         yield importlib.metadata.version(name)
+    for group in (CPUS, PASSES):
+        for entry in offered(group):
+            version = entry.dist.version if entry.dist is not None else ""
+            yield f"{group} {entry.name} = {entry.value} {version}"

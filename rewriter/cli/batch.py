@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import signal
 import sys
 from collections.abc import Iterator
 from functools import partial
@@ -143,7 +142,7 @@ def batch(
         raise click.UsageError("'--timeout' is not for '--scheduler'.", ctx)
     said = {"tune": tune, "passes": passes, "assume": assume, "debug": debug}
     policy = _policy(policy_file, refused, debuginfo).overridden(cpus, **said).without(exclude)
-    with _terminated(), _watching(view) as watch:
+    with _watching(view) as watch:
         call = partial(
             run,
             cache=cache,
@@ -212,20 +211,6 @@ def _roots(given: tuple[str, ...], package: str | None) -> Iterator[Root]:
             yield from (Root(path, package) for path in listed(Path(name[1:])))
         else:
             yield Root(Path(name), package)
-
-
-@contextlib.contextmanager
-def _terminated() -> Iterator[None]:
-    """SIGTERM ends the run as SIGINT does: at once, with nothing half written."""
-
-    def interrupt(number: int, frame: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 @contextlib.contextmanager

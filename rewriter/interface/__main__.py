@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewriter.cli import main
+from rewriter.__main__ import run
 
 if __name__ == "__main__":
-    main(prog_name="retune")
+    run()

@@ -18,8 +18,8 @@ from rewriter.core.table import Table
 from rewriter.timing.model import simulate
 from rewriter.timing.result import Moment, Result
 
-_APART = 1 << 20  # bytes between what registers point at: in no one's cache line
-_STEPPED = _APART + 192  # the same, and in no one's set of a cache
+_APART = (1 << 20) + 192
+"""Bytes between what registers point at: neither in one line of a cache nor in one set."""
 _FIRST = 1 << 32
 
 Code = Sequence[tuple[int, Insn]]
@@ -71,7 +71,7 @@ def timed(code: Code, table: Table, cpu: Cpu, system: System) -> list[Stretch]:
 
 def one(stretch: Code, text: Mapping[int, Insn], table: Table, cpu: Cpu, system: System) -> Stretch:
     """The timing of one stretch; `text` has what else is in its fetch blocks."""
-    probe = Probe.of(table, apart=_STEPPED)
+    probe = Probe.of(table)
     steps = [probe.step(insn, address) for address, insn in stretch]
     return Stretch(stretch, simulate(steps, cpu, system, text=text))
 
@@ -80,10 +80,9 @@ def one(stretch: Code, text: Mapping[int, Insn], table: Table, cpu: Cpu, system:
 class Probe(Concrete):
     """The concrete reading in which nothing is known and nothing goes wrong.
 
-    What registers hold are addresses with `apart` bytes between them.
+    What registers hold are addresses far apart.
     """
 
-    apart: int = _APART
     access: tuple[int, int, bool] | None = None
     _made: int = field(default=0)
 
@@ -91,14 +90,9 @@ class Probe(Concrete):
         self.initial_register = lambda register: self._fresh()
 
     @classmethod
-    def of(cls, table: Table, apart: int = _APART) -> Probe:
+    def of(cls, table: Table) -> Probe:
         """One for the registers of a table."""
-        return cls(
-            width=table.width,
-            byteorder=table.byteorder,
-            constants=dict(table.constants),
-            apart=apart,
-        )
+        return cls(width=table.width, byteorder=table.byteorder, constants=dict(table.constants))
 
     def step(self, insn: Insn, address: int) -> Step:
         """What an instruction does; control goes on behind it."""
@@ -120,4 +114,4 @@ class Probe(Concrete):
     def _fresh(self) -> int:
         """An address that nothing else is near."""
         self._made += 1
-        return _FIRST + self._made * self.apart
+        return _FIRST + self._made * _APART

@@ -129,10 +129,13 @@ class Prover:
         """What Z3 says, where all that is given is possible."""
         import z3
 
-        from rewriter.verify.lower import Lowering
+        from rewriter.verify.lower import Lowering, TooLong
 
         lowering = Lowering(self.width, self.cell)
-        terms = lowering.lower(pattern.nodes)
+        try:
+            terms = lowering.lower(pattern.nodes)
+        except TooLong:
+            return Grade.TIMEOUT
         solver = z3.SolverFor("QF_BV", ctx=lowering.context)
         solver.set("rlimit", EFFORT)
         solver.add(*(terms[n] for n in pattern.given))

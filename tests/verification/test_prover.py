@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rewriter.core.edit import Grade
 from rewriter.core.evaluate import Evaluator
 from rewriter.core.term import Term, Terms
-from rewriter.verify import prove
+from rewriter.verify import lower, prove
 from rewriter.verify.assumed import under
 from rewriter.verify.lower import Lowering
 from rewriter.verify.patterns import close, exact, general
@@ -151,6 +151,18 @@ def test_a_long_claim_is_proved_part_by_part(monkeypatch: pytest.MonkeyPatch) ->
     assert Prover(64, 8).equal(*_long_claim(Terms(64)))[0] is Grade.PROVED
     monkeypatch.setattr(prove, "swept", lambda *_: None)
     assert Prover(64, 8).equal(*_long_claim(Terms(64)))[0] is Grade.TIMEOUT
+
+
+def test_a_claim_with_too_many_comparisons_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each load is compared with each store before it: nobody waits for thousands of both."""
+    terms = Terms(64)
+    x, y, v, w = (terms.var(name) for name in "xyvw")
+    here, there, memory = x & terms.const(-8), y & terms.const(-8), terms.make("mem", data="M")
+    memory = terms.make("store", terms.make("store", memory, here, v), there, w)
+    claim = terms.load(memory, here), terms.ite(terms.eq(here, there), w, v)
+    assert Prover(64, 8).equal(*claim)[0] is Grade.PROVED
+    monkeypatch.setattr(lower, "MOST", 0)
+    assert Prover(64, 8).equal(*claim)[0] is Grade.TIMEOUT
 
 
 def test_parts_that_seldom_differ_are_not_taken_for_equal() -> None:
