@@ -20,4 +20,5 @@
 - `patterns`: decided patterns as bytes
 - `watch`: who looks on
 - `summary`: what became of all files
+- `page`: the same, to look at
 """

@@ -24,9 +24,13 @@ one whose process ended or took too much memory: the only one that is tried agai
 class Figures:
     """What was counted in one file; `text` is bytes of code, `seconds` of processor time.
 
-    `left` counts functions that were left alone, by reason.
+    `machine` and `cpu` are those that it was tuned for, `size` its bytes.  `passes` counts edits by
+    pass, `left` functions that were left alone, by reason.
     """
 
+    machine: str = ""
+    cpu: str = ""
+    size: int = 0
     text: int = 0
     functions: int = 0
     instructions: int = 0
@@ -34,6 +38,7 @@ class Figures:
     saved: int = 0
     changed: int = 0
     seconds: float = 0.0
+    passes: Mapping[str, int] = field(default_factory=dict)
     grades: Mapping[str, int] = field(default_factory=dict)
     left: Mapping[str, int] = field(default_factory=dict)
 

@@ -49,6 +49,11 @@ class Summary:
     strict: bool = False
 
     @property
+    def files(self) -> Summary:
+        """What became of the files: all of it, where no packages were around them."""
+        return self
+
+    @property
     def counts(self) -> dict[str, int]:
         """Files by what became of them."""
         found = Counter(line.status for line in self.each)
@@ -76,19 +81,21 @@ class Summary:
     @property
     def figures(self) -> Figures:
         """The sums of all tuned files, and the text of all that were worked on."""
-        grades: Counter[str] = Counter()
-        left: Counter[str] = Counter()
+        passes, grades, left = Counter[str](), Counter[str](), Counter[str]()
         for line in self.each:
+            passes.update(line.figures.passes)
             grades.update(line.figures.grades)
             left.update(line.figures.left)
         every = [line.figures for line in self.each]
         return Figures(
+            size=sum(one.size for one in every),
             text=sum(one.text for one in every),
             functions=sum(one.functions for one in every),
             instructions=sum(one.instructions for one in every),
             edits=sum(one.edits for one in every),
             saved=sum(one.saved for one in every),
             changed=sum(one.changed for one in every),
+            passes=in_order(passes),
             grades=in_order(grades),
             left=in_order(left),
         )
@@ -99,7 +106,7 @@ class Summary:
             "return_code": self.return_code,
             "files": self.counts,
             "foreign": self.foreign,
-            "total": _timeless(self.figures),
+            "total": _of_all(self.figures),
             "faults": [{"path": path, "reason": reason} for path, reason in self.faults],
             "each": [
                 {"path": one.path, "status": one.status, "reason": one.reason, "known": one.how}
@@ -150,6 +157,12 @@ class Summary:
 def _timeless(figures: Figures) -> dict[str, Any]:
     document = figures.as_json()
     del document["seconds"]
+    return document
+
+
+def _of_all(figures: Figures) -> dict[str, Any]:
+    document = _timeless(figures)
+    del document["machine"], document["cpu"]
     return document
 
 

@@ -17,7 +17,7 @@ from rewriter.api import choose
 from rewriter.api.check import verify
 from rewriter.api.choose import Wanted
 from rewriter.api.files import Loaded
-from rewriter.api.patch import patch
+from rewriter.api.patch import Patched, patch
 from rewriter.batch.find import Candidate
 from rewriter.batch.outcome import FAILED, LOST, NOTHING, REFUSED, TUNED, Figures, Outcome
 from rewriter.core.errors import BadInput, BadUsage, RetuneError, VerificationFailed
@@ -25,9 +25,7 @@ from rewriter.core.guard import reason
 from rewriter.elf import debug_files
 from rewriter.elf import image as elf
 from rewriter.elf.headers import printable
-from rewriter.elf.image import Image
 from rewriter.identify import kallsyms
-from rewriter.report.summary import Report
 from rewriter.report.verdict import LEADS_BACK, Comparison
 
 
@@ -102,7 +100,7 @@ def _retuned(job: Job) -> Outcome:
         image = debug_files.with_lines(image, job.debug)
     loaded = Loaded(image, None)
     patched = patch(loaded, job.wanted)
-    figures = _figures(loaded.image, patched.report)
+    figures = _figures(patched)
     if patched.record is None:
         return Outcome(NOTHING, figures=figures)
     data = patched.data()
@@ -121,14 +119,19 @@ def _against(compared: Comparison) -> str:
     return "" if compared.manifest == LEADS_BACK else "its manifest does not lead back"
 
 
-def _figures(image: Image, report: Report) -> Figures:
+def _figures(patched: Patched) -> Figures:
+    image, report = patched.loaded.image, patched.report
     return Figures(
+        machine=choose.any_target_of(image).name,
+        cpu=report.cpu,
+        size=len(image.data),
         text=sum(end - start for start, end in image.executable_ranges()),
         functions=report.functions,
         instructions=report.instructions,
         edits=len(report.edits),
         saved=report.saved,
         changed=report.changed_bytes,
+        passes=dict(Counter(edit.technique for edit in report.edits)),
         grades=report.grades,
         left=dict(Counter(one.reason for one in report.refused)),
     )

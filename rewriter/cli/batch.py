@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rewriter.api import files
 from rewriter.cli import show
 from rewriter.cli.options import JOBS, PATH, View, viewing
 
@@ -66,6 +67,9 @@ if TYPE_CHECKING:
     "--journal", metavar="FILE", type=PATH, help="Write what is done here; go on from it."
 )
 @click.option("--cache", metavar="DIR", type=PATH, help="Keep results here, and use them.")
+@click.option(
+    "--report", "shown", metavar="FILE", type=PATH, help="Also write a page of all files (HTML)."
+)
 @click.option("--keep-times", is_flag=True, help="Keep times of modification.")
 @click.option(
     "--memory",
@@ -102,6 +106,7 @@ def batch(
     package: str | None,
     journal: Path | None,
     cache: Path | None,
+    shown: Path | None,
     keep_times: bool,
     memory: int | None,
     timeout: float | None,
@@ -138,6 +143,8 @@ def batch(
 
     if in_place == (output is not None):
         raise click.UsageError("Give either '--in-place' or '-o' / '--output'.", ctx)
+    if shown is not None:
+        files.check_output(Path(given[0].removeprefix("@")), shown)
     if timeout is not None and scheduler is not None:
         raise click.UsageError("'--timeout' is not for '--scheduler'.", ctx)
     said = {"tune": tune, "passes": passes, "assume": assume, "debug": debug}
@@ -168,8 +175,17 @@ def batch(
                 keep_times=keep_times,
                 debug_roots=debug_roots,
             )
+    if shown is not None:
+        _page(shown, summary.files, given)
     show.result(summary, view)
     ctx.exit(summary.return_code)
+
+
+def _page(path: Path, summary: Summary, given: tuple[str, ...]) -> None:
+    """Write the page of a run; what was given is its title."""
+    from rewriter.batch.page import page
+
+    files.write_beside(path, page(summary, " ".join(given)), path.resolve().parent)
 
 
 def _packages(given: tuple[str, ...]) -> list[Path]:

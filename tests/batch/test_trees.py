@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import io
 import json
 import os
+import re
 import resource
 import stat
 from collections.abc import Callable
@@ -152,7 +155,7 @@ def test_a_list(run_cli: Run, tree: Path, tmp_path: Path, kept: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--cpu", "ev67"), "Give either '--in-place' or '-o' / '--output'."),
+        (("--cpu", "ev67"), "Give either '--in-place' or '-o' / '--output'"),
         (("--in-place",), "no CPU is chosen"),
         (("--in-place", "--cpu", "ev99"), "no such CPU"),
         (("--in-place", "--cpu", "ev67", "--passes", "byte"), "did you mean bytes?"),
@@ -275,3 +278,29 @@ def test_one_name_by_several_roots(tree: Path, quick: Policy, kept: Path) -> Non
     assert names(tree) == before
     assert (tree / "usr/again.so").samefile(tree / "usr/lib/libsample.so")
     assert (tree / "usr/again.so").stat().st_nlink == 2
+
+
+def test_the_page_of_a_run(run_cli: Run, tree: Path, kept: Path, tmp_path: Path) -> None:
+    """Every file with what became of it and for what it was tuned."""
+    page = tmp_path / "page.html"
+    options = ("--cpu", "ev67", "--passes", "bytes", "-j", "1", "--cache", kept)
+    done = run_cli("batch", tree, "-o", tmp_path / "out", *options, "--report", page, "--json")
+    assert done.exit_code == 0, done.output
+    held = re.search(r'id="tables">([^<]+)<', page.read_text(encoding="utf-8"))
+    assert held is not None
+    columns = json.loads(gzip.decompress(base64.b64decode(held[1])))
+    files = json.loads(done.stdout)["each"]
+    assert columns["file"] == [one["path"] for one in files]
+    assert columns["status"] == [one["status"] for one in files] == ["tuned"]
+    assert columns["for"] == ["alpha ev67"] and columns["edits"][0] > 10
+    assert columns["passes"] == [f"{columns['edits'][0]} bytes"]
+    assert columns["bytes"] == [len(inputs.require("alpha-sample").read_bytes())]
+
+
+def test_a_page_that_cannot_be_written(run_cli: Run, tree: Path, tmp_path: Path) -> None:
+    """It is refused before any work."""
+    options = ("--in-place", "--cpu", "ev67", "--report", tmp_path / "no" / "page.html")
+    before = tree_digests(tree)
+    done = run_cli("batch", tree, *options)
+    assert (done.exit_code, tree_digests(tree)) == (2, before)
+    assert "no folder" in done.output
