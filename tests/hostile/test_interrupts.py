@@ -56,12 +56,12 @@ def check(process: subprocess.Popen[str], number: int, folder: Path, allowed: se
     """Sends the signal and looks at how the process ends; whether the signal ended it."""
     sent = time.monotonic()
     process.send_signal(number)
-    out, errors = process.communicate()
+    _, errors = process.communicate()
     assert time.monotonic() - sent < SOON
     if process.returncode == 0:  # it was done already
         assert errors == ""
-    else:
-        assert (process.returncode, errors, out) == (128 + number, SAID, "")
+    else:  # what it had to say may be said already
+        assert (process.returncode, errors) == (128 + number, SAID)
     assert session(process.pid) == []
     assert os.listdir(folder / "tmp") == []
     assert set(os.listdir(folder)) - {"tmp", "in.so"} <= allowed
@@ -77,17 +77,21 @@ def test_at_many_moments(number: int, started: Started, sample: Path, tmp_path: 
         ("patch", sample, "-o", tmp_path / "out", "--cpu", "ev67", "-j", "1"),
         ("identify", sample, "--known", "--like"),
     ]
-    process = begun(started, *commands[0])
-    first = time.monotonic()
-    process.communicate()
-    whole = time.monotonic() - first
+    whole = min(_seconds(begun(started, *commands[0])) for _ in range(2))
     ended = 0
     for turn in range(6):
         process = begun(started, *commands[turn % 3])
-        time.sleep(whole * (turn + draw.random()) / 6)
+        time.sleep(whole * (turn + draw.random()) / 7)
         allowed = {"out"} if turn or (tmp_path / "out").exists() else set()
         ended += check(process, number, tmp_path, allowed)
     assert ended
+
+
+def _seconds(process: subprocess.Popen[str]) -> float:
+    """How long a process still takes."""
+    first = time.monotonic()
+    process.communicate()
+    return time.monotonic() - first
 
 
 def test_processes_that_share_the_work_end_too(

@@ -43,6 +43,8 @@ class World(Concrete):
         self.seed, self.known = seed, [0, *known]
         aligned = random.Random(seed).random()
         super().__init__(
+            width=64,
+            byteorder="little",
             constants=constants,
             initial_register=lambda register: self._value("r", register, aligned),
             initial_byte=lambda at: self._value("m", at >> 3, aligned) >> 8 * (at & 7) & 0xFF,

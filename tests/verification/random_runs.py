@@ -49,6 +49,8 @@ class World(Concrete):
     def __init__(self, start: Start, constants: dict[int, int]) -> None:
         self.start = start
         super().__init__(
+            width=64,
+            byteorder="little",
             constants=constants,
             initial_register=lambda register: start.value("r", register),
             initial_byte=lambda at: start.value("m", at >> 3) >> 8 * (at & 7) & 0xFF,
