@@ -1,5 +1,6 @@
 # make demo   set up, retune the real Alpha libc (or the embedded sample), verify, run a program
 # make test   set up, then style, types and the whole test suite
+# make test-deep  the same with all that is drawn, not a share of it
 # make bench  set up, then figures as ratios measured in one run
 # make mutants  20,000 random changes of real files, and what the verifier says of each: docs/mutants.md
 # make fuzz-programs N=5000  set up, then random programs retuned and run before and after (default 500)
@@ -9,7 +10,7 @@
 
 BIN := .venv/bin
 
-.PHONY: demo test bench mutants fuzz fuzz-programs clean distclean
+.PHONY: demo test test-deep bench mutants fuzz fuzz-programs clean distclean
 
 demo:
 	@scripts/setup.sh demo
@@ -21,6 +22,9 @@ test:
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pytest -n 2 --dist worksteal
+
+test-deep: export RETUNE_TESTS := deep
+test-deep: test
 
 bench:
 	@scripts/setup.sh test

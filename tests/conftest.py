@@ -15,6 +15,7 @@ from hypothesis import settings
 
 from fixtures import inputs
 from rewriter.core.guard import INTERNAL, strict
+from tests.support.depth import DEEP
 
 settings.register_profile("any machine", deadline=None)  # its speed is nothing that tests ask
 settings.load_profile("any machine")
@@ -97,7 +98,7 @@ def libc_ev67(patched: Patched) -> Path:
 @pytest.fixture(scope="session")
 def libc_ev56(patched: Patched) -> Path:
     """The Alpha libc retuned for an EV56: byte and word memory, no counts of bits."""
-    return patched("alpha-libc", "ev56")
+    return patched("alpha-libc", "ev56", () if DEEP else ("--passes", "bytes,schedule"))
 
 
 @pytest.fixture(scope="session")

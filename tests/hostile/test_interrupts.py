@@ -14,6 +14,7 @@ from commands_started import Started
 
 from fixtures import inputs
 from rewriter.core import interrupts
+from tests.support.depth import depth
 
 SAID = "retune: interrupted; nothing is half written\n"
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -79,9 +80,10 @@ def test_at_many_moments(number: int, started: Started, sample: Path, tmp_path: 
     ]
     whole = min(_seconds(begun(started, *commands[0])) for _ in range(2))
     ended = 0
-    for turn in range(6):
+    turns = depth(3, 12)
+    for turn in range(turns):
         process = begun(started, *commands[turn % 3])
-        time.sleep(whole * (turn + draw.random()) / 7)
+        time.sleep(whole * (turn + draw.random()) / (turns + 1))
         allowed = {"out"} if turn or (tmp_path / "out").exists() else set()
         ended += check(process, number, tmp_path, allowed)
     assert ended

@@ -30,6 +30,7 @@ from rewriter.steps.windows import Windows
 from rewriter.steps.work import Work
 from rewriter.verify import check, check_regions, walk
 from targets.ia64 import regions
+from tests.conftest import Patched
 
 Run = Callable[..., Result]
 
@@ -87,12 +88,15 @@ STEPS = {
 @pytest.mark.parametrize("jobs", (1, 2))
 @pytest.mark.parametrize("step", (*STEPS, "emission"))
 def test_one_function_is_left_alone(
-    step: str, jobs: int, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    step: str,
+    jobs: int,
+    run: Run,
+    patched: Patched,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    sample = inputs.require("alpha-sample")
-    before, after = tmp_path / "before.so", tmp_path / "after.so"
-    assert run("patch", sample, "-o", before, "--cpu", "ev67").exit_code == 0
-    usual = edits(before)
+    sample, after = inputs.require("alpha-sample"), tmp_path / "after.so"
+    usual = edits(patched("alpha-sample", "ev67"))
     name = max(usual, key=lambda one: len(usual[one]))
     if step == "emission":
         monkeypatch.setattr(pipeline, "stages", failing_for({name}, pipeline.stages))

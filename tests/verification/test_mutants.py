@@ -1,4 +1,4 @@
-"""500 wrong changes of the tuned libc, each of which `retune verify` must find.
+"""Hundreds of wrong changes of the tuned libc, each of which `retune verify` must find.
 
 A mutant counts as wrong when an oracle without a prover (`mutants`) has seen it go wrong: a
 change that does the same as before is no mutant at all.
@@ -21,8 +21,9 @@ from rewriter.elf import image, manifest
 from rewriter.identify.program import analyse
 from rewriter.verify.check import Verdict, verify
 from targets import for_machine
+from tests.support.depth import depth
 
-WANTED = 500
+WANTED = depth(250, 500)
 KINDS = {  # shares of what is tried
     "register": 5, "displacement": 4, "dropped": 4, "swapped": 3, "opcode": 4,
     "literal": 2, "branch": 3, "gp": 1, "table": 1, "unwind": 1,

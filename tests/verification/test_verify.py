@@ -28,9 +28,10 @@ from rewriter.verify.check import Verdict, verify
 from targets import for_machine
 from targets.alpha.assembler import assemble
 from targets.alpha.isa import TABLE
+from tests.support.depth import depth
 
 RANDOM_BITS = 300
-FLIPS = 1500  # of the 17,000 bits of the sample's changed bytes
+FLIPS = depth(600, 1500)  # of the 17,000 bits of the sample's changed bytes
 
 
 def _quiet(stage: str, done: int, total: int) -> None:
