@@ -87,7 +87,7 @@ def rows(files: Sequence[Path], kills: int, scratch: Path) -> Iterator[tuple[str
         journal,
         "--json",
     ]
-    first = spend([*command, "-q"], ENDS)
+    first = spend(command, ENDS)
     lines = lines_of(journal)
     yield "became", ", ".join(f"{n} {s}" for s, n in Counter(x["status"] for x in lines).items())
     for reason, number in Counter(x["reason"] for x in lines if x["reason"]).most_common(5):
@@ -100,7 +100,7 @@ def rows(files: Sequence[Path], kills: int, scratch: Path) -> Iterator[tuple[str
     spent = f"{first.seconds:.0f} s on {cores} cores, {first.processor:.0f} s"
     yield "wall, processor, peak memory", f"{spent}, {first.peak / 1e6:.0f} MB"
     wanted = tree_digests(tree)
-    again = spend([*command, "-q"], ENDS)
+    again = spend(command, ENDS)
     same = tree_digests(tree) == wanted and len(journal.read_bytes().splitlines()) == len(lines) + 1
     yield "second run", f"{again.processor:.1f} s of processor, {'no' if same else 'SOME'} work"
     if kills:

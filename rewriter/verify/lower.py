@@ -13,19 +13,8 @@ from typing import Any
 
 import z3
 
-MOST = 1 << 17
-"""Comparisons of addresses and arguments in one claim: some seconds' worth of expressions.
-
-Every load is compared with every store before it, so a long straight run with many of both would
-take for ever before a solver sees it.
-"""
-
 Node = tuple[Any, ...]
 """(kind, data, argument numbers)."""
-
-
-class TooLong(Exception):
-    """A claim with more comparisons than MOST."""
 
 
 class Lowering:
@@ -40,15 +29,11 @@ class Lowering:
         self.context = z3.Context()
         self.nodes: Sequence[Node] = ()
         self.done: list[Any] = []
-        self._compared = 0
         self._read: dict[tuple[int, int], Any] = {}
         self._applied: dict[tuple[Any, ...], list[tuple[tuple[int, ...], Any]]] = {}
 
     def lower(self, nodes: Sequence[Node]) -> list[Any]:
-        """The expression of each node, a bit-vector or a Bool; None for a memory.
-
-        Raises TooLong.
-        """
+        """The expression of each node, a bit-vector or a Bool; None for a memory."""
         self.nodes = nodes
         for number in range(len(nodes)):
             self.done.append(self._one(number))
@@ -110,9 +95,6 @@ class Lowering:
 
     def _meet(self, a: int, b: int) -> Any:
         """Whether two nodes are equal; cells at a known distance look at low bits only."""
-        self._compared += 1
-        if self._compared > MOST:
-            raise TooLong
         if a == b:
             return True
         if self.done[a] is None or self.done[b] is None:

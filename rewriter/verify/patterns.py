@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import marshal
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -42,6 +43,18 @@ class Pattern:
     def key(self) -> str:
         """A stable short name."""
         return hashlib.sha256(repr(self).encode()).hexdigest()[:12]
+
+    @property
+    def comparisons(self) -> int:
+        """How often the addresses of its loads are compared with those of what is before them."""
+        stores, loads, found = Counter[int](), Counter[int](), 0
+        for number, (kind, _, *args) in enumerate(self.nodes):
+            if kind == "store":
+                stores[number] = stores[args[0]] + 1
+            elif kind == "load":
+                found += stores[args[0]] + loads[args[0]]
+                loads[args[0]] += 1
+        return found
 
     @property
     def digest(self) -> bytes:
