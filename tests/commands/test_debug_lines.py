@@ -21,6 +21,7 @@ from rewriter.elf.lines import line_table
 from rewriter.elf.unwind import frames
 from targets.alpha.isa import TABLE
 from targets.alpha.pointers import is_filler
+from tests.support.depth import depth
 
 SOURCES = Path(__file__).parents[2] / "fixtures"
 Run = Callable[..., Result]
@@ -211,7 +212,7 @@ def test_a_table_that_grows_is_at_the_end(run: Run, tmp_path: Path) -> None:
     assert Lines(copy).found == Lines(new).found
 
 
-@pytest.mark.parametrize("flag", ("-g", "-gno-column-info"), ids=("in place", "behind all else"))
+@pytest.mark.parametrize("flag", ("-g", "-gno-column-info")[: depth(1, 2)])
 def test_a_wrong_line_is_found(flag: str, run: Run, tmp_path: Path) -> None:
     """Any change of the table is refused that pyelftools sees."""
     library, bad = built(tmp_path, flag), tmp_path / "bad.so"

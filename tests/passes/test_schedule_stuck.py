@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from fixtures import inputs
+from tests.support.depth import DEEP
 
 SOURCES = Path(__file__).parents[2] / "fixtures" / "corners"
 Retune = Callable[..., subprocess.CompletedProcess[str]]
@@ -33,6 +34,7 @@ def test_a_program_of_trapping_arithmetic(retune: Retune, tmp_path: Path) -> Non
     assert printed[1].stdout == printed[0].stdout
 
 
+@pytest.mark.skipif(not DEEP, reason="long: `make test-deep` runs it")
 @pytest.mark.parametrize("name", ("image_1draw.DrawMask",))
 def test_a_long_function(name: str, retune: Retune, tmp_path: Path) -> None:
     """A function of the Go library, with all passes, which made room for the fillers.

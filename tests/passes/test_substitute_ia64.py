@@ -35,6 +35,7 @@ from targets.ia64.machine.trials import ARENA, LIMIT, Trials, following_slot
 from targets.ia64.registers import NUMBERS, PR
 from targets.ia64.standard import PRESERVED_PREDICATES
 from targets.ia64.substituting import Harness
+from tests.support.depth import depth
 
 TARGET = ia64.Ia64()
 CPU = TARGET.cpus["itanium2"]
@@ -131,7 +132,7 @@ def test_the_verifier_shows_the_same(patched: Patched) -> None:
     assert (found.findings, found.grades) == ((), {Grade.TESTED.value: len(NAMES)})
 
 
-@pytest.mark.parametrize("name", ["memcpy", "strcmp", "memset"])
+@pytest.mark.parametrize("name", ["memcpy", "strcmp", "memset"][: depth(1, 3)])
 def test_one_bit_of_a_routine(patched: Patched, name: str) -> None:
     at = patched.at(name) + 2 * BUNDLE
     (byte,) = read(patched, at, 1)

@@ -22,7 +22,7 @@ from fixtures.inputs import find_headers, or_skip, require, require_tool
 from tests.support.depth import depth
 
 SEED = "tests"
-COUNT = depth(96, 200)  # shapes, in programs of PIECES
+COUNT = depth(64, 200)  # shapes, in programs of PIECES
 PLAIN = Build("-O2", "ev4", Linkage.DYNAMIC, (), False, "ev67")
 # What gcc's sanitizers cannot run: Alpha's builtins, registers and faults, the library's names.
 _UNCHECKED = {
