@@ -77,16 +77,7 @@ def rows(files: Sequence[Path], kills: int, scratch: Path) -> Iterator[tuple[str
     tree, journal = copied(files, scratch / "tree"), scratch / "journal"
     size = sum(path.stat().st_size for path in files)
     yield "files", f"{len(files)} ({machines(files)}), {size / 1e6:.1f} MB"
-    command: list[str | Path] = [
-        RETUNE,
-        "batch",
-        tree,
-        "--in-place",
-        *CPUS,
-        "--journal",
-        journal,
-        "--json",
-    ]
+    command = [*run_of(tree, journal), "--json"]
     first = spend(command, ENDS)
     lines = lines_of(journal)
     yield "became", ", ".join(f"{n} {s}" for s, n in Counter(x["status"] for x in lines).items())
@@ -108,6 +99,11 @@ def rows(files: Sequence[Path], kills: int, scratch: Path) -> Iterator[tuple[str
     yield "Dask, two workers", clustered(files, wanted, scratch)
 
 
+def run_of(tree: Path, journal: Path) -> list[str | Path]:
+    """The command that tunes a tree in place, and goes on from a journal."""
+    return [RETUNE, "batch", tree, "--in-place", *CPUS, "--journal", journal]
+
+
 def killed(
     files: Sequence[Path], kills: int, wanted: dict[str, str], whole: float, scratch: Path
 ) -> str:
@@ -115,16 +111,7 @@ def killed(
     moments, done, ends, twice = random.Random(1), 0, 0, 0
     tree, journal = scratch / "killed", scratch / "killed.journal"
     copied(files, tree)
-    command: list[str | Path] = [
-        RETUNE,
-        "batch",
-        tree,
-        "--in-place",
-        *CPUS,
-        "--journal",
-        journal,
-        "-q",
-    ]
+    command = [*run_of(tree, journal), "-q"]
     while done < kills:
         if kill_after(command, moments.uniform(0.2, max(3.0, 2 * whole / kills))):
             done += 1

@@ -11,15 +11,18 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner, Result
 from hypothesis import settings
 
 from fixtures import inputs
+from rewriter.cli import main
 from rewriter.core.guard import INTERNAL, strict
 from tests.support.depth import DEEP
 
 settings.register_profile("any machine", deadline=None)  # its speed is nothing that tests ask
 settings.load_profile("any machine")
 
+Run = Callable[..., Result]
 Retune = Callable[..., subprocess.CompletedProcess[str]]
 Patched = Callable[..., Path]
 PROVED = ("--passes", "bytes,bitscan,align,schedule")
@@ -55,6 +58,18 @@ def retune() -> Retune:
         if INTERNAL in done.stdout or INTERNAL in done.stderr:
             pytest.fail(f"retune {arguments[0]}: {done.stdout}{done.stderr}")
         return done
+
+    return call
+
+
+@pytest.fixture
+def run() -> Run:
+    """`run("patch", path, ...)`: exit status, stdout and stderr; an exception is a failure."""
+
+    def call(*arguments: object) -> Result:
+        return CliRunner().invoke(
+            main, [str(a) for a in arguments], prog_name="retune", catch_exceptions=False
+        )
 
     return call
 

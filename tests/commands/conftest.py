@@ -6,24 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from fixtures import inputs
-from rewriter.cli import main
 
 Run = Callable[..., Result]
-
-
-@pytest.fixture
-def run() -> Run:
-    """`run("patch", path, ...)`: exit status, stdout and stderr; an exception is a failure."""
-
-    def call(*arguments: object) -> Result:
-        return CliRunner().invoke(
-            main, [str(a) for a in arguments], prog_name="retune", catch_exceptions=False
-        )
-
-    return call
 
 
 @pytest.fixture

@@ -6,24 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
-
-from rewriter.cli import main
+from click.testing import Result
 
 Run = Callable[..., Result]
 Script = Callable[[str, str], Path]
-
-
-@pytest.fixture
-def run() -> Run:
-    """`run("difftest", ...)`: exit status, stdout and stderr; an exception is a failure."""
-
-    def call(*arguments: object) -> Result:
-        return CliRunner().invoke(
-            main, [str(a) for a in arguments], prog_name="retune", catch_exceptions=False
-        )
-
-    return call
 
 
 @pytest.fixture
