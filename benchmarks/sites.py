@@ -27,7 +27,6 @@ from itertools import pairwise
 
 import numpy as np
 
-import targets
 from fixtures.inputs import Missing, find
 from passes.conflicts import conflicts, window_of
 from passes.insert import Insertion, Setting
@@ -41,8 +40,9 @@ from rewriter.identify.loops import innermost
 from rewriter.identify.program import analyse
 from rewriter.timing.steady import Steady
 from rewriter.verify.prove import Prover
+from targets.alpha import Alpha
 
-ALPHA = next(t for t in targets.plain() if t.name == "alpha")
+ALPHA = Alpha()
 EV67 = ALPHA.cpus["ev67"]
 LINE = 64
 LOW = (1 << 40) - 1  # a kernel's addresses without the bits that all of them have

@@ -21,7 +21,7 @@ from passes.tuned import Accepted, Refused, TunedWindow
 from rewriter.core.cpu import Cpu, OutOfOrder
 from rewriter.core.isa import Flow, Insn, Op
 from rewriter.core.listing import Listing
-from rewriter.core.target import Target
+from rewriter.core.target import Sequential
 
 Key = tuple[str, int]
 """A technique's name and the address of a site."""
@@ -57,7 +57,7 @@ class Suspects:
     wider needs all that it meets or nothing.
     """
 
-    def __init__(self, listing: Listing, target: Target) -> None:
+    def __init__(self, listing: Listing, target: Sequential) -> None:
         rows, effects = listing.table.rows, target.table.effects
         loads = [effects(op).loads * effects(op).size for op in rows]
         stores = [narrow(op, target) * effects(op).size for op in rows]
@@ -93,13 +93,13 @@ def _following(
     return np.append(ascending, none)[np.searchsorted(ascending, positions, side="right")]
 
 
-def narrow(op: Op, target: Target) -> bool:
+def narrow(op: Op, target: Sequential) -> bool:
     """Whether an instruction stores less than a cell."""
     effects = target.table.effects(op)
     return effects.stores and effects.size < target.cell
 
 
-def conflicts(slots: Sequence[Insn | None], target: Target, reach: int) -> Iterator[Conflict]:
+def conflicts(slots: Sequence[Insn | None], target: Sequential, reach: int) -> Iterator[Conflict]:
     """Loads within `reach` instructions behind such a store, in straight code."""
     kept = [n for n, i in enumerate(slots) if i is not None and not target.is_filler(i)]
     insns = [insn for insn in slots if insn is not None and not target.is_filler(insn)]
@@ -162,14 +162,14 @@ def _cycles(tuned: TunedWindow, setting: Setting) -> int:
     return cycles([insn for insn in tuned.slots if insn is not None], setting)
 
 
-def _plain_load(insn: Insn, target: Target) -> bool:
+def _plain_load(insn: Insn, target: Sequential) -> bool:
     effects = target.table.effects(insn.op)
     return effects.loads and not effects.events and bool(target.table.defs(insn))
 
 
 def _meet(
     insns: Sequence[Insn], places: Sequence[tuple[object, int] | None], store: int, load: int,
-    target: Target,
+    target: Sequential,
 ) -> tuple[int, bool, bool] | None:  # fmt: skip
     """How far a load is from a store that it meets, whether that has all of it, and for sure."""
     there, here = places[store], places[load]

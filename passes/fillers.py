@@ -14,7 +14,7 @@ from passes.insert import Slots
 from rewriter.core.isa import Flow, Insn
 from rewriter.core.listing import INLINE, UNKNOWN, Listing
 from rewriter.core.program import Function
-from rewriter.core.target import Target
+from rewriter.core.target import Sequential
 from rewriter.identify.program import Program
 
 Added = Mapping[int, Sequence[Insn]]
@@ -72,7 +72,7 @@ class Fillers:
         return [(at, insn) for at, insn in sorted(found.items()) if insn is not None]
 
 
-def _idle(listing: Listing, target: Target) -> NDArray[np.bool_]:
+def _idle(listing: Listing, target: Sequential) -> NDArray[np.bool_]:
     """Whether there is a filler, by position: its word says so, if it writes no register."""
     table = listing.table
     rows = [op.flow is Flow.NEXT and not table.effects(op).stores for op in table.rows]

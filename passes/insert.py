@@ -12,7 +12,7 @@ from rewriter.core.edit import Evidence
 from rewriter.core.interpret import Step
 from rewriter.core.isa import Insn
 from rewriter.core.program import Function
-from rewriter.core.target import Target
+from rewriter.core.target import Sequential
 from rewriter.identify.loops import Loop
 from rewriter.identify.program import Program
 from rewriter.timing.model import simulate
@@ -55,7 +55,7 @@ class Setting:
     `loops` are the innermost loops by the start of their function.
     """
 
-    target: Target
+    target: Sequential
     cpu: Cpu
     system: System
     prover: Prover

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from rewriter.core.isa import Insn
-from rewriter.core.target import Target
+from rewriter.core.target import Sequential
 from rewriter.core.trace import registers_of
 
 Place = tuple[int, int] | None
@@ -78,7 +78,7 @@ class Stream:
         return bool(same) and self.step % size == 0 and (self.ahead - same[0].offset) % size == 0
 
 
-def streams(insns: Sequence[Insn], target: Target) -> list[Stream]:
+def streams(insns: Sequence[Insn], target: Sequential) -> list[Stream]:
     """The streams of a loop whose pass is these instructions, one after the other."""
     return walked([_moving(insn, target)] for insn in insns)
 
@@ -110,7 +110,7 @@ def walked(groups: Iterable[Sequence[Moving]]) -> list[Stream]:
     return found
 
 
-def _moving(insn: Insn, target: Target) -> Moving:
+def _moving(insn: Insn, target: Sequential) -> Moving:
     """An instruction of a machine that says nothing of groups."""
     effects, touch = target.table.effects(insn.op), None
     if (effects.loads and target.table.defs(insn)) or effects.stores:

@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 from rewriter.core.cpu import Cpu
 from rewriter.core.edit import Rewrite
 from rewriter.core.isa import Insn
-from rewriter.core.target import Clue, Target
+from rewriter.core.target import Clue, Sequential
 from rewriter.core.trace import Trace, registers_of
 
 UNRELATED = "address and position are not related in the block"
@@ -59,7 +59,7 @@ def usable(cpu: Cpu, insns: Sequence[Any]) -> bool:
     return all(not insn.op.needs or insn.op.needs in cpu.features for insn in insns)
 
 
-def idle(insn: Insn | None, target: Target) -> bool:
+def idle(insn: Insn | None, target: Sequential) -> bool:
     """Whether a proposed instruction moves a register to itself: the value is there already."""
     if insn is None:
         return False

@@ -14,7 +14,7 @@ from rewriter.core.cpu import Cpu
 from rewriter.core.edit import Evidence, Rewrite
 from rewriter.core.isa import Insn
 from rewriter.core.program import Fixup, Window
-from rewriter.core.target import Target
+from rewriter.core.target import Sequential
 from rewriter.core.term import Term
 from rewriter.core.trace import (
     INPUT,
@@ -57,7 +57,7 @@ class Tuner:
 
     window: Window
     techniques: Sequence[Technique]
-    target: Target
+    target: Sequential
     cpu: Cpu
     prover: Prover
     locked: frozenset[int]

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
+from typing import TYPE_CHECKING
 
 from rewriter.core.isa import Flow, Insn
+
+if TYPE_CHECKING:
+    from rewriter.core.bundled import BundledCpu
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,6 +264,11 @@ class Cpu:
     figures: dict[str, Figure] = field(default_factory=dict)
     pipeline: InOrder | OutOfOrder | None = None
     traits: Callable[[Insn], Traits] | None = None
+
+    @property
+    def bundled(self) -> BundledCpu | None:
+        """The CPU as one whose code says what issues together; None if it is no such."""
+        return None
 
 
 def figures_of(description: object, prefix: str = "") -> Iterator[tuple[str, Figure]]:

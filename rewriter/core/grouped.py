@@ -1,4 +1,4 @@
-"""What the floors above ask of a target whose instructions issue in groups of its text's making.
+"""The capability `bundling`: code whose text says which instructions issue together.
 
 Its unit of work is a region, straight code of whole bundles, and not a window of instructions of
 one size each: nothing of what the passes for other machines do applies.
@@ -9,20 +9,16 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rewriter.core import transfer
-from rewriter.core.arena import Arena
-from rewriter.core.cpu import Cpu
-from rewriter.core.emulated import Emulated
 from rewriter.core.groups import Slot
 from rewriter.core.isa import Insn
 from rewriter.core.portable import Portable
 from rewriter.core.prefetching import Prefetching
 from rewriter.core.program import Function
 from rewriter.core.substituting import Substituting
-from rewriter.core.table import Table
-from rewriter.core.target import Sectioned
+from rewriter.core.target import Sectioned, Target
 
 if TYPE_CHECKING:
     from rewriter.core.crossing import Crossings
@@ -238,24 +234,15 @@ class Code(Protocol):
         ...
 
 
-@runtime_checkable
-class Grouped(Protocol):
-    """One architecture whose code says what issues together."""
+class Bundling(Target, Protocol):
+    """An architecture whose code says what issues together."""
 
-    name: str
-    machines: frozenset[int]
-    table: Table
-    cpus: Mapping[str, Cpu]
     passes: frozenset[str]
-    arena: Arena
     bundle: int
     jump_word: int  # bytes of a word of a jump table
-    everything: int
-    returned: int
     proving: transfer.Provable
     substituting: Substituting
     prefetching: Prefetching
-    emulated: Emulated | None
 
     def described(self, image: Linked) -> Iterable[Range]:
         """The ranges of the unwind table."""

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rewriter.core.errors import BadInput
+from rewriter.core.ident import Ident
 from rewriter.core.machine import ByteOrder
 from rewriter.elf.headers import (
     PF_X,
@@ -51,6 +52,11 @@ class Image:
     relocations: tuple[Relocation, ...]
     e_flags: int = 0
     debug: Image | None = None
+
+    @property
+    def ident(self) -> Ident:
+        """What its header says of the machine that it is for."""
+        return Ident(self.machine, self.bits, self.byteorder, self.e_flags)
 
     def section(self, name: str) -> Section | None:
         """Return the first section of that name, or None."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rewriter.core.program import Function
-from rewriter.core.target import Target
+from rewriter.core.target import Sequential
 from rewriter.identify.flow import Graph
 from rewriter.identify.relations import LinearEffects
 
@@ -14,7 +14,7 @@ State = dict[int, int]
 class Heights:
     """Answers for a graph, function by function."""
 
-    def __init__(self, graph: Graph, target: Target) -> None:
+    def __init__(self, graph: Graph, target: Sequential) -> None:
         self.graph, self.target = graph, target
         self.effects = LinearEffects(target)
         self._states: dict[int, State] = {}

@@ -13,11 +13,11 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from rewriter.core.program import Function
-from rewriter.core.target import References, Target
+from rewriter.core.target import References, Sequential
 from rewriter.identify.flow import Graph
 
 
-def unmade(graph: Graph, target: Target, references: References) -> frozenset[int]:
+def unmade(graph: Graph, target: Sequential, references: References) -> frozenset[int]:
     """The labels inside functions that no pair makes, by a graph in which all of them count."""
     inside = frozenset(_inside(graph.functions, references.labels))
     if not inside:

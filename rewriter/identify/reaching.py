@@ -13,7 +13,7 @@ import numpy as np
 from rewriter.core.isa import Flow
 from rewriter.core.listing import FLOW_CODE
 from rewriter.core.program import Bound, TableRead
-from rewriter.core.target import Target
+from rewriter.core.target import Sequential
 from rewriter.identify.flow import Graph
 
 _CALLS = frozenset(FLOW_CODE[flow] for flow in (Flow.CALL, Flow.INDIRECT_CALL, Flow.TRAP))
@@ -22,7 +22,7 @@ _CALLS = frozenset(FLOW_CODE[flow] for flow in (Flow.CALL, Flow.INDIRECT_CALL, F
 class Reaching:
     """Walks a graph back, over calls with what callees save."""
 
-    def __init__(self, graph: Graph, target: Target) -> None:
+    def __init__(self, graph: Graph, target: Sequential) -> None:
         self.graph, self.target = graph, target
         self._bounds: dict[int, Bound | None] = {}
         self.listing = graph.listing

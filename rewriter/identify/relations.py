@@ -13,7 +13,7 @@ from itertools import count
 
 from rewriter.core.isa import Flow
 from rewriter.core.program import Function
-from rewriter.core.target import Target
+from rewriter.core.target import Sequential
 from rewriter.core.trace import registers_of
 from rewriter.identify.flow import Graph
 
@@ -60,7 +60,7 @@ def relations(graph: Graph, function: Function, effects: LinearEffects) -> dict[
 class LinearEffects:
     """What instructions do to registers, found once for each word."""
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: Sequential) -> None:
         self.target = target
         self.known: dict[int, Effect] = {}
 

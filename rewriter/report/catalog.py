@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from rewriter.core.cpu import Cpu, Figure
-from rewriter.core.grouped import Grouped
 from rewriter.core.target import Target
 from rewriter.report.grid import Grid
 
@@ -16,7 +15,7 @@ from rewriter.report.grid import Grid
 class Catalog:
     """CPUs by target."""
 
-    targets: Sequence[Target | Grouped]
+    targets: Sequence[Target]
 
     @property
     def return_code(self) -> int:

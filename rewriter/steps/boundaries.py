@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from rewriter.core.grouped import Grouped, Region, Routine
+from rewriter.core.grouped import Bundling, Region, Routine
 from rewriter.core.groups import Slot
 from rewriter.core.isa import Flow
 from rewriter.verify.placed import leads_to
@@ -23,7 +23,7 @@ _CALLS = (Flow.CALL, Flow.INDIRECT_CALL)
 class Boundaries:
     """Asks what a loop costs a pass; `block` is how many bytes are fetched in a cycle."""
 
-    target: Grouped
+    target: Bundling
     block: int
     cycles: Callable[[Sequence[Slot]], int]
 

@@ -12,7 +12,7 @@ from passes.grouped_walked import GroupedWalked, Reading
 from passes.insert import Declined
 from rewriter.core.bundled import BundledCpu
 from rewriter.core.edit import Edit, Evidence
-from rewriter.core.grouped import Grouped
+from rewriter.core.grouped import Bundling
 from rewriter.core.groups import Slot
 from rewriter.core.program import Function
 from rewriter.steps.work import edit_id
@@ -27,7 +27,7 @@ BEFORE = 48  # slots before a loop in which its count and its addresses may be s
 class Hinting:
     """Asks for hints in the regions of functions."""
 
-    target: Grouped
+    target: Bundling
     streams: GroupedStreams
 
     def loop(
@@ -47,14 +47,14 @@ class Hinting:
         return self.streams.hinted(WalkingLoop(block, slots, dead, tuple(before[-BEFORE:])))
 
 
-def hinting(target: Grouped, cpu: BundledCpu, scheduling: Scheduling) -> Hinting:
+def hinting(target: Bundling, cpu: BundledCpu, scheduling: Scheduling) -> Hinting:
     """The pass for a CPU."""
     walked = GroupedWalked(cpu, Reading(target.proving, target.prefetching))
     return Hinting(target, GroupedStreams(walked, scheduling))
 
 
 def hint_edit(
-    target: Grouped, function: Function, start: int, found: Hinted, evidence: Evidence
+    target: Bundling, function: Function, start: int, found: Hinted, evidence: Evidence
 ) -> Edit:
     """What was put into the loop at `start`; gain and cycles are of a pass."""
     made = target.prefetching.asking(found.asked, start)

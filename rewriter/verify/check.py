@@ -24,7 +24,7 @@ from rewriter.core.garbage import seldom_collected
 from rewriter.core.guard import guarded
 from rewriter.core.listing import Listing
 from rewriter.core.program import Function
-from rewriter.core.target import Target
+from rewriter.core.target import Sequential
 from rewriter.core.workers import each
 from rewriter.elf.image import Image
 from rewriter.elf.lines import without_grown
@@ -75,7 +75,7 @@ class Verdict:
 def compare(
     old: Image,
     new: Image,
-    target: Target,
+    target: Sequential,
     progress: Progress,
     jobs: int = 1,
     assume: frozenset[str] = EVERY,

@@ -18,7 +18,7 @@ from rewriter.core.addresses import sides
 from rewriter.core.assumptions import EVERY
 from rewriter.core.edit import Evidence
 from rewriter.core.garbage import seldom_collected
-from rewriter.core.grouped import Grouped
+from rewriter.core.grouped import Bundling
 from rewriter.core.guard import guarded
 from rewriter.core.program import Function
 from rewriter.core.workers import Apart, each
@@ -62,7 +62,7 @@ class Verdict:
 def compare(
     old: Image,
     new: Image,
-    target: Grouped,
+    target: Bundling,
     progress: Progress,
     jobs: int = 1,
     assume: frozenset[str] = EVERY,

@@ -26,7 +26,7 @@ import numpy as np
 from rewriter.core.isa import Flow
 from rewriter.core.listing import FLOW_CODE, Listing
 from rewriter.core.registers import from_columns
-from rewriter.core.target import Target
+from rewriter.core.target import Sequential
 from rewriter.elf.unwind_rows import Rules
 from rewriter.verify.kinds import FILLER, WHOLE, Kinds
 
@@ -66,7 +66,7 @@ class Account:
     changes: tuple[Change, ...]
 
 
-def account(rows: Rows, target: Target) -> Account:
+def account(rows: Rows, target: Sequential) -> Account:
     """What rows go by."""
 
     def bit(number: int) -> int:

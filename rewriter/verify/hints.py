@@ -11,12 +11,12 @@ from collections.abc import Collection, Sequence
 
 from rewriter.core.assumptions import LOCKS
 from rewriter.core.isa import Insn
-from rewriter.core.target import Target, is_hint
+from rewriter.core.target import Sequential, is_hint
 from rewriter.identify.program import Program
 from rewriter.verify.equivalence import Different
 
 
-def added(old: Sequence[Insn], new: Sequence[Insn], target: Target) -> list[int]:
+def added(old: Sequence[Insn], new: Sequence[Insn], target: Sequential) -> list[int]:
     """Slots of the new code with hints that the old code does not have, in its order."""
     waiting = [insn for insn in reversed(old) if is_hint(insn, target)]
     found = []

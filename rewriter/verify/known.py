@@ -14,7 +14,7 @@ from enum import Enum
 from rewriter.contracts.contract import Contract
 from rewriter.core.edit import Evidence
 from rewriter.core.program import Function
-from rewriter.core.target import Target
+from rewriter.core.target import Sequential
 from rewriter.elf import unwind
 from rewriter.elf.image import Image
 from rewriter.identify.functions import find_functions, with_called
@@ -66,7 +66,7 @@ class Identification:
 
 def known_routines(
     image: Image,
-    target: Target,
+    target: Sequential,
     database: Database,
     contracts: Mapping[str, Contract],
     cases: int = CASES,
@@ -174,7 +174,7 @@ def _unique(
 
 
 def unknown_functions(
-    image: Image, target: Target, known: Iterable[Identification]
+    image: Image, target: Sequential, known: Iterable[Identification]
 ) -> tuple[Function, ...]:
     """Functions in which nothing was identified, as symbols, unwind table and direct calls say."""
     functions = find_functions(image, unwind.frames(image))
@@ -191,7 +191,7 @@ def unknown_functions(
 
 def like_routines(
     image: Image,
-    target: Target,
+    target: Sequential,
     functions: Sequence[Function],
     contracts: Mapping[str, Contract],
     cases: int = GUESSES,

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rewriter.core.grouped import Code, Grouped, Routine, Stretch
+from rewriter.core.grouped import Bundling, Code, Routine, Stretch
 from rewriter.core.groups import Slot
 from rewriter.verify.placed import Code as Bundles
 from rewriter.verify.placed import Placed, within
 
 
 def unwound(
-    target: Grouped,
+    target: Bundling,
     routine: Routine,
     placed: Sequence[Placed],
     old: tuple[Code, Bundles],
@@ -37,7 +37,7 @@ class _Unwound:
 
     def __init__(
         self,
-        target: Grouped,
+        target: Bundling,
         routine: Routine,
         placed: Sequence[Placed],
         old: Bundles,

@@ -13,14 +13,14 @@ from functools import cached_property
 from rewriter.core.isa import Flow, Insn
 from rewriter.core.registers import register_mask
 from rewriter.core.symbolic import Symbolic
-from rewriter.core.target import Target
+from rewriter.core.target import Sequential
 from rewriter.core.term import Terms
 from rewriter.core.trace import registers_of
 from rewriter.verify.segments import Segment
 
 
 def same_but_for_place(
-    target: Target,
+    target: Sequential,
     old: Segment,
     new: Segment,
     link: int,
@@ -58,7 +58,9 @@ def _words(segment: Segment, slots: Sequence[int]) -> list[int]:
 class _Linked:
     """Two machines; `differing` is the mask of registers that may hold different values in them."""
 
-    def __init__(self, target: Target, link: int, places: tuple[int, int], terms: Terms) -> None:
+    def __init__(
+        self, target: Sequential, link: int, places: tuple[int, int], terms: Terms
+    ) -> None:
         self.target, self.table, self.places, self.terms = target, target.table, places, terms
         self.link, self.differing = link, register_mask((link,))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rewriter.core.isa import Insn
-from rewriter.core.target import Target
+from rewriter.core.target import Sequential
 from rewriter.core.term import Term
 from rewriter.core.trace import Run
 from rewriter.verify.equivalence import Comparison, Different
@@ -14,7 +14,7 @@ from rewriter.verify.stack import address_of, operands_of
 
 def same_accesses(
     comparison: Comparison,
-    target: Target,
+    target: Sequential,
     old: tuple[Run, Sequence[Insn]],
     new: tuple[Run, Sequence[Insn]],
 ) -> None:
@@ -29,7 +29,9 @@ def same_accesses(
             raise Different("a load or store went elsewhere")
 
 
-def _accesses(run: Run, insns: Sequence[Insn], target: Target) -> list[tuple[bool, Term | None]]:
+def _accesses(
+    run: Run, insns: Sequence[Insn], target: Sequential
+) -> list[tuple[bool, Term | None]]:
     found, terms = [], run.state.terms
     inside = ~terms.const(target.cell - 1)
     for slot, insn in enumerate(insns):

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from rewriter.core.edit import Grade
-from rewriter.core.target import Target
+from rewriter.core.target import Sequential
 from rewriter.core.term import Term, Terms
 from rewriter.verify.assumed import under
 from rewriter.verify.patterns import Pattern, close, contradiction, exact, general
@@ -60,7 +60,7 @@ class Prover:
     _signatures: tuple[Terms, Signatures] | None = None
 
     @classmethod
-    def of(cls, target: Target) -> Prover:
+    def of(cls, target: Sequential) -> Prover:
         """One for the registers and the memory of a target."""
         return cls(target.table.width, target.cell)
 

@@ -6,7 +6,7 @@ from rewriter.contracts import CONTRACTS
 from rewriter.core.assumptions import ARGUMENTS
 from rewriter.core.isa import AWAY
 from rewriter.core.program import Function
-from rewriter.core.target import Target, Tuned
+from rewriter.core.target import Sequential, Tuned
 from rewriter.core.trace import written
 from rewriter.elf import unwind_rows
 from rewriter.identify.program import Program
@@ -91,7 +91,7 @@ def unwinds_plainly(known: Known, named: Named, function: Function) -> bool:
     return all(rules == plain for _, rules in at)
 
 
-def _first(target: Target, mask: int) -> str:
+def _first(target: Sequential, mask: int) -> str:
     """The name of the first register of a mask."""
     names = target.table.register_names
     return next(name for n, name in enumerate(names) if mask >> n & 1)
@@ -134,7 +134,7 @@ def preconditions(
     return (ASSUMED,) if passed else ()
 
 
-def _passed(target: Target) -> int:
+def _passed(target: Sequential) -> int:
     """The registers that a call may be given something in."""
     names = {contract.linkage for contract in CONTRACTS.values()}
     linkages = [target.trials.program(name).linkage for name in names]

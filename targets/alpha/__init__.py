@@ -15,7 +15,6 @@ import numpy as np
 from rewriter.core.addresses import contains
 from rewriter.core.arena import WIDE
 from rewriter.core.cpu import Cpu, System
-from rewriter.core.emulated import Emulated
 from rewriter.core.isa import Flow, Insn
 from rewriter.core.listing import FLOW_CODE, Listing, decode_words
 from rewriter.core.program import Function, JumpTable
@@ -39,7 +38,7 @@ from targets.alpha.registers import SP
 from targets.alpha.sweep import AlphaTrials
 from targets.alpha.systems import SYSTEMS, UP1000, USUAL
 from targets.assembly import ROUTINE_ALIGNMENT
-from targets.machines import ALPHA
+from targets.machines import is_alpha
 
 R_REFQUAD, R_GLOB_DAT, R_JMP_SLOT, R_RELATIVE = 2, 25, 26, 27
 LOCAL_ENTRY = 8  # bytes that a caller with the same gp skips
@@ -49,7 +48,8 @@ class Alpha:
     """The target."""
 
     name = "alpha"
-    machines = ALPHA
+    fits = staticmethod(is_alpha)
+    bundling = None
     table = TABLE
     cpus: Mapping[str, Cpu] = CPUS
     everything = abi.ALL
@@ -66,7 +66,7 @@ class Alpha:
     branch = staticmethod(placing.branch)
     frame_rows = staticmethod(placing.frame_rows)
     systems: Mapping[str, System] = SYSTEMS
-    emulated: Emulated | None = boots.EMULATED
+    emulated = boots.EMULATED
     boots = boots.BOOTS
     linear = staticmethod(accesses.linear)
     is_kernel = staticmethod(kernel.is_kernel)
@@ -79,6 +79,11 @@ class Alpha:
     unwound = staticmethod(abi.unwound)
     whole = staticmethod(abi.whole)
     in_order = staticmethod(abi.in_order)
+
+    @property
+    def sequential(self) -> Alpha:
+        """Its own answers."""
+        return self
 
     def system(self, cpu: Cpu) -> System:
         """The machine that a CPU is timed in when nothing is said."""

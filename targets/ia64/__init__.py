@@ -12,7 +12,6 @@ from rewriter.core import prefetching, transfer
 from rewriter.core import substituting as core
 from rewriter.core.arena import WIDE
 from rewriter.core.cpu import Cpu
-from rewriter.core.emulated import Emulated
 from rewriter.core.grouped import Linked
 from rewriter.core.isa import Flow, Insn
 from rewriter.core.program import Function
@@ -27,15 +26,16 @@ from targets.ia64.proving import Proving
 from targets.ia64.registers import NAMES
 from targets.ia64.standard import RETURNED
 from targets.ia64.substituting import Substituting
-from targets.machines import IA64
+from targets.machines import is_ia64
 
 
 class Ia64:
     """The target."""
 
     name = "ia64"
-    machines = IA64
-    emulated: Emulated | None = None  # no emulator runs its programs
+    fits = staticmethod(is_ia64)
+    sequential = None
+    emulated = boots = None  # no emulator runs its programs or kernels
     table: Table = TABLE
     cpus: Mapping[str, Cpu] = CPUS
     passes = frozenset({"align", "prefetch", "schedule", "substitute"})
@@ -51,6 +51,11 @@ class Ia64:
     assembled = staticmethod(arranging.code)
     place_free = staticmethod(layout.place_free)
     described = staticmethod(facts.unwind_entries)
+
+    @property
+    def bundling(self) -> Ia64:
+        """Its own answers."""
+        return self
 
     def scheduling(self, model: Model) -> Scheduling:
         """What a scheduler asks, with a CPU's model."""

@@ -6,22 +6,21 @@ from pathlib import Path
 
 import pytest
 
+import targets
 from fixtures.ia64 import CROSSING, linked
-from rewriter.core.grouped import Grouped
 from rewriter.core.isa import Flow
 from rewriter.elf.image import load
 from rewriter.identify.functions import find_functions
 from rewriter.identify.grouped_liveness import Beyond
 from rewriter.verify.grouped_known import KnownGrouped
-from targets import any_for
 from targets.ia64.registers import NUMBERS
 
 
 def known(file: Path) -> KnownGrouped:
     """What is known of a file."""
     image = load(file)
-    target = any_for(image.machine, "an example")
-    assert isinstance(target, Grouped)
+    target = targets.of(image).bundling
+    assert target is not None
     code = target.code(image, find_functions(image, target.described(image)))
     return KnownGrouped(image, target, code)
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import targets
 from passes.best import Found, best
 from passes.dependence import Dependences, accesses, dependences, free
 from passes.listed import Pass
 from rewriter.core.interpret import AccessFault, Interpreter, Memory
 from rewriter.core.isa import Insn
 from rewriter.timing.steady import Steady
-from targets import plain
 from targets.alpha.assembler import assemble
 
-ALPHA = next(t for t in plain() if t.name == "alpha")
+ALPHA = targets.named("alpha")
 CODE, DATA = 0x10000, 0x20000
 PAGE = 0x1000
 

@@ -9,16 +9,15 @@ from pathlib import Path
 import pytest
 from ia64_assembled import complaints
 
+import targets
 from fixtures import ia64
 from fixtures.inputs import require_tool
 from passes.grouped import Superblock, counted
 from passes.grouped_model import Model
 from passes.grouped_proved import Proved, prove
-from rewriter.core.grouped import Grouped
 from rewriter.core.groups import Slot, groups
 from rewriter.elf import image
 from rewriter.suites.itanium import slots_of
-from targets import any_for
 from targets.ia64.arranging import Scheduling, code
 from targets.ia64.bundles import straight
 from targets.ia64.cpus import CPUS
@@ -30,8 +29,8 @@ SCHEDULING = Scheduling(Model(CPUS["itanium2"]))
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> tuple[Slot, ...]:
     loaded = image.load(ia64.fastpath(tmp_path_factory.mktemp("fastpath")))
-    target = any_for(loaded.machine, loaded.name)
-    assert isinstance(target, Grouped)
+    target = targets.of(loaded).bundling
+    assert target is not None
     symbols = {symbol.name: symbol.st_value for symbol in loaded.symbols}
     return slots_of(loaded, target, symbols["fastpath"], symbols["slow"])
 

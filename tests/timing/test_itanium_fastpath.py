@@ -27,17 +27,15 @@ from ia64_path import (
     passed,
 )
 
+import targets
 from fixtures import ia64
-from rewriter.core.bundled import BundledCpu
 from rewriter.core.concrete import Misaligned
-from rewriter.core.grouped import Grouped
 from rewriter.core.groups import Slot
 from rewriter.core.interpret import AccessFault
 from rewriter.core.isa import Insn
 from rewriter.elf import image
 from rewriter.suites.itanium import Stage, slots_of, stages
 from rewriter.verify.regions import Regions, Straight
-from targets import any_for
 from targets.ia64.fields import BUNDLE
 from targets.ia64.isa import TABLE
 from targets.ia64.machine.faults import MachineFault
@@ -57,10 +55,10 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def story(path: Path) -> tuple[Stage, ...]:
     loaded, start, end = _place(path)
-    target = any_for(loaded.machine, loaded.name)
+    target = targets.of(loaded)
     cpu = target.cpus["itanium2"]
-    assert isinstance(target, Grouped)
-    assert isinstance(cpu, BundledCpu)
+    assert target is not None
+    assert cpu.bundled is not None
     return tuple(stages(slots_of(loaded, target, start, end), target, cpu))
 
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
+import targets
 from rewriter.core.isa import Insn
 from rewriter.core.term import Terms
 from rewriter.core.trace import Run, run
 from rewriter.verify.devices import accessed, same_devices
 from rewriter.verify.equivalence import Comparison, Different
 from rewriter.verify.prove import Prover
-from targets import for_machine
 from targets.alpha.assembler import assemble
 from targets.alpha.isa import TABLE
 
-TARGET = for_machine(0x9026, "made up")
+TARGET = targets.named("alpha")
 
 
 def _run(terms: Terms, text: str) -> tuple[Run, list[Insn]]:

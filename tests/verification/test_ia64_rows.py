@@ -12,15 +12,14 @@ import pytest
 from region_shuffle import NOPS, unit_of
 from region_text import assembled
 
+import targets
 from fixtures import inputs
 from fixtures.ia64 import ROWS, linked
-from rewriter.core.grouped import Grouped
 from rewriter.core.groups import Slot, groups
 from rewriter.core.isa import Insn, Op
 from rewriter.elf.image import load
 from rewriter.verify.check_regions import compare
 from rewriter.verify.regions import Regions, Straight
-from targets import any_for
 from targets.ia64.bundles import SLOTS, TEMPLATES
 from targets.ia64.fields import Unit
 from targets.ia64.isa import TABLE
@@ -177,6 +176,6 @@ def test_a_file_with_another_row_is_refused(old: str, new: str, tmp_path: Path) 
         source.write_text(written)
         images.append(load(linked(source, source.parent, "-e", "_start")))
     before, after = images
-    target = any_for(before.machine, ROWS.name)
-    assert isinstance(target, Grouped) and before.data != after.data
+    target = targets.of(before).bundling
+    assert target is not None and before.data != after.data
     assert compare(before, after, target, lambda *progress: None).findings

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 
-from rewriter.core.bundled import BundledCpu
 from rewriter.core.cpu import Cpu
-from rewriter.core.grouped import Grouped
+from rewriter.core.grouped import Bundling
 from rewriter.core.groups import Slot
 from rewriter.core.isa import Flow
 from rewriter.core.program import Function, Refusal
@@ -19,10 +18,10 @@ from rewriter.timing.bundled_run import run
 class BundledText:
     """Both images, read bundle by bundle."""
 
-    def __init__(self, before: Image, after: Image, target: Grouped, cpu: Cpu) -> None:
+    def __init__(self, before: Image, after: Image, target: Bundling, cpu: Cpu) -> None:
         self.images = before, after
         self.target = target
-        self.cpu = cpu if isinstance(cpu, BundledCpu) else None
+        self.cpu = cpu.bundled
         self.block = target.bundle
         self.functions: Sequence[Function] = find_functions(before, target.described(before))
         self._code = target.code(before, self.functions)

@@ -9,7 +9,7 @@ from rewriter.core.cpu import Cpu
 from rewriter.core.isa import Insn
 from rewriter.core.listing import Listing
 from rewriter.core.program import Function, Refusal
-from rewriter.core.target import Target
+from rewriter.core.target import Sequential
 from rewriter.elf import unwind
 from rewriter.elf.image import Image
 from rewriter.identify.functions import find_functions, with_called
@@ -46,7 +46,7 @@ class PlainText:
     not timed again.
     """
 
-    def __init__(self, before: Image, after: Image, target: Target, cpu: Cpu) -> None:
+    def __init__(self, before: Image, after: Image, target: Sequential, cpu: Cpu) -> None:
         self.image, self.target, self.cpu = before, target, cpu
         self.old = target.listing(before)
         self.new = target.listing(after, self.old)
