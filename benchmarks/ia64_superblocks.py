@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import targets
 from fixtures.inputs import find
-from rewriter.core.groups import Slot
+from rewriter.analysis.functions import find_functions
+from rewriter.core.code.groups import Slot
 from rewriter.elf import image
-from rewriter.identify.functions import find_functions
 
 
 def superblocks(name: str, every: int = 1) -> Iterator[tuple[Slot, ...]]:

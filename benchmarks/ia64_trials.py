@@ -22,9 +22,9 @@ from region_trials import TrialRegions
 
 from fixtures.inputs import Missing, find
 from rewriter.elf.image import load
-from rewriter.options import Options
-from rewriter.steps.grouped import GroupedRoad
-from rewriter.verify.check_regions import verify
+from rewriter.road.bundled.road import GroupedRoad
+from rewriter.road.options import Options
+from rewriter.verify.regions.check import verify
 
 
 def measure(name: str, states: int, funcs: tuple[str, ...]) -> bool:

@@ -13,7 +13,7 @@ from typing import Protocol
 from rewriter.core.errors import BadInput
 from rewriter.core.ident import Ident
 from rewriter.core.plugins import Cpus, check_cpus
-from rewriter.core.target import Target
+from rewriter.core.target.protocol import Target
 from targets import machines
 
 

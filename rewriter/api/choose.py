@@ -13,13 +13,13 @@ from rewriter.core.errors import BadInput, BadUsage
 
 if TYPE_CHECKING:
     from passes import Pass
-    from rewriter.core.cpu import Cpu, System
+    from rewriter.core.code.program import Function
     from rewriter.core.edit import Edit
-    from rewriter.core.grouped import Bundling, Code
-    from rewriter.core.program import Function
-    from rewriter.core.target import Sequential, Target
+    from rewriter.core.target.bundling import Bundling, Code
+    from rewriter.core.target.cpu import Cpu, System
+    from rewriter.core.target.protocol import Sequential, Target
     from rewriter.elf.image import Image
-    from rewriter.options import Options
+    from rewriter.road.options import Options
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def target_of(image: Image) -> Target:
 
 def code_of(image: Image, target: Bundling) -> Code:
     """The code of a file whose text says what issues together."""
-    from rewriter.identify.functions import find_functions
+    from rewriter.analysis.functions import find_functions
 
     return target.code(image, find_functions(image, target.described(image)))
 
@@ -123,7 +123,7 @@ def resolve(image: Image, wanted: Wanted) -> Chosen | None:
 
 def resolve_for(target: Target, wanted: Wanted) -> Chosen | None:
     """Look all names up for a target; None when no pass runs."""
-    from rewriter.options import Options
+    from rewriter.road.options import Options
 
     cpu = cpu_named(target, "--cpu", wanted.cpu) if wanted.cpu else None
     tune = cpu_named(target, "--tune", wanted.tune) if wanted.tune else cpu

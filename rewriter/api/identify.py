@@ -11,7 +11,7 @@ from rewriter.report.survey import Survey
 
 def surveyed(image: Image) -> Survey | RegionSurvey:
     """The functions of a file and those that would be left alone, with the reasons."""
-    from rewriter.identify.program import analyse
+    from rewriter.analysis.program import analyse
     from rewriter.report import regions, survey
 
     target = choose.target_of(image)

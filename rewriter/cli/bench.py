@@ -85,10 +85,10 @@ def _refuse(suite: str, **given: object) -> None:
 
 
 def _article(source: Path, name: str, machine: str | None, share: float | None, view: View) -> None:
-    from rewriter.report.suite import Suite, Timing
+    from rewriter.report.suites.article import Suite, Timing
     from rewriter.suites import article
     from rewriter.suites.run import run
-    from rewriter.timing.places import NotDescribed
+    from rewriter.timing.outoforder.places import NotDescribed
 
     image = files.load(source).image
     known = choose.target_of(image)
@@ -106,7 +106,7 @@ def _article(source: Path, name: str, machine: str | None, share: float | None, 
 
 
 def _itanium(source: Path, name: str, function: str, view: View) -> None:
-    from rewriter.report.itanium import Story
+    from rewriter.report.suites.itanium import Story
     from rewriter.suites import itanium
 
     image = files.load(source).image

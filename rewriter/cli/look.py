@@ -17,13 +17,13 @@ from rewriter.core.capability import needed
 from rewriter.core.errors import BadInput, BadUsage
 
 if TYPE_CHECKING:
-    from rewriter.core.grouped import Bundling
-    from rewriter.core.program import Function
-    from rewriter.core.target import Sequential
+    from rewriter.core.code.program import Function
+    from rewriter.core.target.bundling import Bundling
+    from rewriter.core.target.protocol import Sequential
     from rewriter.elf.image import Image
-    from rewriter.pipeline import Tuned
     from rewriter.report.cycles import Timed
     from rewriter.report.listing import Explanation
+    from rewriter.road.pipeline import Tuned
 
 
 @click.command()
@@ -81,8 +81,8 @@ def _known(image: Image, like: bool, database: tuple[Path, ...], view: View) -> 
     from rewriter.identify.signatures import Database, shipped
     from rewriter.identify.signatures import parse as parse_database
     from rewriter.report.known import Known
-    from rewriter.verify.grouped_known import KnownGrouped, identified
-    from rewriter.verify.known import known_routines, like_routines, unknown_functions
+    from rewriter.verify.routines.bundled_known import KnownGrouped, identified
+    from rewriter.verify.routines.known import known_routines, like_routines, unknown_functions
 
     chosen = choose.target_of(image)
     if chosen.bundling is not None:
@@ -152,8 +152,8 @@ def explain(
 def _explained(
     image: Image, target: Sequential, chosen: choose.Chosen, name: str, cycles: bool
 ) -> Explanation | Timed:
+    from rewriter.analysis.program import analyse
     from rewriter.elf.image import parse
-    from rewriter.identify.program import analyse
     from rewriter.report import cycles as timed
     from rewriter.report import listing
 
@@ -171,7 +171,7 @@ def _explained_regions(
     image: Image, target: Bundling, chosen: choose.Chosen, name: str
 ) -> Explanation:
     from rewriter.report import regions
-    from rewriter.verify.grouped_known import KnownGrouped
+    from rewriter.verify.routines.bundled_known import KnownGrouped
 
     code = choose.code_of(image, target)
     function = choose.function(code.functions, image, name)
@@ -183,7 +183,7 @@ def _explained_regions(
 
 def _tuned(image: Image, chosen: choose.Chosen, *functions: Function) -> Tuned:
     """The file with nothing but these functions tuned."""
-    from rewriter.pipeline import tune
+    from rewriter.road.pipeline import tune
 
     options = replace(chosen.options, funcs=tuple(re.escape(f.name) for f in functions))
     with show.progress() as progress:

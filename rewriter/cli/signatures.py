@@ -52,7 +52,7 @@ def make(sources: tuple[Path, ...], output: Path, note: str, view: View) -> None
     """
     import targets
     from rewriter.contracts import CONTRACTS
-    from rewriter.elf.archive_text import first_ident
+    from rewriter.elf.archive.text import first_ident
     from rewriter.identify.compiler import compile_file
     from rewriter.identify.signatures import Database
     from rewriter.report.known import Made

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rewriter.core.machine import ByteOrder
+from rewriter.core.readings.machine import ByteOrder
 
 _E_TYPE, _E_MACHINE = slice(16, 18), slice(18, 20)
 _E_FLAGS = {32: slice(36, 40), 64: slice(48, 52)}

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from rewriter.core.errors import BadInput
 from rewriter.core.ident import Ident
-from rewriter.core.machine import ByteOrder
+from rewriter.core.readings.machine import ByteOrder
 from rewriter.elf.headers import (
     PF_X,
     PT_LOAD,

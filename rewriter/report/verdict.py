@@ -6,18 +6,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from rewriter.analysis.functions import find_functions, with_called
 from rewriter.core.assumptions import EVERY
 from rewriter.core.capability import needed
+from rewriter.core.code.program import Function
 from rewriter.core.errors import VerificationFailed
-from rewriter.core.program import Function
-from rewriter.core.target import Target
-from rewriter.elf import manifest, unwind
+from rewriter.core.target.protocol import Target
+from rewriter.elf import manifest
 from rewriter.elf.headers import printable
 from rewriter.elf.image import Image, parse
 from rewriter.elf.layouts import in_layout_of
 from rewriter.elf.manifest import Manifest
 from rewriter.elf.note import LaidOutAnew
-from rewriter.identify.functions import find_functions, with_called
+from rewriter.elf.unwind import entries
 from rewriter.report.grid import Grid, counted, in_order, joined
 from rewriter.verify.listed import contradictions
 
@@ -153,7 +154,7 @@ def _functions(image: Image, target: Target) -> Sequence[Function]:
     if target.bundling is not None:
         return find_functions(image, target.bundling.described(image))
     words = needed(target.sequential, "verify", target, image.name)
-    return with_called(find_functions(image, unwind.frames(image)), words.listing(image))
+    return with_called(find_functions(image, entries.frames(image)), words.listing(image))
 
 
 def _verified(
@@ -166,7 +167,7 @@ def _verified(
 ) -> Found:
     """The verdict of the verifier for this kind of code."""
     if target.bundling is not None:
-        from rewriter.verify.check_regions import compare as compare_regions
+        from rewriter.verify.regions.check import compare as compare_regions
 
         return compare_regions(old, new, target.bundling, progress, jobs, assume)
     from rewriter.verify.check import compare as compare_windows

@@ -14,7 +14,7 @@ from elftools.elf.elffile import ELFFile
 import targets
 from fixtures import ia64, inputs
 from rewriter.elf import image
-from rewriter.report.itanium import Story
+from rewriter.report.suites.itanium import Story
 from rewriter.suites.itanium import slots_of, stage
 
 Run = Callable[..., Result]

@@ -9,12 +9,12 @@ import pytest
 
 import targets
 from fixtures import inputs
+from rewriter.analysis.program import Program, analyse
 from rewriter.core.edit import Edit
 from rewriter.elf import image
 from rewriter.elf.image import Image
-from rewriter.identify.program import Program, analyse
-from rewriter.options import Options
-from rewriter.pipeline import Tuned, tune
+from rewriter.road.options import Options
+from rewriter.road.pipeline import Tuned, tune
 from targets.alpha.cpus import CPUS
 
 PASSES = ("bytes", "bitscan", "align")

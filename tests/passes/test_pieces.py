@@ -9,12 +9,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import targets
-from passes.pieces import Space, Spaces
-from rewriter.core.isa import Flow, Insn
-from rewriter.core.program import Function
-from rewriter.verify.pieces import Piece, cuts, insns_of, pieces, placement, reached
+from passes.lib.pieces import Space, Spaces
+from rewriter.core.code.program import Function
+from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.verify.routines.pieces import Piece, cuts, insns_of, pieces, placement, reached
 from targets.alpha import routines
-from targets.alpha.isa import TABLE
+from targets.alpha.isa.rows import TABLE
 from targets.alpha.routines import Routine
 
 ALPHA = targets.named("alpha")

@@ -17,18 +17,18 @@ import pytest
 import targets
 from passes.bitscan import BitScan
 from passes.bytes import Bytes
-from passes.tune import Tuner
-from passes.tuned import Accepted
-from rewriter.core.concrete import Concrete, Misaligned
-from rewriter.core.isa import Insn
-from rewriter.core.operands import Kind
-from rewriter.core.program import Window
-from rewriter.core.registers import Reg
-from rewriter.core.trace import registers_of
+from passes.lib.changes import Accepted
+from passes.lib.tune import Tuner
+from rewriter.analysis.program import Program, analyse
+from rewriter.analysis.reservations import locked_addresses
+from rewriter.core.code.dataflow import registers_of
+from rewriter.core.code.program import Window
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.isa.operands import Kind
+from rewriter.core.isa.registers import Reg
+from rewriter.core.readings.concrete import Concrete, Misaligned
 from rewriter.elf import image
-from rewriter.identify.locked import locked_addresses
-from rewriter.identify.program import Program, analyse
-from rewriter.verify.prove import Prover
+from rewriter.verify.terms.prover import Prover
 
 EVERY = 12
 RUNS, TRIES = 8, 60  # runs that count, of so many tries: a block may trap on what we draw

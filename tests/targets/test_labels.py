@@ -8,9 +8,9 @@ import pytest
 
 import targets
 from fixtures import inputs
+from rewriter.analysis.program import Program, analyse
 from rewriter.elf import image
-from rewriter.identify.program import Program, analyse
-from targets.alpha import sums
+from targets.alpha.image import sums
 
 
 @pytest.fixture(scope="module")

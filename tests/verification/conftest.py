@@ -6,8 +6,8 @@ import pytest
 
 import targets
 from fixtures import inputs
+from rewriter.analysis.program import Program, analyse
 from rewriter.elf import image
-from rewriter.identify.program import Program, analyse
 
 
 @pytest.fixture(scope="session")

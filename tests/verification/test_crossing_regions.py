@@ -12,8 +12,8 @@ import pytest
 import targets
 from fixtures.ia64 import CROSSING, linked
 from rewriter.elf.image import load
-from rewriter.verify.check_regions import Verdict, compare
-from rewriter.verify.function_regions import STANDARD
+from rewriter.verify.regions.check import Verdict, compare
+from rewriter.verify.regions.function import STANDARD
 
 
 def _compared(folder: Path, function: str, old: str, new: str) -> Verdict:

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import targets
-from rewriter.core.isa import Op
-from rewriter.core.listing import decode_words
-from rewriter.core.operands import Kind
-from rewriter.verify.kinds import FILLER, HINT, WHOLE, Kinds
-from targets.alpha.isa import TABLE
+from rewriter.core.code.listing import decode_words
+from rewriter.core.isa.instruction import Op
+from rewriter.core.isa.operands import Kind
+from rewriter.verify.walk.insn_classes import FILLER, HINT, WHOLE, Kinds
+from targets.alpha.isa.rows import TABLE
 
 TARGET = targets.named("alpha")
 KINDS = Kinds(TARGET)  # for all examples: a kind that one word gave is believed of the next

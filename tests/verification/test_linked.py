@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import targets
-from rewriter.core.listing import decode_words
-from rewriter.core.registers import register_mask
-from rewriter.verify.kinds import Kinds
-from rewriter.verify.linked import same_but_for_place
-from rewriter.verify.segments import Cutter, Segment
+from rewriter.core.code.listing import decode_words
+from rewriter.core.isa.registers import register_mask
+from rewriter.verify.walk.insn_classes import Kinds
+from rewriter.verify.walk.link_register import same_but_for_place
+from rewriter.verify.walk.segments import Cutter, Segment
 from targets.alpha.assembler import assemble
-from targets.alpha.isa import TABLE
+from targets.alpha.isa.rows import TABLE
 from targets.alpha.registers import GP, RA
 
 TARGET = targets.named("alpha")

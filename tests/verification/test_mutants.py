@@ -17,9 +17,9 @@ from mutants import Bench, Maker, Mutant, batches, is_wrong
 from run_oracle import Oracle
 
 import targets
+from rewriter.analysis.program import analyse
 from rewriter.core.errors import RetuneError
 from rewriter.elf import image, manifest
-from rewriter.identify.program import analyse
 from rewriter.verify.check import Verdict, verify
 from tests.support.depth import depth
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from rewriter.core.capability import needed
-from rewriter.core.program import Function, Refusal
+from rewriter.core.code.program import Function, Refusal
 from rewriter.report.html.subject import Subject
 
 

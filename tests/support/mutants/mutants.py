@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import targets
-from rewriter.core.program import Function
+from rewriter.analysis.program import analyse
+from rewriter.core.code.program import Function
 from rewriter.elf import image
-from rewriter.identify.program import analyse
 from targets.ia64 import Ia64
 from tests.support.mutants import (
     alpha_base,
