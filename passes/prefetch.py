@@ -18,7 +18,6 @@ from rewriter.core.isa import Flow, Insn
 from rewriter.core.listing import FLOW_CODE, Listing
 from rewriter.core.program import Function
 from rewriter.core.table import Table
-from rewriter.core.term import Terms
 from rewriter.core.trace import registers_of, run
 from rewriter.identify.loops import Loop
 from rewriter.identify.program import Program
@@ -256,8 +255,8 @@ class _Around:
             if insn is None or insn.op.flow not in (Flow.NEXT, Flow.BRANCH):
                 return None
             if table.defs(insn) >> tested[0] & 1:
-                terms = Terms(target.table.width)
-                value = run(table, terms, target.cell, (insn,), (0,), ()).value.get(0)
+                terms = target.table.terms()
+                value = run(table, terms, (insn,), (0,), ()).value.get(0)
                 known = value is not None and value.kind == "const"
                 return value.value // abs(own[0][2]) if known and value is not None else None
         return None

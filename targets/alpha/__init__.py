@@ -54,7 +54,6 @@ class Alpha:
     cpus: Mapping[str, Cpu] = CPUS
     everything = abi.ALL
     returned = abi.RETURN_LIVE
-    cell = 8
     spelling: Any = accesses
     stack = SP
     signatures = Path(__file__).with_name("signatures.json")
