@@ -22,7 +22,7 @@ class _Any:
 
 
 _ANY = _Any()
-_OPERAND = 1 << 16  # times n + 1 stands for "the register in operand n", above every real register
+_OPERAND = 1 << 16  # times n + 1 stands for "the register in operand n"
 
 
 @dataclass
@@ -123,7 +123,7 @@ class Recorder(Machine):
 
 
 def record(op: Op, width: int) -> Effects:
-    """The effects of a row on registers of `width` bits: with its lowest selectors or its highest."""
+    """The effects of a row on registers of `width` bits, with its lowest or highest selectors."""
     named = tuple(
         Reg(_OPERAND * (n + 1)) if operand.kind is Kind.REGISTER else _ANY
         for n, operand in enumerate(op.format.operands)
@@ -191,9 +191,8 @@ def _fixed(registers: list[int]) -> frozenset[int]:
 
 
 def _named(registers: list[int]) -> tuple[int, ...]:
-    return tuple(
-        sorted({r // _OPERAND - 1 for r in registers if r >= _OPERAND and not r % _OPERAND})
-    )
+    found = {divmod(int(r), _OPERAND) for r in registers if r >= _OPERAND}
+    return tuple(sorted(n - 1 for n, distance in found if not distance))
 
 
 def _beside(registers: list[int]) -> tuple[tuple[int, int], ...]:

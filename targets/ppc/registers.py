@@ -23,7 +23,7 @@ VSR = 64
 FPR, VR = VSR, VSR + 32
 PART = 64  # from the number of a part of a vector-scalar register to that of the next
 
-CONSTANTS = {ZERO: 0}
+CONSTANTS: dict[int, int] = {ZERO: 0}
 
 LT, GT, EQ, UN = 8, 4, 2, 1  # the bits of a condition register field
 

@@ -10,14 +10,10 @@ from targets.ppc.meanings.operate import binary
 def _add() -> list[Op]:
     add = binary(lambda m, a, b: a + b)
     return [
-        row("addi", "rt,ra0,si", d(14), _immediate(1), "integer"),
+        row("addi", "rt,ra0,si", d(14), add, "integer"),
         row("add", "rt,ra,rb", x(31, 266), add, "integer"),
         row("add.", "rt,ra,rb", x(31, 266, 1), binary(lambda m, a, b: a + b, records=True), "add."),
     ]
-
-
-def _immediate(scale: int):  # noqa
-    return binary(lambda m, a, b: a + b * m.const(scale))
 
 
 ROWS = (*_add(),)

@@ -19,7 +19,7 @@ _BITS = ("lt", "gt", "eq", "so")
 
 @dataclass
 class PpcTable(Table):
-    """Rows of all families.  A word is as `formats` describes it: a prefix stands above its suffix."""
+    """Rows of all families; a word is as `formats` describes it."""
 
     @property
     def major(self) -> int:
@@ -54,11 +54,10 @@ def joined(words: NDArray[np.uint32]) -> tuple[NDArray[np.int64], NDArray[np.uin
     """
     is_prefix = words >> np.uint32(26) == 1
     is_prefix[-1:] = False
-    # A suffix is no prefix: of several in a row the first, the third, ... are one.
     starts = np.ones(len(words), dtype=bool)
-    for at in np.flatnonzero(is_prefix).tolist():
-        if starts[at]:
-            starts[at + 1] = False
+    for place in np.flatnonzero(is_prefix).tolist():
+        if starts[place]:  # of several in a row the first, the third, ... are one
+            starts[place + 1] = False
     at = np.flatnonzero(starts)
     found = words[at].astype(np.uint64)
     pairs = np.flatnonzero(is_prefix[at])
