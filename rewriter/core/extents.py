@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cache
 
-from rewriter.core.machine import ByteOrder
+from rewriter.core.readings.machine import ByteOrder
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from rewriter.core.extents import Extent, extent
-from rewriter.core.symbolic import Symbolic
-from rewriter.core.term import Term
+from rewriter.core.readings.symbolic import Symbolic
+from rewriter.core.terms.term import Term
 
 
 class Unaligned(Symbolic):

@@ -16,17 +16,17 @@ import z3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rewriter.core.batched import Batched
-from rewriter.core.concrete import Concrete
-from rewriter.core.evaluate import Evaluator
 from rewriter.core.extents import extent
-from rewriter.core.machine import ByteOrder
-from rewriter.core.registers import Reg
-from rewriter.core.symbolic import Symbolic
-from rewriter.core.term import Term, Terms
+from rewriter.core.isa.registers import Reg
+from rewriter.core.readings.batched import Batched
+from rewriter.core.readings.concrete import Concrete
+from rewriter.core.readings.machine import ByteOrder
+from rewriter.core.readings.symbolic import Symbolic
+from rewriter.core.terms.evaluate import Evaluator
+from rewriter.core.terms.term import Term, Terms
 from rewriter.core.unaligned import Unaligned
-from rewriter.verify.lower import Lowering, Node
-from rewriter.verify.noise import Noise
+from rewriter.verify.terms.lower import Lowering, Node
+from rewriter.verify.terms.noise import Noise
 
 ORDERS: tuple[ByteOrder, ...] = ("little", "big")
 WIDTHS = (32, 64)

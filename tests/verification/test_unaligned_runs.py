@@ -12,15 +12,15 @@ from typing import Any, NamedTuple
 import pytest
 
 from rewriter.core.extents import Extent
-from rewriter.core.machine import ByteOrder
-from rewriter.core.registers import Reg
-from rewriter.core.term import Term, Terms
+from rewriter.core.isa.registers import Reg
+from rewriter.core.readings.machine import ByteOrder
+from rewriter.core.terms.term import Term, Terms
 from rewriter.core.unaligned import Unaligned
-from rewriter.verify import equivalence
-from rewriter.verify.equivalence import Comparison, Different
-from rewriter.verify.lower import Lowering
-from rewriter.verify.prove import Prover
-from rewriter.verify.remembered import shared
+from rewriter.verify.terms.lower import Lowering
+from rewriter.verify.terms.prover import Prover
+from rewriter.verify.terms.remembered import shared
+from rewriter.verify.walk import equivalence
+from rewriter.verify.walk.equivalence import Comparison, Different
 
 Run = Callable[[Any, Term, Term, Term], Term | None]
 """Does something with a machine, two addresses and a value; gives what is read afterwards."""
