@@ -1,6 +1,13 @@
 """The registry of targets, by ELF machine number.
 
 A target is loaded when it is asked for: its tables take longer to build than a small file to read.
+
+assembly  What the assemblers of all targets share: what they make, what is wrong, texts that
+          include
+machines  ELF machine numbers (`e_machine`), by target: known before a target is loaded
+alpha/    DEC Alpha, from the 21064 to the 21264: what the floors above ask, answered
+forms/    How the manifest takes code of each architecture apart, by ELF machine number
+ia64/     Intel Itanium: what the floors above ask, answered
 """
 
 from __future__ import annotations
@@ -10,9 +17,9 @@ from functools import cache
 from typing import TypeVar
 
 from rewriter.core.errors import BadInput
-from rewriter.core.grouped import Grouped
 from rewriter.core.plugins import Cpus, check_cpus
-from rewriter.core.target import Target
+from rewriter.core.target.bundling import Grouped
+from rewriter.core.target.protocol import Target
 from targets import machines
 
 _Target = TypeVar("_Target", bound=Target | Grouped)

@@ -1,4 +1,28 @@
-"""DEC Alpha, from the 21064 to the 21264: what the floors above ask, answered."""
+"""DEC Alpha, from the 21064 to the 21264: what the floors above ask, answered.
+
+abi            Who may read which register when control leaves code that we see
+arithmetic     T-floating arithmetic on plain numbers, for trials: what the division routines of
+               glibc use
+assembler      A two-pass assembler on top of the table: the text that `TABLE.text` prints, and a
+               little more
+boots          Alpha kernels under `qemu-system-alpha`: a Clipper (DP264), from SRM, console on
+               COM1
+idioms         How Alpha spells what passes want: narrow accesses, sign extension, moves, bit
+               counts
+linkage        How known routines are called on Alpha
+registers      Alpha's registers
+systems        Machines around Alpha chips: clocks, board caches, memory; every figure with its
+               source
+trial_program  The program that runs a routine over cases inside qemu user emulation, for Linux on
+               Alpha
+cpus/          Alpha CPUs: names, features, and pipelines, every figure with its source; one file a
+               chip
+image/         What stands in Alpha's text beside instructions' meanings: addresses, tables, what
+               moves
+isa/           Alpha's instruction table
+meanings/      What Alpha's instructions do, as functions over `Machine`
+routines/      Our own tuned routines: assembly text, one file each, assembled by our own encoder
+"""
 
 from __future__ import annotations
 
@@ -13,31 +37,20 @@ from typing import Any
 import numpy as np
 
 from rewriter.core.addresses import contains
-from rewriter.core.arena import WIDE
-from rewriter.core.cpu import Cpu, System
-from rewriter.core.emulated import Emulated
-from rewriter.core.isa import Flow, Insn
-from rewriter.core.listing import FLOW_CODE, Listing, decode_words
-from rewriter.core.program import Function, JumpTable
-from rewriter.core.target import Memory, Pair, References
-from targets.alpha import (
-    abi,
-    accesses,
-    boots,
-    kernel,
-    masks,
-    moving,
-    placing,
-    pointers,
-    routines,
-    sums,
-    switches,
-)
+from rewriter.core.code.listing import FLOW_CODE, Listing, decode_words
+from rewriter.core.code.program import Function, JumpTable
+from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.target.arena import WIDE
+from rewriter.core.target.cpu import Cpu, System
+from rewriter.core.target.emulation import Emulated
+from rewriter.core.target.protocol import Memory, Pair, References
+from targets.alpha import abi, boots, idioms, routines
 from targets.alpha.cpus import CPUS
-from targets.alpha.isa import TABLE
+from targets.alpha.image import kernel, masks, moving, placing, pointers, sums, switches
+from targets.alpha.isa.rows import TABLE
 from targets.alpha.registers import SP
-from targets.alpha.sweep import AlphaTrials
 from targets.alpha.systems import SYSTEMS, UP1000, USUAL
+from targets.alpha.trial_program import AlphaTrials
 from targets.assembly import ROUTINE_ALIGNMENT
 from targets.machines import ALPHA
 
@@ -55,7 +68,7 @@ class Alpha:
     everything = abi.ALL
     returned = abi.RETURN_LIVE
     cell = 8
-    spelling: Any = accesses
+    spelling: Any = idioms
     stack = SP
     signatures = Path(__file__).with_name("signatures.json")
     trials = AlphaTrials()
@@ -68,7 +81,7 @@ class Alpha:
     systems: Mapping[str, System] = SYSTEMS
     emulated: Emulated | None = boots.EMULATED
     boots = boots.BOOTS
-    linear = staticmethod(accesses.linear)
+    linear = staticmethod(idioms.linear)
     is_kernel = staticmethod(kernel.is_kernel)
     reserved = staticmethod(kernel.reserved)
     fixups = staticmethod(kernel.fixups)

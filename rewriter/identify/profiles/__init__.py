@@ -1,11 +1,18 @@
-"""Profiles that others took: which format a file is in, and which functions it says are hot."""
+"""Profiles that others took: which format a file is in, and which functions it says are hot.
+
+bolt         BOLT's pre-aggregated profiles (perf2bolt --pa): lines of a letter, addresses, counts
+opreport     `opreport -l`: samples by symbol
+perf         `perf script`: one sample a line, or a line and its call chain below
+readprofile  /proc/profile as readprofile(8) copies it: how often the timer found the kernel where
+samples      What every profile becomes: places in the image, each with a weight
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from rewriter.core.code.program import Function
 from rewriter.core.errors import BadInput
-from rewriter.core.program import Function
 from rewriter.elf.image import Image
 from rewriter.identify.profiles import bolt, opreport, perf, readprofile
 from rewriter.identify.profiles.samples import Gathered, Heat, Place, Profile, shares
