@@ -16,15 +16,15 @@ import z3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rewriter.core.extents import extent
 from rewriter.core.isa.registers import Reg
 from rewriter.core.readings.batched import Batched
 from rewriter.core.readings.concrete import Concrete
+from rewriter.core.readings.extents import extent
 from rewriter.core.readings.machine import ByteOrder
 from rewriter.core.readings.symbolic import Symbolic
+from rewriter.core.readings.unaligned import Unaligned
 from rewriter.core.terms.evaluate import Evaluator
 from rewriter.core.terms.term import Term, Terms
-from rewriter.core.unaligned import Unaligned
 from rewriter.verify.terms.lower import Lowering, Node
 from rewriter.verify.terms.noise import Noise
 

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from rewriter.core.extents import Extent
 from rewriter.core.isa.registers import Reg
+from rewriter.core.readings.extents import Extent
 from rewriter.core.readings.machine import ByteOrder
+from rewriter.core.readings.unaligned import Unaligned
 from rewriter.core.terms.term import Term, Terms
-from rewriter.core.unaligned import Unaligned
 from rewriter.verify.terms.lower import Lowering
 from rewriter.verify.terms.prover import Prover
 from rewriter.verify.terms.remembered import shared

@@ -11,8 +11,8 @@ from rewriter.core.isa.registers import Reg
 from rewriter.core.isa.table import Table
 from rewriter.core.masks import bits
 from rewriter.core.readings.symbolic import Symbolic
+from rewriter.core.readings.unaligned import Unaligned
 from rewriter.core.terms.term import Term, Terms
-from rewriter.core.unaligned import Unaligned
 
 INPUT = -1  # the "slot" that defines what the block gets
 

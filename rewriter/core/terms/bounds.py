@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rewriter.core.extents import Extent
+from rewriter.core.readings.extents import Extent
 
 if TYPE_CHECKING:
     from rewriter.core.terms.term import Term

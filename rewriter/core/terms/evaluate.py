@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from rewriter.core.extents import Extent
+from rewriter.core.readings.extents import Extent
 from rewriter.core.terms.term import Term
 
 Opaque = Callable[[str, tuple[Any, ...]], int]

@@ -19,7 +19,7 @@ from itertools import count
 from types import MappingProxyType
 from typing import TypeAlias
 
-from rewriter.core.extents import Extent
+from rewriter.core.readings.extents import Extent
 from rewriter.core.terms.bounds import most
 
 _SUMMED = frozenset({"or", "add", "ite", "read"})

@@ -14,7 +14,7 @@ from typing import Any
 
 import z3
 
-from rewriter.core.extents import Extent
+from rewriter.core.readings.extents import Extent
 
 Node = tuple[Any, ...]
 """(kind, data, argument numbers)."""

@@ -19,8 +19,8 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.core.extents import Extent
 from rewriter.core.readings.batched import Batched, Lanes
+from rewriter.core.readings.extents import Extent
 
 Conditions = NDArray[np.bool_]
 
@@ -227,7 +227,7 @@ class Noise:
     # What is made of it -------------------------------------------------------------------
 
     def apply(self, kind: str, data: Any, args: Sequence[Any]) -> Any:
-        """The value of a node of `rewriter.core.terms.term` that is not free, from its arguments'."""
+        """The value of a term's node that is not free, from its arguments'."""
         if kind == "const":
             return _constant(data)
         if kind == "opaque":

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rewriter.core.extents import Extent
+from rewriter.core.readings.extents import Extent
 from rewriter.core.terms.term import Term, reached, rebuilt
 
 _STEPS = 8  # of what is said to be made of other parts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewriter.core.extents import Extent, extent
+from rewriter.core.readings.extents import Extent, extent
 from rewriter.core.readings.symbolic import Symbolic
 from rewriter.core.terms.term import Term
 
