@@ -9,7 +9,8 @@ from rewriter.core.cpu import System
 from rewriter.core.interpret import Interpreter, Step
 from rewriter.core.isa import Insn
 from rewriter.timing import simulate
-from rewriter.timing.model import Chip, chip
+from rewriter.timing.engine import Chip
+from rewriter.timing.model import chip
 from rewriter.verify.engines.sweep import Code
 from rewriter.verify.trial_steps import Stepper, Stores
 from targets.alpha.cpus import CPUS

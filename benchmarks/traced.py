@@ -18,7 +18,8 @@ from rewriter.core.recorder import Recorder
 from rewriter.core.table import Table
 from rewriter.elf.headers import PT_LOAD
 from rewriter.elf.image import Image, load
-from rewriter.timing.model import Chip, chip
+from rewriter.timing.engine import Chip
+from rewriter.timing.model import chip
 from rewriter.timing.places import CONTROL
 from targets.alpha.cpus import CPUS
 from targets.alpha.isa import TABLE

@@ -12,7 +12,6 @@ from passes.insert import Declined, Finder, Insertion, Setting, Slots
 from passes.streams import Stream, streams
 from passes.walked import Hint, Walked
 from rewriter.core.addresses import addresses
-from rewriter.core.cpu import OutOfOrder
 from rewriter.core.edit import Evidence, Grade
 from rewriter.core.isa import Flow, Insn
 from rewriter.core.listing import FLOW_CODE, Listing
@@ -22,6 +21,7 @@ from rewriter.core.term import Terms
 from rewriter.core.trace import registers_of, run
 from rewriter.identify.loops import Loop
 from rewriter.identify.program import Program
+from rewriter.timing.engines import engine_of
 
 _LEAST = Fraction(1, 20)
 """Of the cycles out of memory: below that the model itself is not exact."""
@@ -89,7 +89,7 @@ class Prefetch:
 
     def finder(self, program: Program, setting: Setting) -> Finder:
         """What finds the sites of functions."""
-        suited = isinstance(setting.cpu.pipeline, OutOfOrder)
+        suited = setting.cpu.pipeline is not None and engine_of(setting.cpu).asks_ahead
         loops = _of_one_block(program.listing, setting.loops) if suited else {}
 
         def found(function: Function, slots: Slots) -> Iterator[Insertion | Declined]:

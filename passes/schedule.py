@@ -19,8 +19,8 @@ from rewriter.core.trace import run, written
 from rewriter.elf import unwind_rows
 from rewriter.identify.loops import Loop
 from rewriter.identify.program import Program
+from rewriter.timing.engines import engine_of
 from rewriter.timing.places import NotDescribed
-from rewriter.timing.steady import Steady
 from rewriter.verify.equivalence import Comparison, Different
 from rewriter.verify.framed import Framed, account
 from rewriter.verify.kinds import Kinds
@@ -85,7 +85,7 @@ class Scheduler:
 
     def __post_init__(self) -> None:
         self.target = self.program.target
-        self.steady = Steady(self.cpu, self.target.table)
+        self.steady = engine_of(self.cpu).steady(self.target.table)
         # A CPU may have been given another one's pipeline (--tune); it has its name in the target.
         named = self.target.cpus.get(self.cpu.name)
         fits = (c for c in self.target.cpus.values() if c.pipeline is self.cpu.pipeline)

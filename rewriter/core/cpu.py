@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
+from typing import TYPE_CHECKING, Protocol
 
 from rewriter.core.isa import Flow, Insn
+
+if TYPE_CHECKING:
+    from rewriter.core.bundled import BundledCpu
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +114,20 @@ class Tournament:
     global_history_bits: Figure
     global_counter_bits: Figure
     choice_counter_bits: Figure
+
+
+class Pipeline(Protocol):
+    """What the description of every pipeline has: how many start a cycle, classes, bypasses.
+
+    The rest depends on its kind, and so does the engine that reads it (`rewriter/timing/engines`).
+    """
+
+    @property
+    def width(self) -> Figure: ...
+    @property
+    def classes(self) -> Mapping[str, Sched]: ...
+    @property
+    def bypasses(self) -> tuple[Bypass, ...]: ...
 
 
 @dataclass(frozen=True)
@@ -258,8 +276,13 @@ class Cpu:
     features: frozenset[str]
     fetch_block: Figure
     figures: dict[str, Figure] = field(default_factory=dict)
-    pipeline: InOrder | OutOfOrder | None = None
+    pipeline: Pipeline | None = None
     traits: Callable[[Insn], Traits] | None = None
+
+    @property
+    def bundled(self) -> BundledCpu | None:
+        """The CPU, if it is described as one that issues what its code puts together."""
+        return None
 
 
 def figures_of(description: object, prefix: str = "") -> Iterator[tuple[str, Figure]]:

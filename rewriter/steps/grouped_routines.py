@@ -9,7 +9,6 @@ from functools import partial
 
 from passes.substitute import Substitute
 from rewriter.contracts import CONTRACTS
-from rewriter.core.bundled import BundledCpu
 from rewriter.core.cpu import Cpu
 from rewriter.core.edit import Edit, Evidence, Skip
 from rewriter.core.guard import guarded
@@ -206,10 +205,11 @@ class GroupedRoutines:
 
     def _saved(self, one: Replacement, new: Tried) -> Fraction | None:
         """Modelled cycles fewer, the mean of some cases of the contract; None if nobody asked."""
-        if not self.options.cycles or not isinstance(self.cpu, BundledCpu):
+        cpu = self.cpu.bundled
+        if not self.options.cycles or cpu is None:
             return None
         named = one.candidate.named
-        contract, cpu = CONTRACTS[named.contracts[0]], self.cpu
+        contract = CONTRACTS[named.contracts[0]]
         arena = self.known.target.substituting.arena
         cases = [contract.case(arena, point) for _, point in spread(contract, _TIMED)]
         before, after = (

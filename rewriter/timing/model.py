@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from rewriter.core.cpu import Cpu, InOrder, OutOfOrder, System
+from rewriter.core.cpu import Cpu, System
 from rewriter.core.interpret import Step
 from rewriter.core.isa import Flow, Insn
-from rewriter.timing.inorder import Chip as InOrderChip
-from rewriter.timing.outoforder import Chip as OutOfOrderChip
-from rewriter.timing.places import NotDescribed
+from rewriter.timing.engine import Chip
+from rewriter.timing.engines import engine_of
 from rewriter.timing.result import Result
-
-Chip = InOrderChip | OutOfOrderChip
 
 _LEARNING = 16  # passes: the longest branch history has ten bits, and then a counter must move
 
@@ -22,12 +19,7 @@ def chip(cpu: Cpu, system: System, text: Mapping[int, Insn]) -> Chip:
 
     Raises NotDescribed for a CPU without a pipeline.
     """
-    match cpu.pipeline:
-        case InOrder() as pipeline:
-            return InOrderChip(cpu, pipeline, system)
-        case OutOfOrder() as pipeline:
-            return OutOfOrderChip(cpu, pipeline, system, text)
-    raise NotDescribed(f"{cpu.name} has no timing description")
+    return engine_of(cpu).chip(system, text)
 
 
 def simulate(

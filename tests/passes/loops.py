@@ -9,6 +9,7 @@ from passes.dependence import Dependences, accesses, dependences, free
 from passes.listed import Pass
 from rewriter.core.interpret import AccessFault, Interpreter, Memory
 from rewriter.core.isa import Insn
+from rewriter.timing.engines import engine_of
 from rewriter.timing.steady import Steady
 from targets import plain
 from targets.alpha.assembler import assemble
@@ -43,7 +44,7 @@ def of(insns: tuple[Insn, ...]) -> Pass:
 
 def steady(cpu: str) -> Steady:
     """The model of a CPU."""
-    return Steady(ALPHA.cpus[cpu], ALPHA.table)
+    return engine_of(ALPHA.cpus[cpu]).steady(ALPHA.table)
 
 
 def depends(one: Pass, model: Steady) -> Dependences:

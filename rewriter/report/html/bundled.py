@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 
-from rewriter.core.bundled import BundledCpu
 from rewriter.core.cpu import Cpu
 from rewriter.core.grouped import Grouped
 from rewriter.core.groups import Slot
@@ -22,7 +21,7 @@ class BundledText:
     def __init__(self, before: Image, after: Image, target: Grouped, cpu: Cpu) -> None:
         self.images = before, after
         self.target = target
-        self.cpu = cpu if isinstance(cpu, BundledCpu) else None
+        self.cpu = cpu.bundled
         self.block = target.bundle
         self.functions: Sequence[Function] = find_functions(before, target.described(before))
         self._code = target.code(before, self.functions)
