@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from rewriter.core.cpu import Cpu, InOrder, OutOfOrder, Pipeline
+from rewriter.core.dispatched import Dispatched
+from rewriter.timing.dispatch.engine import DispatchedEngine
 from rewriter.timing.engine import Engine
 from rewriter.timing.engine_inorder import InOrderEngine
 from rewriter.timing.engine_outoforder import OutOfOrderEngine
@@ -13,6 +15,7 @@ from rewriter.timing.places import NotDescribed
 _ENGINES: Mapping[type[Pipeline], Callable[..., Engine]] = {
     InOrder: InOrderEngine,
     OutOfOrder: OutOfOrderEngine,
+    Dispatched: DispatchedEngine,
 }
 """By the type of a CPU's pipeline, what makes its engine from the CPU and that pipeline."""
 
