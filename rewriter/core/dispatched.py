@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rewriter.core.cpu import Bypass, Cache, Counters, Figure, Sched
+from rewriter.core.target.cpu import Bypass, Cache, Counters, Figure, Sched
 
 
 @dataclass(frozen=True)

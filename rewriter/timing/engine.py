@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from rewriter.core.cpu import System
-from rewriter.core.interpret import Step
-from rewriter.core.isa import Insn
-from rewriter.core.table import Table
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.isa.table import Table
+from rewriter.core.readings.interpret import Step
+from rewriter.core.target.cpu import System
 from rewriter.timing.result import Result
 from rewriter.timing.steady import Steady
 

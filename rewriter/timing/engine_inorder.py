@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rewriter.core.cpu import Cpu, InOrder, System
-from rewriter.core.isa import Insn
-from rewriter.core.table import Table
-from rewriter.timing.inorder import Chip
-from rewriter.timing.steady_inorder import SteadyInOrder
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.isa.table import Table
+from rewriter.core.target.cpu import Cpu, InOrder, System
+from rewriter.timing.inorder.pipeline import Chip
+from rewriter.timing.inorder.steady import SteadyInOrder
 
 
 class InOrderEngine:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rewriter.core.cpu import Cpu, OutOfOrder, System
-from rewriter.core.isa import Insn
-from rewriter.core.table import Table
-from rewriter.timing.outoforder import Chip
-from rewriter.timing.places import letter
-from rewriter.timing.steady_outoforder import SteadyOutOfOrder
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.isa.table import Table
+from rewriter.core.target.cpu import Cpu, OutOfOrder, System
+from rewriter.timing.outoforder.pipeline import Chip
+from rewriter.timing.outoforder.places import letter
+from rewriter.timing.outoforder.steady import SteadyOutOfOrder
 
 
 class OutOfOrderEngine:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from rewriter.core.cpu import Cpu, System
-from rewriter.core.interpret import Step
-from rewriter.core.isa import Flow, Insn
+from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.readings.interpret import Step
+from rewriter.core.target.cpu import Cpu, System
 from rewriter.timing.engine import Chip
 from rewriter.timing.engines import engine_of
 from rewriter.timing.result import Result

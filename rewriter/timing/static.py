@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rewriter.core.cpu import Cpu, Pipeline
-from rewriter.core.isa import Insn
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.target.cpu import Cpu, Pipeline
 from rewriter.timing.engines import engine_of
-from rewriter.timing.places import NotDescribed, sched_of, traits_of
+from rewriter.timing.outoforder.places import NotDescribed, sched_of, traits_of
 
 
 def pipeline_of(cpu: Cpu) -> Pipeline:

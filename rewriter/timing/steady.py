@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Protocol
 
-from rewriter.core.cpu import Cpu, InOrder, Pipeline, Sched
-from rewriter.core.isa import Insn
-from rewriter.core.table import Table
-from rewriter.timing.places import CONTROL, sched_of, traits_of
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.isa.table import Table
+from rewriter.core.target.cpu import Cpu, InOrder, Pipeline, Sched
+from rewriter.timing.outoforder.places import CONTROL, sched_of, traits_of
 from rewriter.timing.steady_node import Node, Placed
 
 

@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
 
-from rewriter.core.cpu import Cpu
 from rewriter.core.dispatched import Dispatched
-from rewriter.core.isa import Insn
-from rewriter.core.table import Table
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.isa.table import Table
+from rewriter.core.target.cpu import Cpu
 from rewriter.timing import causes
 from rewriter.timing.dispatch.core import Core, Loaded
 from rewriter.timing.dispatch.group import Group
 from rewriter.timing.dispatch.items import Item, Items
-from rewriter.timing.path import Event
+from rewriter.timing.outoforder.path import Event
 from rewriter.timing.steady import Steady
 from rewriter.timing.steady_node import Placed, Where
 

@@ -23,8 +23,8 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from rewriter.core.isa import Does, Flow, Format, Op
-from rewriter.core.operands import CountedFrom, Kind, Operand, Piece
+from rewriter.core.isa.instruction import Does, Flow, Format, Op
+from rewriter.core.isa.operands import CountedFrom, Kind, Operand, Piece
 from targets.ppc.registers import CR, FPR, GPR, VR, VSR, ZERO
 
 WORD = 4  # bytes

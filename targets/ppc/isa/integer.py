@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewriter.core.isa import Op
+from rewriter.core.isa.instruction import Op
 from targets.ppc.isa.formats import d, row, x
 from targets.ppc.meanings.operate import binary
 
