@@ -19,8 +19,8 @@ from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.target.cpu import Cpu
 from rewriter.core.terms.term import Terms
 from rewriter.elf.unwind import rows as unwind_rows
+from rewriter.timing.described import NotDescribed
 from rewriter.timing.engines import engine_of
-from rewriter.timing.outoforder.places import NotDescribed
 from rewriter.verify.terms.prover import Prover
 from rewriter.verify.walk.equivalence import Comparison, Different
 from rewriter.verify.walk.frames import Framed, account

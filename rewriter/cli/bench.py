@@ -87,7 +87,7 @@ def _article(source: Path, name: str, machine: str | None, share: float | None, 
     from rewriter.report.suites.article import Suite, Timing
     from rewriter.suites import article
     from rewriter.suites.run import run
-    from rewriter.timing.outoforder.places import NotDescribed
+    from rewriter.timing.described import NotDescribed
 
     image = files.load(source).image
     target = choose.target_of(image)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from rewriter.core.dispatched import Dispatched
 from rewriter.core.target.cpu import Cpu, InOrder, OutOfOrder, Pipeline
+from rewriter.core.target.dispatched_cpu import Dispatched
+from rewriter.timing.described import NotDescribed
 from rewriter.timing.dispatch.engine import DispatchedEngine
 from rewriter.timing.engine import Engine
-from rewriter.timing.engine_inorder import InOrderEngine
-from rewriter.timing.engine_outoforder import OutOfOrderEngine
-from rewriter.timing.outoforder.places import NotDescribed
+from rewriter.timing.inorder.engine import InOrderEngine
+from rewriter.timing.outoforder.engine import OutOfOrderEngine
 
 _ENGINES: Mapping[type[Pipeline], Callable[..., Engine]] = {
     InOrder: InOrderEngine,

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.target.cpu import Cpu, Pipeline
+from rewriter.timing.described import NotDescribed, sched_of, traits_of
 from rewriter.timing.engines import engine_of
-from rewriter.timing.outoforder.places import NotDescribed, sched_of, traits_of
 
 
 def pipeline_of(cpu: Cpu) -> Pipeline:

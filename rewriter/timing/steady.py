@@ -16,7 +16,7 @@ from typing import Protocol
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.table import Table
 from rewriter.core.target.cpu import Cpu, InOrder, Pipeline, Sched
-from rewriter.timing.outoforder.places import CONTROL, sched_of, traits_of
+from rewriter.timing.described import CONTROL, sched_of, traits_of
 from rewriter.timing.steady_node import Node, Placed
 
 
@@ -84,6 +84,17 @@ class Steady(ABC):
     def stepper(self) -> Stepper | None:
         """A pipeline that has not run yet, if it takes instructions in order."""
         return None
+
+    def latency(self, producer: Insn, consumer: Insn, register: int) -> int:
+        """Cycles from the first issue of one to that of another that reads its result there."""
+        made, used = self.node(producer), self.node(consumer)
+        for read, special in used.reads:
+            if read == register:
+                return made.after + special.get(made.name, made.latency)
+        # It is read at the second issue only.
+        specials = [special for read, special in used.late if read == register]
+        took = max(special.get(made.name, made.latency) for special in specials)
+        return max(0, made.after + took - used.after)
 
     def nodes(self, code: Sequence[Placed]) -> list[tuple[int, Node, Placed]]:
         """Each instruction with its fetch block."""

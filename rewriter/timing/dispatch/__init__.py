@@ -1,11 +1,13 @@
-"""Pipelines that dispatch groups of instructions in order, and what they take.
+"""Pipelines that dispatch groups in order, issue what is ready, and complete in order.
 
-`engine` is the door: a CPU with such a pipeline as an object.
+The door is `engine`.
 
-- `items`: an instruction as the pipeline sees it
-- `group`: what fits into a dispatch group
-- `core`: fetch, dispatch, issue, completion, one instruction after the other
-- `memory`: loads and stores of a trace, with the data cache
-- `chip`: a trace, with caches and predictors
-- `steady`: loops once they run, and the groups of straight code
+chip    A chip with dispatch groups runs a trace
+core    The core of a pipeline of dispatch groups: fetch, dispatch, issue, completion, in events
+engine  The model of a CPU that dispatches groups in order to units that take what is ready
+group   The group that is being put together: what still fits into it
+items   An instruction as a pipeline of dispatch groups sees it; looked up once
+memory  Loads and stores of a pipeline of dispatch groups: forwarding, the data cache, stores'
+        queue
+steady  Loops on a pipeline of dispatch groups, once they run
 """

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rewriter.core.dispatched import Dispatched
 from rewriter.core.isa.instruction import Flow
 from rewriter.core.readings.interpret import Step
 from rewriter.core.target.cpu import Cpu, System
+from rewriter.core.target.dispatched_cpu import Dispatched
 from rewriter.timing import causes
 from rewriter.timing.caches import Below, Tags
 from rewriter.timing.dispatch.core import Core, Stages
 from rewriter.timing.dispatch.items import Item, Items
 from rewriter.timing.dispatch.memory import CachedAccess, Memory
-from rewriter.timing.outoforder.path import BEGINNING, Event, later, spent
+from rewriter.timing.path import BEGINNING, Event, later, spent
 from rewriter.timing.predictors import ReturnStack, Saturating, hinted
 from rewriter.timing.result import Delay, Moment, Result
 

@@ -10,12 +10,12 @@ from collections import deque
 from heapq import heappop, heappush
 from typing import NamedTuple, Protocol
 
-from rewriter.core.dispatched import Dispatched, Fetching, Queue
 from rewriter.core.isa.instruction import Flow
+from rewriter.core.target.dispatched_cpu import Dispatched, Fetching, Queue
 from rewriter.timing import causes
 from rewriter.timing.dispatch.group import Group
 from rewriter.timing.dispatch.items import Item, Ports, Reads
-from rewriter.timing.outoforder.path import BEGINNING, Event, later
+from rewriter.timing.path import BEGINNING, Event, later
 
 _WORD = 4
 _BOOKED, _KEPT = 4096, 2048  # cycles of a pipe that are remembered, and after clearing

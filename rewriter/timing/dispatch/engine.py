@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rewriter.core.dispatched import Dispatched
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.table import Table
 from rewriter.core.target.cpu import Cpu, System
+from rewriter.core.target.dispatched_cpu import Dispatched
 from rewriter.timing.dispatch.chip import Chip
 from rewriter.timing.dispatch.steady import SteadyDispatched
 

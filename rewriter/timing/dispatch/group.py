@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewriter.core.dispatched import Grouping
+from rewriter.core.target.dispatched_cpu import Grouping
 from rewriter.timing.dispatch.items import Item
 
 

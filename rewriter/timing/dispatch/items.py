@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from rewriter.core.dispatched import Dispatched
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.target.cpu import Cpu, Traits
-from rewriter.timing.outoforder.places import CONTROL, sched_of, traits_of
+from rewriter.core.target.dispatched_cpu import Dispatched
+from rewriter.timing.described import CONTROL, sched_of, traits_of
 
 Ports = tuple[tuple[str, ...], ...]
 """Alternatives, each of pipes that are all taken."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import deque
 from typing import NamedTuple
 
-from rewriter.core.dispatched import Accesses
 from rewriter.core.readings.interpret import Step
+from rewriter.core.target.dispatched_cpu import Accesses
 from rewriter.timing import causes
 from rewriter.timing.caches import Below, Tags
 from rewriter.timing.dispatch.core import Loaded
-from rewriter.timing.outoforder.path import Event
+from rewriter.timing.path import Event
 
 _CELL_SHIFT = 3  # stores are looked up by aligned 8-byte cells
 _KEPT = 8  # stores remembered for one cell

@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
 
-from rewriter.core.dispatched import Dispatched
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.table import Table
 from rewriter.core.target.cpu import Cpu
+from rewriter.core.target.dispatched_cpu import Dispatched
 from rewriter.timing import causes
 from rewriter.timing.dispatch.core import Core, Loaded
 from rewriter.timing.dispatch.group import Group
 from rewriter.timing.dispatch.items import Item, Items
-from rewriter.timing.outoforder.path import Event
+from rewriter.timing.path import Event
 from rewriter.timing.steady import Steady
 from rewriter.timing.steady_node import Placed, Where
 
@@ -74,6 +74,16 @@ class SteadyDispatched(Steady):
             controls += item.control and not item.folded
             places += 0 if item.folded or item.control else item.places
         return max(-(-places // self._pipeline.grouping.places.value), 1)
+
+    def latency(self, producer: Insn, consumer: Insn, register: int) -> int:
+        """Cycles from the first issue of one to that of another that reads its result there."""
+        made, used = self._items.of(producer), self._items.of(consumer)
+        took = dict(made.writes).get(register, made.latency)
+        for late, reads in ((0, used.reads), (used.after, used.late)):
+            for read, special in reads:
+                if read == register:
+                    return max(0, made.after + special.get(made.name, took) - late)
+        return 0
 
     def groups(self, code: Sequence[Insn]) -> list[list[Insn]]:
         """The groups that straight code is dispatched in when nothing else holds it up."""
