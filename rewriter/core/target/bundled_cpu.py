@@ -231,5 +231,5 @@ class BundledCpu(Cpu):
 
     @property
     def bundled(self) -> BundledCpu:
-        """Itself."""
+        """The CPU itself."""
         return self

@@ -21,7 +21,7 @@ from rewriter.core.target.cpu import Cpu
 from rewriter.core.target.protocol import Sequential, Target
 from rewriter.elf.image import Image
 from rewriter.report.html.subject import Subject
-from rewriter.timing.outoforder.places import NotDescribed
+from rewriter.timing.described import NotDescribed
 from rewriter.verify.routines.trial import Trials, Untried
 
 PASS = "substitute"
