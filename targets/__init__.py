@@ -20,8 +20,8 @@ from functools import cache
 from typing import Protocol
 
 from rewriter.core.errors import BadInput
-from rewriter.core.ident import Ident
 from rewriter.core.plugins import Cpus, check_cpus
+from rewriter.core.target.ident import Ident
 from rewriter.core.target.protocol import Target
 from targets import machines
 

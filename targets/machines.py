@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewriter.core.ident import Ident
+from rewriter.core.target.ident import Ident
 
 EM_ALPHA, EM_ALPHA_OFFICIAL = 0x9026, 41
 EM_IA_64 = 50

@@ -8,9 +8,9 @@ from tempfile import TemporaryDirectory
 
 from rewriter.api import choose, files
 from rewriter.api.patch import Progress, quiet
-from rewriter.core.capability import needed
 from rewriter.core.errors import BadInput, BadUsage
 from rewriter.core.target.boots import Boots
+from rewriter.core.target.capability import needed
 from rewriter.core.target.protocol import Target
 from rewriter.difftest.boot.compare import Tried, compare
 from rewriter.difftest.boot.kernel import Kernel, kernel

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rewriter.api import choose
-from rewriter.core.capability import needed
+from rewriter.core.target.capability import needed
 from rewriter.elf.image import Image
 from rewriter.report.regions import RegionSurvey
 from rewriter.report.survey import Survey

@@ -34,7 +34,7 @@ from rewriter.batch.pool.watch import Unwatched, Watch
 from rewriter.batch.summary import Line, Summary
 from rewriter.batch.task import Job, Runner, Task
 from rewriter.core.errors import BadInput, RetuneError
-from rewriter.core.ident import Ident
+from rewriter.core.target.ident import Ident
 from rewriter.elf import manifest
 from rewriter.elf.emit import CannotWrite
 from rewriter.elf.note import NAME

@@ -13,8 +13,8 @@ from rewriter.bisect.remade import remade
 from rewriter.bisect.search import Outcome, Search, Units
 from rewriter.bisect.state import State, key
 from rewriter.bisect.units import Changes, Unit
-from rewriter.core.capability import needed
 from rewriter.core.errors import BadInput, NothingToDo, RetuneError
+from rewriter.core.target.capability import needed
 from rewriter.elf.image import Image
 from rewriter.elf.manifest import Manifest
 from rewriter.report.listing import Explanation

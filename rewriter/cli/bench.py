@@ -10,8 +10,8 @@ from rewriter.api import choose, files
 from rewriter.cli import show
 from rewriter.cli.options import PATH, View, viewing
 from rewriter.cli.pages import completion
-from rewriter.core.capability import needed
 from rewriter.core.errors import BadInput, BadUsage
+from rewriter.core.target.capability import needed
 
 
 @click.command()

@@ -13,8 +13,8 @@ from rewriter.api import choose, files
 from rewriter.api.choose import Wanted
 from rewriter.cli import show
 from rewriter.cli.options import PATH, SYMBOLS, View, tuning, viewing
-from rewriter.core.capability import needed
 from rewriter.core.errors import BadInput, BadUsage
+from rewriter.core.target.capability import needed
 
 if TYPE_CHECKING:
     from rewriter.core.code.program import Function

@@ -9,8 +9,8 @@ import click
 from rewriter.api import files
 from rewriter.cli import show
 from rewriter.cli.options import PATH, View, viewing
-from rewriter.core.capability import needed
 from rewriter.core.errors import NothingToDo
+from rewriter.core.target.capability import needed
 
 
 @click.group()

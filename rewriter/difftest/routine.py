@@ -10,10 +10,10 @@ import targets
 from rewriter.analysis.functions import find_functions
 from rewriter.contracts import CONTRACTS
 from rewriter.contracts.contract import Contract
-from rewriter.core.capability import needed
 from rewriter.core.edit import Evidence
 from rewriter.core.errors import BadInput, BadUsage
 from rewriter.core.target.bundling import Bundling
+from rewriter.core.target.capability import needed
 from rewriter.core.target.protocol import Sequential
 from rewriter.difftest.case import Case, Comparison, Verdict
 from rewriter.elf.headers import printable

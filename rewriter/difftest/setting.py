@@ -12,8 +12,8 @@ from threading import Event
 
 import targets
 from rewriter.core.errors import BadInput, BadUsage
-from rewriter.core.ident import HEAD, Ident, ident_of
 from rewriter.core.target.emulation import Emulated
+from rewriter.core.target.ident import HEAD, Ident, ident_of
 from rewriter.difftest import roots
 from rewriter.difftest.executed import compiled
 from rewriter.difftest.running import Launch

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rewriter.core.errors import BadInput
-from rewriter.core.ident import Ident
 from rewriter.core.readings.machine import ByteOrder
+from rewriter.core.target.ident import Ident
 from rewriter.elf.headers import (
     PF_X,
     PT_LOAD,

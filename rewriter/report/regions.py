@@ -1,4 +1,4 @@
-"""Bundling code to look at: what retune knows of a file, and one function before and after."""
+"""Bundled code to look at: what retune knows of a file, and one function before and after."""
 
 from __future__ import annotations
 

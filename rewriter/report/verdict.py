@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 from rewriter.analysis.functions import find_functions, with_called
 from rewriter.core.assumptions import EVERY
-from rewriter.core.capability import needed
 from rewriter.core.code.program import Function
 from rewriter.core.errors import VerificationFailed
+from rewriter.core.target.capability import needed
 from rewriter.core.target.protocol import Target
 from rewriter.elf import manifest
 from rewriter.elf.headers import printable

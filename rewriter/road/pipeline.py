@@ -15,13 +15,13 @@ from passes.schedule import Schedule, Scheduler
 from passes.substitute import Substitute
 from rewriter.analysis.loops import innermost
 from rewriter.analysis.program import Program, analyse
-from rewriter.core.capability import needed
 from rewriter.core.code.program import Function, Refusal
 from rewriter.core.edit import Edit, Skip
 from rewriter.core.run.garbage import seldom_collected
 from rewriter.core.run.guard import guarded
 from rewriter.core.run.workers import Together, each
 from rewriter.core.target.bundling import Bundling
+from rewriter.core.target.capability import needed
 from rewriter.core.target.cpu import Cpu
 from rewriter.core.target.protocol import Target
 from rewriter.elf.caves.build import caves_of

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from rewriter.core.code.listing import Listing
 from rewriter.core.code.program import Bound, Fixup, Function, JumpTable, Origin, TableRead
-from rewriter.core.ident import Ident
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.operands import Words
 from rewriter.core.isa.table import Table
@@ -22,6 +21,7 @@ from rewriter.core.target.arena import Arena
 from rewriter.core.target.boots import Boots
 from rewriter.core.target.cpu import Cpu, System
 from rewriter.core.target.emulation import Emulated
+from rewriter.core.target.ident import Ident
 
 if TYPE_CHECKING:
     from rewriter.core.target.bundling import Bundling

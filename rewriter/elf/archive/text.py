@@ -6,7 +6,7 @@ import struct
 from dataclasses import dataclass
 
 from rewriter.core.errors import BadInput
-from rewriter.core.ident import Ident, ident_of
+from rewriter.core.target.ident import Ident, ident_of
 from rewriter.elf.archive.members import Part, parts
 from rewriter.elf.headers import (
     ET_REL,

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 from rewriter.contracts import CONTRACTS
 from rewriter.contracts.contract import Arena, Contract
-from rewriter.core.capability import needed
 from rewriter.core.edit import Edit
 from rewriter.core.errors import BadInput
 from rewriter.core.readings.concrete import Misaligned
 from rewriter.core.readings.interpret import AccessFault, BadInstruction, LimitReached, Unspecified
 from rewriter.core.target.bundled_cpu import BundledCpu
 from rewriter.core.target.bundling import Bundling
+from rewriter.core.target.capability import needed
 from rewriter.core.target.cpu import Cpu
 from rewriter.core.target.protocol import Sequential, Target
 from rewriter.elf.image import Image

@@ -6,8 +6,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from rewriter.core.capability import needed
 from rewriter.core.code.program import Function, Refusal
+from rewriter.core.target.capability import needed
 from rewriter.report.html.subject import Subject
 
 
