@@ -164,7 +164,7 @@ class Program:
             if insns and listing.flows[first - 1] == FLOW_CODE[Flow.BRANCH]:
                 branched = int(listing.targets[first - 1])
                 exits[-1] = (exits[-1][0], self.live_into(branched))
-            elif insns:
+            elif insns and listing.flows[first - 1] == FLOW_CODE[Flow.NEXT]:
                 exits.pop()
             insns += [insn for insn in listing.insns_at(first, last) if insn is not None]
             if graph.faulting[last - 1]:

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rewriter.core.errors import BadInput
-from rewriter.core.isa.instruction import Flow
 from rewriter.core.isa.operands import Words
 from rewriter.core.target.protocol import Sequential
 from rewriter.elf.archive.members import Part, parts
@@ -157,7 +156,7 @@ class _Routine:
             while last > first and self._is_filler(target, last - 1):
                 last -= 1
             insn = target.table.decode(int(self.words[last - 1])) if last > first else None
-            falls = insn is None or insn.op.flow in (Flow.NEXT, Flow.BRANCH)
+            falls = insn is None or insn.op.flow.falls
             if not falls or end >= len(self.words):
                 return last
             at = bisect_left(self.text.bounds, end * self.size)
