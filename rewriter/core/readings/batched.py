@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewriter.core.isa.registers import Reg
-from rewriter.core.readings.machine import Machine
+from rewriter.core.readings.machine import ByteOrder, Machine
 
 Lanes = NDArray[np.uint64]
 _ONE = np.uint64(1)
@@ -32,7 +32,7 @@ class Batched(Machine):
     target: Lanes | None = None
     events: list[tuple[Any, ...]] = field(default_factory=list)
     width: int = field(kw_only=True)
-    byteorder: str = field(kw_only=True)
+    byteorder: ByteOrder = field(kw_only=True)
 
     def get(self, source: Reg | Lanes) -> Lanes:
         if not isinstance(source, Reg):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from rewriter.core.isa.registers import Reg
-from rewriter.core.readings.machine import Machine
+from rewriter.core.readings.machine import ByteOrder, Machine
 
 
 class Misaligned(Exception):
@@ -24,7 +24,7 @@ class Concrete(Machine):
 
     width: int
     constants: dict[int, int] = field(default_factory=dict)
-    byteorder: str
+    byteorder: ByteOrder
     initial_register: Callable[[int], int] = lambda register: 0
     initial_byte: Callable[[int], int] = lambda address: 0
     registers: dict[int, int] = field(default_factory=dict)

@@ -8,7 +8,7 @@ from typing import Any
 from rewriter.core.isa.instruction import Effects, Op
 from rewriter.core.isa.operands import Kind
 from rewriter.core.isa.registers import Reg
-from rewriter.core.readings.machine import Machine, Value
+from rewriter.core.readings.machine import ByteOrder, Machine, Value
 
 
 class _Any:
@@ -30,12 +30,14 @@ class Recorder(Machine):
     """Runs a meaning with unknown values and notes every access."""
 
     width: int
+    byteorder: ByteOrder = "big"
     following: int = 0
     reads: list[int] = field(default_factory=list)
     writes: list[int] = field(default_factory=list)
     loads: bool = False
     stores: bool = False
-    size: int = 0
+    loaded: int = 0
+    stored: int = 0
     events: list[str] = field(default_factory=list)
     rounds: bool = False
 
@@ -48,14 +50,14 @@ class Recorder(Machine):
         self.writes.append(register)
 
     def load(self, address: Value, size: int) -> Value:
-        self.loads, self.size = True, size
+        self.loads, self.loaded = True, self.loaded + size
         return _ANY
 
     def store(self, address: Value, value: Value, size: int) -> None:
-        self.stores, self.size = True, size
+        self.stores, self.stored = True, self.stored + size
 
     def conditional_store(self, address: Value, value: Value, size: int) -> Value:
-        self.stores, self.size = True, size
+        self.stores, self.stored = True, size
         self.events.append("conditional store")
         return _ANY
 
@@ -164,7 +166,7 @@ def _run(op: Op, width: int, operands: tuple[Any, ...]) -> Effects:
         fixed_writes=_fixed(machine.writes),
         loads=machine.loads,
         stores=machine.stores,
-        size=machine.size,
+        size=max(machine.loaded, machine.stored),
         events=tuple(machine.events),
         rounds=machine.rounds,
         more_reads=_beside(machine.reads),
