@@ -36,8 +36,7 @@ class Recorder(Machine):
     writes: list[int] = field(default_factory=list)
     loads: bool = False
     stores: bool = False
-    loaded: int = 0
-    stored: int = 0
+    size: int = 0
     events: list[str] = field(default_factory=list)
     rounds: bool = False
 
@@ -50,14 +49,14 @@ class Recorder(Machine):
         self.writes.append(register)
 
     def load(self, address: Value, size: int) -> Value:
-        self.loads, self.loaded = True, self.loaded + size
+        self.loads, self.size = True, self.size + size
         return _ANY
 
     def store(self, address: Value, value: Value, size: int) -> None:
-        self.stores, self.stored = True, self.stored + size
+        self.stores, self.size = True, self.size + size
 
     def conditional_store(self, address: Value, value: Value, size: int) -> Value:
-        self.stores, self.stored = True, size
+        self.stores, self.size = True, self.size + size
         self.events.append("conditional store")
         return _ANY
 
@@ -166,7 +165,7 @@ def _run(op: Op, width: int, operands: tuple[Any, ...]) -> Effects:
         fixed_writes=_fixed(machine.writes),
         loads=machine.loads,
         stores=machine.stores,
-        size=max(machine.loaded, machine.stored),
+        size=machine.size,
         events=tuple(machine.events),
         rounds=machine.rounds,
         more_reads=_beside(machine.reads),

@@ -71,12 +71,10 @@ def _power8() -> list[Op]:
 
 def _decimal() -> list[Op]:
     """Signed decimal numbers of 31 digits: all tell of their result in CR6."""
-    preferred = f"{THREE},ps"
+    preferred, shifts = f"{THREE},ps", "bcds. 1217 bcdtrunc. 1281 bcdsr. 1473"
     return [
         *family(preferred, vx, pure("v=vvn"), "dfp", "2.07", "bcdadd. 1025 bcdsub. 1089"),
-        *family(
-            preferred, vx, pure("v=vvn"), "dfp", "3.0", "bcds. 1217 bcdtrunc. 1281 bcdsr. 1473"
-        ),
+        *family(preferred, vx, pure("v=vvn"), "dfp", "3.0", shifts),
         *family(THREE, vx, _three, "dfp", "3.0", "bcdcpsgn. 833 bcdus. 1153 bcdutrunc. 1345"),
         *family(UNARY, vx, _unary, "dfp", "3.0", "bcdctsq. 1409 bcdctn. 5:1409"),
         *family(

@@ -1,4 +1,4 @@
-"""Rows: the vector-scalar facility (Power ISA 3.1B, Book I, chapter 7), without what accesses memory.
+"""Rows: the vector-scalar facility (Power ISA 3.1B, Book I, chapter 7), but for memory.
 
 Scalars are in doubleword 0.
 """
@@ -136,6 +136,7 @@ def _vector_conversions() -> list[Op]:
         xvcvdpsp 393   xvcvspdp 457
     """
     signs = "xvabssp 409 xvnabssp 425 xvnegsp 441 xvabsdp 473 xvnabsdp 489 xvnegdp 505"
+    tests = "xvtstdcsp 213 xvtstdcdp 245"
     parts = "xvxexpdp 475 xvxsigdp 1:475 xvxexpsp 8:475 xvxsigsp 9:475"
     return [
         *family(_ONE, xx2, one, "vecdouble", VSX, vsx),
@@ -146,9 +147,7 @@ def _vector_conversions() -> list[Op]:
         *family(_TWO, xx3, _two, "vecsimple", VSX, "xvcpsgnsp 208 xvcpsgndp 240"),
         *family(_TWO, xx3, _two, "vecsimple", "3.0", "xviexpsp 216 xviexpdp 248"),
         *family(_ONE, xx2, _one, "vecsimple", "3.0", parts),
-        *family(
-            "xt,xb,dcmxs", xx3, pure("v=vn"), "vecsimple", "3.0", "xvtstdcsp 213 xvtstdcdp 245"
-        ),
+        *family("xt,xb,dcmxs", xx3, pure("v=vn"), "vecsimple", "3.0", tests),
     ]
 
 
