@@ -6,9 +6,7 @@
 - `integer`: arithmetic, logic, comparisons, counts.
 - `families`: rows that differ only in name and opcode.
 - `floating`: scalar floating point; `decimal`: decimal floating point.
-- `altivec`: the vector facility as it was first; `vectors`: what later levels added.
-- `vsx`: the vector-scalar facility; `quad`: binary floating point of quad precision.
-- `vector_memory`: loads and stores of vectors.
+- `vectors`: what vector and vector-scalar registers are for.
 
 Scheduling classes are named after the types of gcc's rs6000 descriptions (`type` in rs6000.md),
 with what those tell apart by other attributes behind them: `.` for a record form, `-u` for an
@@ -20,21 +18,12 @@ from __future__ import annotations
 from functools import cache
 
 from rewriter.core.readings.machine import ByteOrder
-from targets.ppc.isa import altivec, decimal, floating, integer, quad, vector_memory, vectors, vsx
+from targets.ppc.isa import decimal, floating, integer, vectors
 from targets.ppc.isa.features import is_wide
 from targets.ppc.isa.table import PpcTable
 from targets.ppc.registers import CONSTANTS, names
 
-ROWS = (
-    *integer.ROWS,
-    *floating.ROWS,
-    *decimal.ROWS,
-    *altivec.ROWS,
-    *vectors.ROWS,
-    *vsx.ROWS,
-    *quad.ROWS,
-    *vector_memory.ROWS,
-)
+ROWS = (*integer.ROWS, *floating.ROWS, *decimal.ROWS, *vectors.ROWS)
 
 
 @cache

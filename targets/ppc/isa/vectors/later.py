@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from rewriter.core.isa.instruction import Op
-from targets.ppc.isa.altivec import FOUR, RC, THREE, UNARY
 from targets.ppc.isa.families import family
 from targets.ppc.isa.formats import va, vx
+from targets.ppc.isa.vectors.altivec import FOUR, RC, THREE, UNARY
 from targets.ppc.meanings.unknown import pure, saturating
 
 _three, _four, _unary = pure("v=vv"), pure("v=vvv"), pure("v=v")

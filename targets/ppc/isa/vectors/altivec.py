@@ -1,6 +1,6 @@
 """Rows: the vector facility, as AltiVec had it first (Power ISA 3.1B, Book I, chapter 6).
 
-Later rows of the same chapter are in `vectors`, vector loads and stores in `vector_memory`.
+Later rows of the same chapter are in `later`, loads and stores in `memory`.
 """
 
 from __future__ import annotations
