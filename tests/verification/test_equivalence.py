@@ -123,3 +123,10 @@ def test_from_the_impossible_nothing_follows() -> None:
     assert compare(old, good, "t1 t2", aligned=True) is Grade.PROVED
     with pytest.raises(Different):
         compare(old, good.replace("stw a2,0", "stw a2,1"), "t1 t2", aligned=True)
+
+
+def test_what_is_less_than_a_cell_is_narrow_whatever_chip_has_it() -> None:
+    """`ldl` is as old as the architecture, `ldwu` came with BWX; of a byte none is misaligned."""
+    with Terms(TABLE.width) as terms:
+        found = _run(terms, "ldl t0,4(a0); ldwu t1,2(a0); ldbu t2,1(a0); ldq t3,8(a0)")
+    assert {slot: size for slot, (_, size) in found.narrow.items()} == {0: 4, 1: 2}

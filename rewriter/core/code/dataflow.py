@@ -68,12 +68,13 @@ def run(
     if INPUT in leaving:
         found.exits[INPUT] = state.snapshot()
     uses, defs, computes, get = table.uses, table.defs, table.computes, state.get
-    stored = state.stored
+    effects, stored = table.effects, state.stored
     for slot, (insn, address) in enumerate(zip(insns, addresses, strict=True)):
         if insn is not None:
             operands = tuple(map(get, registers_of(uses(insn))))
             found.operand[slot] = operands
-            before = set(state.narrow) if insn.op.needs else None
+            is_narrow = 1 < effects(insn.op).size < state.cell  # of one byte none is misaligned
+            before = set(state.narrow) if is_narrow else None
             results = computes(insn)
             if results:
                 found.made[slot] = state.compute(insn, address, operands, results)

@@ -268,6 +268,14 @@ class Table:
         """Mask of the registers that `insn` writes."""
         return (insn.masks or self._masks(insn))[1]
 
+    def link(self, insn: Insn) -> Reg | None:
+        """The register in which `insn` leaves the address of the next instruction."""
+        effects = self.effects(insn.op)
+        if effects.selected:
+            effects = record_insn(insn.op, self.width, insn.operands)
+        given = (*(insn.operands[index] for index in effects.links), *effects.fixed_links)
+        return next((register(r) for r in given if self._variable >> r & 1), None)
+
     def computes(self, insn: Insn) -> tuple[Reg, ...]:
         """The registers that `insn` makes of registers and memory if it does no more than that."""
         return (insn.masks or self._masks(insn))[2]

@@ -14,14 +14,12 @@ from rewriter.analysis.exception_ranges import throws
 from rewriter.analysis.program import Program
 from rewriter.core.code.dataflow import Run
 from rewriter.core.code.program import Function
-from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.isa.instruction import COMING_BACK, Flow, Insn
 from rewriter.core.isa.registers import Reg
 from rewriter.core.readings.symbolic import Symbolic
 from rewriter.core.terms.term import Term
 from rewriter.verify.walk.equivalence import Comparison, Different
 from rewriter.verify.walk.segments import Segment
-
-_CALLS = (Flow.CALL, Flow.INDIRECT_CALL, Flow.TRAP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +52,12 @@ class Pads:
     def _ways(self, segment: Segment) -> Iterator[object]:
         for slot in segment.proper():
             insn = segment.insns[slot]
-            if insn.op.flow in _CALLS or throws(insn, self.table):
+            if insn.op.flow in COMING_BACK or throws(insn, self.table):
                 yield self.exceptions.way(segment.addresses[slot])
 
     def same_call(self, old: Segment, new: Segment, slot: int, other: int) -> None:
         """That a call throws to where it did; raises Different."""
-        if not self.any or old.insns[slot].op.flow not in _CALLS:
+        if not self.any or old.insns[slot].op.flow not in COMING_BACK:
             return
         ways = [self.exceptions.way(s.addresses[n]) for s, n in ((old, slot), (new, other))]
         if ways[0] != ways[1]:

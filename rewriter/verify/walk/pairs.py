@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 from rewriter.analysis.program import Program
 from rewriter.core.assumptions import ALIGNMENT, LOADS
-from rewriter.core.code.dataflow import Facts, Run, registers_of, run
+from rewriter.core.code.dataflow import Facts, Run, run
 from rewriter.core.code.program import Fixup, Function
 from rewriter.core.edit import Evidence, Grade
 from rewriter.core.isa.instruction import Flow, Insn
@@ -196,14 +196,13 @@ class Pairs:
     def _link(
         self, before: Symbolic, after: Symbolic, old: Segment, new: Segment, slot: int, other: int
     ) -> None:
-        """What a call leaves in its link register is each file's own return address."""
+        """What is left in a link register is each file's own place."""
         insn = old.insns[slot]
-        if insn.op.flow in (Flow.CALL, Flow.INDIRECT_CALL):
+        link = self.target.table.link(insn) if insn.op.flow.links else None
+        if link is not None:
             for state, segment, at in ((before, old, slot), (after, new, other)):
-                returns = state.code(segment.addresses[at] + insn.size)
-                for register in registers_of(self.target.table.defs(insn)):
-                    if state.registers.get(register) is returns:
-                        state.registers[register] = state.terms.var("return address")
+                if state.registers.get(link) is state.code(segment.addresses[at] + insn.size):
+                    state.registers[link] = state.terms.var("return address")
 
     def _live_after(self, old: Segment, slot: int) -> int:
         """Registers that may be read after an exit of the old code."""
