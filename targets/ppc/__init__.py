@@ -1,0 +1,1 @@
+"""PowerPC: 32 and 64 bits, either byte order."""
