@@ -1,7 +1,7 @@
 """The program that runs a routine over cases inside qemu user emulation, for Linux on PowerPC.
 
 It reads commands from standard input, four 64-bit words each and their data; what they are, and
-how a case is laid out, is in `rewriter.verify.engines.sweep`.  On a machine of 32 bits the upper
+how a case is laid out, is in `rewriter.verify.trials.engines.sweep`.  On a machine of 32 bits the upper
 half of each word is zero.  Every register is set before a call and looked at after it; in the mask
 of changed registers a bit of a register that may change stands for more: r0 for the fields 2 to 4
 of the condition register, r11 for f14 to f31, r12 for v20 to v31 and VRSAVE.
@@ -186,7 +186,7 @@ leave:  li      r0,exit
 
 @dataclass(frozen=True)
 class PpcSweep:
-    """One linkage's program; see `rewriter.verify.engines.sweep.Program`."""
+    """One linkage's program; see `rewriter.verify.trials.engines.sweep.Program`."""
 
     linkage: Linkage
     width: int
@@ -298,8 +298,9 @@ class PpcSweep:
         lines = ["call: mr r30,r28", "la r31,registers", "load r0,0(r31)", "mtcrf 255,r0"]
         lines += [f"lfd f{n},{8 * n}(r31)" for n in range(32)]
         if self.vectors:
-            lines += [line for n in range(32) for line in (f"li r3,{16 * (n % 16)}",
-                                                           f"lvx v{n},r3,r31")]
+            lines += [
+                line for n in range(32) for line in (f"li r3,{16 * (n % 16)}", f"lvx v{n},r3,r31")
+            ]
             lines += ["mtspr 256,r0"]
         lines += [f"load r{n},{8 * n}(r31)" for n in range(32) if n not in given]
         lines += [f"load r{n},{16 + 8 * i}(r30)" for i, n in enumerate(self.linkage.arguments)]
@@ -310,8 +311,11 @@ class PpcSweep:
         lines += ["mfcr r11", "store r11,96(r12)"]
         lines += [f"stfd f{n},{_FLOATING + 8 * n}(r12)" for n in range(14, 32)]
         if self.vectors:
-            lines += [line for n in range(20, 32) for line in (f"li r11,{_VECTORS + 16 * n}",
-                                                               f"stvx v{n},r11,r12")]
+            lines += [
+                line
+                for n in range(20, 32)
+                for line in (f"li r11,{_VECTORS + 16 * n}", f"stvx v{n},r11,r12")
+            ]
             lines += ["mfspr r11,256", f"store r11,{_VRSAVE}(r12)"]
         return "\n".join([*lines, "b called\n"])
 

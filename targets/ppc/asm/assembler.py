@@ -1,10 +1,10 @@
 """Text to bytes in two passes: places first, then words.
 
-    loop:   lwzu   r0,4(r4)        # registers by name; conditions as cr1 or 4*cr1+eq
-            cmpwi  cr1,r0,BYTES-1  # + and - over numbers and symbols
-            bne    cr1,loop        # a branch goes to a label, without a hint
-            .p2align 5             # to 2**5 bytes, filled with nop
-    BYTES = 16                     # also .include NAME
+loop:   lwzu   r0,4(r4)        # registers by name; conditions as cr1 or 4*cr1+eq
+        cmpwi  cr1,r0,BYTES-1  # + and - over numbers and symbols
+        bne    cr1,loop        # a branch goes to a label, without a hint
+        .p2align 5             # to 2**5 bytes, filled with nop
+BYTES = 16                     # also .include NAME
 """
 
 from __future__ import annotations
