@@ -19,8 +19,8 @@ from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.target.cpu import Cpu
 from rewriter.core.terms.term import Terms
 from rewriter.elf.unwind import rows as unwind_rows
-from rewriter.timing.outoforder.places import NotDescribed
-from rewriter.timing.steady import Steady
+from rewriter.timing.described import NotDescribed
+from rewriter.timing.engines import engine_of
 from rewriter.verify.terms.prover import Prover
 from rewriter.verify.walk.equivalence import Comparison, Different
 from rewriter.verify.walk.frames import Framed, account
@@ -85,7 +85,7 @@ class Scheduler:
 
     def __post_init__(self) -> None:
         self.target = self.program.target
-        self.steady = Steady(self.cpu, self.target.table)
+        self.steady = engine_of(self.cpu).steady(self.target.table)
         # A CPU may have been given another one's pipeline (--tune); it has its name in the target.
         named = self.target.cpus.get(self.cpu.name)
         fits = (c for c in self.target.cpus.values() if c.pipeline is self.cpu.pipeline)

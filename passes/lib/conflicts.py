@@ -20,8 +20,9 @@ from passes.lib.technique import Site
 from passes.scheduling.dependence import accesses
 from rewriter.core.code.listing import Listing
 from rewriter.core.isa.instruction import Flow, Insn, Op
-from rewriter.core.target.cpu import Cpu, OutOfOrder
+from rewriter.core.target.cpu import Cpu
 from rewriter.core.target.protocol import Target
+from rewriter.timing.engines import engine_of
 
 Key = tuple[str, int]
 """A technique's name and the address of a site."""
@@ -44,10 +45,8 @@ class Conflict:
 
 
 def window_of(cpu: Cpu, size: int) -> int:
-    """Instructions of `size` bytes that are in flight at once; none on an in-order CPU."""
-    if not isinstance(cpu.pipeline, OutOfOrder):
-        return 0
-    return cpu.pipeline.window.blocks.value * cpu.fetch_block.value // size
+    """How many instructions of `size` bytes a replayed load may be behind the store; 0 for none."""
+    return 0 if cpu.pipeline is None else engine_of(cpu).replayed_within(size)
 
 
 class Suspects:

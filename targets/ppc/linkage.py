@@ -11,19 +11,19 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from rewriter.contracts.linkage import Linkage
+from targets.ppc.registers import LR, SP, TOC
 
-_SP, _TOC, _ENTRY = 1, 2, 12
-_LR = 65  # its number in DWARF: no integer register holds the return address
+_ENTRY = 12
 
 _STANDARD = Linkage(
     name="standard",
     arguments=tuple(range(3, 11)),
     result=3,
-    link=_LR,
+    link=LR,
     entry=_ENTRY,
-    shared=_TOC,
-    stack=_SP,
-    preserved=(_SP, _TOC, *range(13, 32)),
+    shared=TOC,
+    stack=SP,
+    preserved=(SP, TOC, *range(13, 32)),
 )
 
 LINKAGES: Mapping[str, Linkage] = MappingProxyType({_STANDARD.name: _STANDARD})

@@ -162,6 +162,9 @@ class Effects:
     `reads` and `writes` index operands; `fixed_reads` and `fixed_writes` are registers that the
     encoding does not name.  `size` is how many bytes it loads or stores.  `rounds` says that it is
     floating-point arithmetic: it reads the control register, may set its flags, and may trap.
+    `more_reads` and `more_writes` are registers beside those that operands name: the operand's
+    index, and how far from its number.  A row is `selected` whose operands say which registers are
+    read or written in another way; it is then told what any of its instructions may do.
     """
 
     reads: tuple[int, ...]
@@ -173,3 +176,6 @@ class Effects:
     size: int
     events: tuple[str, ...]
     rounds: bool = False
+    more_reads: tuple[tuple[int, int], ...] = ()
+    more_writes: tuple[tuple[int, int], ...] = ()
+    selected: bool = False

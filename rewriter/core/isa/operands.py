@@ -26,6 +26,7 @@ class Kind(Enum):
 
     REGISTER = "register"
     IMMEDIATE = "immediate"
+    SELECTOR = "selector"  # a number that says what is done: a meaning gets it as it is
     TARGET = "target"  # a code address, as a distance from its origin
 
 
@@ -90,6 +91,16 @@ class Operand:
             code -= code >> (self.width - 1) << self.width
         value = code * self.scale + self.base
         return register(value) if self.kind is Kind.REGISTER else value
+
+    @property
+    def limits(self) -> tuple[int, int]:
+        """The smallest and the largest value."""
+        if self.values:
+            known = [value for value in self.values if value is not None]
+            return min(known), max(known)
+        span = 1 << self.width
+        low, high = (-span // 2, span // 2 - 1) if self.signed else (0, span - 1)
+        return low * self.scale + self.base, high * self.scale + self.base
 
     def read(self, word: int) -> int | None:
         """The operand's value in `word`; None where its code is reserved."""

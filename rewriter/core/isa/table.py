@@ -5,7 +5,7 @@ Decoder, encoder, text, and what instructions read and write: of one, and of a w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from operator import and_
@@ -18,10 +18,14 @@ from rewriter.core.isa.instruction import Effects, Flow, Format, Insn, Op, Summa
 from rewriter.core.isa.operands import Kind, Operand, Plan, Words, plan
 from rewriter.core.isa.registers import Masks, Reg, in_columns, register, register_mask
 from rewriter.core.readings.machine import ByteOrder
-from rewriter.core.readings.recorder import record
+from rewriter.core.readings.recorder import record, record_insn
 
 Groups: TypeAlias = list[tuple[int, dict[int, int]]]
 """Masks, the most specific first, and the row of each match."""
+
+Named: TypeAlias = tuple[tuple[int, ...], tuple[tuple[int, int], ...], int]
+"""Registers that an instruction touches: operands that name them, operands and the distance of
+registers beside theirs, and the mask of those that none names."""
 
 _REMEMBERED = 1 << 16
 """Decoded words that are kept: code repeats itself nearby, and a kernel has half a million."""
@@ -66,10 +70,8 @@ class Table:
             self._by_name.setdefault(row.name, []).append(row)
         self._effects = {id(row): record(row, self.width) for row in (*self.rows, self.data)}
         self._variable = ~register_mask(self.constants)
-        self._reads = {n: (e.reads, register_mask(e.fixed_reads)) for n, e in self._effects.items()}
-        self._writes = {
-            n: (e.writes, register_mask(e.fixed_writes)) for n, e in self._effects.items()
-        }
+        self._reads = {n: _read(e) for n, e in self._effects.items()}
+        self._writes = {n: _written(e) for n, e in self._effects.items()}
 
     def _by_mask(self) -> list[tuple[int, dict[int, int]]]:
         groups: dict[int, dict[int, int]] = {}
@@ -220,22 +222,30 @@ class Table:
 
     def _row_masks(self, op: Op, words: Words) -> tuple[Masks, Masks]:
         """Masks, in columns, of what words of one row read and write."""
-        effects = self.effects(op)
-        read = self._named(words, op, effects.reads)
-        written = self._named(words, op, effects.writes)
+        if self.effects(op).selected:
+            return self._word_masks(words)
+        number = id(op)
         return (
-            read | self.columns_of(register_mask(effects.fixed_reads)),
-            written | self.columns_of(register_mask(effects.fixed_writes)),
+            self._named(words, op, self._reads[number]),
+            self._named(words, op, self._writes[number]),
         )
 
-    def _named(self, words: Words, op: Op, indices: tuple[int, ...]) -> Masks:
-        """Masks, in columns, of what the operands at `indices` name in words of one row."""
+    def _word_masks(self, words: Words) -> tuple[Masks, Masks]:
+        """Masks of words whose operands say in another way which registers they touch."""
+        distinct, which = np.unique(words, return_inverse=True)
+        found = [self._masks(cast(Insn, self.decode(word)))[:2] for word in distinct.tolist()]
+        reads, writes = (in_columns(masks, self.columns) for masks in zip(*found, strict=True))
+        return reads[which], writes[which]
+
+    def _named(self, words: Words, op: Op, named: Named) -> Masks:
+        """Masks, in columns, of registers that words of one row touch."""
+        indices, beside, fixed = named
         masks = np.zeros((len(words), self.columns), dtype=np.uint64)
         every = np.arange(len(words))
-        for index in indices:
-            registers = self.extract(words, op.format.operands[index])
+        for index, distance in (*((index, 0) for index in indices), *beside):
+            registers = self.extract(words, op.format.operands[index]) + distance
             masks[every, registers >> 6] |= np.uint64(1) << (registers & 63).view(np.uint64)
-        return masks
+        return masks | self.columns_of(fixed)
 
     def uses(self, insn: Insn) -> int:
         """Mask of the registers that `insn` reads."""
@@ -269,15 +279,20 @@ class Table:
         return masks
 
     def _used(self, insn: Insn) -> int:
-        named, mask = self._reads[id(insn.op)]
-        for index in named:
-            mask |= 1 << insn.operands[index]
-        return mask & self._variable
+        return self._mask(insn, self._reads, _read)
 
     def _set(self, insn: Insn) -> int:
-        named, mask = self._writes[id(insn.op)]
+        return self._mask(insn, self._writes, _written)
+
+    def _mask(self, insn: Insn, known: dict[int, Named], kind: Callable[[Effects], Named]) -> int:
+        """The mask of the registers that `insn` touches."""
+        named, beside, mask = known[id(insn.op)]
+        if self.effects(insn.op).selected:
+            named, beside, mask = kind(record_insn(insn.op, self.width, insn.operands))
         for index in named:
             mask |= 1 << insn.operands[index]
+        for index, distance in beside:
+            mask |= 1 << insn.operands[index] + distance
         return mask & self._variable
 
     def text(self, insn: Insn, address: int | None = None) -> str:
@@ -291,6 +306,14 @@ class Table:
             else:
                 values[operand.name] = str(value)
         return f"{insn.name} {insn.op.format.syntax.format(**values)}".rstrip()
+
+
+def _read(effects: Effects) -> Named:
+    return effects.reads, effects.more_reads, register_mask(effects.fixed_reads)
+
+
+def _written(effects: Effects) -> Named:
+    return effects.writes, effects.more_writes, register_mask(effects.fixed_writes)
 
 
 def _filled(match: int, free: int) -> Iterator[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rewriter.core.isa.instruction import Effects, Op
@@ -22,7 +22,7 @@ class _Any:
 
 
 _ANY = _Any()
-_OPERAND_BASE = 1 << 16  # stands for "the register in operand n", above every real register
+_OPERAND = 1 << 16  # times n + 1 stands for "the register in operand n"
 
 
 @dataclass
@@ -123,28 +123,79 @@ class Recorder(Machine):
 
 
 def record(op: Op, width: int) -> Effects:
-    """The effects of a row on registers of `width` bits."""
-    machine = Recorder(width)
-    operands = op.format.operands
-    op.does(
-        machine,
-        *(
-            Reg(_OPERAND_BASE + i) if o.kind is Kind.REGISTER else _ANY
-            for i, o in enumerate(operands)
-        ),
+    """The effects of a row on registers of `width` bits, with its lowest or highest selectors."""
+    named = tuple(
+        Reg(_OPERAND * (n + 1)) if operand.kind is Kind.REGISTER else _ANY
+        for n, operand in enumerate(op.format.operands)
     )
+    selectors = [n for n, o in enumerate(op.format.operands) if o.kind is Kind.SELECTOR]
+    if not selectors:
+        return _run(op, width, named)
+    ends = [op.format.operands[n].limits for n in selectors]
+    low, high = (
+        _run(op, width, _with(named, dict(zip(selectors, end, strict=True))))
+        for end in zip(*ends, strict=True)
+    )
+    return low if low == high else _either(low, high)
+
+
+def record_insn(op: Op, width: int, values: tuple[int, ...]) -> Effects:
+    """The effects of an instruction whose operands have these values: all registers are fixed."""
+    kinds = [operand.kind for operand in op.format.operands]
+    operands = tuple(
+        Reg(value) if kind is Kind.REGISTER else value if kind is Kind.SELECTOR else _ANY
+        for kind, value in zip(kinds, values, strict=True)
+    )
+    return _run(op, width, operands)
+
+
+def _with(operands: tuple[Any, ...], changed: dict[int, int]) -> tuple[Any, ...]:
+    return tuple(changed.get(n, operand) for n, operand in enumerate(operands))
+
+
+def _run(op: Op, width: int, operands: tuple[Any, ...]) -> Effects:
+    """What the row's meaning does with these operands."""
+    machine = Recorder(width)
+    op.does(machine, *operands)
     return Effects(
         reads=_named(machine.reads),
         writes=_named(machine.writes),
-        fixed_reads=frozenset(int(r) for r in machine.reads if r < _OPERAND_BASE),
-        fixed_writes=frozenset(int(r) for r in machine.writes if r < _OPERAND_BASE),
+        fixed_reads=_fixed(machine.reads),
+        fixed_writes=_fixed(machine.writes),
         loads=machine.loads,
         stores=machine.stores,
         size=machine.size,
         events=tuple(machine.events),
         rounds=machine.rounds,
+        more_reads=_beside(machine.reads),
+        more_writes=_beside(machine.writes),
     )
 
 
+def _either(one: Effects, other: Effects) -> Effects:
+    """What either may do; a row whose selectors choose registers."""
+    return replace(
+        other,
+        reads=tuple(sorted({*one.reads, *other.reads})),
+        writes=tuple(sorted({*one.writes, *other.writes})),
+        fixed_reads=one.fixed_reads | other.fixed_reads,
+        fixed_writes=one.fixed_writes | other.fixed_writes,
+        more_reads=tuple(sorted({*one.more_reads, *other.more_reads})),
+        more_writes=tuple(sorted({*one.more_writes, *other.more_writes})),
+        selected=True,
+    )
+
+
+def _fixed(registers: list[int]) -> frozenset[int]:
+    return frozenset(int(r) for r in registers if r < _OPERAND)
+
+
 def _named(registers: list[int]) -> tuple[int, ...]:
-    return tuple(sorted({int(r) - _OPERAND_BASE for r in registers if r >= _OPERAND_BASE}))
+    found = {divmod(int(r), _OPERAND) for r in registers if r >= _OPERAND}
+    return tuple(sorted(n - 1 for n, distance in found if not distance))
+
+
+def _beside(registers: list[int]) -> tuple[tuple[int, int], ...]:
+    """Registers that stand so far from the one that an operand names."""
+    found = {divmod(int(r), _OPERAND) for r in registers if r >= _OPERAND and r % _OPERAND}
+    return tuple(sorted((n - 1, distance) for n, distance in found))

@@ -1,10 +1,10 @@
 """The program that runs a routine over cases inside qemu user emulation, for Linux on PowerPC.
 
 It reads commands from standard input, four 64-bit words each and their data; what they are, and
-how a case is laid out, is in `rewriter.verify.trials.engines.sweep`.  On a machine of 32 bits the upper
-half of each word is zero.  Every register is set before a call and looked at after it; in the mask
-of changed registers a bit of a register that may change stands for more: r0 for the fields 2 to 4
-of the condition register, r11 for f14 to f31, r12 for v20 to v31 and VRSAVE.
+how a case is laid out, is in `rewriter.verify.trials.engines.sweep`.  On a machine of 32 bits the
+upper half of each word is zero.  Every register is set before a call and looked at after it; in the
+mask of changed registers a bit of a register that may change stands for more: r0 for the fields 2
+to 4 of the condition register, r11 for f14 to f31, r12 for v20 to v31 and VRSAVE.
 """
 
 from __future__ import annotations

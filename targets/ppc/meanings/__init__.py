@@ -1,0 +1,6 @@
+"""What PowerPC's instructions do, as functions over `Machine` (Power ISA 3.1B, Books I and II).
+
+Makers return a meaning for a family of rows; the rows in `targets/ppc/isa/` name them.
+
+- `operate`: arithmetic, logic, comparisons: what makes a register, with record forms.
+"""

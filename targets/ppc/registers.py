@@ -1,0 +1,54 @@
+"""PowerPC's registers in one numbering, and their names (Power ISA 3.1B, Book I, chapters 2 to 7).
+
+What is as wide as a machine's registers has one number.  A vector-scalar register has one for
+each part of that width: two on a 64-bit machine, four on a 32-bit one, the most significant first
+and `PART` apart.  The floating-point register n is doubleword 0 of VSR n, the vector register n is
+VSR 32 + n.  What a floating-point instruction leaves in doubleword 1 is undefined before ISA 3.1:
+rows leave it alone.
+
+A field of the condition register is a register of four bits: less, greater, equal, and a copy of
+SO, from the most significant.  CA and OV stand for CA32 and OV32 too, but hold one bit; XER is
+what is left of that register, the length of string accesses.  SPR stands for all other special
+registers, TM for what transactions keep, TIME for the clocks, which change by themselves.
+"""
+
+from __future__ import annotations
+
+from rewriter.core.isa.registers import Reg
+
+GPR, CR = 0, 32
+CA, OV, SO, LR, CTR, VRSAVE, VSCR, FPSCR, TAR, XER, MSR, SPR, TM, TIME = map(Reg, range(40, 54))
+ZERO = Reg(63)  # what a base register is whose field is 0
+VSR = 64
+FPR, VR = VSR, VSR + 32
+PART = 64  # from the number of a part of a vector-scalar register to that of the next
+
+CONSTANTS: dict[int, int] = {ZERO: 0}
+
+LT, GT, EQ, UN = 8, 4, 2, 1  # the bits of a condition register field
+
+SP, TOC, THREAD = Reg(1), Reg(2), Reg(13)
+
+_SINGLE = ("ca", "ov", "so", "lr", "ctr", "vrsave", "vscr", "fpscr", "tar")
+_REST = ("xer", "msr", "spr", "tm", "time")
+_VECTORS = (*(f"f{n}" for n in range(32)), *(f"v{n}" for n in range(32)))
+
+NAMES: tuple[str, ...] = (
+    *(f"r{n}" for n in range(32)),
+    *(f"cr{n}" for n in range(8)),
+    *(*_SINGLE, *_REST),
+    *(f"reserved{n}" for n in range(54, 63)),
+    "0",
+    *_VECTORS,
+    *(f"{name}.{part}" for part in (1, 2, 3) for name in _VECTORS),
+)
+
+
+def names(width: int) -> tuple[str, ...]:
+    """The names of all registers of a machine whose registers have so many bits."""
+    return NAMES[: VSR + PART * (128 // width)]
+
+
+def parts(register: int, bits: int, width: int) -> tuple[Reg, ...]:
+    """The numbers of the first `bits` bits of a vector-scalar register, the first part first."""
+    return tuple(Reg(register + PART * n) for n in range(max(1, bits // width)))
