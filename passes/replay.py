@@ -15,7 +15,7 @@ from rewriter.core.code.dataflow import registers_of, run, written
 from rewriter.core.code.program import Function, Window
 from rewriter.core.edit import Evidence
 from rewriter.core.isa.instruction import Flow, Insn
-from rewriter.core.target.protocol import Target
+from rewriter.core.target.protocol import Sequential
 from rewriter.core.terms.term import Term
 from rewriter.verify.walk.equivalence import Comparison, Different
 
@@ -137,7 +137,7 @@ def _stored(
     return value.value if value.kind == "const" else None
 
 
-def _kept(target: Target, now: Sequence[Insn | None], conflict: Conflict) -> int | None:
+def _kept(target: Sequential, now: Sequence[Insn | None], conflict: Conflict) -> int | None:
     """The register whose value was stored, if it still has that at the load."""
     store = now[conflict.store]
     assert store is not None
@@ -149,7 +149,7 @@ def _kept(target: Target, now: Sequence[Insn | None], conflict: Conflict) -> int
 
 
 def _spare(
-    target: Target, now: Sequence[Insn | None], load: int, exits: Mapping[int, int]
+    target: Sequential, now: Sequence[Insn | None], load: int, exits: Mapping[int, int]
 ) -> int | None:
     """A register that is written behind a slot before anything reads it."""
     table, first = target.table, now[load]

@@ -25,7 +25,7 @@ from rewriter.core.code.program import Fixup, Window
 from rewriter.core.edit import Evidence, Rewrite
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.target.cpu import Cpu
-from rewriter.core.target.protocol import Target
+from rewriter.core.target.protocol import Sequential
 from rewriter.core.terms.term import Term
 from rewriter.verify.terms.prover import Prover
 from rewriter.verify.walk.devices import Access, accessed, based, same_devices, stack_of
@@ -57,7 +57,7 @@ class Tuner:
 
     window: Window
     techniques: Sequence[Technique]
-    target: Target
+    target: Sequential
     cpu: Cpu
     prover: Prover
     locked: frozenset[int]

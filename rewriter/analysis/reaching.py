@@ -14,7 +14,7 @@ from rewriter.analysis.flow import Graph
 from rewriter.core.code.listing import FLOW_CODE
 from rewriter.core.code.program import Bound, TableRead
 from rewriter.core.isa.instruction import COMING_BACK
-from rewriter.core.target.protocol import Target
+from rewriter.core.target.protocol import Sequential
 
 _COMING_BACK = frozenset(FLOW_CODE[flow] for flow in COMING_BACK)
 
@@ -22,7 +22,7 @@ _COMING_BACK = frozenset(FLOW_CODE[flow] for flow in COMING_BACK)
 class Reaching:
     """Walks a graph back, over calls with what callees save."""
 
-    def __init__(self, graph: Graph, target: Target) -> None:
+    def __init__(self, graph: Graph, target: Sequential) -> None:
         self.graph, self.target = graph, target
         self._bounds: dict[int, Bound | None] = {}
         self.listing = graph.listing

@@ -15,7 +15,7 @@ from rewriter.analysis.flow import Graph
 from rewriter.core.code.dataflow import registers_of
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import COMING_BACK
-from rewriter.core.target.protocol import Target
+from rewriter.core.target.protocol import Sequential
 
 Value = tuple[int, int]
 """An unknown number's name, and what is added to it."""
@@ -58,7 +58,7 @@ def relations(graph: Graph, function: Function, effects: LinearEffects) -> dict[
 class LinearEffects:
     """What instructions do to registers, found once for each word."""
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: Sequential) -> None:
         self.target = target
         self.known: dict[int, Effect] = {}
 

@@ -21,7 +21,7 @@ from rewriter.core.isa.instruction import CALLS, Flow, To, leading
 from rewriter.core.isa.operands import Kind, Words
 from rewriter.core.isa.registers import Masks, of_row, register_mask
 from rewriter.core.isa.table import Table
-from rewriter.core.target.protocol import Target
+from rewriter.core.target.protocol import Sequential
 from rewriter.identify.search import Range
 
 _LONGEST = 400  # words: hand-unrolled routines reach 325 in glibc, 288 in Linux
@@ -43,7 +43,7 @@ class Shape:
 
 def candidates(
     ranges: Sequence[Range],
-    target: Target,
+    target: Sequential,
     functions: Sequence[Function],
     contracts: Mapping[str, Contract],
 ) -> Iterator[tuple[Function, tuple[str, ...]]]:

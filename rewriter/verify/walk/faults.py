@@ -15,7 +15,7 @@ from rewriter.core.code.dataflow import Run
 from rewriter.core.code.program import Fixup
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.registers import Reg
-from rewriter.core.target.protocol import Target
+from rewriter.core.target.protocol import Sequential
 from rewriter.core.terms.term import Term
 from rewriter.verify.walk.equivalence import Comparison, Different
 
@@ -33,13 +33,13 @@ class Access:
     fixup: Fixup | None
 
 
-def access_slots(insns: Sequence[Insn], target: Target) -> list[int]:
+def access_slots(insns: Sequence[Insn], target: Sequential) -> list[int]:
     """The slots of loads and stores."""
     return [slot for slot, insn in enumerate(insns) if target.table.accesses(insn)]
 
 
 def accesses(
-    run: Run, insns: Sequence[Insn], fixups: Mapping[int, Fixup], target: Target
+    run: Run, insns: Sequence[Insn], fixups: Mapping[int, Fixup], target: Sequential
 ) -> list[Access]:
     """The accesses of a run that has the state before each of them."""
     found = []
@@ -99,7 +99,7 @@ class Matching:
 
 
 def numbered(
-    insns: Sequence[Insn], fixups: Mapping[int, Fixup], target: Target
+    insns: Sequence[Insn], fixups: Mapping[int, Fixup], target: Sequential
 ) -> Iterator[object]:
     """For each access with an entry, how many instructions stand before it, and what is set."""
     count = 0

@@ -14,13 +14,13 @@ from rewriter.core.code.dataflow import machine, registers_of
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.isa.registers import register_mask
 from rewriter.core.readings.symbolic import Symbolic
-from rewriter.core.target.protocol import Target
+from rewriter.core.target.protocol import Sequential
 from rewriter.core.terms.term import Terms
 from rewriter.verify.walk.segments import Segment
 
 
 def same_but_for_place(
-    target: Target,
+    target: Sequential,
     old: Segment,
     new: Segment,
     link: int,
@@ -58,7 +58,9 @@ def _words(segment: Segment, slots: Sequence[int]) -> list[int]:
 class _Linked:
     """Two machines; `differing` is the mask of registers that may hold different values in them."""
 
-    def __init__(self, target: Target, link: int, places: tuple[int, int], terms: Terms) -> None:
+    def __init__(
+        self, target: Sequential, link: int, places: tuple[int, int], terms: Terms
+    ) -> None:
         self.target, self.table, self.places, self.terms = target, target.table, places, terms
         self.link, self.differing = link, register_mask((link,))
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rewriter.core.code.dataflow import Run
 from rewriter.core.isa.instruction import Insn
-from rewriter.core.target.protocol import Target
+from rewriter.core.target.protocol import Sequential
 from rewriter.core.terms.term import Term
 from rewriter.verify.walk.equivalence import Comparison, Different
 from rewriter.verify.walk.stack import address_of, operands_of
@@ -14,7 +14,7 @@ from rewriter.verify.walk.stack import address_of, operands_of
 
 def same_accesses(
     comparison: Comparison,
-    target: Target,
+    target: Sequential,
     old: tuple[Run, Sequence[Insn]],
     new: tuple[Run, Sequence[Insn]],
 ) -> None:
@@ -27,7 +27,7 @@ def same_accesses(
 
 
 def _accesses(
-    run: Run, insns: Sequence[Insn], target: Target
+    run: Run, insns: Sequence[Insn], target: Sequential
 ) -> list[tuple[bool, tuple[Term, ...]]]:
     """Whether each access stores, and what it touches where its base is no constant."""
     found, state = [], run.state
