@@ -25,7 +25,7 @@ def _run(terms: Terms, text: str) -> Run:
     words = [int.from_bytes(code[at : at + 4], "little") for at in range(0, len(code), 4)]
     insns = [TABLE.decode(word) for word in words]
     addresses = [4 * n for n in range(len(insns))]
-    return run(TABLE, terms, 8, insns, addresses, [len(insns) - 1])
+    return run(TABLE, terms, insns, addresses, [len(insns) - 1])
 
 
 def compare(old: str, new: str, dead: str = "", aligned: bool = False) -> Grade:
@@ -34,7 +34,7 @@ def compare(old: str, new: str, dead: str = "", aligned: bool = False) -> Grade:
     before, after = _run(terms, old), _run(terms, new)
     shown = tuple(after.narrow.values()) if aligned else ()
     comparison = Comparison(Prover(64, 8), terms, TABLE.register_names, shown)
-    comparison.follow(before.state, after, agreeing(before.value.values(), comparison), range(1000))
+    comparison.follow(before.state, after, agreeing(before.values, comparison), range(1000))
     live = LIVE & ~register_mask(REGISTERS[name] for name in dead.split())
     (old_exit,), (new_exit,) = before.exits.values(), after.exits.values()
     comparison.check(old_exit, new_exit, live)

@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 from rewriter.core.isa.instruction import Effects, Flow, Format, Insn, Op, Summary
 from rewriter.core.isa.operands import Kind, Operand, Plan, Words, plan
 from rewriter.core.isa.registers import Masks, Reg, in_columns, register, register_mask
+from rewriter.core.masks import bits
 from rewriter.core.readings.machine import ByteOrder
 from rewriter.core.readings.recorder import record, record_insn
+from rewriter.core.terms.term import Terms
 
 Groups: TypeAlias = list[tuple[int, dict[int, int]]]
 """Masks, the most specific first, and the row of each match."""
@@ -49,7 +51,8 @@ class Table:
     """The rows of one instruction set, with what is derived from them.
 
     `word_bits` is the length of an instruction, `width` that of a register, in bits; `byteorder` is
-    that of memory.  `constants` maps registers that cannot change (Alpha's $31) to their value;
+    that of memory; `aligned` says that an access traps whose size does not divide its address.
+    `constants` maps registers that cannot change (Alpha's $31) to their value;
     `data` is a row for words that are no instructions, which `decode` never gives.
     """
 
@@ -58,6 +61,7 @@ class Table:
     word_bits: int
     width: int
     byteorder: ByteOrder
+    aligned: bool
     constants: dict[int, int] = field(default_factory=dict)
     register_names: tuple[str, ...] = ()
     _decoded: dict[int, Insn | None] = field(default_factory=dict, repr=False, init=False)
@@ -86,6 +90,15 @@ class Table:
     def size(self) -> int:
         """Bytes of text of an instruction; 0 where it has none of its own, as in a bundle."""
         return self.rows[0].format.size
+
+    @property
+    def cell(self) -> int:
+        """Bytes of a register, and of memory that one access takes at most."""
+        return self.width // 8
+
+    def terms(self) -> Terms:
+        """A store of terms for its registers."""
+        return Terms(self.width)
 
     def __iter__(self) -> Iterator[Op]:
         return iter(self.rows)
@@ -263,8 +276,8 @@ class Table:
         given = (*(insn.operands[index] for index in effects.links), *effects.fixed_links)
         return next((register(r) for r in given if self._variable >> r & 1), None)
 
-    def computes(self, insn: Insn) -> Reg | None:
-        """The register that `insn` makes of registers and memory if it does no more than that."""
+    def computes(self, insn: Insn) -> tuple[Reg, ...]:
+        """The registers that `insn` makes of registers and memory if it does no more than that."""
         return (insn.masks or self._masks(insn))[2]
 
     def accesses(self, insn: Insn) -> bool:
@@ -280,10 +293,9 @@ class Table:
         effects, written = self.effects(insn.op), self._set(insn)
         noticed = effects.stores or effects.events or effects.rounds
         more = noticed or insn.op.flow is not Flow.NEXT
-        single = written and not written & written - 1 and not more
-        result = register(written.bit_length() - 1) if single else None
+        results = () if more else tuple(map(register, bits(written)))
         accesses = effects.stores or (effects.loads and bool(written))
-        insn.masks = masks = self._used(insn), written, result, accesses
+        insn.masks = masks = self._used(insn), written, results, accesses
         return masks
 
     def _used(self, insn: Insn) -> int:

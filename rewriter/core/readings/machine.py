@@ -24,11 +24,12 @@ Value = Any  # an int, a NumPy array, a Term: each machine knows its own
 class Machine(ABC):
     """State and arithmetic for one reading of the table.
 
-    `width` is the register width in bits; `following` is the address after the current
-    instruction, as a number.
+    `width` is the register width in bits, `byteorder` that of memory; `following` is the address
+    after the current instruction, as a number.
     """
 
     width: int
+    byteorder: ByteOrder
     following: int
 
     @property
@@ -48,11 +49,11 @@ class Machine(ABC):
 
     @abstractmethod
     def load(self, address: Value, size: int) -> Value:
-        """`size` bytes at a naturally aligned address, zero-extended."""
+        """`size` bytes at an address, zero-extended; no more than a register holds."""
 
     @abstractmethod
     def store(self, address: Value, value: Value, size: int) -> None:
-        """Writes the low `size` bytes of `value` at a naturally aligned address."""
+        """Writes the low `size` bytes of `value` at an address."""
 
     @abstractmethod
     def conditional_store(self, address: Value, value: Value, size: int) -> Value:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.registers import Reg
-from rewriter.core.readings.machine import Machine
+from rewriter.core.readings.machine import ByteOrder, Machine
 from rewriter.core.terms.term import Term, Terms
 
 
@@ -14,17 +15,17 @@ from rewriter.core.terms.term import Term, Terms
 class Symbolic(Machine):
     """A straight run from an unknown state.
 
-    Memory is an array of naturally aligned cells of `cell` bytes: hardware traps on a
-    misaligned access, so none crosses a cell.  `code` addresses are relative to the unknown
-    load address when `movable` holds.  `loaded` are the cells read, `stored` the stores in
-    order (cell, value, memory afterwards, mask of the bytes that are written), `narrow` the
-    accesses that trap when misaligned.  `events` are in order, with the memory that each sees;
-    floating-point arithmetic, whose traps come late, sees none.
+    Memory is an array of naturally aligned cells, each as wide as a register: hardware traps
+    on a misaligned access, so none crosses a cell (`unaligned` is of those that do not).  `code`
+    addresses are relative to the unknown load address when `movable` holds.  `loaded` are the
+    cells read, `stored` the stores in order (cell, value, memory afterwards, mask of the bytes
+    that are written), `narrow` the accesses that trap when misaligned.  `events` are in order,
+    with the memory that each sees; floating-point arithmetic, whose traps come late, sees none.
     """
 
     terms: Terms
     constants: dict[int, int]
-    cell: int
+    byteorder: ByteOrder
     movable: bool = True
     registers: dict[int, Term] = field(default_factory=dict)
     memory: Term = field(init=False)
@@ -36,7 +37,7 @@ class Symbolic(Machine):
 
     def snapshot(self) -> Symbolic:
         """The state as it is now; the terms are shared."""
-        now = object.__new__(Symbolic)
+        now = object.__new__(self.__class__)
         now.__dict__.update(self.__dict__)
         now.registers = dict(self.registers)
         now.events, now.stored = list(self.events), list(self.stored)
@@ -48,6 +49,8 @@ class Symbolic(Machine):
         self._accesses: list[tuple[Term, Term, int]] = []
         self._placed = False
         self.width = self.terms.width
+        self.cell = self.width // 8
+        self._is_big = self.byteorder == "big"
         self._base = self.terms.var("load address") if self.movable else self.terms.const(0)
         self._low, self._high = self.const(self.cell - 1), self.const(-self.cell)
         self._zero, self._eight = self.const(0), self.const(3)
@@ -66,8 +69,10 @@ class Symbolic(Machine):
         if register not in self.constants:
             self.registers[register] = value
 
-    def compute(self, insn: Insn, address: int, operands: tuple[Term, ...], result: Reg) -> Term:
-        """Executes what makes one register of operands and memory, once for the same ones.
+    def compute(
+        self, insn: Insn, address: int, operands: tuple[Term, ...], results: tuple[Reg, ...]
+    ) -> Mapping[int, Term]:
+        """Executes what makes registers of operands and memory, once for the same ones.
 
         Runs over one store are much alike: the old code and the new, proposal after proposal.
         """
@@ -76,19 +81,24 @@ class Symbolic(Machine):
         if known is None or (known[1] is not None and known[1] is not self.memory):
             self._accesses, self._placed = [], False
             self.execute(insn, address)
-            value, found = self.registers[result], tuple(self._accesses)
+            made: Mapping[int, Term] = {r: self.get(r) for r in results}
+            found = tuple(self._accesses)
             if not self._placed:  # elsewhere it may be another; the id is that of what is kept
-                computed[key] = insn, self.memory if found else None, value, found
-            return value
-        _, _, value, accesses = known
+                computed[key] = insn, self.memory if found else None, made, found
+            return made
+        _, _, made, accesses = known
         for accessed, place, size in accesses:
             self.loaded.add(place)
             if size > 1:
                 self.narrow.add((accessed, size))
-        self.registers[result] = value
-        return value
+        self.registers.update(made)
+        return made
 
     # Memory -------------------------------------------------------------------------------
+
+    def places(self, address: Term, size: int) -> tuple[Term, ...]:
+        """What says where an access faults: the cell that it is in."""
+        return (self.terms.and_(address, self._high),)
 
     def _place(self, address: Term, size: int) -> tuple[Term, Term]:
         """The cell's address, and the shift in bits of an access of `size` bytes in it."""
@@ -99,6 +109,8 @@ class Symbolic(Machine):
         if size == self.cell:
             return place, self._zero
         inside = self.terms.and_(address, self._low)
+        if self._is_big:  # it is aligned: counted from the other end, that is
+            inside = self.terms.xor(inside, self.const(self.cell - size))
         return place, self.terms.shl(inside, self._eight)
 
     def load(self, address: Term, size: int) -> Term:
@@ -143,7 +155,7 @@ class Symbolic(Machine):
         self.events.append((name, values, None))
 
     def conditional_store(self, address: Term, value: Term, size: int) -> Term:
-        self.event("conditional store", address, self.zext(value, 8 * size))
+        self.event("conditional store", address, self.zext(value, 8 * size), self.const(size))
         return self.terms.make("opaque", self.memory, data="lock held")
 
     # Arithmetic ---------------------------------------------------------------------------

@@ -64,7 +64,7 @@ class FrameRow:
     """How to unwind from `offset` bytes into a routine on, when it was entered at its start.
 
     `cfa` is how far above the stack pointer that of the caller is; `link` is the register that
-    holds the return address, None for the usual one.
+    holds the return address, as unwind tables number it, None for the usual one.
     """
 
     offset: int
@@ -239,7 +239,6 @@ class Target(Protocol):
 class Sequential(Target, Protocol):
     """An architecture whose instructions stand alone, and take effect one after another."""
 
-    cell: int
     spelling: Any
     stack: int
     signatures: Path

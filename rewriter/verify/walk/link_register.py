@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
-from rewriter.core.code.dataflow import registers_of
-from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.code.dataflow import machine
+from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.registers import register_mask
 from rewriter.core.readings.symbolic import Symbolic
 from rewriter.core.target.protocol import Sequential
@@ -34,7 +34,7 @@ def same_but_for_place(
     one, other = old.proper(), new.proper()
     if len(one) != len(other) or old.fixups or new.fixups:
         return False
-    with Terms(target.table.width) as terms:
+    with target.table.terms() as terms:
         linked = _Linked(target, link, places, terms)
         for n, (slot, there) in enumerate(zip(one, other, strict=True)):
             if old.uses[slot] & linked.differing:
@@ -67,26 +67,25 @@ class _Linked:
     @cached_property
     def states(self) -> tuple[Symbolic, Symbolic]:
         """The machines: often the address is not used."""
-        one = Symbolic(self.terms, self.table.constants, self.target.cell)
+        one = machine(self.table, self.terms)
         found = one, one.snapshot()
         for state, place in zip(found, self.places, strict=True):
             state.registers[self.link] = state.code(place)
         return found
 
     def made(self, before: Insn, after: Insn) -> bool:
-        """Whether both compute one register from such registers alone; is it equal then?"""
+        """Whether both compute registers from such registers alone; which are equal then?"""
         table = self.table
         effects = table.effects(before.op)
-        result = registers_of(table.defs(before))
-        noticed = effects.stores or effects.events or effects.rounds
-        plain = not (effects.loads or noticed)
+        results = table.computes(before)
         same = before.op is after.op and table.defs(after) == table.defs(before)
         alone = not (table.uses(before) | table.uses(after)) & ~self.differing
-        if not (plain and same and alone and before.op.flow is Flow.NEXT and len(result) == 1):
+        if not (results and not effects.loads and same and alone):
             return False
         for state, insn in zip(self.states, (before, after), strict=True):
             state.execute(insn, 0)
-        one, other = (state.registers[result[0]] for state in self.states)
-        mask = register_mask(result)
-        self.differing = self.differing & ~mask if one is other else self.differing | mask
+        for result in results:
+            one, other = (state.registers[result] for state in self.states)
+            mask = register_mask((result,))
+            self.differing = self.differing & ~mask if one is other else self.differing | mask
         return True

@@ -33,7 +33,7 @@ def nothing_below(
 def below(run: Run, insns: Sequence[Insn], target: Sequential, facts: Facts) -> Iterator[Term]:
     """The addresses of a run's accesses that are below the stack pointer when they are made."""
     table, terms = target.table, run.state.terms
-    pointer: Term | None = machine(table, terms, target.cell, facts).get(Reg(target.stack))
+    pointer: Term | None = machine(table, terms, facts).get(Reg(target.stack))
     half = 1 << terms.width - 1
     for slot, insn in enumerate(insns):
         operands = operands_of(run, slot, insn, target)
@@ -44,7 +44,7 @@ def below(run: Run, insns: Sequence[Insn], target: Sequential, facts: Facts) -> 
             if root is other and (there - top) % (2 * half) >= half:
                 yield address
         if table.defs(insn) >> target.stack & 1:
-            pointer = run.value.get(slot)  # where more is written, who reads it next says
+            pointer = run.made[slot][Reg(target.stack)]
 
 
 def operands_of(run: Run, slot: int, insn: Insn, target: Sequential) -> dict[Reg, Term]:
