@@ -82,7 +82,9 @@ def _words(
     found = set()
     for slot, insn in enumerate(old.insns[: last + 1]):
         position = idioms.word_position(insn)
-        if position is None or (idioms.needs_top_word(insn) and before.value.get(slot) not in kept):
+        if position is None or (
+            idioms.needs_top_word(insn) and kept.isdisjoint(before.made[slot].values())
+        ):
             continue
         register, distance = position
         reads = registers_of(target.table.uses(insn))
