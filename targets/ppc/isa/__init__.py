@@ -4,6 +4,11 @@
 - `features`: what a CPU must have for a row.
 - `table`: what is special about words, text and registers of this machine.
 - `integer`: arithmetic, logic, comparisons, counts.
+- `rotate`: rotates, masks, shifts.
+- `control`: branches, operations on the condition register, traps.
+- `memory`: loads and stores of general registers, with a prefix too.
+- `storage`: reservations, barriers, cache blocks.
+- `system`: special registers, system calls, what only a system uses.
 
 Scheduling classes are named after the types of gcc's rs6000 descriptions (`type` in rs6000.md),
 with what those tell apart by other attributes behind them: `.` for a record form, `-u` for an
@@ -15,12 +20,15 @@ from __future__ import annotations
 from functools import cache
 
 from rewriter.core.machine import ByteOrder
-from targets.ppc.isa import integer
+from targets.ppc.isa import control, integer, memory, rotate, storage, system
 from targets.ppc.isa.features import is_wide
 from targets.ppc.isa.table import PpcTable
 from targets.ppc.registers import CONSTANTS, names
 
-ROWS = (*integer.ROWS,)
+ROWS = (
+    *(*integer.ROWS, *rotate.ROWS, *control.ROWS),
+    *(*memory.ROWS, *storage.ROWS, *system.ROWS),
+)
 
 
 @cache

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from typing import NamedTuple
 
 from rewriter.core.isa import Does, Flow, Format, Op
 from rewriter.core.operands import CountedFrom, Kind, Operand, Piece
@@ -31,6 +32,8 @@ WORD = 4  # bytes
 PREFIX = 32  # the lowest bit of a prefix
 _WORD_BITS = 0xFFFFFFFF
 _PREFIXED = 1 << 26 + PREFIX  # primary opcode 1
+
+CR_BIT = ("lt", "gt", "eq", "so")
 
 # Operands ----------------------------------------------------------------------------------
 
@@ -81,6 +84,11 @@ def _files() -> list[Operand]:
     return found
 
 
+_GENERAL = tuple(f"r{n}" for n in range(32))
+_CR_BIT_NAMES = tuple(
+    f"4*cr{field}+{bit}" if field else bit for field in range(8) for bit in CR_BIT
+)
+
 _PLAIN = (
     # Numbers
     _number("d", (0, 16), signed=True),
@@ -95,14 +103,35 @@ _PLAIN = (
     _selector("mb", (6, 5)),
     _selector("me", (1, 5)),
     _selector("mb6", (6, 5), (5, 1)),
-    _selector("bo", (21, 5)),
     _selector("bh", (11, 2)),
     _selector("to", (21, 5)),
     _selector("fxm", (12, 8)),
     _selector("spr", (16, 5), (11, 5)),
     _selector("nb", (11, 5), values=(32, *range(1, 32))),
     _selector("l", (21, 1)),
-    _selector("pcrel", (20 + PREFIX, 1)),
+    _selector("th", (21, 5)),
+    _selector("eh", (0, 1)),
+    _selector("fc", (11, 5)),
+    _selector("sr", (16, 4)),
+    _selector("l3", (21, 3)),
+    _selector("sc", (16, 2)),
+    _selector("wc", (21, 2)),
+    _selector("pl", (16, 2)),
+    _selector("l16", (16, 1)),
+    _selector("l2", (16, 2)),
+    _selector("ih", (21, 3)),
+    _selector("ric", (18, 2)),
+    _selector("prs", (17, 1)),
+    _selector("r", (16, 1)),
+    _selector("a25", (25, 1)),
+    _selector("bhrbe", (11, 10)),
+    _number("hashdisp", (21, 5), (0, 1), scale=8, base=-512),
+    _number("si5", (11, 5), signed=True),
+    _number("lev", (5, 7)),
+    _number("dx", (0, 1), (16, 5), (6, 10), signed=True),
+    Operand("bi_any", Kind.IMMEDIATE, ((16, 5),), names=_CR_BIT_NAMES),
+    Operand("rt_many", Kind.SELECTOR, ((21, 5),), names=_GENERAL),
+    Operand("rs_many", Kind.SELECTOR, ((21, 5),), names=_GENERAL),
     # Fields of the condition register
     _register("bf", (23, 3), base=CR),
     _register("bfa", (18, 3), base=CR),
@@ -113,7 +142,36 @@ _PLAIN = (
     _target("bd_abs", 14, CountedFrom.ZERO),
 )
 
-CR_BITS = {"bt": 21, "ba": 16, "bb": 11, "bi": 16}
+
+
+class Hint(NamedTuple):
+    """A part of the BO field that is free, and the values of the whole field."""
+
+    pieces: tuple[Piece, ...]
+    values: tuple[int, ...]
+
+    @property
+    def fixed(self) -> int:
+        """The bits of BO that are not free."""
+        return self.values[0]
+
+
+_LOWEST, _LOW_TWO, _AROUND = ((21, 1),), ((21, 2),), ((21, 1), (24, 1))
+BRANCH_HINTS = {
+    "bo_nz_f": Hint(_LOWEST, (0, 1)),
+    "bo_z_f": Hint(_LOWEST, (2, 3)),
+    "bo_f": Hint(_LOW_TWO, (4, 5, 6, 7)),
+    "bo_nz_t": Hint(_LOWEST, (8, 9)),
+    "bo_z_t": Hint(_LOWEST, (10, 11)),
+    "bo_t": Hint(_LOW_TWO, (12, 13, 14, 15)),
+    "bo_nz": Hint(_AROUND, (16, 17, 24, 25)),
+    "bo_z": Hint(_AROUND, (18, 19, 26, 27)),
+    "bo_always": Hint(((21, 2), (24, 1)), (20, 21, 22, 23, 28, 29, 30, 31)),
+}
+"""What a branch asks for is in the fixed bits of BO, so that each question has rows of its own;
+what is left of it are hints.  A branch that does not look at a bit has a BI field all the same."""
+
+CR_BITS = {"bt": 21, "ba": 16, "bb": 11, "bi": 16, "bc": 6}
 """A bit of the condition register is two operands: its field, and `NAME_bit`, which bit of it
 (0 is the most significant).  The text has one name for both."""
 
@@ -124,6 +182,10 @@ OPERANDS: dict[str, Operand] = {
         *_PLAIN,
         *(_register(name, (low + 2, 3), base=CR) for name, low in CR_BITS.items()),
         *(_selector(f"{name}_bit", (low, 2)) for name, low in CR_BITS.items()),
+        *(
+            Operand(name, Kind.IMMEDIATE, hint.pieces, values=hint.values)
+            for name, hint in BRANCH_HINTS.items()
+        ),
     )
 }
 

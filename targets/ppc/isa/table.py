@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 from rewriter.core.isa import Insn
 from rewriter.core.operands import Kind, Operand
 from rewriter.core.table import Table
-from targets.ppc.isa.formats import CR_BITS, PREFIX
+from targets.ppc.isa.formats import CR_BIT, CR_BITS, PREFIX
 from targets.ppc.registers import CR
 
 _OPCODE = 0x3F << 26
-_BITS = ("lt", "gt", "eq", "so")
 
 
 @dataclass
@@ -36,7 +35,7 @@ class PpcTable(Table):
 
     def _operand_text(self, insn: Insn, operand: Operand, value: int, address: int | None) -> str:
         if operand.name in CR_BITS:
-            bit = _BITS[insn.operand(f"{operand.name}_bit")]
+            bit = CR_BIT[insn.operand(f"{operand.name}_bit")]
             return f"4*cr{value - CR}+{bit}" if value != CR else bit
         if operand.names:
             return operand.names[value - operand.base]
