@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from passes.grouped import Superblock, counted, part_of
-from passes.grouped_exact import heads
-from targets.ia64.arranging import Scheduling
-from targets.ia64.bundles import SLOTS
+from passes.scheduling.bundled import Superblock, counted, part_of
+from passes.scheduling.bundled_exact import heads
+from targets.ia64.isa.bundles import SLOTS
+from targets.ia64.schedule.bundler import Scheduling
 
 
 @dataclass(frozen=True, slots=True)

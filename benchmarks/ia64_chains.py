@@ -16,10 +16,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.ia64_bounds import chain
 from benchmarks.ia64_superblocks import superblocks
 from fixtures.inputs import Missing
-from passes.grouped import Superblock
-from passes.grouped_model import Model
-from targets.ia64.arranging import Scheduling
+from passes.scheduling.bundled import Superblock
+from passes.scheduling.bundled_model import Model
 from targets.ia64.cpus import CPUS
+from targets.ia64.schedule.bundler import Scheduling
 
 _SHOWN = 12
 

@@ -32,21 +32,21 @@ from benchmarks.ia64_bounds import least
 from benchmarks.ia64_superblocks import superblocks
 from fixtures import ia64
 from fixtures.inputs import Missing, find
-from passes.grouped import Superblock, counted, schedule
-from passes.grouped_model import Model
-from passes.grouped_proved import prove
-from rewriter.core.groups import Slot
-from rewriter.core.isa import Flow
-from rewriter.core.operands import Kind
+from passes.scheduling.bundled import Superblock, counted, schedule
+from passes.scheduling.bundled_model import Model
+from passes.scheduling.bundled_proved import prove
+from rewriter.core.code.groups import Slot
+from rewriter.core.isa.instruction import Flow
+from rewriter.core.isa.operands import Kind
 from rewriter.elf import image
 from rewriter.suites.itanium import slots_of
 from targets import any_for
-from targets.ia64 import bundles
-from targets.ia64.arranging import Scheduling
 from targets.ia64.cpus import CPUS
-from targets.ia64.fields import BUNDLE, LONG
-from targets.ia64.formats import SlotOp
-from targets.ia64.isa import TABLE
+from targets.ia64.isa import bundles
+from targets.ia64.isa.fields import BUNDLE, LONG
+from targets.ia64.isa.formats import SlotOp
+from targets.ia64.isa.rows import TABLE
+from targets.ia64.schedule.bundler import Scheduling
 from targets.ia64.standard import RETURNED
 
 CPU = CPUS["itanium2"]

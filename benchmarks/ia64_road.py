@@ -28,16 +28,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.ia64_bounds import least
 from fixtures.inputs import Missing, find
-from passes.grouped import Superblock
-from passes.grouped_model import Model
-from rewriter.core.grouped import Grouped
+from passes.scheduling.bundled import Superblock
+from passes.scheduling.bundled_model import Model
+from rewriter.analysis.functions import find_functions
+from rewriter.core.target.bundling import Grouped
 from rewriter.elf.image import load
-from rewriter.identify.functions import find_functions
-from rewriter.options import Options
-from rewriter.steps.grouped import GroupedRoad
-from rewriter.steps.placing import Figures
+from rewriter.road.bundled.function import Figures
+from rewriter.road.bundled.road import GroupedRoad
+from rewriter.road.options import Options
 from targets import any_for
-from targets.ia64.arranging import Scheduling
+from targets.ia64.schedule.bundler import Scheduling
 
 LIBRARIES = "ia64-libsigar", "ia64-libjnidispatch"
 KERNEL, ARCHIVE = "ia64-vmlinux", ("argv_split", "strlen")  # the first and the last of its lib.a

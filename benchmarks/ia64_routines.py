@@ -26,7 +26,7 @@ from ia64_trials import libc, ours
 
 from rewriter.contracts.contract import Case, Piece
 from rewriter.contracts.place import noise, text
-from rewriter.timing.bundled_trace import trace
+from rewriter.timing.bundled.trace import trace
 from targets.ia64.cpus import CPUS
 from targets.ia64.machine.trials import ARENA, Trials
 

@@ -15,12 +15,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from fixtures import inputs
+from rewriter.analysis.functions import find_functions
 from rewriter.contracts import CONTRACTS
 from rewriter.elf.image import load
-from rewriter.identify.functions import find_functions
-from rewriter.identify.grouped_signatures import compiled, known
+from rewriter.identify.bundled_signatures import compiled, known
 from rewriter.identify.signatures import Database, File
-from rewriter.verify.substituted_known import symbols_of
+from rewriter.verify.routines.replaceable import symbols_of
 from targets.ia64 import Ia64
 
 SOURCES = {"ia64-libc": "ia64-libc-2.36.so", "ia64-vmlinux": "ia64-vmlinux-6.1-generic"}

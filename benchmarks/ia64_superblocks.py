@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fixtures.inputs import find
-from rewriter.core.grouped import Grouped
-from rewriter.core.groups import Slot
+from rewriter.analysis.functions import find_functions
+from rewriter.core.code.groups import Slot
+from rewriter.core.target.bundling import Grouped
 from rewriter.elf import image
-from rewriter.identify.functions import find_functions
 from targets import any_for
 
 

@@ -23,7 +23,7 @@ import ia64_objdump
 import ia64_sweep
 
 from fixtures.inputs import Missing, find, tool
-from targets.ia64.fields import BUNDLE, Unit
+from targets.ia64.isa.fields import BUNDLE, Unit
 
 OBJDUMP = "ia64-linux-gnu-objdump"
 PART = 40_000 * BUNDLE

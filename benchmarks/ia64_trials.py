@@ -19,11 +19,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "verif
 from region_trials import TrialRegions
 
 from fixtures.inputs import Missing, find
-from rewriter.core.grouped import Grouped
+from rewriter.core.target.bundling import Grouped
 from rewriter.elf.image import load
-from rewriter.options import Options
-from rewriter.steps.grouped import GroupedRoad
-from rewriter.verify.check_regions import verify
+from rewriter.road.bundled.road import GroupedRoad
+from rewriter.road.options import Options
+from rewriter.verify.regions.check import verify
 from targets import any_for
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from fixtures import inputs
-from rewriter.core.workers import Apart, each
+from rewriter.core.run.workers import Apart, each
 from tests.support.mutants import mutants
 from tests.support.mutants.changes import Outcome
 from tests.support.mutants.table import page, table

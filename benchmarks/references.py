@@ -19,8 +19,8 @@ from types import MappingProxyType
 from fixtures.inputs import cache_dir, tool, write_aside
 from fixtures.sources import GLIBC, LINUX, unpacked
 from rewriter.elf.image import Image, load
-from rewriter.verify.engines.sweep import Code
-from rewriter.verify.trial_image import code_of, function_named
+from rewriter.verify.trials.engines.sweep import Code
+from rewriter.verify.trials.image import code_of, function_named
 from targets.alpha import Alpha
 
 BASE = 0x180000000

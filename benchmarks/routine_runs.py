@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from rewriter.contracts.contract import Case, Contract
-from rewriter.core.cpu import System
-from rewriter.core.interpret import Interpreter, Step
-from rewriter.core.isa import Insn
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.readings.interpret import Interpreter, Step
+from rewriter.core.target.cpu import System
 from rewriter.timing import simulate
 from rewriter.timing.model import Chip, chip
-from rewriter.verify.engines.sweep import Code
-from rewriter.verify.trial_steps import Stepper, Stores
+from rewriter.verify.trials.engines.sweep import Code
+from rewriter.verify.trials.steps import Stepper, Stores
 from targets.alpha.cpus import CPUS
-from targets.alpha.isa import TABLE
-from targets.alpha.sweep import AlphaTrials
+from targets.alpha.isa.rows import TABLE
+from targets.alpha.trial_program import AlphaTrials
 
 _FAR = (1 << 30) + (1 << 21)  # bytes to other data: not in the same sets of a board cache
 _BEFORE = 3  # calls before a cold one: loops are long enough for predictors to learn from few

@@ -26,10 +26,10 @@ from benchmarks.routine_runs import Runner, Wrong
 from fixtures.inputs import Missing
 from rewriter.contracts import CONTRACTS
 from rewriter.contracts.contract import combinations
-from rewriter.core.cpu import System
-from rewriter.core.interpret import Step
-from rewriter.verify.trial_image import code_at
-from rewriter.verify.trial_steps import Stores
+from rewriter.core.readings.interpret import Step
+from rewriter.core.target.cpu import System
+from rewriter.verify.trials.image import code_at
+from rewriter.verify.trials.steps import Stores
 from targets.alpha import routines
 from targets.alpha.cpus import CPUS
 from targets.alpha.systems import CS20, UP1000

@@ -30,14 +30,14 @@ import targets
 from fixtures import sources
 from fixtures.inputs import Missing, find
 from rewriter.contracts import CONTRACTS
-from rewriter.elf.archive import parts
-from rewriter.elf.archive_text import Named, read
+from rewriter.elf.archive.members import parts
+from rewriter.elf.archive.text import Named, read
 from rewriter.elf.image import Image, load
 from rewriter.identify.compiler import compile_file
 from rewriter.identify.search import search, text_of
 from rewriter.identify.signatures import Database, Signature
 from rewriter.identify.symbols import contract_of
-from rewriter.verify.known import Status, known_routines, like_routines, unknown_functions
+from rewriter.verify.routines.known import Status, known_routines, like_routines, unknown_functions
 
 TARGET = targets.plain()[0]
 LIBC_A = "/usr/alpha-linux-gnu/lib/libc.a"

@@ -29,18 +29,18 @@ import numpy as np
 
 import targets
 from fixtures.inputs import Missing, find
-from passes.conflicts import conflicts, window_of
-from passes.insert import Insertion, Setting
+from passes.lib.conflicts import conflicts, window_of
+from passes.lib.insert import Insertion, Setting
 from passes.prefetch import Prefetch
 from passes.replay import Replay
-from passes.streams import Stream, streams
-from rewriter.core.isa import Flow, Insn
-from rewriter.core.listing import FLOW_CODE, Listing, decode_words
+from passes.streams.accesses import Stream, streams
+from rewriter.analysis.loops import innermost
+from rewriter.analysis.program import analyse
+from rewriter.core.code.listing import FLOW_CODE, Listing, decode_words
+from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.elf.image import Image, load
-from rewriter.identify.loops import innermost
-from rewriter.identify.program import analyse
 from rewriter.timing.steady import Steady
-from rewriter.verify.prove import Prover
+from rewriter.verify.terms.prover import Prover
 
 ALPHA = next(t for t in targets.plain() if t.name == "alpha")
 EV67 = ALPHA.cpus["ev67"]

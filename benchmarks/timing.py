@@ -13,12 +13,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from rewriter.core.cpu import System, assumed
-from rewriter.core.interpret import Interpreter, Memory, Step
+from rewriter.core.readings.interpret import Interpreter, Memory, Step
+from rewriter.core.target.cpu import System, assumed
 from rewriter.timing import Result, causes, simulate
 from targets.alpha.assembler import assemble
 from targets.alpha.cpus import CPUS, WRITE_HINTS
-from targets.alpha.isa import TABLE
+from targets.alpha.isa.rows import TABLE
 from targets.alpha.registers import A0, RA
 from targets.alpha.systems import CS20, EV4_BOARD, PC164, UP1000
 

@@ -10,18 +10,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fixtures.trace import ENTERED, LEFT, NO_ACCESS, Recording
-from rewriter.core.cpu import System
-from rewriter.core.interpret import Step
-from rewriter.core.isa import Flow, Insn
-from rewriter.core.machine import Value
-from rewriter.core.recorder import Recorder
-from rewriter.core.table import Table
+from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.isa.table import Table
+from rewriter.core.readings.interpret import Step
+from rewriter.core.readings.machine import Value
+from rewriter.core.readings.recorder import Recorder
+from rewriter.core.target.cpu import System
 from rewriter.elf.headers import PT_LOAD
 from rewriter.elf.image import Image, load
 from rewriter.timing.model import Chip, chip
-from rewriter.timing.places import CONTROL
+from rewriter.timing.outoforder.places import CONTROL
 from targets.alpha.cpus import CPUS
-from targets.alpha.isa import TABLE
+from targets.alpha.isa.rows import TABLE
 
 BASE = 0x6000000000
 """Where each library is timed, wherever it was loaded: the same places compete for cache sets."""

@@ -17,11 +17,11 @@ from collections.abc import Sequence
 from fixtures.inputs import Missing, find, tool
 from rewriter.contracts import CONTRACTS
 from rewriter.elf.image import Image, load
-from rewriter.verify.engines.sweep import Sweep
-from rewriter.verify.trial_image import code_of, function_named
-from rewriter.verify.trial_mutants import Fate, Mutants, Strength
+from rewriter.verify.trials.engines.sweep import Sweep
+from rewriter.verify.trials.image import code_of, function_named
 from targets.alpha import Alpha
-from targets.alpha.sweep import AlphaTrials
+from targets.alpha.trial_program import AlphaTrials
+from tests.support.trial_mutants import Fate, Mutants, Strength
 
 ROUTINES = (
     *("strlen", "strchr", "strrchr", "strcmp", "strncmp", "strcat", "rawmemchr"),

@@ -9,12 +9,12 @@ from importlib.metadata import EntryPoint
 from passes.align import Align
 from passes.bitscan import BitScan
 from passes.bytes import Bytes
-from passes.insert import Inserter
+from passes.lib.insert import Inserter
+from passes.lib.technique import ExternalPass, Technique
 from passes.prefetch import Prefetch
 from passes.replay import Replay
 from passes.schedule import Schedule
 from passes.substitute import Substitute
-from passes.technique import ExternalPass, Technique
 from rewriter.core import plugins
 
 Pass = Technique | Inserter | Align | Schedule | Substitute

@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from rewriter.core.cpu import Cpu
-from rewriter.core.isa import AWAY, Flow, Insn
-from rewriter.core.program import Function
+from rewriter.core.code.program import Function
+from rewriter.core.isa.instruction import AWAY, Flow, Insn
+from rewriter.core.target.cpu import Cpu
 
 LONGEST_LOOP = 128
 """Bytes: a fetch slot lost in each round of a longer loop is less than fillers on the way in."""

@@ -9,13 +9,13 @@ from functools import cached_property
 from itertools import chain, islice
 from typing import Any
 
-from passes.searches import LOWEST, TESTS, WIDTH, Search, Searches, Step
-from passes.technique import Site
-from rewriter.core.cpu import Cpu
+from passes.lib.searches import LOWEST, TESTS, WIDTH, Search, Searches, Step
+from passes.lib.technique import Site
+from rewriter.core.code.dataflow import Trace, registers_of
 from rewriter.core.edit import Rewrite
-from rewriter.core.isa import Insn
-from rewriter.core.term import Term
-from rewriter.core.trace import Trace, registers_of
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.target.cpu import Cpu
+from rewriter.core.terms.term import Term
 
 _LEAST = 5  # instructions of a cascade that is worth a look
 _LARGEST = 160  # nodes of a value that is looked at

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from passes.shapes import Narrow, Shapes, cell_load, unmasked
-from passes.technique import UNRELATED, Site
-from rewriter.core.cpu import Cpu
+from passes.lib.shapes import Narrow, Shapes, cell_load, unmasked
+from passes.lib.technique import UNRELATED, Site
+from rewriter.core.code.dataflow import Trace, registers_of
 from rewriter.core.edit import Rewrite
-from rewriter.core.isa import Insn
-from rewriter.core.term import Term
-from rewriter.core.trace import Trace, registers_of
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.target.cpu import Cpu
+from rewriter.core.terms.term import Term
 
 _NAMES = {1: "byte", 2: "word"}
 

@@ -8,20 +8,20 @@ from fractions import Fraction
 
 import numpy as np
 
-from passes.insert import Declined, Finder, Insertion, Setting, Slots
-from passes.streams import Stream, streams
-from passes.walked import Hint, Walked
+from passes.lib.insert import Declined, Finder, Insertion, Setting, Slots
+from passes.streams.accesses import Stream, streams
+from passes.streams.walk import Hint, Walked
+from rewriter.analysis.loops import Loop
+from rewriter.analysis.program import Program
 from rewriter.core.addresses import addresses
-from rewriter.core.cpu import OutOfOrder
+from rewriter.core.code.dataflow import registers_of, run
+from rewriter.core.code.listing import FLOW_CODE, Listing
+from rewriter.core.code.program import Function
 from rewriter.core.edit import Evidence, Grade
-from rewriter.core.isa import Flow, Insn
-from rewriter.core.listing import FLOW_CODE, Listing
-from rewriter.core.program import Function
-from rewriter.core.table import Table
-from rewriter.core.term import Terms
-from rewriter.core.trace import registers_of, run
-from rewriter.identify.loops import Loop
-from rewriter.identify.program import Program
+from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.isa.table import Table
+from rewriter.core.target.cpu import OutOfOrder
+from rewriter.core.terms.term import Terms
 
 _LEAST = Fraction(1, 20)
 """Of the cycles out of memory: below that the model itself is not exact."""

@@ -8,16 +8,16 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
-from passes.conflicts import Conflict, Suspects, conflicts, narrow, window_of
-from passes.insert import Declined, Finder, Insertion, Setting, Slots, cycles
+from passes.lib.conflicts import Conflict, Suspects, conflicts, narrow, window_of
+from passes.lib.insert import Declined, Finder, Insertion, Setting, Slots, cycles
+from rewriter.analysis.program import Program
+from rewriter.core.code.dataflow import registers_of, run, written
+from rewriter.core.code.program import Function, Window
 from rewriter.core.edit import Evidence
-from rewriter.core.isa import Flow, Insn
-from rewriter.core.program import Function, Window
-from rewriter.core.target import Target
-from rewriter.core.term import Term, Terms
-from rewriter.core.trace import registers_of, run, written
-from rewriter.identify.program import Program
-from rewriter.verify.equivalence import Comparison, Different
+from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.target.protocol import Target
+from rewriter.core.terms.term import Term, Terms
+from rewriter.verify.walk.equivalence import Comparison, Different
 
 _KIND = "load of a narrower store"
 

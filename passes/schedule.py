@@ -7,24 +7,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from passes.best import best
-from passes.dependence import accesses, free
-from passes.listed import Pass
-from rewriter.core.cpu import Cpu
+from passes.scheduling.dependence import accesses, free
+from passes.scheduling.incumbent import best
+from passes.scheduling.list_scheduler import Pass
+from rewriter.analysis.loops import Loop
+from rewriter.analysis.program import Program
+from rewriter.core.code.dataflow import run, written
+from rewriter.core.code.program import Function
 from rewriter.core.edit import Evidence, Grade
-from rewriter.core.isa import Flow, Insn
-from rewriter.core.program import Function
-from rewriter.core.term import Terms
-from rewriter.core.trace import run, written
-from rewriter.elf import unwind_rows
-from rewriter.identify.loops import Loop
-from rewriter.identify.program import Program
-from rewriter.timing.places import NotDescribed
+from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.target.cpu import Cpu
+from rewriter.core.terms.term import Terms
+from rewriter.elf.unwind import rows as unwind_rows
+from rewriter.timing.outoforder.places import NotDescribed
 from rewriter.timing.steady import Steady
-from rewriter.verify.equivalence import Comparison, Different
-from rewriter.verify.framed import Framed, account
-from rewriter.verify.kinds import Kinds
-from rewriter.verify.prove import Prover
+from rewriter.verify.terms.prover import Prover
+from rewriter.verify.walk.equivalence import Comparison, Different
+from rewriter.verify.walk.frames import Framed, account
+from rewriter.verify.walk.insn_classes import Kinds
 
 Item = tuple[int, int, Insn]
 """An instruction with its address in the original and the one where it stands now."""

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from passes.pieces import Scattered, Scattering, Spaces
+from passes.lib.pieces import Scattered, Scattering, Spaces
 from rewriter.contracts import CONTRACTS
-from rewriter.core.cpu import Cpu
+from rewriter.core.code.program import Function
 from rewriter.core.edit import Edit
-from rewriter.core.program import Function
-from rewriter.core.target import CannotMove, FrameRow, Target, Tuned, suited
-from rewriter.elf.caves import Caves
-from rewriter.elf.caves_unwind import Body, replaced
+from rewriter.core.target.cpu import Cpu
+from rewriter.core.target.protocol import CannotMove, FrameRow, Target, Tuned, suited
+from rewriter.elf.caves.room import Caves
+from rewriter.elf.caves.unwind import Body, replaced
 from rewriter.elf.emit import Patch
-from rewriter.verify.pieces import placement_at
-from rewriter.verify.substituted_known import Known, Named
-from rewriter.verify.substituted_rules import (
+from rewriter.verify.routines.pieces import placement_at
+from rewriter.verify.routines.replaceable import Known, Named
+from rewriter.verify.routines.rules import (
     in_pieces,
     objection,
     preconditions,
@@ -88,7 +88,7 @@ class Substitute:
               inside, the old code stays where it is.  The new code writes no register that a
               caller keeps a value in.  Unwinding finds an entry for every new instruction.
     Proof     None: TESTED.  In the output, code that is byte for byte the tuned routine keeps each
-              contract, entered where callers enter it (`rewriter/verify/substituted`); sweeps of
+              contract, entered where callers enter it (`rewriter/verify/routines/substituted`); sweeps of
               millions of cases over the routines are part of the tests.
 
     In place costs nothing; the branch to a cave is one instruction a call.

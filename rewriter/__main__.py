@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewriter.core import interrupts
+from rewriter.core.run import interrupts
 
 
 def run() -> None:

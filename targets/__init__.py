@@ -10,9 +10,9 @@ from functools import cache
 from typing import TypeVar
 
 from rewriter.core.errors import BadInput
-from rewriter.core.grouped import Grouped
 from rewriter.core.plugins import Cpus, check_cpus
-from rewriter.core.target import Target
+from rewriter.core.target.bundling import Grouped
+from rewriter.core.target.protocol import Target
 from targets import machines
 
 _Target = TypeVar("_Target", bound=Target | Grouped)

@@ -16,7 +16,7 @@ from hypothesis import settings
 
 from fixtures import inputs
 from rewriter.cli import main
-from rewriter.core.guard import INTERNAL, strict
+from rewriter.core.run.guard import INTERNAL, strict
 from tests.support.depth import DEEP
 
 settings.register_profile("any machine", deadline=None)  # its speed is nothing that tests ask

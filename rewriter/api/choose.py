@@ -13,13 +13,13 @@ from rewriter.core.errors import BadInput, BadUsage
 
 if TYPE_CHECKING:
     from passes import Pass
-    from rewriter.core.cpu import Cpu, System
+    from rewriter.core.code.program import Function
     from rewriter.core.edit import Edit
-    from rewriter.core.grouped import Code, Grouped
-    from rewriter.core.program import Function
-    from rewriter.core.target import Target
+    from rewriter.core.target.bundling import Code, Grouped
+    from rewriter.core.target.cpu import Cpu, System
+    from rewriter.core.target.protocol import Target
     from rewriter.elf.image import Image
-    from rewriter.options import Options
+    from rewriter.road.options import Options
 
 
 _Target = TypeVar("_Target")
@@ -122,7 +122,7 @@ def any_target_of(image: Image) -> Target | Grouped:
 
 def code_of(image: Image, target: Grouped) -> Code:
     """The code of a file whose text says what issues together."""
-    from rewriter.identify.functions import find_functions
+    from rewriter.analysis.functions import find_functions
 
     return target.code(image, find_functions(image, target.described(image)))
 
@@ -136,7 +136,7 @@ def resolve(image: Image, wanted: Wanted) -> Chosen | None:
 
 def resolve_for(target: Target | Grouped, wanted: Wanted) -> Chosen | None:
     """Look all names up for a target; None when no pass runs."""
-    from rewriter.options import Options
+    from rewriter.road.options import Options
 
     cpu = cpu_named(target, "--cpu", wanted.cpu) if wanted.cpu else None
     tune = cpu_named(target, "--tune", wanted.tune) if wanted.tune else cpu
@@ -254,7 +254,7 @@ def _named_passes(text: str | None) -> tuple[Pass, ...] | None:
 
 def _passes(text: str | None, cpu: Cpu, target: Target | Grouped) -> tuple[str, ...]:
     import passes
-    from rewriter.core.grouped import Grouped
+    from rewriter.core.target.bundling import Grouped
 
     offered = target.passes if isinstance(target, Grouped) else passes.names()
     named = _named_passes(text)

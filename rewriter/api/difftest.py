@@ -9,11 +9,11 @@ from tempfile import TemporaryDirectory
 from rewriter.api import choose, files
 from rewriter.api.patch import Progress, quiet
 from rewriter.core.errors import BadInput, BadUsage
-from rewriter.core.target import Target
+from rewriter.core.target.protocol import Target
+from rewriter.difftest.boot.compare import Tried, compare
+from rewriter.difftest.boot.kernel import Kernel, kernel
+from rewriter.difftest.boot.machine import Setup
 from rewriter.difftest.case import Comparison
-from rewriter.difftest.compare import Tried, compare
-from rewriter.difftest.kernel import Kernel, kernel
-from rewriter.difftest.machine import Setup
 from rewriter.difftest.outcome import Masks
 from rewriter.difftest.program import Tester
 from rewriter.difftest.routine import compare as compare_routine

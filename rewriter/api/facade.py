@@ -15,7 +15,8 @@ from rewriter.api.patch import patch as patched
 from rewriter.core.assumptions import EVERY
 from rewriter.core.errors import BadUsage
 from rewriter.elf import compressed, image, manifest
-from rewriter.identify import kallsyms, profiles
+from rewriter.identify import profiles
+from rewriter.identify.kallsyms import symbols as kallsyms
 from rewriter.report.regions import RegionSurvey
 from rewriter.report.survey import Survey
 from rewriter.report.verdict import Comparison

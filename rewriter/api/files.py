@@ -76,7 +76,8 @@ def load(path: Path, symbols: Path | None = None, debug: Path | None = None) -> 
     has those of its kallsyms. `debug` is the file with its debug information.
     """
     from rewriter.elf import compressed, debug_files, image
-    from rewriter.identify import kallsyms, system_map
+    from rewriter.identify import system_map
+    from rewriter.identify.kallsyms import symbols as kallsyms
 
     data = read(path)  # once: the file may change
     opened = compressed.open_gzip(data, _shown(path)) if compressed.is_gzip(data) else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rewriter.api import choose
-from rewriter.core.grouped import Grouped
+from rewriter.core.target.bundling import Grouped
 from rewriter.elf.image import Image
 from rewriter.report.regions import RegionSurvey
 from rewriter.report.survey import Survey
@@ -11,7 +11,7 @@ from rewriter.report.survey import Survey
 
 def surveyed(image: Image) -> Survey | RegionSurvey:
     """The functions of a file and those that would be left alone, with the reasons."""
-    from rewriter.identify.program import analyse
+    from rewriter.analysis.program import analyse
     from rewriter.report import regions, survey
 
     target = choose.any_target_of(image)

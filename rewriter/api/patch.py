@@ -14,8 +14,8 @@ from rewriter.elf.headers import printable
 from rewriter.elf.image import Image
 from rewriter.elf.manifest import Manifest
 from rewriter.identify.profiles import Profile
-from rewriter.pipeline import Tuned, tune
 from rewriter.report.summary import Report
+from rewriter.road.pipeline import Tuned, tune
 
 Progress = Callable[[str, int, int], None]
 """Called with a stage's name, how much of it is done, and how much there is."""

@@ -7,10 +7,10 @@ import dataclasses
 from rewriter.api import choose
 from rewriter.api.files import Loaded
 from rewriter.api.patch import Patched, Progress, quiet
-from rewriter.core.cpu import Cpu
 from rewriter.core.errors import BadInput, BadUsage
-from rewriter.core.grouped import Grouped
-from rewriter.core.target import Target
+from rewriter.core.target.bundling import Grouped
+from rewriter.core.target.cpu import Cpu
+from rewriter.core.target.protocol import Target
 from rewriter.elf import manifest
 from rewriter.elf.headers import printable
 from rewriter.elf.image import Image, parse

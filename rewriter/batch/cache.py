@@ -30,7 +30,7 @@ from rewriter.core.errors import BadInput, BadUsage
 from rewriter.elf import manifest
 from rewriter.elf.emit import CannotWrite
 from rewriter.elf.headers import printable
-from rewriter.verify.remembered import Memory
+from rewriter.verify.terms.remembered import Memory
 
 _LASTING = frozenset({TUNED, NOTHING, REFUSED})
 """What would be the same again."""

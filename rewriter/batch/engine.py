@@ -18,25 +18,26 @@ from typing import Any
 import targets
 from rewriter.api import choose
 from rewriter.api.choose import Wanted
-from rewriter.batch import journal as journals
-from rewriter.batch import memory, placing
 from rewriter.batch.cache import Cache
 from rewriter.batch.debug import DebugFiles
+from rewriter.batch.files import journal as journals
+from rewriter.batch.files import placing
+from rewriter.batch.files.journal import Entry, Journal, NoJournal
+from rewriter.batch.files.mirror import Mirror
+from rewriter.batch.files.placing import Placer, Times
 from rewriter.batch.find import Candidate, Root, find
 from rewriter.batch.fingerprint import fingerprint
-from rewriter.batch.journal import Entry, Journal, NoJournal
-from rewriter.batch.mirror import Mirror
 from rewriter.batch.outcome import ALREADY, DENIED, FAILED, REFUSED, Outcome
-from rewriter.batch.placing import Placer, Times
 from rewriter.batch.policy import FAIL, Policy
+from rewriter.batch.pool import memory
+from rewriter.batch.pool.watch import Unwatched, Watch
 from rewriter.batch.summary import Line, Summary
 from rewriter.batch.task import Job, Runner, Task
-from rewriter.batch.watch import Unwatched, Watch
 from rewriter.core.errors import BadInput, RetuneError
 from rewriter.elf import manifest
 from rewriter.elf.emit import CannotWrite
 from rewriter.elf.note import NAME
-from rewriter.verify.remembered import Memory
+from rewriter.verify.terms.remembered import Memory
 
 
 def run(
@@ -91,10 +92,10 @@ def _runner(
     known: Memory,
 ) -> Runner:
     if scheduler is not None:
-        from rewriter.batch.cluster import Cluster  # an extra: not everybody has its library
+        from rewriter.batch.pool.cluster import Cluster  # an extra: not everybody has its library
 
         return Cluster(scheduler, known)
-    from rewriter.batch.pool import Pool
+    from rewriter.batch.pool.processes import Pool
 
     processes, most = jobs or len(os.sched_getaffinity(0)), limit or memory.limit()
     return Pool(processes, most, known, patience=patience)

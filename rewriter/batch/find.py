@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 
 import targets
 from rewriter.core.errors import BadInput
-from rewriter.core.machine import ByteOrder
+from rewriter.core.readings.machine import ByteOrder
 from rewriter.elf.headers import ET_DYN, ET_EXEC, printable
 
 ASIDE = re.compile(r"\.retune-[0-9a-f]{16}-\d+")

@@ -37,7 +37,7 @@ from rewriter.api.choose import Wanted
 from rewriter.batch.globs import matches
 from rewriter.core.errors import BadUsage
 from rewriter.elf.headers import printable
-from rewriter.options import KEEP, LINES
+from rewriter.road.options import KEEP, LINES
 
 KEPT, FAIL = "keep", "fail"
 REFUSE, IGNORE = "refuse", "ignore"

@@ -21,11 +21,11 @@ from rewriter.api.patch import Patched, patch
 from rewriter.batch.find import Candidate
 from rewriter.batch.outcome import FAILED, LOST, NOTHING, REFUSED, TUNED, Figures, Outcome
 from rewriter.core.errors import BadInput, BadUsage, RetuneError, VerificationFailed
-from rewriter.core.guard import reason
+from rewriter.core.run.guard import reason
 from rewriter.elf import debug_files
 from rewriter.elf import image as elf
 from rewriter.elf.headers import printable
-from rewriter.identify import kallsyms
+from rewriter.identify.kallsyms import symbols
 from rewriter.report.verdict import LEADS_BACK, Comparison
 
 
@@ -95,7 +95,7 @@ def _caught(job: Job) -> Outcome:
 
 
 def _retuned(job: Job) -> Outcome:
-    image = kallsyms.with_kallsyms(elf.parse(job.data, job.name))
+    image = symbols.with_kallsyms(elf.parse(job.data, job.name))
     if job.debug is not None:
         image = debug_files.with_lines(image, job.debug)
     loaded = Loaded(image, None)

@@ -11,18 +11,18 @@ from typing import Protocol
 import numpy as np
 
 from passes import ORDER
+from passes.lib.technique import Technique
 from passes.substitute import Substitute
-from passes.technique import Technique
+from rewriter.analysis.functions import find_functions
+from rewriter.analysis.program import analyse
 from rewriter.bisect.units import NOBODY, Changes, Offsets, Unit, by_function, pieces
+from rewriter.core.code.program import Function
 from rewriter.core.edit import Edit
-from rewriter.core.grouped import Code, Grouped
-from rewriter.core.guard import guarded
-from rewriter.core.program import Function
-from rewriter.core.target import CannotMove, Target
+from rewriter.core.run.guard import guarded
+from rewriter.core.target.bundling import Code, Grouped
+from rewriter.core.target.protocol import CannotMove, Target
 from rewriter.elf.image import Image, parse
 from rewriter.elf.manifest import Manifest
-from rewriter.identify.functions import find_functions
-from rewriter.identify.program import analyse
 from rewriter.report import regions
 from rewriter.report.listing import Explanation, instructions, matched
 

@@ -14,11 +14,11 @@ import numpy as np
 
 from rewriter.api.choose import Chosen, Wanted, resolve
 from rewriter.bisect.units import Changes
+from rewriter.core.code.program import Function
 from rewriter.core.errors import RetuneError
-from rewriter.core.program import Function
 from rewriter.elf.image import Image
 from rewriter.elf.manifest import Manifest
-from rewriter.pipeline import Progress, tune
+from rewriter.road.pipeline import Progress, tune
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from rewriter.bisect.search import Outcome, Search, Units
 from rewriter.bisect.state import State, key
 from rewriter.bisect.units import Changes, Unit
 from rewriter.core.errors import BadInput, NothingToDo, RetuneError
-from rewriter.core.grouped import Grouped
+from rewriter.core.target.bundling import Grouped
 from rewriter.elf.image import Image
 from rewriter.elf.manifest import Manifest
 from rewriter.report.listing import Explanation

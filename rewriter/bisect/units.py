@@ -15,9 +15,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from rewriter.core.code.listing import Listing
+from rewriter.core.code.program import Function
 from rewriter.core.edit import Edit
-from rewriter.core.listing import Listing
-from rewriter.core.program import Function
 from rewriter.elf.headers import PT_LOAD
 from rewriter.elf.image import Image
 

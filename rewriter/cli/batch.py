@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from rewriter.batch.find import Root
     from rewriter.batch.policy import Policy
+    from rewriter.batch.pool.watch import Watch
     from rewriter.batch.summary import Line, Summary
-    from rewriter.batch.watch import Watch
     from rewriter.packages.retuned import PackageSummary
 
 

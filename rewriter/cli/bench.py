@@ -84,10 +84,10 @@ def _refuse(suite: str, **given: object) -> None:
 
 
 def _article(source: Path, name: str, machine: str | None, share: float | None, view: View) -> None:
-    from rewriter.report.suite import Suite, Timing
+    from rewriter.report.suites.article import Suite, Timing
     from rewriter.suites import article
     from rewriter.suites.run import run
-    from rewriter.timing.places import NotDescribed
+    from rewriter.timing.outoforder.places import NotDescribed
 
     image = files.load(source).image
     target = choose.target_of(image)
@@ -104,9 +104,9 @@ def _article(source: Path, name: str, machine: str | None, share: float | None, 
 
 
 def _itanium(source: Path, name: str, function: str, view: View) -> None:
-    from rewriter.core.bundled import BundledCpu
-    from rewriter.core.grouped import Grouped
-    from rewriter.report.itanium import Story
+    from rewriter.core.target.bundled_cpu import BundledCpu
+    from rewriter.core.target.bundling import Grouped
+    from rewriter.report.suites.itanium import Story
     from rewriter.suites import itanium
 
     image = files.load(source).image

@@ -74,7 +74,7 @@ def boot(
     Exit status: 0 both do the same, 1 they differ, 2 bad usage, 3 bad input.
     """
     from rewriter.api import difftest as tests
-    from rewriter.difftest.compare import rules
+    from rewriter.difftest.boot.compare import rules
     from rewriter.report.boot import Booted
 
     if len(kernels) != 2:

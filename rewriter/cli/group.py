@@ -13,8 +13,8 @@ import click
 
 from rewriter.cli import show
 from rewriter.core.errors import OutOfResources, RetuneError
-from rewriter.core.garbage import seldom_collected
-from rewriter.core.interrupts import SAID, Interrupted
+from rewriter.core.run.garbage import seldom_collected
+from rewriter.core.run.interrupts import SAID, Interrupted
 
 BROKEN_PIPE = 128 + signal.SIGPIPE
 """A shell's number for it: not one of ours, so a script sees the difference."""
@@ -77,7 +77,7 @@ class Retune(click.Group):
             _say(f"{where}{error.strerror or error}")
             return OutOfResources.exit_code
         except Exception as error:
-            from rewriter.core.guard import is_strict
+            from rewriter.core.run.guard import is_strict
 
             if is_strict():
                 raise
@@ -120,7 +120,7 @@ def _internal(error: Exception) -> None:
     """An error that nobody foresaw: which, where, and how to report it."""
     import traceback
 
-    from rewriter.core.guard import reason
+    from rewriter.core.run.guard import reason
 
     last = traceback.extract_tb(error.__traceback__)[-1]
     place = f"{os.path.basename(last.filename)}:{last.lineno}"

@@ -16,13 +16,13 @@ from rewriter.cli.options import PATH, SYMBOLS, View, tuning, viewing
 from rewriter.core.errors import BadInput, BadUsage
 
 if TYPE_CHECKING:
-    from rewriter.core.grouped import Grouped
-    from rewriter.core.program import Function
-    from rewriter.core.target import Target
+    from rewriter.core.code.program import Function
+    from rewriter.core.target.bundling import Grouped
+    from rewriter.core.target.protocol import Target
     from rewriter.elf.image import Image
-    from rewriter.pipeline import Tuned
     from rewriter.report.cycles import Timed
     from rewriter.report.listing import Explanation
+    from rewriter.road.pipeline import Tuned
 
 
 @click.command()
@@ -76,13 +76,13 @@ def identify(
 
 def _known(image: Image, like: bool, database: tuple[Path, ...], view: View) -> int:
     from rewriter.contracts import CONTRACTS
-    from rewriter.core.grouped import Grouped
+    from rewriter.core.target.bundling import Grouped
     from rewriter.elf.headers import printable
     from rewriter.identify.signatures import Database, shipped
     from rewriter.identify.signatures import parse as parse_database
     from rewriter.report.known import Known
-    from rewriter.verify.grouped_known import KnownGrouped, identified
-    from rewriter.verify.known import known_routines, like_routines, unknown_functions
+    from rewriter.verify.routines.bundled_known import KnownGrouped, identified
+    from rewriter.verify.routines.known import known_routines, like_routines, unknown_functions
 
     chosen = choose.any_target_of(image)
     if isinstance(chosen, Grouped):
@@ -133,7 +133,7 @@ def explain(
 
     Exit status: 0 done, 2 bad usage (no such function), 3 bad input.
     """
-    from rewriter.core.grouped import Grouped
+    from rewriter.core.target.bundling import Grouped
 
     choose.check(wanted)
     image = files.load(source, symbols).image
@@ -151,8 +151,8 @@ def explain(
 def _explained(
     image: Image, target: Target, chosen: choose.Chosen, name: str, cycles: bool
 ) -> Explanation | Timed:
+    from rewriter.analysis.program import analyse
     from rewriter.elf.image import parse
-    from rewriter.identify.program import analyse
     from rewriter.report import cycles as timed
     from rewriter.report import listing
 
@@ -170,7 +170,7 @@ def _explained_regions(
     image: Image, target: Grouped, chosen: choose.Chosen, name: str
 ) -> Explanation:
     from rewriter.report import regions
-    from rewriter.verify.grouped_known import KnownGrouped
+    from rewriter.verify.routines.bundled_known import KnownGrouped
 
     code = choose.code_of(image, target)
     function = choose.function(code.functions, image, name)
@@ -182,7 +182,7 @@ def _explained_regions(
 
 def _tuned(image: Image, chosen: choose.Chosen, *functions: Function) -> Tuned:
     """The file with nothing but these functions tuned."""
-    from rewriter.pipeline import tune
+    from rewriter.road.pipeline import tune
 
     options = replace(chosen.options, funcs=tuple(re.escape(f.name) for f in functions))
     with show.progress() as progress:

@@ -51,7 +51,7 @@ def make(sources: tuple[Path, ...], output: Path, note: str, view: View) -> None
     """
     import targets
     from rewriter.contracts import CONTRACTS
-    from rewriter.elf.archive_text import machine_of
+    from rewriter.elf.archive.text import machine_of
     from rewriter.identify.compiler import compile_file
     from rewriter.identify.signatures import Database
     from rewriter.report.known import Made

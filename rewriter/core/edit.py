@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 
-from rewriter.core.isa import Insn
-from rewriter.core.portable import Portable
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.run.portable import Portable
 
 
 class Grade(Enum):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from rewriter.core.errors import BadUsage
 
 if TYPE_CHECKING:
-    from rewriter.core.cpu import Cpu
+    from rewriter.core.target.cpu import Cpu
 
 CPUS, PASSES = "retune.cpus", "retune.passes"
 """The groups of entry points: `TARGET.NAME = module:CPU` and `NAME = module:Pass`."""
@@ -98,7 +98,7 @@ def check_cpus(targets: Collection[str]) -> None:
 
 @cache
 def _cpu(entry: EntryPoint, name: str) -> Cpu:
-    from rewriter.core.cpu import Cpu
+    from rewriter.core.target.cpu import Cpu
 
     def fault(found: object) -> str:
         given = getattr(found, "name", None)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rewriter.difftest.console import MASK
+from rewriter.difftest.boot.console import MASK
 from rewriter.difftest.running import SHOWN, Ending, Run
 from rewriter.elf.headers import printable
 

@@ -7,20 +7,20 @@ import time
 from collections.abc import Iterator, Mapping
 
 import targets
+from rewriter.analysis.functions import find_functions
 from rewriter.contracts import CONTRACTS
 from rewriter.contracts.contract import Contract
 from rewriter.core.edit import Evidence
 from rewriter.core.errors import BadInput, BadUsage
-from rewriter.core.grouped import Grouped
-from rewriter.core.target import Target
+from rewriter.core.target.bundling import Grouped
+from rewriter.core.target.protocol import Target
 from rewriter.difftest.case import Case, Comparison, Verdict
-from rewriter.elf import unwind
 from rewriter.elf.headers import printable
 from rewriter.elf.image import Image
-from rewriter.identify.functions import find_functions
+from rewriter.elf.unwind import entries
 from rewriter.identify.symbols import contract_of
-from rewriter.verify.grouped_known import Tried
-from rewriter.verify.known_trial import Observed, Trials, Untried
+from rewriter.verify.routines.bundled_known import Tried
+from rewriter.verify.routines.trial import Observed, Trials, Untried
 
 _ALL = 1 << 30  # more cases than any plan has
 
@@ -80,7 +80,7 @@ def _plain(
     old: Image, new: Image, target: Target, address: int, contract: Contract
 ) -> Iterator[Case]:
     """Step by step, where all that it reads and writes is seen; then all shapes, emulated."""
-    functions = find_functions(old, unwind.frames(old))
+    functions = find_functions(old, entries.frames(old))
     owner = next((f for f in functions if address in f), None)
     size = owner.end - address if owner else target.table.size
     trials = [Trials(image, target, resumes=_resumes(image, target)) for image in (old, new)]

@@ -12,13 +12,13 @@ from pathlib import Path
 from threading import Event
 
 import targets
-from rewriter.core.emulated import Emulated
 from rewriter.core.errors import BadInput, BadUsage
+from rewriter.core.target.emulation import Emulated
 from rewriter.difftest import roots
 from rewriter.difftest.executed import compiled
 from rewriter.difftest.running import Launch
 from rewriter.elf.headers import printable
-from rewriter.verify.engines.qemu import EmulatorMissing
+from rewriter.verify.trials.engines.qemu import EmulatorMissing
 
 PLACE = "{}"
 CANDIDATE = "RETUNE_CANDIDATE"

@@ -25,8 +25,8 @@ from rewriter.elf.headers import (
     read_headers,
 )
 from rewriter.elf.image import Image
-from rewriter.elf.line_table import NAME as LINES
-from rewriter.elf.lines import OTHERS, SHF_COMPRESSED
+from rewriter.elf.lines.file import OTHERS, SHF_COMPRESSED
+from rewriter.elf.lines.table import NAME as LINES
 
 DEBUG_LINK, BUILD_ID = ".gnu_debuglink", ".note.gnu.build-id"
 ROOT = "usr/lib/debug"

@@ -6,7 +6,7 @@ import struct
 from functools import cache
 
 from rewriter.core.errors import BadInput
-from rewriter.core.machine import ByteOrder
+from rewriter.core.readings.machine import ByteOrder
 from rewriter.elf.image import Image
 
 DW_EH_PE_omit, DW_EH_PE_indirect = 0xFF, 0x80

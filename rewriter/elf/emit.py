@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from rewriter.core.errors import BadInput, BadUsage
-from rewriter.core.interrupts import leaving
+from rewriter.core.run.interrupts import leaving
 from rewriter.elf.headers import printable
 
 

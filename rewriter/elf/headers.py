@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rewriter.core.errors import BadInput
-from rewriter.core.machine import ByteOrder
+from rewriter.core.readings.machine import ByteOrder
 
 ET_REL, ET_EXEC, ET_DYN, ET_CORE = 1, 2, 3, 4
 PT_LOAD, PT_DYNAMIC, PF_X, PN_XNUM = 1, 2, 1, 0xFFFF

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rewriter.core.errors import BadInput
-from rewriter.core.machine import ByteOrder
+from rewriter.core.readings.machine import ByteOrder
 from rewriter.elf.headers import (
     PF_X,
     PT_LOAD,

@@ -7,10 +7,10 @@ loads, their names and headers.  The program is what is loaded; the rest is take
 from __future__ import annotations
 
 from rewriter.core.errors import BadInput
-from rewriter.core.grouped import Grouped
-from rewriter.core.target import Target
-from rewriter.elf.caves_build import room_of
-from rewriter.elf.caves_sections import grow, new_parts
+from rewriter.core.target.bundling import Grouped
+from rewriter.core.target.protocol import Target
+from rewriter.elf.caves.build import room_of
+from rewriter.elf.caves.sections import grow, new_parts
 from rewriter.elf.headers import PT_LOAD, Headers, read_headers
 from rewriter.elf.image import Image
 

@@ -8,13 +8,13 @@ from itertools import compress
 import numpy as np
 
 from rewriter.core.addresses import addresses, contains
-from rewriter.core.listing import Listing
-from rewriter.core.program import Function, Pin
-from rewriter.core.target import Target
+from rewriter.core.code.listing import Listing
+from rewriter.core.code.program import Function, Pin
+from rewriter.core.target.protocol import Target
 from rewriter.elf.headers import SHF_ALLOC, SHF_EXECINSTR
 from rewriter.elf.image import Image
-from rewriter.elf.lsda import lsda_ranges
-from rewriter.elf.unwind import Fde
+from rewriter.elf.unwind.entries import Fde
+from rewriter.elf.unwind.lsda import lsda_ranges
 
 
 def relocated(image: Image, target: Target) -> dict[int, int]:

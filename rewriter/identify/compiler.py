@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rewriter.core.errors import BadInput
-from rewriter.core.isa import Flow
-from rewriter.core.operands import Words
-from rewriter.core.target import Target
-from rewriter.elf.archive import Part, parts
-from rewriter.elf.archive_text import Text, read
+from rewriter.core.isa.instruction import Flow
+from rewriter.core.isa.operands import Words
+from rewriter.core.target.protocol import Target
+from rewriter.elf.archive.members import Part, parts
+from rewriter.elf.archive.text import Text, read
 from rewriter.elf.headers import printable
 from rewriter.identify.signatures import SHORTEST, File, Signature, Source, digest, start_of
 from rewriter.identify.symbols import contract_of

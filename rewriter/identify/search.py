@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.core.operands import Words
+from rewriter.core.isa.operands import Words
 from rewriter.elf.image import Image
 from rewriter.identify.signatures import LONGEST_START, Database, Signature, digest, starts
 

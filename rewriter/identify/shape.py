@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from rewriter.contracts.contract import Contract
 from rewriter.contracts.contract import Kind as Argument
 from rewriter.contracts.linkage import Linkage
-from rewriter.core.isa import Flow
-from rewriter.core.listing import FLOW_CODE, UNKNOWN
-from rewriter.core.operands import Kind, Words
-from rewriter.core.program import Function
-from rewriter.core.registers import Masks, of_row, register_mask
-from rewriter.core.table import Table
-from rewriter.core.target import Target
+from rewriter.core.code.listing import FLOW_CODE, UNKNOWN
+from rewriter.core.code.program import Function
+from rewriter.core.isa.instruction import Flow
+from rewriter.core.isa.operands import Kind, Words
+from rewriter.core.isa.registers import Masks, of_row, register_mask
+from rewriter.core.isa.table import Table
+from rewriter.core.target.protocol import Target
 from rewriter.identify.search import Range
 
 _LONGEST = 400  # words: hand-unrolled routines reach 325 in glibc, 288 in Linux

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewriter.core.errors import BadInput
-from rewriter.core.operands import Words
-from rewriter.core.target import Target
+from rewriter.core.isa.operands import Words
+from rewriter.core.target.protocol import Target
 
 FORMAT = 1
 LONGEST_START = 8  # words of a routine that the search looks at first

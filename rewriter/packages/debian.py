@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, cast
 
 from rewriter.core.errors import BadInput
-from rewriter.elf import archive
+from rewriter.elf.archive import members as archive
 from rewriter.elf.debug_files import ROOT as DEBUG
 from rewriter.elf.headers import printable
 from rewriter.packages import control as fields

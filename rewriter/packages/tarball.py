@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from typing import IO, cast
 
 from rewriter.core.errors import BadInput
-from rewriter.elf.archive import DAMAGE
+from rewriter.elf.archive.members import DAMAGE
 from rewriter.elf.headers import printable
 
 _TYPES = frozenset(

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rewriter.core.cpu import Cpu, Figure
-from rewriter.core.grouped import Grouped
-from rewriter.core.target import Target
+from rewriter.core.target.bundling import Grouped
+from rewriter.core.target.cpu import Cpu, Figure
+from rewriter.core.target.protocol import Target
 from rewriter.report.grid import Grid
 
 

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rewriter.core.cpu import Cpu, System
-from rewriter.core.isa import Insn
-from rewriter.core.listing import Listing
-from rewriter.core.program import Function
-from rewriter.core.table import Table
+from rewriter.core.code.listing import Listing
+from rewriter.core.code.program import Function
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.isa.table import Table
+from rewriter.core.target.cpu import Cpu, System
 from rewriter.elf.headers import printable
 from rewriter.report.grid import Grid, counted
 from rewriter.timing.static import slots

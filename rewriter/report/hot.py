@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from rewriter.core.code.program import Refusal
 from rewriter.core.edit import Edit
-from rewriter.core.program import Refusal
 from rewriter.elf.headers import printable
 from rewriter.identify.profiles import Heat
 from rewriter.report.grid import Grid, counted

@@ -11,7 +11,7 @@ from rewriter.elf.headers import printable
 from rewriter.identify.compiler import Compiled
 from rewriter.identify.signatures import Database, Signature, Source
 from rewriter.report.grid import Grid, counted, in_order, joined
-from rewriter.verify.known import Identification
+from rewriter.verify.routines.known import Identification
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Any
 
+from rewriter.core.code.listing import Listing
+from rewriter.core.code.program import Function
 from rewriter.core.edit import Edit, Skip
-from rewriter.core.isa import Insn
-from rewriter.core.listing import Listing
-from rewriter.core.program import Function
+from rewriter.core.isa.instruction import Insn
 from rewriter.elf.headers import printable
 from rewriter.report.edits import edit_json, gained
 from rewriter.report.grid import Grid, counted

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from rewriter.core.grouped import Code, Grouped, Routine
-from rewriter.core.program import Function
+from rewriter.core.code.program import Function
+from rewriter.core.target.bundling import Code, Grouped, Routine
 from rewriter.elf.headers import printable
 from rewriter.elf.image import Image
 from rewriter.report.grid import Grid, counted, in_order

@@ -10,10 +10,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from rewriter.core.cpu import Cpu
+from rewriter.core.code.program import Refusal
 from rewriter.core.edit import Edit, Skip
 from rewriter.core.errors import NothingToDo
-from rewriter.core.program import Refusal
+from rewriter.core.target.cpu import Cpu
 from rewriter.elf.emit import Patch
 from rewriter.elf.headers import printable
 from rewriter.elf.manifest import cause

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from rewriter.core.program import Function, JumpTable, Refusal
+from rewriter.analysis.program import Program
+from rewriter.core.code.program import Function, JumpTable, Refusal
 from rewriter.elf.headers import printable
-from rewriter.identify.program import Program
 from rewriter.report.grid import Grid, counted, in_order
 
 

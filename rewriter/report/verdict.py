@@ -6,18 +6,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from rewriter.analysis.functions import find_functions, with_called
 from rewriter.core.assumptions import EVERY
+from rewriter.core.code.program import Function
 from rewriter.core.errors import VerificationFailed
-from rewriter.core.grouped import Grouped
-from rewriter.core.program import Function
-from rewriter.core.target import Target
-from rewriter.elf import manifest, unwind
+from rewriter.core.target.bundling import Grouped
+from rewriter.core.target.protocol import Target
+from rewriter.elf import manifest
 from rewriter.elf.headers import printable
 from rewriter.elf.image import Image, parse
 from rewriter.elf.layouts import in_layout_of
 from rewriter.elf.manifest import Manifest
 from rewriter.elf.note import LaidOutAnew
-from rewriter.identify.functions import find_functions, with_called
+from rewriter.elf.unwind import entries
 from rewriter.report.grid import Grid, counted, in_order, joined
 from rewriter.verify.listed import contradictions
 
@@ -152,7 +153,7 @@ def _functions(image: Image, target: Target | Grouped) -> Sequence[Function]:
     """All functions, as the verifier finds them."""
     if isinstance(target, Grouped):
         return find_functions(image, target.described(image))
-    return with_called(find_functions(image, unwind.frames(image)), target.listing(image))
+    return with_called(find_functions(image, entries.frames(image)), target.listing(image))
 
 
 def _verified(
@@ -165,7 +166,7 @@ def _verified(
 ) -> Found:
     """The verdict of the verifier for this kind of code."""
     if isinstance(target, Grouped):
-        from rewriter.verify.check_regions import compare as compare_regions
+        from rewriter.verify.regions.check import compare as compare_regions
 
         return compare_regions(old, new, target, progress, jobs, assume)
     from rewriter.verify.check import compare as compare_windows

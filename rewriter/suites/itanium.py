@@ -10,18 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from passes.grouped import Superblock, schedule
-from passes.grouped_exact import EFFORT
-from passes.grouped_model import Model
-from passes.grouped_proved import prove
-from rewriter.core.bundled import BundledCpu
+from passes.scheduling.bundled import Superblock, schedule
+from passes.scheduling.bundled_exact import EFFORT
+from passes.scheduling.bundled_model import Model
+from passes.scheduling.bundled_proved import prove
+from rewriter.core.code.groups import Slot
 from rewriter.core.errors import BadInput
-from rewriter.core.grouped import Grouped
-from rewriter.core.groups import Slot
-from rewriter.core.isa import Flow
+from rewriter.core.isa.instruction import Flow
+from rewriter.core.target.bundled_cpu import BundledCpu
+from rewriter.core.target.bundling import Grouped
 from rewriter.elf.image import Image
-from rewriter.timing.bundled_result import Timing
-from rewriter.timing.bundled_run import run
+from rewriter.timing.bundled.result import Timing
+from rewriter.timing.bundled.run import run
 
 SOURCE = "Chapman and Heiser, Itanium tricks and gotchas (2004)"
 

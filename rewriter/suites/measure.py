@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rewriter.contracts.contract import Contract
-from rewriter.core.cpu import Cpu, System
-from rewriter.core.table import Table
+from rewriter.core.isa.table import Table
+from rewriter.core.target.cpu import Cpu, System
 from rewriter.timing.model import simulate
 from rewriter.timing.result import Result
-from rewriter.verify.engines.sweep import Code, Program
-from rewriter.verify.trial_steps import Stepper
+from rewriter.verify.trials.engines.sweep import Code, Program
+from rewriter.verify.trials.steps import Stepper
 
 
 @dataclass(frozen=True)

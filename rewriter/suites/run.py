@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from rewriter.contracts import CONTRACTS
-from rewriter.core.concrete import Misaligned
-from rewriter.core.cpu import Cpu, System
-from rewriter.core.interpret import AccessFault, BadInstruction, LimitReached, Unspecified
-from rewriter.core.target import Target, suited
+from rewriter.core.readings.concrete import Misaligned
+from rewriter.core.readings.interpret import AccessFault, BadInstruction, LimitReached, Unspecified
+from rewriter.core.target.cpu import Cpu, System
+from rewriter.core.target.protocol import Target, suited
 from rewriter.elf.image import Image
 from rewriter.suites.article import Job
 from rewriter.suites.measure import Bench, Laboratory
-from rewriter.verify.trial_image import code_at, code_of, function_named
+from rewriter.verify.trials.image import code_at, code_of, function_named
 
 _STOPS = (AccessFault, BadInstruction, LimitReached, Misaligned, Unspecified)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rewriter.timing.model import simulate
-from rewriter.timing.places import NotDescribed
+from rewriter.timing.outoforder.places import NotDescribed
 from rewriter.timing.result import Moment, Result
 
 __all__ = ["Moment", "NotDescribed", "Result", "simulate"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right, insort
 from collections.abc import Sequence
 
-from rewriter.core.cpu import Cache, System
+from rewriter.core.target.cpu import Cache, System
 from rewriter.timing import causes
 
 

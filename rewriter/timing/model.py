@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from rewriter.core.cpu import Cpu, InOrder, OutOfOrder, System
-from rewriter.core.interpret import Step
-from rewriter.core.isa import Flow, Insn
-from rewriter.timing.inorder import Chip as InOrderChip
-from rewriter.timing.outoforder import Chip as OutOfOrderChip
-from rewriter.timing.places import NotDescribed
+from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.readings.interpret import Step
+from rewriter.core.target.cpu import Cpu, InOrder, OutOfOrder, System
+from rewriter.timing.inorder.pipeline import Chip as InOrderChip
+from rewriter.timing.outoforder.pipeline import Chip as OutOfOrderChip
+from rewriter.timing.outoforder.places import NotDescribed
 from rewriter.timing.result import Result
 
 Chip = InOrderChip | OutOfOrderChip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewriter.core.cpu import Counters, Tournament, Traits
+from rewriter.core.target.cpu import Counters, Tournament, Traits
 
 _WORD_SHIFT = 2  # instructions are words: the lowest bits of an address say nothing
 

@@ -11,10 +11,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from rewriter.core.cpu import Cpu, System
-from rewriter.core.isa import Insn
-from rewriter.core.operands import Kind
-from rewriter.core.table import Table
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.isa.operands import Kind
+from rewriter.core.isa.table import Table
+from rewriter.core.target.cpu import Cpu, System
 from rewriter.timing.straight import Code, one, stretches
 
 Key = tuple[int, tuple[Insn | None, ...], int]

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rewriter.core.cpu import Cpu, InOrder, OutOfOrder
-from rewriter.core.isa import Insn
-from rewriter.timing.places import NotDescribed, letter, sched_of, traits_of
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.target.cpu import Cpu, InOrder, OutOfOrder
+from rewriter.timing.outoforder.places import NotDescribed, letter, sched_of, traits_of
 
 
 def pipeline_of(cpu: Cpu) -> InOrder | OutOfOrder:

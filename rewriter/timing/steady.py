@@ -12,15 +12,15 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
 
-from rewriter.core.cpu import Cpu, InOrder, OutOfOrder, Sched
-from rewriter.core.isa import Insn
-from rewriter.core.table import Table
-from rewriter.timing.inorder import assign
-from rewriter.timing.places import CONTROL, letter, sched_of, traits_of
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.isa.table import Table
+from rewriter.core.target.cpu import Cpu, InOrder, OutOfOrder, Sched
+from rewriter.timing.inorder.pipeline import assign
+from rewriter.timing.inorder.steady import RepeatedInOrder
+from rewriter.timing.outoforder.places import CONTROL, letter, sched_of, traits_of
+from rewriter.timing.outoforder.steady import RepeatedOutOfOrder
 from rewriter.timing.static import pipeline_of
-from rewriter.timing.steady_inorder import RepeatedInOrder
 from rewriter.timing.steady_node import Node, Placed
-from rewriter.timing.steady_outoforder import RepeatedOutOfOrder
 
 _EARLY, _FEW = 56, 4
 """Instructions, and passes at least, that are enough where the last few passes are alike."""

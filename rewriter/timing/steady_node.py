@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from rewriter.core.isa import Insn
+from rewriter.core.isa.instruction import Insn
 
 Where = tuple[object, int]
 """What is known of an access' place: an unknown base, and the cell counted from it."""

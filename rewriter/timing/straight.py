@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rewriter.core.concrete import Concrete
-from rewriter.core.cpu import Cpu, System
-from rewriter.core.interpret import Step
-from rewriter.core.isa import Flow, Insn
-from rewriter.core.table import Table
+from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.isa.table import Table
+from rewriter.core.readings.concrete import Concrete
+from rewriter.core.readings.interpret import Step
+from rewriter.core.target.cpu import Cpu, System
 from rewriter.timing.model import simulate
 from rewriter.timing.result import Moment, Result
 

@@ -17,29 +17,29 @@ from functools import partial
 
 import numpy as np
 
+from rewriter.analysis.program import Program, analyse
 from rewriter.core.assumptions import EVERY
+from rewriter.core.code.listing import Listing
+from rewriter.core.code.program import Function
 from rewriter.core.edit import Evidence
 from rewriter.core.errors import BadInput
-from rewriter.core.garbage import seldom_collected
-from rewriter.core.guard import guarded
-from rewriter.core.listing import Listing
-from rewriter.core.program import Function
-from rewriter.core.target import Target
-from rewriter.core.workers import each
+from rewriter.core.run.garbage import seldom_collected
+from rewriter.core.run.guard import guarded
+from rewriter.core.run.workers import each
+from rewriter.core.target.protocol import Target
 from rewriter.elf.image import Image
-from rewriter.elf.lines import without_grown
-from rewriter.identify.program import Program, analyse
-from rewriter.verify.exchange import Exchange
-from rewriter.verify.kinds import Kinds
-from rewriter.verify.lines import LineCheck
+from rewriter.elf.lines.file import without_grown
+from rewriter.verify.exception_check import FixupTables
+from rewriter.verify.line_check import LineCheck
 from rewriter.verify.owners import Offsets, changed_offsets, owners
-from rewriter.verify.prove import Prover
-from rewriter.verify.rows import Rows, frame_owners
-from rewriter.verify.substituted import Substituted
-from rewriter.verify.substituted_known import Known
-from rewriter.verify.substituted_pieces import Replaced
-from rewriter.verify.tables import FixupTables
-from rewriter.verify.walk import Walk
+from rewriter.verify.routines.pieces_rules import Replaced
+from rewriter.verify.routines.replaceable import Known
+from rewriter.verify.routines.substituted import Substituted
+from rewriter.verify.terms.exchange import Exchange
+from rewriter.verify.terms.prover import Prover
+from rewriter.verify.walk.function import Walk
+from rewriter.verify.walk.insn_classes import Kinds
+from rewriter.verify.walk.unwind_check import Rows, frame_owners
 
 Progress = Callable[[str, int, int], None]
 

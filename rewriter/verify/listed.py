@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rewriter.core.addresses import addresses, holders, sides
+from rewriter.core.code.program import Function
 from rewriter.core.edit import Edit
-from rewriter.core.program import Function
 from rewriter.elf.image import Image
 from rewriter.verify.owners import changed_offsets, owners
 

@@ -13,31 +13,20 @@ from typing import Any
 import numpy as np
 
 from rewriter.core.addresses import contains
-from rewriter.core.arena import WIDE
-from rewriter.core.cpu import Cpu, System
-from rewriter.core.emulated import Emulated
-from rewriter.core.isa import Flow, Insn
-from rewriter.core.listing import FLOW_CODE, Listing, decode_words
-from rewriter.core.program import Function, JumpTable
-from rewriter.core.target import Memory, Pair, References
-from targets.alpha import (
-    abi,
-    accesses,
-    boots,
-    kernel,
-    masks,
-    moving,
-    placing,
-    pointers,
-    routines,
-    sums,
-    switches,
-)
+from rewriter.core.code.listing import FLOW_CODE, Listing, decode_words
+from rewriter.core.code.program import Function, JumpTable
+from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.target.arena import WIDE
+from rewriter.core.target.cpu import Cpu, System
+from rewriter.core.target.emulation import Emulated
+from rewriter.core.target.protocol import Memory, Pair, References
+from targets.alpha import abi, boots, idioms, routines
 from targets.alpha.cpus import CPUS
-from targets.alpha.isa import TABLE
+from targets.alpha.image import kernel, masks, moving, placing, pointers, sums, switches
+from targets.alpha.isa.rows import TABLE
 from targets.alpha.registers import SP
-from targets.alpha.sweep import AlphaTrials
 from targets.alpha.systems import SYSTEMS, UP1000, USUAL
+from targets.alpha.trial_program import AlphaTrials
 from targets.assembly import ROUTINE_ALIGNMENT
 from targets.machines import ALPHA
 
@@ -55,7 +44,7 @@ class Alpha:
     everything = abi.ALL
     returned = abi.RETURN_LIVE
     cell = 8
-    spelling: Any = accesses
+    spelling: Any = idioms
     stack = SP
     signatures = Path(__file__).with_name("signatures.json")
     trials = AlphaTrials()
@@ -68,7 +57,7 @@ class Alpha:
     systems: Mapping[str, System] = SYSTEMS
     emulated: Emulated | None = boots.EMULATED
     boots = boots.BOOTS
-    linear = staticmethod(accesses.linear)
+    linear = staticmethod(idioms.linear)
     is_kernel = staticmethod(kernel.is_kernel)
     reserved = staticmethod(kernel.reserved)
     fixups = staticmethod(kernel.fixups)

@@ -6,9 +6,9 @@ config/alpha/alpha.h, CALL_USED_REGISTERS and FUNCTION_ARG).
 
 from __future__ import annotations
 
-from rewriter.core.isa import Flow, Insn
-from rewriter.core.registers import register_mask
-from targets.alpha.isa import TABLE
+from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.isa.registers import register_mask
+from targets.alpha.isa.rows import TABLE
 from targets.alpha.registers import A0, CONSTANTS, FP, GP, PV, RA, SP, V0
 
 ALL = register_mask(r for r in range(2 * FP) if r not in CONSTANTS)

@@ -17,11 +17,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
 
-from rewriter.core.isa import Format, Insn, Op
-from rewriter.core.operands import Kind, Operand
-from rewriter.core.registers import Reg
-from targets.alpha.formats import WORD
-from targets.alpha.isa import TABLE
+from rewriter.core.isa.instruction import Format, Insn, Op
+from rewriter.core.isa.operands import Kind, Operand
+from rewriter.core.isa.registers import Reg
+from targets.alpha.isa.formats import WORD
+from targets.alpha.isa.rows import TABLE
 from targets.alpha.registers import FP, INTEGER_NAMES, PV, ZERO
 from targets.assembly import Assembled, AssemblyError
 

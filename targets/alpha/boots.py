@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rewriter.core.boots import Boots, Place, Volatile
-from rewriter.core.emulated import Emulated
+from rewriter.core.target.boots import Boots, Place, Volatile
+from rewriter.core.target.emulation import Emulated
 
 # A machine check's registers: eight bytes each, and what runs when it happens.
 _HEX = r"([0-9a-f]{16})"

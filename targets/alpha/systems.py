@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewriter.core.cpu import Cache, Figure, System, assumed
+from rewriter.core.target.cpu import Cache, Figure, System, assumed
 
 SEED = "Gorton, Kernel Tuning Gives 40% Gains (2001)"
 _LINE = Figure(64, "21264 Hardware Reference Manual 2-11: the line of the chip")

@@ -6,7 +6,7 @@ IA-64.
 
 from __future__ import annotations
 
-from rewriter.core.code_form import CodeForm
+from rewriter.core.target.code_form import CodeForm
 from targets import machines
 from targets.forms.bundles import Bundles
 from targets.forms.words import Words

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.core.code_form import NOWHERE, Contexts, Items, Numbers, Values, by_context
+from rewriter.core.target.code_form import NOWHERE, Contexts, Items, Numbers, Values, by_context
 from rewriter.core.varints import packed, unpacked
 
 _SLOT = np.uint64((1 << 41) - 1)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.core.code_form import NOWHERE, Contexts, Items, Numbers, Values, by_context
+from rewriter.core.target.code_form import NOWHERE, Contexts, Items, Numbers, Values, by_context
 from rewriter.core.varints import packed, unpacked
 
 _MAJOR = 26

@@ -1,32 +1,35 @@
 """Intel Itanium: what the floors above ask, answered.
 
 Its text says which instructions issue together, so that its unit of work is a region of whole
-bundles; `rewriter/core/grouped.py` says what such a target offers.
+bundles; `rewriter/core/target/bundling.py` says what such a target offers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rewriter.core import prefetching, transfer
-from rewriter.core import substituting as core
-from rewriter.core.arena import WIDE
-from rewriter.core.cpu import Cpu
-from rewriter.core.emulated import Emulated
-from rewriter.core.grouped import Linked
-from rewriter.core.isa import Flow, Insn
-from rewriter.core.program import Function
-from rewriter.core.table import Table
-from targets.ia64 import arranging, bundles, facts, layout, regions, tables
-from targets.ia64.arranging import Model, Scheduling
+from rewriter.core.code import transfer
+from rewriter.core.code.program import Function
+from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.isa.table import Table
+from rewriter.core.target import prefetching
+from rewriter.core.target import substitution as core
+from rewriter.core.target.arena import WIDE
+from rewriter.core.target.bundling import Linked
+from rewriter.core.target.cpu import Cpu
+from rewriter.core.target.emulation import Emulated
 from targets.ia64.cpus import CPUS
-from targets.ia64.fields import BUNDLE, QP
-from targets.ia64.isa import TABLE
+from targets.ia64.image import facts, layout, regions, tables
+from targets.ia64.isa import bundles
+from targets.ia64.isa.fields import BUNDLE, QP
+from targets.ia64.isa.rows import TABLE
 from targets.ia64.prefetching import Prefetching
-from targets.ia64.proving import Proving
+from targets.ia64.prove.proving import Proving
 from targets.ia64.registers import NAMES
+from targets.ia64.schedule import bundler
+from targets.ia64.schedule.bundler import Model, Scheduling
 from targets.ia64.standard import RETURNED
-from targets.ia64.substituting import Substituting
+from targets.ia64.substitution import Substituting
 from targets.machines import IA64
 
 
@@ -48,7 +51,7 @@ class Ia64:
     substituting: core.Substituting = Substituting()
     prefetching: prefetching.Prefetching = Prefetching()
     straight = staticmethod(bundles.straight)
-    assembled = staticmethod(arranging.code)
+    assembled = staticmethod(bundler.code)
     place_free = staticmethod(layout.place_free)
     described = staticmethod(facts.unwind_entries)
 

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rewriter.core.groups import Slot
-from rewriter.core.isa import Insn
-from rewriter.core.prefetching import Asked, Touched
-from rewriter.core.registers import register_mask
-from targets.ia64 import scheduling
-from targets.ia64.arranging import NOPS
-from targets.ia64.bundles import SLOTS
-from targets.ia64.fields import BUNDLE, QP, Unit
-from targets.ia64.isa import TABLE
+from rewriter.core.code.groups import Slot
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.isa.registers import register_mask
+from rewriter.core.target.prefetching import Asked, Touched
+from targets.ia64.isa.bundles import SLOTS
+from targets.ia64.isa.fields import BUNDLE, QP, Unit
+from targets.ia64.isa.rows import TABLE
 from targets.ia64.registers import GR, NUMBERS, PR
+from targets.ia64.schedule import scheduling
+from targets.ia64.schedule.bundler import NOPS
 from targets.ia64.standard import RETURNED, STACK
 
 _AROUND = ("FLD", "FLDP", "FCLD", "STF", "SEM")  # the first level has no floating-point numbers

@@ -6,7 +6,7 @@ does not know.  An AR or CR without a name of its own is `ar23`, `cr3`.
 
 from __future__ import annotations
 
-from rewriter.core.registers import Reg
+from rewriter.core.isa.registers import Reg
 
 GR, FR, PR, BR, AR, CR = 0, 128, 256, 320, 328, 456
 

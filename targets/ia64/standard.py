@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rewriter.core.registers import register_mask
+from rewriter.core.isa.registers import register_mask
 from targets.ia64.registers import BR, FR, GR, NAMES, NUMBERS, PR, numbers
 
 _SCRATCH = register_mask(

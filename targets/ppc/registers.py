@@ -14,7 +14,7 @@ registers, TM for what transactions keep, TIME for the clocks, which change by t
 
 from __future__ import annotations
 
-from rewriter.core.registers import Reg
+from rewriter.core.isa.registers import Reg
 
 GPR, CR = 0, 32
 CA, OV, SO, LR, CTR, VRSAVE, VSCR, FPSCR, TAR, XER, MSR, SPR, TM, TIME = map(Reg, range(40, 54))

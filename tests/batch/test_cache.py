@@ -16,12 +16,12 @@ from rewriter.batch.cache import Cache
 from rewriter.batch.engine import run
 from rewriter.batch.outcome import TUNED, Outcome
 from rewriter.batch.policy import Policy
+from rewriter.batch.pool.watch import Unwatched
 from rewriter.batch.task import Job, carry_out
-from rewriter.batch.watch import Unwatched
 from rewriter.core.edit import Grade
 from rewriter.core.errors import BadUsage
-from rewriter.verify.prove import Decided
-from rewriter.verify.remembered import Memory, remembering
+from rewriter.verify.terms.prover import Decided
+from rewriter.verify.terms.remembered import Memory, remembering
 from tests.support.batch.killed import tree_digests
 
 QUICK = Wanted(cpu="ev67", passes="bytes")

@@ -38,7 +38,7 @@ def test_the_same_bytes(tree: Path, tmp_path: Path, quick: Policy) -> None:
 
 def test_no_scheduler(tree: Path, quick: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
     before = tree_digests(tree)
-    monkeypatch.setattr("rewriter.batch.cluster._CONNECT", 1)
+    monkeypatch.setattr("rewriter.batch.pool.cluster._CONNECT", 1)
     with pytest.raises(BadUsage, match="no scheduler answers"):
         run([tree], quick, scheduler="tcp://127.0.0.1:9")
     assert tree_digests(tree) == before

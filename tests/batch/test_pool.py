@@ -13,10 +13,10 @@ import pytest
 
 from fixtures import inputs
 from rewriter.api.choose import Wanted
-from rewriter.batch import memory
 from rewriter.batch.find import Candidate
 from rewriter.batch.outcome import FAILED, LOST, NOTHING, TUNED, Outcome
-from rewriter.batch.pool import Pool
+from rewriter.batch.pool import memory
+from rewriter.batch.pool.processes import Pool
 from rewriter.batch.task import Job, Task
 
 QUICK = Wanted(cpu="ev67", passes="bytes")

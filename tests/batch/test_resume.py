@@ -20,7 +20,7 @@ from click.testing import Result
 
 from fixtures import inputs
 from rewriter.batch.engine import run
-from rewriter.batch.journal import opened
+from rewriter.batch.files.journal import opened
 from rewriter.batch.policy import Policy
 from rewriter.core.errors import BadInput, BadUsage
 from tests.support.batch.killed import entries, kill_after, tree_digests

@@ -21,8 +21,8 @@ from fixtures import inputs
 from rewriter.batch.engine import run
 from rewriter.batch.outcome import Figures
 from rewriter.batch.policy import Policy
+from rewriter.batch.pool.watch import Unwatched
 from rewriter.batch.summary import Line, Summary
-from rewriter.batch.watch import Unwatched
 from rewriter.cli.batch import Bar, bars_on
 from rewriter.elf import manifest
 from tests.support.batch.killed import tree_digests

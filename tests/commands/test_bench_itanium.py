@@ -12,10 +12,10 @@ from click.testing import Result
 from elftools.elf.elffile import ELFFile
 
 from fixtures import ia64, inputs
-from rewriter.core.bundled import BundledCpu
-from rewriter.core.grouped import Grouped
+from rewriter.core.target.bundled_cpu import BundledCpu
+from rewriter.core.target.bundling import Grouped
 from rewriter.elf import image
-from rewriter.report.itanium import Story
+from rewriter.report.suites.itanium import Story
 from rewriter.suites.itanium import slots_of, stage
 from targets import any_for
 

@@ -14,13 +14,13 @@ from click.testing import Result
 from elftools.elf.elffile import ELFFile
 
 from fixtures import inputs
-from rewriter.core.isa import Insn
+from rewriter.core.isa.instruction import Insn
 from rewriter.elf import manifest
 from rewriter.elf.image import load
-from rewriter.elf.lines import line_table
-from rewriter.elf.unwind import frames
-from targets.alpha.isa import TABLE
-from targets.alpha.pointers import is_filler
+from rewriter.elf.lines.file import line_table
+from rewriter.elf.unwind.entries import frames
+from targets.alpha.image.pointers import is_filler
+from targets.alpha.isa.rows import TABLE
 from tests.support.depth import depth
 
 SOURCES = Path(__file__).parents[2] / "fixtures"

@@ -21,10 +21,11 @@ import targets
 from fixtures import initramfs, inputs, palcode, stub_kernel
 from fixtures.forms import FORMS
 from fixtures.stub_kernel import Ending, waiting, working
-from rewriter.core.boots import Boots
-from rewriter.difftest import compare as difftest
-from rewriter.difftest import executed, machine
-from rewriter.difftest.kernel import kernel
+from rewriter.core.target.boots import Boots
+from rewriter.difftest import executed
+from rewriter.difftest.boot import compare as difftest
+from rewriter.difftest.boot import machine
+from rewriter.difftest.boot.kernel import kernel
 
 Run = Callable[..., Result]
 Boot = Callable[..., Result]

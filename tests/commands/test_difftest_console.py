@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import targets
-from rewriter.core.boots import Place
-from rewriter.difftest import compare as difftest
-from rewriter.difftest import console
+from rewriter.core.target.boots import Place
+from rewriter.difftest.boot import compare as difftest
+from rewriter.difftest.boot import console
 
 RULES = difftest.rules(next(t.boots for t in targets.plain() if t.name == "alpha"))
 

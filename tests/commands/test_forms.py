@@ -18,13 +18,13 @@ from click.testing import Result
 from fixtures import initramfs, inputs, palcode
 from fixtures.forms import FORMS, loaded
 from fixtures.undefined import BOOTS, first_undefined
-from rewriter import pipeline
-from rewriter.core.target import Target
-from rewriter.difftest.compare import compare
-from rewriter.difftest.kernel import Kernel, kernel
-from rewriter.difftest.machine import Ending, Setup, boot
+from rewriter.analysis.program import Program, analyse
+from rewriter.core.target.protocol import Target
+from rewriter.difftest.boot.compare import compare
+from rewriter.difftest.boot.kernel import Kernel, kernel
+from rewriter.difftest.boot.machine import Ending, Setup, boot
 from rewriter.elf.image import Image
-from rewriter.identify.program import Program, analyse
+from rewriter.road import pipeline
 
 Run = Callable[..., Result]
 Edits = list[dict[str, Any]]

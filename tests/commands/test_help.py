@@ -34,7 +34,16 @@ COMMANDS = [
 ]
 TEXT = {"manual", "completion"}
 """Commands that print a text for another program: there is no result to give as JSON."""
-SLOW = ("lief", "numpy", "z3", "rich", "targets", "passes", "rewriter.elf", "rewriter.pipeline")
+SLOW = (
+    "lief",
+    "numpy",
+    "z3",
+    "rich",
+    "targets",
+    "passes",
+    "rewriter.elf",
+    "rewriter.road.pipeline",
+)
 
 
 def test_help_lists_commands_and_exit_statuses(run: Run) -> None:

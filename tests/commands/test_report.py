@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from fixtures import inputs
-from rewriter.core.cpu import Cpu, Figure
+from rewriter.core.code.program import Function, Refusal
 from rewriter.core.edit import Edit, Evidence, Grade, Skip
-from rewriter.core.program import Function, Refusal
+from rewriter.core.target.cpu import Cpu, Figure
 from rewriter.elf.emit import Patch
 from rewriter.elf.image import load, parse
 from rewriter.identify.profiles import Heat

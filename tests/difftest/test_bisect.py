@@ -16,14 +16,14 @@ from click.testing import Result
 import targets
 from fixtures import inputs, programs
 from fixtures.broken import broken
+from rewriter.analysis.program import analyse
 from rewriter.bisect.readers import GroupedReader, PlainReader
 from rewriter.bisect.units import by_function, pieces
-from rewriter.core.program import Function
+from rewriter.core.code.program import Function
 from rewriter.elf import manifest
 from rewriter.elf.image import load, parse
-from rewriter.identify.program import analyse
-from rewriter.verify import check_regions
 from rewriter.verify.check import compare
+from rewriter.verify.regions import check
 
 Run = Callable[..., Result]
 Script = Callable[[str, str], Path]
@@ -236,7 +236,7 @@ def test_code_that_says_its_groups(run: Run, script: Script, tmp_path: Path) -> 
     assert not changes.shared
     for chosen in ((0,), tuple(range(1, count)), tuple(range(0, count, 2))):
         candidate = parse(changes.candidate(chosen), "candidate")
-        verdict = check_regions.compare(old, candidate, target, lambda stage, done, total: None)
+        verdict = check.compare(old, candidate, target, lambda stage, done, total: None)
         assert verdict.findings == ()
         assert verdict.functions == len(chosen)
     edit = record.edits[len(record.edits) // 2]

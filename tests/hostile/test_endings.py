@@ -12,9 +12,9 @@ from commands_started import Started
 
 from rewriter.api import files
 from rewriter.cli import main
-from rewriter.core.guard import strict
-from rewriter.core.target import CannotMove
-from rewriter.core.workers import Apart, WorkerFailed, each
+from rewriter.core.run.guard import strict
+from rewriter.core.run.workers import Apart, WorkerFailed, each
+from rewriter.core.target.protocol import CannotMove
 
 
 def fails(monkeypatch: pytest.MonkeyPatch, error: BaseException, *arguments: object) -> Result:

@@ -13,7 +13,7 @@ import pytest
 from commands_started import Started
 
 from fixtures import inputs
-from rewriter.core import interrupts
+from rewriter.core.run import interrupts
 from tests.support.depth import depth
 
 SAID = "retune: interrupted; nothing is half written\n"

@@ -13,7 +13,7 @@ import targets
 from fixtures import inputs
 from fixtures.local import LOCAL
 from rewriter.contracts import CONTRACTS
-from rewriter.core.target import Target
+from rewriter.core.target.protocol import Target
 from rewriter.elf.image import Image, load
 from rewriter.identify.compiler import compile_file
 from rewriter.identify.signatures import Database

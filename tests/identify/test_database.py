@@ -19,14 +19,14 @@ from made import Made
 from fixtures import inputs
 from rewriter.contracts import CONTRACTS
 from rewriter.core.errors import BadInput
-from rewriter.core.target import Target
-from rewriter.elf.archive import ARCHIVE, members, parts
-from rewriter.elf.archive_text import read
+from rewriter.core.target.protocol import Target
+from rewriter.elf.archive.members import ARCHIVE, members, parts
+from rewriter.elf.archive.text import read
 from rewriter.identify.compiler import compile_file
 from rewriter.identify.signatures import Database, parse, shipped
 from rewriter.identify.symbols import contract_of
 from targets.alpha.assembler import assemble
-from targets.alpha.masks import coarse, normal
+from targets.alpha.image.masks import coarse, normal
 
 
 def _normal(text: str) -> list[int]:

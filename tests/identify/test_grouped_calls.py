@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from fixtures.ia64 import CROSSING, linked
-from rewriter.core.grouped import Grouped
-from rewriter.core.isa import Flow
+from rewriter.analysis.bundled_liveness import Beyond
+from rewriter.analysis.functions import find_functions
+from rewriter.core.isa.instruction import Flow
+from rewriter.core.target.bundling import Grouped
 from rewriter.elf.image import load
-from rewriter.identify.functions import find_functions
-from rewriter.identify.grouped_liveness import Beyond
-from rewriter.verify.grouped_known import KnownGrouped
+from rewriter.verify.routines.bundled_known import KnownGrouped
 from targets import any_for
 from targets.ia64.registers import NUMBERS
 

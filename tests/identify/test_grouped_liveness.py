@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rewriter.core.grouped import Region, Routine
-from rewriter.core.program import Function
-from rewriter.identify.grouped_liveness import GroupedLiveness
+from rewriter.analysis.bundled_liveness import GroupedLiveness
+from rewriter.core.code.program import Function
+from rewriter.core.target.bundling import Region, Routine
 from targets.ia64 import Ia64
-from targets.ia64.assembler import assemble
+from targets.ia64.asm.assembler import assemble
 from targets.ia64.registers import NUMBERS
 
 TARGET = Ia64()

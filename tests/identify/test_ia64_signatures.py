@@ -8,15 +8,16 @@ import numpy as np
 import pytest
 
 from fixtures import inputs
+from rewriter.analysis.functions import find_functions
 from rewriter.contracts import CONTRACTS
 from rewriter.elf.image import Image, load
-from rewriter.identify.functions import find_functions
-from rewriter.identify.grouped_signatures import compiled, known
+from rewriter.identify.bundled_signatures import compiled, known
 from rewriter.identify.signatures import File, parse
-from rewriter.verify.grouped_known import KnownGrouped, identified
-from rewriter.verify.known import Status
-from targets.ia64 import Ia64, layout
-from targets.ia64.fields import BUNDLE
+from rewriter.verify.routines.bundled_known import KnownGrouped, identified
+from rewriter.verify.routines.known import Status
+from targets.ia64 import Ia64
+from targets.ia64.image import layout
+from targets.ia64.isa.fields import BUNDLE
 
 TARGET = Ia64()
 SPELLING = TARGET.substituting.spelling

@@ -28,7 +28,7 @@ from fixtures.kallsyms_writer import (
     source,
 )
 from rewriter.elf.image import Image, load, parse
-from rewriter.identify.kallsyms import Kallsyms, NoKallsyms, decode, with_kallsyms
+from rewriter.identify.kallsyms.symbols import Kallsyms, NoKallsyms, decode, with_kallsyms
 from rewriter.identify.kernel_symbols import KernelSymbol, as_symbols
 
 # The tool, how addresses are kept, how many symbols, and whether CONFIG_KALLSYMS_ALL was set.

@@ -14,12 +14,12 @@ from made import Made, Places
 from fixtures import inputs
 from fixtures.local import LOCAL
 from rewriter.contracts import CONTRACTS
-from rewriter.core.target import Target
+from rewriter.core.target.protocol import Target
 from rewriter.elf.image import Image, load, parse
 from rewriter.identify.search import search, text_of
 from rewriter.identify.signatures import Database, digest, shipped, start_of
 from rewriter.identify.symbols import contract_of
-from rewriter.verify.known import Status, known_routines, like_routines, unknown_functions
+from rewriter.verify.routines.known import Status, known_routines, like_routines, unknown_functions
 
 SOME = ("strlen", "memcpy", "strncmp", "memmove", "ffsll", "divqu")
 

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fixtures import inputs
+from rewriter.core.code.program import Function
 from rewriter.core.errors import BadInput
-from rewriter.core.program import Function
 from rewriter.elf.headers import Segment
 from rewriter.elf.image import Image
 from rewriter.elf.linking import Symbol

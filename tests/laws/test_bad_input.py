@@ -20,10 +20,11 @@ from hypothesis import strategies as st
 
 from fixtures import inputs
 from rewriter.core.errors import BadInput, RetuneError
-from rewriter.elf import lsda, note, unwind, unwind_rows
+from rewriter.elf import note
 from rewriter.elf.headers import Section, read_headers
 from rewriter.elf.image import Image, load, parse
 from rewriter.elf.linking import R_RELR
+from rewriter.elf.unwind import entries, lsda, rows
 
 NAME = "some/file"
 TABLES = (
@@ -53,11 +54,11 @@ def exercise(data: bytes) -> None:
             image.words(start, start + (end - start) // 4 * 4, 4)
     # Unwind tables are read only when somebody wants them: they may still be refused then.
     with contextlib.suppress(BadInput):
-        unwind.search_table(image)
+        entries.search_table(image)
     with contextlib.suppress(BadInput):
-        for fde in unwind.frames(image)[:300]:
+        for fde in entries.frames(image)[:300]:
             with contextlib.suppress(BadInput):
-                unwind_rows.rows(fde)
+                rows.rows(fde)
             with contextlib.suppress(BadInput):
                 lsda.lsda_ranges(image, fde)
     with contextlib.suppress(RetuneError):
@@ -235,7 +236,7 @@ def test_no_section_headers_is_no_error() -> None:
     assert bare.sections == ()
     assert set(bare.relocations) == set(whole.relocations)
     assert bare.symbols == whole.symbols
-    assert [(f.start, f.end) for f in unwind.frames(bare)] == [
-        (f.start, f.end) for f in unwind.frames(whole)
+    assert [(f.start, f.end) for f in entries.frames(bare)] == [
+        (f.start, f.end) for f in entries.frames(whole)
     ]
     assert bare.executable_ranges()[0][0] == 0

@@ -14,16 +14,17 @@ from elftools.dwarf.structs import DWARFStructs
 from elftools.elf.elffile import ELFFile
 
 from fixtures import inputs, programs
+from rewriter.analysis.program import Program, analyse
 from rewriter.core.errors import BadInput
-from rewriter.elf import manifest, unwind
-from rewriter.elf.caves import Caves, Room, gap
-from rewriter.elf.caves_build import room_of, with_bodies
-from rewriter.elf.caves_sections import ALIGNMENTS, FRAMES, SEARCH, TEXT, Part, grow, new_parts
+from rewriter.elf import manifest
+from rewriter.elf.caves.build import room_of, with_bodies
+from rewriter.elf.caves.room import Caves, Room, gap
+from rewriter.elf.caves.sections import ALIGNMENTS, FRAMES, SEARCH, TEXT, Part, grow, new_parts
 from rewriter.elf.headers import PT_LOAD, read_headers
 from rewriter.elf.image import Image, load, parse
-from rewriter.identify.program import Program, analyse
+from rewriter.elf.unwind import entries
 from rewriter.verify.check import compare, verify
-from rewriter.verify.substituted_known import Known
+from rewriter.verify.routines.replaceable import Known
 from targets import for_machine
 from tests.conftest import Patched
 from tests.laws.test_strip import TOOLS, processed
@@ -154,7 +155,7 @@ def test_what_was_there_stays_where_it_was(original: Image, bare: bytes) -> None
     ]
     assert [(kind, a == b) for kind, a, b in changed] == [
         (PT_LOAD, True),
-        (unwind.PT_GNU_EH_FRAME, False),
+        (entries.PT_GNU_EH_FRAME, False),
     ]
 
 

@@ -1,6 +1,6 @@
 """An error of retune's own in one function leaves that function alone, and is said.
 
-The suite runs where such an error is raised (`rewriter.core.guard.strict`); here it is not.
+The suite runs where such an error is raised (`rewriter.core.run.guard.strict`); here it is not.
 """
 
 from __future__ import annotations
@@ -13,23 +13,25 @@ import pytest
 from click.testing import CliRunner, Result
 
 from fixtures import inputs
-from rewriter import pipeline
 from rewriter.cli import main
+from rewriter.core.code.program import Function
 from rewriter.core.errors import BadInput, BadUsage
-from rewriter.core.guard import guarded, reason, strict
-from rewriter.core.program import Function
-from rewriter.core.target import CannotMove
+from rewriter.core.run.guard import guarded, reason, strict
+from rewriter.core.target.protocol import CannotMove
 from rewriter.elf import manifest
 from rewriter.elf.manifest import Manifest
-from rewriter.steps.insertions import Insertions
-from rewriter.steps.layout import Layout
-from rewriter.steps.loops import Loops
-from rewriter.steps.regions import Reordering
-from rewriter.steps.routines import Routines
-from rewriter.steps.windows import Windows
-from rewriter.steps.work import Work
-from rewriter.verify import check, check_regions, walk
-from targets.ia64 import regions
+from rewriter.road import pipeline
+from rewriter.road.bundled.regions import Reordering
+from rewriter.road.insertions import Insertions
+from rewriter.road.layout import Layout
+from rewriter.road.loops import Loops
+from rewriter.road.routines.routine import Routines
+from rewriter.road.windows import Windows
+from rewriter.road.work import Work
+from rewriter.verify import check
+from rewriter.verify.regions import check as check_regions
+from rewriter.verify.walk import function as walk
+from targets.ia64.image import regions
 from tests.conftest import Patched
 
 Run = Callable[..., Result]

@@ -14,10 +14,10 @@ from fixtures import inputs
 from rewriter.cli import main
 from rewriter.core.edit import Grade
 from rewriter.core.errors import BadInput
-from rewriter.core.term import Terms
-from rewriter.core.workers import WorkerLost, each
-from rewriter.verify.exchange import Exchange
-from rewriter.verify.prove import Prover
+from rewriter.core.run.workers import WorkerLost, each
+from rewriter.core.terms.term import Terms
+from rewriter.verify.terms.exchange import Exchange
+from rewriter.verify.terms.prover import Prover
 
 
 class Heard:

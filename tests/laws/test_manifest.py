@@ -21,15 +21,16 @@ from hypothesis import strategies as st
 
 from benchmarks.note import columns_of, report
 from fixtures import inputs
+from rewriter.analysis.functions import find_functions
 from rewriter.cli import main
 from rewriter.core.edit import Edit, Evidence, Grade
 from rewriter.core.errors import BadInput
 from rewriter.core.varints import packed, packed_signed, unpacked, unpacked_signed
-from rewriter.elf import manifest, note, unwind
+from rewriter.elf import manifest, note
 from rewriter.elf.image import load
 from rewriter.elf.manifest import columns, edits, former, stored, texts
 from rewriter.elf.manifest.aligned import align, follow
-from rewriter.identify.functions import find_functions
+from rewriter.elf.unwind import entries
 from rewriter.report.edits import Listed
 from rewriter.verify.listed import contradictions
 from targets.forms import ALPHA, IA64
@@ -113,7 +114,7 @@ def test_verify_compares_the_list_with_the_changes(
     bare, record = manifest.detach(tuned)
     out, first = tmp_path / "out", record.edits[0]
     image = load(source)
-    functions = find_functions(image, unwind.frames(image))
+    functions = find_functions(image, entries.frames(image))
     assert list(contradictions(image, bare, functions, record.edits)) == []
     unchanged = list(contradictions(image, image.data, functions, [first]))
     assert unchanged == [

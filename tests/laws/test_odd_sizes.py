@@ -12,7 +12,7 @@ from fixtures import inputs
 from rewriter.cli import main
 from rewriter.elf.headers import PF_X, PT_LOAD
 from rewriter.elf.image import parse
-from rewriter.elf.unwind import frames
+from rewriter.elf.unwind.entries import frames
 
 
 def run(*arguments: object) -> Result:

@@ -8,12 +8,12 @@ from dataclasses import replace
 import pytest
 
 from fixtures import inputs
+from rewriter.analysis.program import Program, analyse
 from rewriter.core.edit import Edit
 from rewriter.elf import image
 from rewriter.elf.image import Image
-from rewriter.identify.program import Program, analyse
-from rewriter.options import Options
-from rewriter.pipeline import Tuned, tune
+from rewriter.road.options import Options
+from rewriter.road.pipeline import Tuned, tune
 from targets import for_machine
 from targets.alpha.cpus import CPUS
 

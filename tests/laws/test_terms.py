@@ -11,8 +11,8 @@ import z3
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewriter.core.evaluate import evaluate
-from rewriter.core.term import Term, Terms
+from rewriter.core.terms.evaluate import evaluate
+from rewriter.core.terms.term import Term, Terms
 
 WIDTH = 64
 ONES = (1 << WIDTH) - 1

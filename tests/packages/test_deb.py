@@ -24,7 +24,7 @@ from rewriter.api import files
 from rewriter.api.choose import Wanted
 from rewriter.api.patch import patch
 from rewriter.core.errors import BadInput, BadUsage
-from rewriter.elf import archive
+from rewriter.elf.archive import members as archive
 from rewriter.packages import batch, control, debian
 from rewriter.packages.batch import COPIED, REFUSED, RENAMED, RETUNED, Tree
 

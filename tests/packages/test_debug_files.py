@@ -15,12 +15,12 @@ from taken_apart import Split, split, tool
 
 from fixtures import inputs
 from rewriter.core.errors import BadInput
-from rewriter.core.isa import Insn
+from rewriter.core.isa.instruction import Insn
 from rewriter.elf import debug_files
 from rewriter.elf.image import load
-from rewriter.elf.unwind import frames
-from targets.alpha.isa import TABLE
-from targets.alpha.pointers import is_filler
+from rewriter.elf.unwind.entries import frames
+from targets.alpha.image.pointers import is_filler
+from targets.alpha.isa.rows import TABLE
 
 Run = Callable[..., Result]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from passes.best import Found, best
-from passes.dependence import Dependences, accesses, dependences, free
-from passes.listed import Pass
-from rewriter.core.interpret import AccessFault, Interpreter, Memory
-from rewriter.core.isa import Insn
+from passes.scheduling.dependence import Dependences, accesses, dependences, free
+from passes.scheduling.incumbent import Found, best
+from passes.scheduling.list_scheduler import Pass
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.readings.interpret import AccessFault, Interpreter, Memory
 from rewriter.timing.steady import Steady
 from targets import plain
 from targets.alpha.assembler import assemble

@@ -10,12 +10,12 @@ from collections import Counter
 from collections.abc import Iterator
 
 from rewriter.core.addresses import NOWHERE
-from rewriter.core.isa import Flow, Insn
-from rewriter.core.trace import registers_of
-from rewriter.elf import unwind
+from rewriter.core.code.dataflow import registers_of
+from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.elf.image import Image
+from rewriter.elf.unwind import entries
 from targets.alpha import Alpha
-from targets.alpha.isa import TABLE
+from targets.alpha.isa.rows import TABLE
 
 _BYTE, _WORD = 56, 48  # shifts that bring a byte or word down from the top
 
@@ -41,7 +41,7 @@ def survey(image: Image) -> Counter[str]:
 def _blocks(image: Image) -> Iterator[list[Insn]]:
     listing = Alpha().listing(image)
     leaders = {int(target) for target in listing.targets if target != NOWHERE}
-    leaders |= {frame.start for frame in unwind.frames(image)}
+    leaders |= {frame.start for frame in entries.frames(image)}
     block: list[Insn] = []
     for at, address in enumerate(listing.addresses.tolist()):
         insn = listing.insn(at)

@@ -16,16 +16,16 @@ from hypothesis import strategies as st
 
 from fixtures import inputs
 from passes.align import LONGEST_LOOP, Align, Code, Layout
-from rewriter.core.isa import Flow, Insn
-from rewriter.core.program import Function
-from rewriter.elf import unwind_rows
+from rewriter.analysis.program import Program, analyse
+from rewriter.core.code.program import Function
+from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.elf.image import Image, load
-from rewriter.identify.program import Program, analyse
-from rewriter.options import Options
-from rewriter.pipeline import Tuned, tune
+from rewriter.elf.unwind import rows
+from rewriter.road.options import Options
+from rewriter.road.pipeline import Tuned, tune
 from targets import for_machine
 from targets.alpha.cpus import CPUS
-from targets.alpha.isa import TABLE
+from targets.alpha.isa.rows import TABLE
 from targets.alpha.registers import GP, RA, ZERO
 
 GP_VALUE = 0x209688
@@ -191,7 +191,7 @@ def test_unwind_rows_follow(program: Program, new: Image, moved: list[Function])
     """A row stands behind the same instruction, and says the same."""
     for function in moved:
         frame = program.frames[function.start]
-        before, after = unwind_rows.rows(frame), unwind_rows.rows(replace(frame, image=new))
+        before, after = rows.rows(frame), rows.rows(replace(frame, image=new))
         places = _places(program, new, function)
         ends = sorted(places)
         assert [rules for _, rules in before] == [rules for _, rules in after]

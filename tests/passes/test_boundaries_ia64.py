@@ -10,19 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fixtures import inputs
-from rewriter.core.bundled import BundledCpu
-from rewriter.core.grouped import Region, Routine
-from rewriter.core.interpret import Memory
-from rewriter.core.program import Function
+from rewriter.core.code.program import Function
+from rewriter.core.readings.interpret import Memory
+from rewriter.core.target.bundled_cpu import BundledCpu
+from rewriter.core.target.bundling import Region, Routine
 from rewriter.elf.image import load
-from rewriter.options import Options
-from rewriter.steps.grouped import GroupedRoad
-from rewriter.timing.bundled_trace import trace
-from rewriter.verify.check_regions import verify
+from rewriter.road.bundled.road import GroupedRoad
+from rewriter.road.options import Options
+from rewriter.timing.bundled.trace import trace
+from rewriter.verify.regions.check import verify
 from targets import ia64
-from targets.ia64 import layout
-from targets.ia64.assembler import assemble
-from targets.ia64.fields import BUNDLE
+from targets.ia64.asm.assembler import assemble
+from targets.ia64.image import layout
+from targets.ia64.isa.fields import BUNDLE
 from targets.ia64.machine.calling import RETURN, prepare
 from targets.ia64.machine.processor import Processor
 from targets.ia64.machine.trials import BACKING

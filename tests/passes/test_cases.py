@@ -19,14 +19,14 @@ import pytest
 
 from passes.bitscan import BitScan
 from passes.bytes import Bytes
-from passes.technique import Technique
-from passes.tune import Tuner
-from passes.tuned import TunedWindow
-from rewriter.core.isa import Insn
-from rewriter.core.program import Window
-from rewriter.core.registers import register_mask
-from rewriter.identify.locked import LOCK, RELEASE
-from rewriter.verify.prove import Prover
+from passes.lib.changes import TunedWindow
+from passes.lib.technique import Technique
+from passes.lib.tune import Tuner
+from rewriter.analysis.reservations import LOCK, RELEASE
+from rewriter.core.code.program import Window
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.isa.registers import register_mask
+from rewriter.verify.terms.prover import Prover
 from targets import plain
 from targets.alpha.assembler import REGISTERS, assemble
 

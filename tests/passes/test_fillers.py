@@ -13,13 +13,13 @@ from loops import ALPHA
 from test_cases import BASE, decoded
 
 from fixtures import inputs
-from passes.conflicts import Suspects, conflicts
-from passes.fillers import Fillers
-from rewriter.core.isa import Insn
-from rewriter.core.listing import Listing, decode_words
-from rewriter.core.program import Function
+from passes.lib.conflicts import Suspects, conflicts
+from passes.lib.nops import Fillers
+from rewriter.analysis.program import Program, analyse
+from rewriter.core.code.listing import Listing, decode_words
+from rewriter.core.code.program import Function
+from rewriter.core.isa.instruction import Insn
 from rewriter.elf.image import load
-from rewriter.identify.program import Program, analyse
 
 IDLE = re.compile(r"\s*([0-9a-f]+):\s+(?:nop|unop|fnop)\b")
 WHOLE = Function(0, 1 << 32, "all", "test")

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from passes.grouped_exact import least, within
-from passes.grouped_exits import in_frame
-from passes.grouped_graph import addresses, edges
-from passes.grouped_rename import Values
-from rewriter.core.groups import Slot
-from rewriter.core.isa import Flow, Format, Insn, Op
-from rewriter.core.regions import Access, Arranged, Edge, Facts, Part
+from passes.scheduling.bundled_exact import least, within
+from passes.scheduling.bundled_graph import addresses, edges
+from passes.scheduling.exits import in_frame
+from passes.scheduling.renaming import Values
+from rewriter.core.code.groups import Slot
+from rewriter.core.code.scheduling import Access, Arranged, Edge, Facts, Part
+from rewriter.core.isa.instruction import Flow, Format, Insn, Op
 
 NOTHING = Facts(0, 0, (0, 0), 0, 0, 0, frozenset(), None, False, None, False, False, False, True)
 Pair = tuple[int, int]

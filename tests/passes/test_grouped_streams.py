@@ -11,29 +11,29 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fixtures import inputs
-from passes.grouped import Superblock
-from passes.grouped_model import Model
-from passes.grouped_streams import GroupedStreams, Scheduled, WalkingLoop
-from passes.insert import Declined
-from rewriter.core.bundled import BundledCpu
-from rewriter.core.groups import Slot
-from rewriter.core.interpret import Memory
+from passes.lib.insert import Declined
+from passes.scheduling.bundled import Superblock
+from passes.scheduling.bundled_model import Model
+from passes.streams.bundled import GroupedStreams, Scheduled, WalkingLoop
+from rewriter.core.code.groups import Slot
+from rewriter.core.readings.interpret import Memory
+from rewriter.core.target.bundled_cpu import BundledCpu
 from rewriter.elf.image import load
-from rewriter.options import Options
-from rewriter.steps.grouped import GroupedRoad
-from rewriter.steps.grouped_hints import hinting
-from rewriter.timing.bundled_trace import trace
-from rewriter.verify.check_regions import verify
-from rewriter.verify.regions import Regions, Straight
+from rewriter.road.bundled.hints import hinting
+from rewriter.road.bundled.road import GroupedRoad
+from rewriter.road.options import Options
+from rewriter.timing.bundled.trace import trace
+from rewriter.verify.regions.check import verify
+from rewriter.verify.regions.proof import Regions, Straight
 from targets.ia64 import Ia64
-from targets.ia64.assembler import assemble
-from targets.ia64.bundles import straight
-from targets.ia64.fields import BUNDLE
+from targets.ia64.asm.assembler import assemble
+from targets.ia64.isa.bundles import straight
+from targets.ia64.isa.fields import BUNDLE
 from targets.ia64.machine.calling import call
 from targets.ia64.machine.processor import Processor
-from targets.ia64.machine.straight import Trial
 from targets.ia64.machine.trials import BACKING
 from targets.ia64.registers import NUMBERS
+from tests.support.ia64_straight import Trial
 
 TARGET = Ia64()
 START, KERNEL = 0x2000000000000000, 0xA000000100000000

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from passes.pieces import Space, Spaces
-from rewriter.core.isa import Flow, Insn
-from rewriter.core.program import Function
-from rewriter.verify.pieces import Piece, cuts, insns_of, pieces, placement, reached
+from passes.lib.pieces import Space, Spaces
+from rewriter.core.code.program import Function
+from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.verify.routines.pieces import Piece, cuts, insns_of, pieces, placement, reached
 from targets import for_machine
 from targets.alpha import routines
-from targets.alpha.isa import TABLE
+from targets.alpha.isa.rows import TABLE
 from targets.alpha.routines import Routine
 
 ALPHA = for_machine(0x9026, "")

@@ -8,7 +8,7 @@ from itertools import pairwise, permutations, product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rewriter.steps.pooling import Item, Pool
+from rewriter.road.bundled.placement import Item, Pool
 
 WAY, ALIGNMENT = 16, 32
 _SIZES = st.integers(1, 12).map(lambda bundles: 16 * bundles)

@@ -7,9 +7,9 @@ import pickle
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewriter.core.grouped import Laid, Place, Region, Routine
-from rewriter.core.program import Function
-from rewriter.steps.placing import Figures, Reordered
+from rewriter.core.code.program import Function
+from rewriter.core.target.bundling import Laid, Place, Region, Routine
+from rewriter.road.bundled.function import Figures, Reordered
 
 ADDRESSES = st.integers(0, (1 << 64) - 1)
 REGIONS = st.builds(Region, ADDRESSES, ADDRESSES, st.text())

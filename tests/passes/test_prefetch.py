@@ -14,18 +14,18 @@ from loops import ALPHA, CODE, DATA, PAGE
 from test_cases import BASE, read, text
 
 from fixtures import inputs, programs
-from passes.insert import Declined, Insertion, Setting
+from passes.lib.insert import Declined, Insertion, Setting
 from passes.prefetch import Body, Prefetch
-from passes.streams import streams
-from rewriter.core.interpret import Interpreter, Memory
-from rewriter.core.isa import Flow, Insn
+from passes.streams.accesses import streams
+from rewriter.analysis.program import Program, analyse
+from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.readings.interpret import Interpreter, Memory
 from rewriter.elf.image import load
-from rewriter.identify.program import Program, analyse
-from rewriter.options import Options
-from rewriter.pipeline import Tuned, tune
+from rewriter.road.options import Options
+from rewriter.road.pipeline import Tuned, tune
 from rewriter.timing import simulate
 from rewriter.verify.check import verify
-from rewriter.verify.prove import Prover
+from rewriter.verify.terms.prover import Prover
 from targets import for_machine
 from targets.alpha.assembler import assemble
 from targets.alpha.cpus import CPUS

@@ -14,22 +14,22 @@ from test_cases import BASE, Case, decoded, locked, read, text
 
 from fixtures import inputs, programs
 from passes.bytes import Bytes
-from passes.conflicts import conflicts, untrapped
-from passes.insert import Declined, Insertion, Setting, cycles
+from passes.lib.changes import TunedWindow
+from passes.lib.conflicts import conflicts, untrapped
+from passes.lib.insert import Declined, Insertion, Setting, cycles
+from passes.lib.tune import Tuner
 from passes.replay import Replay
-from passes.tune import Tuner
-from passes.tuned import TunedWindow
-from rewriter.core.concrete import Misaligned
-from rewriter.core.isa import Insn
-from rewriter.core.program import Window
+from rewriter.analysis.program import Program, analyse
+from rewriter.core.code.program import Window
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.readings.concrete import Misaligned
 from rewriter.elf.image import load
-from rewriter.identify.program import Program, analyse
-from rewriter.options import Options
-from rewriter.pipeline import Tuned, tune
+from rewriter.road.options import Options
+from rewriter.road.pipeline import Tuned, tune
 from rewriter.timing import causes, simulate
 from rewriter.timing.straight import Probe
 from rewriter.verify.check import verify
-from rewriter.verify.prove import Prover
+from rewriter.verify.terms.prover import Prover
 from targets import for_machine
 from targets.alpha.cpus import CPUS
 from targets.alpha.systems import UP1000

@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from loops import ALPHA, DATA, PAGE, Run
 
-from passes.exact import exact
-from passes.listed import Order, Pass, orders
-from rewriter.core.isa import Insn
+from passes.scheduling.exact import exact
+from passes.scheduling.list_scheduler import Order, Pass, orders
+from rewriter.core.isa.instruction import Insn
 from rewriter.timing import NotDescribed
 
 CPUS = ("ev4", "ev5", "ev56", "ev6", "ev67")

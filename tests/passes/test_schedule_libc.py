@@ -13,18 +13,18 @@ import pytest
 
 from fixtures import inputs, programs
 from passes.schedule import NotReordered, Reordered, Scheduler
-from rewriter.core.interpret import Step
-from rewriter.core.isa import Flow, Insn
+from rewriter.analysis.loops import innermost
+from rewriter.analysis.program import Program, analyse
+from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.readings.interpret import Step
 from rewriter.elf.image import Image, load
-from rewriter.identify.loops import innermost
-from rewriter.identify.program import Program, analyse
-from rewriter.options import Options
-from rewriter.pipeline import Tuned, tune
+from rewriter.road.options import Options
+from rewriter.road.pipeline import Tuned, tune
 from rewriter.timing import simulate
 from rewriter.verify.check import verify
 from targets import for_machine
 from targets.alpha.cpus import CPUS
-from targets.alpha.isa import TABLE
+from targets.alpha.isa.rows import TABLE
 from targets.alpha.systems import UP1000
 
 EV67 = CPUS["ev67"]
@@ -172,7 +172,7 @@ def test_the_verifier_finds_a_wrong_order(program: Program, tuned: Tuned) -> Non
 
 def _loops(program: Program, cpu: str, every: int) -> list[Reordered]:
     """Every so many functions' reordered loops."""
-    from rewriter.verify.prove import Prover
+    from rewriter.verify.terms.prover import Prover
 
     target, listing = program.target, program.listing
     scheduler = Scheduler(program, CPUS[cpu], Prover(64, 8))

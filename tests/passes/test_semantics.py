@@ -16,18 +16,18 @@ import pytest
 
 from passes.bitscan import BitScan
 from passes.bytes import Bytes
-from passes.tune import Tuner
-from passes.tuned import Accepted
-from rewriter.core.concrete import Concrete, Misaligned
-from rewriter.core.isa import Insn
-from rewriter.core.operands import Kind
-from rewriter.core.program import Window
-from rewriter.core.registers import Reg
-from rewriter.core.trace import registers_of
+from passes.lib.changes import Accepted
+from passes.lib.tune import Tuner
+from rewriter.analysis.program import Program, analyse
+from rewriter.analysis.reservations import locked_addresses
+from rewriter.core.code.dataflow import registers_of
+from rewriter.core.code.program import Window
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.isa.operands import Kind
+from rewriter.core.isa.registers import Reg
+from rewriter.core.readings.concrete import Concrete, Misaligned
 from rewriter.elf import image
-from rewriter.identify.locked import locked_addresses
-from rewriter.identify.program import Program, analyse
-from rewriter.verify.prove import Prover
+from rewriter.verify.terms.prover import Prover
 from targets import for_machine
 
 EVERY = 12

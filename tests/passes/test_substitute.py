@@ -14,17 +14,19 @@ import pytest
 from fixtures import programs
 from fixtures.local import LOCAL
 from passes.substitute import Substitute, Substitution
+from rewriter.analysis.program import analyse
 from rewriter.contracts import CONTRACTS
 from rewriter.core.edit import Grade
-from rewriter.core.target import CannotMove
-from rewriter.elf import manifest, unwind, unwind_rows
-from rewriter.elf.caves import Caves
-from rewriter.elf.caves_build import caves_of
+from rewriter.core.target.protocol import CannotMove
+from rewriter.elf import manifest
+from rewriter.elf.caves.build import caves_of
+from rewriter.elf.caves.room import Caves
 from rewriter.elf.image import Image, load, parse
-from rewriter.identify.program import analyse
+from rewriter.elf.unwind import entries
+from rewriter.elf.unwind import rows as unwind_rows
 from rewriter.verify.check import verify
-from rewriter.verify.substituted_calls import ASSUMED
-from rewriter.verify.substituted_known import Known, Named
+from rewriter.verify.routines.calls import ASSUMED
+from rewriter.verify.routines.replaceable import Known, Named
 from targets import for_machine
 from tests.conftest import Patched, Retune
 
@@ -136,7 +138,7 @@ def test_a_routine_inside_a_function_leaves_the_rest_alone(known: Known) -> None
 def test_in_place_the_unwind_entry_covers_the_new_code(ev67: Path, known: Known) -> None:
     """strlen grew over the fillers behind it; a divide keeps registers on the stack."""
     bare = manifest.detach(ev67.read_bytes())[0]
-    new = {frame.start: frame for frame in unwind.frames(parse(bare, "new"))}
+    new = {frame.start: frame for frame in entries.frames(parse(bare, "new"))}
     strlen = new[_named(known, "strlen").address]
     old = known.program.frames[strlen.start]
     assert (old.end - old.start, strlen.end - strlen.start) == (104, 112)
@@ -184,7 +186,7 @@ def test_without_the_new_table_it_would_not(ev67: Path, image: Image, tmp_path: 
     """The control: PT_GNU_EH_FRAME leads to the old table again."""
     data = bytearray(ev67.read_bytes())
     new = load(ev67)
-    number = next(n for n, s in enumerate(new.segments) if s.p_type == unwind.PT_GNU_EH_FRAME)
+    number = next(n for n, s in enumerate(new.segments) if s.p_type == entries.PT_GNU_EH_FRAME)
     (e_phoff,) = struct.unpack_from("<Q", data, 32)
     at = e_phoff + 56 * number
     data[at : at + 56] = image.data[at : at + 56]

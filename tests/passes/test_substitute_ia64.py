@@ -15,26 +15,26 @@ from pathlib import Path
 import pytest
 
 from fixtures import inputs
+from rewriter.analysis.functions import find_functions
 from rewriter.contracts import CONTRACTS
 from rewriter.contracts.contract import Case
 from rewriter.core.edit import Grade
-from rewriter.core.grouped import Code
+from rewriter.core.target.bundling import Code
 from rewriter.elf.image import Image, load, parse
-from rewriter.identify.functions import find_functions
-from rewriter.options import Options
-from rewriter.steps.grouped import GroupedRoad
-from rewriter.steps.grouped_routines import NO_ROOM, GroupedRoutines, Replacement
-from rewriter.steps.lines import Described
-from rewriter.verify.check_regions import Verdict, verify
-from rewriter.verify.grouped_known import KnownGrouped, Tried
-from rewriter.verify.known_cases import spread
+from rewriter.road.bundled.road import GroupedRoad
+from rewriter.road.bundled.routines import NO_ROOM, GroupedRoutines, Replacement
+from rewriter.road.options import Options
+from rewriter.road.source_lines import Described
+from rewriter.verify.regions.check import Verdict, verify
+from rewriter.verify.routines.bundled_known import KnownGrouped, Tried
+from rewriter.verify.routines.cases import spread
 from targets import ia64
-from targets.ia64.fields import BUNDLE
+from targets.ia64.isa.fields import BUNDLE
 from targets.ia64.machine.calling import RETURN
 from targets.ia64.machine.trials import ARENA, LIMIT, Trials, following_slot
 from targets.ia64.registers import NUMBERS, PR
 from targets.ia64.standard import PRESERVED_PREDICATES
-from targets.ia64.substituting import Harness
+from targets.ia64.substitution import Harness
 from tests.support.depth import depth
 
 TARGET = ia64.Ia64()

@@ -21,7 +21,7 @@ from rewriter.api.choose import Wanted
 from rewriter.api.patch import patch
 from rewriter.api.report import of_patched
 from rewriter.cli import main
-from rewriter.core.guard import strict
+from rewriter.core.run.guard import strict
 from rewriter.report.html.charts import stalls
 from rewriter.report.html.plain import PlainText
 from rewriter.report.html.sides import KEPT, Line, Sketch, cut, matches

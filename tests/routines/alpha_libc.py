@@ -8,8 +8,8 @@ from functools import cache
 from fixtures import inputs
 from fixtures.local import LOCAL
 from rewriter.elf.image import Image, load
-from rewriter.verify.engines.sweep import Code
-from rewriter.verify.trial_image import code_of, function_named
+from rewriter.verify.trials.engines.sweep import Code
+from rewriter.verify.trials.image import code_of, function_named
 from targets.alpha import Alpha
 
 # Contract -> symbol of libc.so.6.1, where they differ.

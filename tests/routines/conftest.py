@@ -6,7 +6,7 @@ import pytest
 from alpha_libc import Libc, libc_code
 
 from fixtures import inputs
-from targets.alpha.sweep import AlphaTrials
+from targets.alpha.trial_program import AlphaTrials
 
 
 @pytest.fixture(scope="session")

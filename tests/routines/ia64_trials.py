@@ -9,8 +9,8 @@ from elftools.elf.elffile import ELFFile
 
 from fixtures import inputs
 from rewriter.elf.image import load
-from rewriter.verify.engines.sweep import Code
-from rewriter.verify.trial_image import code_at, code_of, function_named
+from rewriter.verify.trials.engines.sweep import Code
+from rewriter.verify.trials.image import code_at, code_of, function_named
 from targets.ia64 import routines
 
 CODE = 0x4000_0000

@@ -20,14 +20,15 @@ from ia64_trials import code_of_routine, libc, ours
 from fixtures import inputs
 from rewriter.contracts import CONTRACTS
 from rewriter.contracts.contract import MASK64, Case, Contract
-from rewriter.core.groups import groups
-from rewriter.core.operands import Kind
-from rewriter.verify.engines.sweep import Code
-from targets.ia64 import bundles, routines
-from targets.ia64.assembler import assemble
-from targets.ia64.fields import BUNDLE
-from targets.ia64.groups import violations
-from targets.ia64.isa import TABLE
+from rewriter.core.code.groups import groups
+from rewriter.core.isa.operands import Kind
+from rewriter.verify.trials.engines.sweep import Code
+from targets.ia64 import routines
+from targets.ia64.asm.assembler import assemble
+from targets.ia64.isa import bundles
+from targets.ia64.isa.fields import BUNDLE
+from targets.ia64.isa.groups import violations
+from targets.ia64.isa.rows import TABLE
 from targets.ia64.machine.trials import ARENA, Trials
 
 NAMES = routines.names()

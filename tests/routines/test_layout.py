@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from rewriter.core.isa import Flow, Insn
+from rewriter.core.isa.instruction import Flow, Insn
 from targets.alpha import routines
 from targets.alpha.assembler import assemble
 from targets.alpha.cpus import CPUS
-from targets.alpha.pointers import is_filler
+from targets.alpha.image.pointers import is_filler
 from targets.alpha.routines import Routine
 from targets.assembly import ROUTINE_ALIGNMENT
 

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from rewriter.contracts import CONTRACTS, checksum, pages, user
 from rewriter.contracts.contract import MASK64, Case, Contract, Piece, View
 from rewriter.core.edit import Evidence, Grade
-from rewriter.verify.engines.sweep import Code, Sweep
-from rewriter.verify.trial import prepare, step, sweep, trial
-from rewriter.verify.trial_image import code_at
-from rewriter.verify.trial_steps import Outcome, Stepper, Stores
+from rewriter.verify.trials.engines.sweep import Code, Sweep
+from rewriter.verify.trials.image import code_at
+from rewriter.verify.trials.steps import Outcome, Stepper, Stores
+from rewriter.verify.trials.trial import prepare, step, sweep, trial
 from targets.alpha import routines
 from targets.alpha.cpus import CPUS
-from targets.alpha.sweep import AlphaTrials
+from targets.alpha.trial_program import AlphaTrials
 from tests.support.depth import depth
 
 BASE = 0x180000000

@@ -7,14 +7,14 @@ import pytest
 from rewriter.contracts import CONTRACTS
 from rewriter.contracts.contract import Contract, Plan
 from rewriter.core.edit import Evidence, Grade
-from rewriter.verify.engines.sweep import Code
-from rewriter.verify.trial import Counterexample
-from rewriter.verify.trial_image import code_at
-from rewriter.verify.trial_shapes import prove_shapes
+from rewriter.verify.trials.engines.sweep import Code
+from rewriter.verify.trials.image import code_at
+from rewriter.verify.trials.trial import Counterexample
 from targets.alpha import routines
 from targets.alpha.assembler import assemble
-from targets.alpha.sweep import AlphaTrials
+from targets.alpha.trial_program import AlphaTrials
 from tests.support.depth import depth
+from tests.support.trial_shapes import prove_shapes
 
 BASE = 0x180000000
 COPIES = ("memcpy", "mempcpy", "memmove", "bcopy", "bzero", "__copy_user", "__clear_user")

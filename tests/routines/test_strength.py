@@ -9,16 +9,16 @@ import pytest
 from alpha_libc import LIBC_BASE, Libc
 
 from rewriter.contracts import CONTRACTS
-from rewriter.core.isa import Insn
-from rewriter.verify.engines.qemu import GuestHung
-from rewriter.verify.engines.sweep import Code, Sweep
-from rewriter.verify.trial_image import code_at
-from rewriter.verify.trial_mutants import Fate, Mutants, Strength, same_effect
+from rewriter.core.isa.instruction import Insn
+from rewriter.verify.trials.engines.qemu import GuestHung
+from rewriter.verify.trials.engines.sweep import Code, Sweep
+from rewriter.verify.trials.image import code_at
 from targets.alpha import routines
 from targets.alpha.assembler import assemble
-from targets.alpha.isa import TABLE
-from targets.alpha.sweep import AlphaTrials
+from targets.alpha.isa.rows import TABLE
+from targets.alpha.trial_program import AlphaTrials
 from tests.support.depth import depth
+from tests.support.trial_mutants import Fate, Mutants, Strength, same_effect
 
 SIZES = {"strlen": 26 * 4, "strchr": 42 * 4, "ffsll": 30 * 4, "udiv_qrnnd": 100 * 4}
 """Bytes, of the libc's routines."""

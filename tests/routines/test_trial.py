@@ -9,11 +9,11 @@ import pytest
 
 from rewriter.contracts import CONTRACTS
 from rewriter.core.edit import Evidence
-from rewriter.verify.engines.sweep import Code, Sweep
-from rewriter.verify.trial import Counterexample, step, sweep
-from rewriter.verify.trial_records import Chunk, chunks
+from rewriter.verify.trials.engines.sweep import Code, Sweep
+from rewriter.verify.trials.records import Chunk, chunks
+from rewriter.verify.trials.trial import Counterexample, step, sweep
 from targets.alpha.assembler import assemble
-from targets.alpha.sweep import AlphaTrials
+from targets.alpha.trial_program import AlphaTrials
 
 BASE = 0x180000000
 MEMCPY = """

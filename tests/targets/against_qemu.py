@@ -9,15 +9,15 @@ import numpy as np
 from cases import MEMORY, MIDDLE, REGISTERS, TAKEN, Lanes, Variant, tame, values, variants
 
 from fixtures import inputs
-from rewriter.core.batched import Batched
-from rewriter.core.isa import Insn, Op
-from rewriter.core.registers import Reg
-from rewriter.verify.engines.qemu import Batch, Qemu
+from rewriter.core.isa.instruction import Insn, Op
+from rewriter.core.isa.registers import Reg
+from rewriter.core.readings.batched import Batched
+from rewriter.verify.trials.engines.qemu import Batch, Qemu
 from targets.alpha.assembler import assemble
-from targets.alpha.formats import WORD
-from targets.alpha.guest import AlphaGuest, Layout
-from targets.alpha.isa import TABLE
+from targets.alpha.isa.formats import WORD
+from targets.alpha.isa.rows import TABLE
 from targets.alpha.registers import FP
+from tests.support.alpha_guest import AlphaGuest, Layout
 
 CASES = 10_000  # at least so many operand sets for every row
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.core.isa import Insn, Op
-from rewriter.core.registers import Reg
-from targets.alpha.isa import TABLE
+from rewriter.core.isa.instruction import Insn, Op
+from rewriter.core.isa.registers import Reg
+from targets.alpha.isa.rows import TABLE
 from targets.alpha.registers import FP, ZERO
 
 Lanes = NDArray[np.uint64]

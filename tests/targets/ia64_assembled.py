@@ -8,11 +8,11 @@ from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
 
-from rewriter.core.isa import Insn
-from rewriter.core.operands import Kind
-from targets.ia64 import bundles
-from targets.ia64.fields import BUNDLE, Unit
-from targets.ia64.isa import TABLE
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.isa.operands import Kind
+from targets.ia64.isa import bundles
+from targets.ia64.isa.fields import BUNDLE, Unit
+from targets.ia64.isa.rows import TABLE
 
 _BUNDLES = {
     Unit.M: "{{ .mmi; {}; nop.m 0; nop.i 0 }}",

@@ -8,7 +8,7 @@ from pathlib import Path
 from elftools.elf.elffile import ELFFile
 
 from fixtures import inputs
-from rewriter.core.interpret import Memory
+from rewriter.core.readings.interpret import Memory
 from targets.ia64.machine.alat import Policy
 from targets.ia64.machine.calling import call
 from targets.ia64.machine.processor import Processor

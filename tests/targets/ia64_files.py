@@ -11,11 +11,11 @@ from elftools.elf.elffile import ELFFile
 from ia64_objdump import clean, spelling
 from numpy.typing import NDArray
 
-from rewriter.core.operands import Kind
-from targets.ia64 import bundles
-from targets.ia64.bundles import Bundle, Slots
-from targets.ia64.fields import BUNDLE, LONG, SLOT_BITS, Unit
-from targets.ia64.isa import TABLE
+from rewriter.core.isa.operands import Kind
+from targets.ia64.isa import bundles
+from targets.ia64.isa.bundles import Bundle, Slots
+from targets.ia64.isa.fields import BUNDLE, LONG, SLOT_BITS, Unit
+from targets.ia64.isa.rows import TABLE
 
 NAMES = ("ia64-vmlinux", "ia64-libc", "ia64-libsigar", "ia64-libjnidispatch")
 _PLACED = np.array([any(o.kind is Kind.TARGET for o in op.format.operands) for op in TABLE.rows])

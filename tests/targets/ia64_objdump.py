@@ -12,9 +12,9 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from rewriter.core.isa import Insn
-from targets.ia64.fields import BUNDLE, LONG, SLOT_BITS, Unit
-from targets.ia64.isa import TABLE
+from rewriter.core.isa.instruction import Insn
+from targets.ia64.isa.fields import BUNDLE, LONG, SLOT_BITS, Unit
+from targets.ia64.isa.rows import TABLE
 
 BASE = 1 << 40  # so high that no branch goes below address 0
 SLOT = (1 << SLOT_BITS) - 1

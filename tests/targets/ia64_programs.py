@@ -12,12 +12,12 @@ from elftools.elf.elffile import ELFFile
 
 from fixtures import inputs
 from rewriter.contracts.contract import Arena, Case, Contract, Result, View, widen
-from rewriter.core.interpret import Memory
+from rewriter.core.readings.interpret import Memory
 from targets.ia64.machine.alat import Policy
 from targets.ia64.machine.calling import RETURN, prepare
 from targets.ia64.machine.processor import Processor
 from targets.ia64.machine.trace import Executed
-from targets.ia64.meanings.real import DOUBLE
+from targets.ia64.meanings.floating.real import DOUBLE
 from targets.ia64.registers import FR, GR
 
 BACKING, STACK, ROOMS = 0x6000_0000_0000_0000, 0x7000_0000_0000_0000, 0x2000_0000_0000_0000

@@ -6,13 +6,13 @@ import functools
 import struct
 from fractions import Fraction
 
-from rewriter.core.interpret import Memory
-from rewriter.core.isa import Insn, Op
-from targets.ia64.isa import TABLE
+from rewriter.core.isa.instruction import Insn, Op
+from rewriter.core.readings.interpret import Memory
+from targets.ia64.isa.rows import TABLE
 from targets.ia64.machine.alat import Alat, KeepAll
 from targets.ia64.machine.state import FPSR, State
 from targets.ia64.meanings import bound
-from targets.ia64.meanings.real import DOUBLE, SINGLE
+from targets.ia64.meanings.floating.real import DOUBLE, SINGLE
 from targets.ia64.registers import FR, GR, PR
 
 DATA, BACKING = 0x10000, 0x80000

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from ia64_objdump import SLOT
 
-from rewriter.core.isa import Insn, Op
-from rewriter.core.operands import Operand
-from targets.ia64.fields import LONG, SLOT_BITS, Unit
-from targets.ia64.isa import TABLE
+from rewriter.core.isa.instruction import Insn, Op
+from rewriter.core.isa.operands import Operand
+from targets.ia64.isa.fields import LONG, SLOT_BITS, Unit
+from targets.ia64.isa.rows import TABLE
 
 Ranges = tuple[tuple[int, int], ...]  # (high, low) bits
 

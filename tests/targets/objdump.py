@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.core.isa import Insn
-from targets.alpha.isa import TABLE
+from rewriter.core.isa.instruction import Insn
+from targets.alpha.isa.rows import TABLE
 
 Words = NDArray[np.uint32]
 Addresses = NDArray[np.uint64]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 
-from rewriter.core.isa import Insn, Op
-from rewriter.core.operands import Kind, Operand
+from rewriter.core.isa.instruction import Insn, Op
+from rewriter.core.isa.operands import Kind, Operand
 
 
 def limits(operand: Operand) -> tuple[int, int]:

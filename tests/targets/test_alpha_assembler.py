@@ -14,11 +14,11 @@ from operands import random_insn
 from test_alpha_table import executable_words
 
 from fixtures import inputs
-from rewriter.core.concrete import Concrete
-from rewriter.core.operands import Kind
-from rewriter.core.registers import Reg
+from rewriter.core.isa.operands import Kind
+from rewriter.core.isa.registers import Reg
+from rewriter.core.readings.concrete import Concrete
 from targets.alpha.assembler import REGISTERS, assemble, load_constant
-from targets.alpha.isa import TABLE
+from targets.alpha.isa.rows import TABLE
 from targets.assembly import AssemblyError
 
 # Both assemblers read this; GNU as must not insert its own $gp and $at code.

@@ -10,9 +10,9 @@ import pytest
 from elftools.elf.elffile import ELFFile
 
 from fixtures import inputs
-from rewriter.verify.engines.qemu import Batch, GuestDied, Qemu, static_executable
-from targets.alpha.guest import AlphaGuest, Layout
+from rewriter.verify.trials.engines.qemu import Batch, GuestDied, Qemu, static_executable
 from targets.alpha.registers import FP
+from tests.support.alpha_guest import AlphaGuest, Layout
 
 LAYOUT = Layout((1, 2, FP + 1), 16)
 

@@ -23,14 +23,14 @@ from against_qemu import (
 from cases import TAKEN, variants
 from operands import random_insn
 
-from rewriter.core.batched import Batched
-from rewriter.core.isa import Does, Flow, Op
-from rewriter.core.registers import Reg
+from rewriter.core.isa.instruction import Does, Flow, Op
+from rewriter.core.isa.registers import Reg
+from rewriter.core.readings.batched import Batched
 from targets.alpha.assembler import assemble
-from targets.alpha.guest import AlphaGuest
-from targets.alpha.isa import TABLE
+from targets.alpha.isa.rows import TABLE
 from targets.alpha.meanings import bytewise, control, memory, operate
 from targets.alpha.registers import FP
+from tests.support.alpha_guest import AlphaGuest
 
 
 @pytest.mark.parametrize("part", range(8))

@@ -11,14 +11,14 @@ from against_qemu import DEFINED
 from cases import values
 from operands import random_insn
 
-from rewriter.core.batched import Batched
-from rewriter.core.concrete import Concrete
-from rewriter.core.evaluate import Evaluator
-from rewriter.core.isa import Insn, Op
-from rewriter.core.registers import Reg
-from rewriter.core.symbolic import Symbolic
-from rewriter.core.term import Terms
-from targets.alpha.isa import TABLE
+from rewriter.core.isa.instruction import Insn, Op
+from rewriter.core.isa.registers import Reg
+from rewriter.core.readings.batched import Batched
+from rewriter.core.readings.concrete import Concrete
+from rewriter.core.readings.symbolic import Symbolic
+from rewriter.core.terms.evaluate import Evaluator
+from rewriter.core.terms.term import Terms
+from targets.alpha.isa.rows import TABLE
 from targets.alpha.registers import FP
 
 ADDRESS = 0x120003F00  # of the instruction

@@ -15,10 +15,10 @@ from objdump import Addresses, Listing, Words, differences, listing
 from operands import limits, random_insn
 
 from fixtures import inputs
-from rewriter.core.isa import Insn, Op
-from rewriter.core.operands import Kind
-from rewriter.core.registers import from_columns
-from targets.alpha.isa import TABLE
+from rewriter.core.isa.instruction import Insn, Op
+from rewriter.core.isa.operands import Kind
+from rewriter.core.isa.registers import from_columns
+from targets.alpha.isa.rows import TABLE
 
 FILES = ("alpha-libc", "alpha-vmlinux")
 

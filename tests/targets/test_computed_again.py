@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from operands import random_insn
 
-from rewriter.core.isa import Flow
-from rewriter.core.registers import Reg
-from rewriter.core.symbolic import Symbolic
-from rewriter.core.term import Terms
-from rewriter.core.trace import machine, run
-from targets.alpha.isa import TABLE
+from rewriter.core.code.dataflow import machine, run
+from rewriter.core.isa.instruction import Flow
+from rewriter.core.isa.registers import Reg
+from rewriter.core.readings.symbolic import Symbolic
+from rewriter.core.terms.term import Terms
+from targets.alpha.isa.rows import TABLE
 
 STRAIGHT = [op for op in TABLE if op.flow is Flow.NEXT]
 MEMORY = [op for op in STRAIGHT if TABLE.effects(op).loads or TABLE.effects(op).stores]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from fixtures import inputs
-from rewriter.core.isa import Flow
+from rewriter.core.isa.instruction import Flow
 from rewriter.elf.image import load
-from targets.ia64 import text
-from targets.ia64.bundles import SLOTS
-from targets.ia64.fields import QP
+from targets.ia64.image import text
+from targets.ia64.isa.bundles import SLOTS
+from targets.ia64.isa.fields import QP
 
 
 def goes_on(code: text.Text, bundle: int) -> bool:

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from ia64_files import NAMES, texts
 
 from fixtures import inputs
-from rewriter.core.groups import groups
-from rewriter.core.isa import Insn
+from rewriter.core.code.groups import groups
+from rewriter.core.isa.instruction import Insn
 from targets.assembly import AssemblyError
-from targets.ia64 import bundles
-from targets.ia64.assembler import assemble
-from targets.ia64.bundles import Bundle
-from targets.ia64.fields import BUNDLE
-from targets.ia64.isa import TABLE
+from targets.ia64.asm.assembler import assemble
+from targets.ia64.isa import bundles
+from targets.ia64.isa.bundles import Bundle
+from targets.ia64.isa.fields import BUNDLE
+from targets.ia64.isa.rows import TABLE
 
 PART = 2_000 * BUNDLE
 _LINE = re.compile(r"^ *[0-9a-f]+:\t *(?:\[(\w+)\])? *(.*?)(;;)?$")

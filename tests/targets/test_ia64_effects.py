@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from ia64_sweep import random_insn
 
-from rewriter.core.isa import Insn, Op
-from rewriter.core.transfer import effect_of
-from targets.ia64.isa import TABLE
-from targets.ia64.proving import Proving
-from targets.ia64.proving_effects import Affecting
-from targets.ia64.proving_rows import making
+from rewriter.core.code.transfer import effect_of
+from rewriter.core.isa.instruction import Insn, Op
+from targets.ia64.isa.rows import TABLE
+from targets.ia64.prove.proving import Proving
+from targets.ia64.prove.row_effects import Affecting
+from targets.ia64.prove.rows import making
 from targets.ia64.registers import NUMBERS
 
 PROVING = Proving()

@@ -11,17 +11,17 @@ from ia64_assembled import complaints
 
 from fixtures import ia64
 from fixtures.inputs import require_tool
-from passes.grouped import Superblock, counted
-from passes.grouped_model import Model
-from passes.grouped_proved import Proved, prove
-from rewriter.core.grouped import Grouped
-from rewriter.core.groups import Slot, groups
+from passes.scheduling.bundled import Superblock, counted
+from passes.scheduling.bundled_model import Model
+from passes.scheduling.bundled_proved import Proved, prove
+from rewriter.core.code.groups import Slot, groups
+from rewriter.core.target.bundling import Grouped
 from rewriter.elf import image
 from rewriter.suites.itanium import slots_of
 from targets import any_for
-from targets.ia64.arranging import Scheduling, code
-from targets.ia64.bundles import straight
 from targets.ia64.cpus import CPUS
+from targets.ia64.isa.bundles import straight
+from targets.ia64.schedule.bundler import Scheduling, code
 from targets.ia64.standard import RETURNED
 
 SCHEDULING = Scheduling(Model(CPUS["itanium2"]))

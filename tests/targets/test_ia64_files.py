@@ -11,9 +11,9 @@ import pytest
 from ia64_files import NAMES, differences, encoded, texts
 
 from fixtures import inputs
-from targets.ia64 import bundles
-from targets.ia64.fields import BUNDLE, SLOT_BITS, Unit
-from targets.ia64.isa import TABLE
+from targets.ia64.isa import bundles
+from targets.ia64.isa.fields import BUNDLE, SLOT_BITS, Unit
+from targets.ia64.isa.rows import TABLE
 
 PART = 5_000 * BUNDLE
 PARTS = 3

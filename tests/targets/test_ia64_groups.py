@@ -14,13 +14,13 @@ from ia64_objdump import SLOT
 from ia64_sweep import random_insn
 
 from fixtures import inputs
-from rewriter.core.isa import Flow, Insn, Op
-from rewriter.core.operands import Kind
-from targets.ia64 import bundles
-from targets.ia64.fields import BUNDLE
-from targets.ia64.formats import FIRST, LAST, PRIVILEGED, SlotOp
-from targets.ia64.groups import read, violations
-from targets.ia64.isa import TABLE
+from rewriter.core.isa.instruction import Flow, Insn, Op
+from rewriter.core.isa.operands import Kind
+from targets.ia64.isa import bundles
+from targets.ia64.isa.fields import BUNDLE
+from targets.ia64.isa.formats import FIRST, LAST, PRIVILEGED, SlotOp
+from targets.ia64.isa.groups import read, violations
+from targets.ia64.isa.rows import TABLE
 from targets.ia64.registers import AR, BR, FR, GR, NAMES, NUMBERS, PR
 
 # Few registers, so that two instructions often share one.

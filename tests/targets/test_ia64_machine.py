@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from ia64_built import CODE, DATA, STACK, built, result
 
-from rewriter.core.concrete import Misaligned
-from rewriter.core.interpret import AccessFault, BadInstruction, LimitReached, Unspecified
+from rewriter.core.readings.concrete import Misaligned
+from rewriter.core.readings.interpret import AccessFault, BadInstruction, LimitReached, Unspecified
 from targets.ia64.machine.calling import RETURN, prepare
 from targets.ia64.machine.faults import IllegalOperation
 from targets.ia64.machine.trace import Executed

@@ -12,10 +12,10 @@ from ia64_programs import ARENA, R8, Routines, sample
 from rewriter.contracts import CONTRACTS
 from rewriter.contracts.contract import Case, View
 from rewriter.contracts.user import TARGET_FAULTS
-from rewriter.core.interpret import AccessFault
-from targets.ia64 import bundles
-from targets.ia64.bundles import Bundle
-from targets.ia64.fields import BUNDLE
+from rewriter.core.readings.interpret import AccessFault
+from targets.ia64.isa import bundles
+from targets.ia64.isa.bundles import Bundle
+from targets.ia64.isa.fields import BUNDLE
 from targets.ia64.machine.calling import RETURN
 from targets.ia64.machine.faults import GroupViolation
 from targets.ia64.machine.processor import Processor

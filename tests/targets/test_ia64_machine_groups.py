@@ -8,10 +8,10 @@ import pytest
 from ia64_built import CODE, DATA, built, result
 from ia64_single import instruction
 
-from targets.ia64 import bundles
-from targets.ia64.bundles import Bundle
-from targets.ia64.fields import BUNDLE, Unit
-from targets.ia64.isa import TABLE
+from targets.ia64.isa import bundles
+from targets.ia64.isa.bundles import Bundle
+from targets.ia64.isa.fields import BUNDLE, Unit
+from targets.ia64.isa.rows import TABLE
 from targets.ia64.machine.faults import GroupViolation, IllegalOperation
 
 # A group that the architecture does not allow, with the register that it is about.

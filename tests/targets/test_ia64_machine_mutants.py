@@ -6,8 +6,8 @@ import pytest
 from ia64_programs import Routines, sample
 
 from rewriter.contracts import CONTRACTS
-from rewriter.core.concrete import Misaligned
-from rewriter.core.interpret import AccessFault, LimitReached
+from rewriter.core.readings.concrete import Misaligned
+from rewriter.core.readings.interpret import AccessFault, LimitReached
 from targets.ia64.machine.faults import MachineFault
 from targets.ia64.machine.state import State
 from targets.ia64.machine.trace import Executed

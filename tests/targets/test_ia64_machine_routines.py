@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from ia64_programs import ARENA, Routines, sample
 
 from rewriter.contracts import CONTRACTS
-from rewriter.core.interpret import AccessFault
+from rewriter.core.readings.interpret import AccessFault
 from targets.ia64.machine.alat import DropAll, KeepAll, Policy, Seeded
 
 LIBC = (

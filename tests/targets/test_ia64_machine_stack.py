@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ia64_built import BACKING, CODE, DATA, STACK, built, result
 
-from rewriter.core.interpret import AccessFault, Unspecified
+from rewriter.core.readings.interpret import AccessFault, Unspecified
 from targets.ia64.machine.calling import RETURN, prepare
 from targets.ia64.machine.faults import IllegalOperation
 from targets.ia64.registers import GR, NUMBERS, PR

@@ -13,15 +13,15 @@ import pytest
 from ia64_files import texts
 
 from fixtures.inputs import require
-from rewriter.core.groups import Slot
-from rewriter.core.isa import Flow, Insn
-from rewriter.core.operands import Kind
-from targets.ia64 import bundles
-from targets.ia64.fields import BUNDLE
-from targets.ia64.isa import TABLE
+from rewriter.core.code.groups import Slot
+from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.isa.operands import Kind
+from targets.ia64.isa import bundles
+from targets.ia64.isa.fields import BUNDLE
+from targets.ia64.isa.rows import TABLE
 from targets.ia64.machine.faults import MachineFault
-from targets.ia64.machine.straight import differences, outcome
 from targets.ia64.registers import FR, PR
+from tests.support.ia64_straight import differences, outcome
 
 NAMES = ("ia64-libsigar", "ia64-libjnidispatch", "ia64-libc")
 SIZE = 0x3000

@@ -28,7 +28,7 @@ from ia64_single import (
 )
 
 from targets.ia64.machine.calling import RETURN, prepare
-from targets.ia64.meanings.approximations import RECIPROCALS, ROOTS
+from targets.ia64.meanings.floating.approximations import RECIPROCALS, ROOTS
 from targets.ia64.registers import FR
 
 near = st.floats(-(2.0**40), 2.0**40).filter(lambda value: abs(value) > 2.0**-40)

@@ -32,7 +32,7 @@ from ia64_single import (
 
 from targets.ia64.machine.faults import FloatingFault
 from targets.ia64.machine.state import FPSR, NATVAL
-from targets.ia64.meanings.real import DOUBLE, SINGLE
+from targets.ia64.meanings.floating.real import DOUBLE, SINGLE
 from targets.ia64.registers import FR
 
 BITS = (1 << 64) - 1

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ia64_single import P1, P2, computed, machine, run
 from numpy.typing import NDArray
 
-from targets.ia64.isa import TABLE
+from targets.ia64.isa.rows import TABLE
 from targets.ia64.machine.faults import IllegalOperation
 from targets.ia64.registers import GR
 

@@ -13,10 +13,10 @@ from ia64_programs import Routines, sample
 from ia64_sweep import random_insn
 
 from rewriter.contracts import CONTRACTS
-from rewriter.core.concrete import Misaligned
-from rewriter.core.interpret import AccessFault, Memory, Unspecified
-from rewriter.core.isa import Flow, Insn, Op
-from targets.ia64.isa import TABLE
+from rewriter.core.isa.instruction import Flow, Insn, Op
+from rewriter.core.readings.concrete import Misaligned
+from rewriter.core.readings.interpret import AccessFault, Memory, Unspecified
+from targets.ia64.isa.rows import TABLE
 from targets.ia64.machine.alat import Alat, KeepAll
 from targets.ia64.machine.calling import RETURN
 from targets.ia64.machine.faults import MachineFault

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ia64_single import DATA, F_A, F_TO, LEFT, RIGHT, TO, double, fraction, machine, run, single
 
-from rewriter.core.concrete import Misaligned
-from rewriter.core.interpret import AccessFault
-from targets.ia64.isa import TABLE
+from rewriter.core.readings.concrete import Misaligned
+from rewriter.core.readings.interpret import AccessFault
+from targets.ia64.isa.rows import TABLE
 from targets.ia64.machine.faults import IllegalOperation, NatConsumption
 from targets.ia64.machine.state import NATVAL, State
 from targets.ia64.registers import FR, NUMBERS

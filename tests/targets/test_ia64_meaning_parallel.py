@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ia64_single import F_TO, control, double, loaded, run, single
 from test_ia64_meaning_floating import COMPARED, ROUNDINGS
 
-from targets.ia64.meanings.real import SINGLE
+from targets.ia64.meanings.floating.real import SINGLE
 
 BITS = (1 << 64) - 1
 singles = st.floats(width=32, allow_nan=False, allow_infinity=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from targets.ia64.isa import TABLE
+from targets.ia64.isa.rows import TABLE
 from targets.ia64.meanings import MEANINGS, meaning, qualifier
 from targets.ia64.registers import PR
 

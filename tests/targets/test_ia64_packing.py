@@ -7,17 +7,17 @@ from collections.abc import Iterable, Iterator
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from passes.grouped_model import Model
-from rewriter.core.isa import Insn
-from targets.ia64.arranging import Scheduling
-from targets.ia64.bundles import TEMPLATES, Template
+from passes.scheduling.bundled_model import Model
+from rewriter.core.isa.instruction import Insn
 from targets.ia64.cpus import CPUS
-from targets.ia64.fields import Unit
-from targets.ia64.isa import TABLE
-from targets.ia64.packing import best, fewest, lighter, pack
-from targets.ia64.packing_nodes import Edges, Node, Problem
-from targets.ia64.packing_search import Search
-from targets.ia64.packing_shapes import FIRST, LAST, SLOT2, Branching, without
+from targets.ia64.isa.bundles import TEMPLATES, Template
+from targets.ia64.isa.fields import Unit
+from targets.ia64.isa.rows import TABLE
+from targets.ia64.schedule.bundler import Scheduling
+from targets.ia64.schedule.nodes import Edges, Node, Problem
+from targets.ia64.schedule.packing import best, fewest, lighter, pack
+from targets.ia64.schedule.search import Search
+from targets.ia64.schedule.shapes import FIRST, LAST, SLOT2, Branching, without
 
 KINDS = ((Unit.M, Unit.I), (Unit.M,), (Unit.I,), (Unit.F,), (Unit.B,), (Unit.X,))
 RULES = {(Unit.M,): (0, 0, FIRST), (Unit.B,): (0, 0, LAST, SLOT2)}

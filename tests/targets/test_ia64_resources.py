@@ -13,10 +13,10 @@ from ia64_libopcodes import FIRST, LAST, PRIVILEGED, SLOT2, UNPREDICATED, Opinio
 from ia64_objdump import SLOT
 from ia64_sweep import random_insn
 
-from targets.ia64 import formats
-from targets.ia64.fields import QP
-from targets.ia64.formats import SlotOp
-from targets.ia64.isa import TABLE
+from targets.ia64.isa import formats
+from targets.ia64.isa.fields import QP
+from targets.ia64.isa.formats import SlotOp
+from targets.ia64.isa.rows import TABLE
 from targets.ia64.registers import AR, BR, FR, GR, NAMES, NUMBERS, PR
 
 ROWS = [op for op in TABLE if isinstance(op, SlotOp)]

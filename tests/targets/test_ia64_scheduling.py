@@ -21,19 +21,19 @@ from elftools.elf.elffile import ELFFile
 from ia64_assembled import complaints
 
 from fixtures.inputs import require, require_tool
-from passes.grouped import Outcome, Superblock, schedule
-from passes.grouped_model import Model
-from rewriter.core.groups import Slot, groups
-from rewriter.core.isa import Flow
-from rewriter.verify.regions import Regions, Straight
-from targets.ia64 import bundles
-from targets.ia64.arranging import Scheduling, code
+from passes.scheduling.bundled import Outcome, Superblock, schedule
+from passes.scheduling.bundled_model import Model
+from rewriter.core.code.groups import Slot, groups
+from rewriter.core.isa.instruction import Flow
+from rewriter.verify.regions.proof import Regions, Straight
 from targets.ia64.cpus import CPUS
-from targets.ia64.fields import BUNDLE
-from targets.ia64.isa import TABLE
-from targets.ia64.proving import Proving
+from targets.ia64.isa import bundles
+from targets.ia64.isa.fields import BUNDLE
+from targets.ia64.isa.rows import TABLE
+from targets.ia64.prove.proving import Proving
 from targets.ia64.registers import NUMBERS
-from targets.ia64.scheduling import facts
+from targets.ia64.schedule.bundler import Scheduling, code
+from targets.ia64.schedule.scheduling import facts
 
 SCHEDULING = Scheduling(Model(CPUS["itanium2"]))
 EVERYTHING = (1 << len(TABLE.register_names)) - 1

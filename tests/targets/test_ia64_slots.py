@@ -6,10 +6,10 @@ import pytest
 from ia64_files import instructions, texts
 
 from fixtures.inputs import require
-from rewriter.core.groups import groups
-from targets.ia64 import bundles
-from targets.ia64.fields import BUNDLE
-from targets.ia64.isa import TABLE
+from rewriter.core.code.groups import groups
+from targets.ia64.isa import bundles
+from targets.ia64.isa.fields import BUNDLE
+from targets.ia64.isa.rows import TABLE
 
 
 def test_slots_are_the_instructions_of_the_text() -> None:

@@ -16,11 +16,11 @@ from ia64_objdump import GNU_ONLY, SLOT, differences, raw_lines, texts
 from ia64_sweep import beyond, enumerated, filled, one_bits, random_insn, rows_of, selections
 
 from fixtures import inputs
-from rewriter.core.isa import Insn, Op
-from targets.ia64 import bundles
-from targets.ia64.bundles import TEMPLATES, Bundle
-from targets.ia64.fields import LONG, SLOT_BITS, Unit
-from targets.ia64.isa import TABLE
+from rewriter.core.isa.instruction import Insn, Op
+from targets.ia64.isa import bundles
+from targets.ia64.isa.bundles import TEMPLATES, Bundle
+from targets.ia64.isa.fields import LONG, SLOT_BITS, Unit
+from targets.ia64.isa.rows import TABLE
 
 UNITS = (Unit.M, Unit.I, Unit.F, Unit.B, Unit.X)
 each_unit = pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from fixtures import inputs
 from fixtures.ia64 import linked
-from rewriter.core.registers import register_mask
+from rewriter.core.isa.registers import register_mask
 from rewriter.elf.image import load
-from targets.ia64 import facts, unwind
+from targets.ia64.image import facts, unwind
 
 NAMES = ("ia64-libsigar", "ia64-libjnidispatch", "ia64-libc")
 _ENTRY = re.compile(r"^<.*>: \[0x([0-9a-f]+)-0x([0-9a-f]+)\]")

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 
 from fixtures import inputs
+from rewriter.analysis.program import Program, analyse
 from rewriter.elf import image
-from rewriter.identify.program import Program, analyse
 from targets import for_machine
-from targets.alpha import sums
+from targets.alpha.image import sums
 
 
 @pytest.fixture(scope="module")

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from rewriter.core.isa import Flow
-from rewriter.core.listing import FLOW_CODE
+from rewriter.analysis.program import Program, analyse
+from rewriter.core.code.listing import FLOW_CODE
+from rewriter.core.isa.instruction import Flow
 from rewriter.elf import image
-from rewriter.identify.program import Program, analyse
 from targets import for_machine
-from targets.alpha import pointers
+from targets.alpha.image import pointers
 from targets.alpha.registers import PV
 
 GP = 0x209688  # .got 0x201678 + 0x8010

@@ -17,9 +17,12 @@ from hypothesis import strategies as st
 
 from fixtures import inputs
 from rewriter.core.errors import BadInput
-from rewriter.elf import emit, lsda, unwind, unwind_rows
+from rewriter.elf import emit
 from rewriter.elf.image import Image, load, parse
-from rewriter.elf.unwind import Fde
+from rewriter.elf.unwind import entries as unwind
+from rewriter.elf.unwind import lsda
+from rewriter.elf.unwind import rows as unwind_rows
+from rewriter.elf.unwind.entries import Fde
 
 LIBRARIES = ["alpha-libc", "ppc-libc", "ppc64-libc"]
 

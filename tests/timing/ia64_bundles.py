@@ -11,13 +11,13 @@ from pathlib import Path
 from elftools.elf.elffile import ELFFile
 
 from fixtures import inputs
-from rewriter.core.groups import Slot
-from rewriter.core.isa import Insn
-from rewriter.core.operands import Kind
-from targets.ia64 import bundles
-from targets.ia64.fields import BUNDLE
-from targets.ia64.formats import SlotOp
-from targets.ia64.isa import TABLE
+from rewriter.core.code.groups import Slot
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.isa.operands import Kind
+from targets.ia64.isa import bundles
+from targets.ia64.isa.fields import BUNDLE
+from targets.ia64.isa.formats import SlotOp
+from targets.ia64.isa.rows import TABLE
 
 START = 0x1000
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rewriter.core.groups import Slot
-from rewriter.core.interpret import Memory
-from targets.ia64.arranging import code
+from rewriter.core.code.groups import Slot
+from rewriter.core.readings.interpret import Memory
 from targets.ia64.machine.frames import Frame
 from targets.ia64.machine.processor import Processor
 from targets.ia64.registers import NUMBERS, numbers
+from targets.ia64.schedule.bundler import code
 from targets.ia64.standard import RETURNED
 
 _TEXT, _THREADS, _BACKING = 0x10000, 0x2000_0000_0000_0000, 0x6000_0000_0000_0000

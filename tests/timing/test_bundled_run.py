@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from ia64_bundles import assembled
 
 from fixtures import inputs
-from rewriter.core.groups import Slot
-from rewriter.core.isa import Insn
-from rewriter.timing.bundled_run import cycles as cycles_alone
-from rewriter.timing.bundled_run import run
-from targets.ia64 import bundles
+from rewriter.core.code.groups import Slot
+from rewriter.core.isa.instruction import Insn
+from rewriter.timing.bundled.run import cycles as cycles_alone
+from rewriter.timing.bundled.run import run
 from targets.ia64.cpus import CPUS
-from targets.ia64.fields import BUNDLE
+from targets.ia64.isa import bundles
+from targets.ia64.isa.fields import BUNDLE
 
 CPU = CPUS["itanium2"]
 GRALL, GRGR = "BE_EXE_BUBBLE.GRALL", "BE_EXE_BUBBLE.GRGR"

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from ia64_bundles import code, instructions
 
-from rewriter.timing.bundled import latency, system_latency
-from rewriter.timing.bundled_dispersal import disperse, splits
+from rewriter.timing.bundled.dispersal import disperse, splits
+from rewriter.timing.bundled.latencies import latency, system_latency
 from targets.ia64.cpus import CPUS
-from targets.ia64.isa import TABLE
+from targets.ia64.isa.rows import TABLE
 
 CPU = CPUS["itanium2"]
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from ia64_bundles import assembled
 
-from rewriter.core.groups import Slot
-from rewriter.core.isa import Insn
-from rewriter.timing.bundled_result import Timing
-from rewriter.timing.bundled_trace import trace
+from rewriter.core.code.groups import Slot
+from rewriter.core.isa.instruction import Insn
+from rewriter.timing.bundled.result import Timing
+from rewriter.timing.bundled.trace import trace
 from targets.ia64.cpus import CPUS
 
 CPU = CPUS["itanium2"]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from rewriter.core.cpu import Cpu
-from rewriter.core.isa import Insn
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.target.cpu import Cpu
 from rewriter.timing import NotDescribed, simulate
 from rewriter.timing.static import latency, pipes, width
 from targets.alpha.assembler import assemble
 from targets.alpha.cpus import CPUS
-from targets.alpha.isa import TABLE
+from targets.alpha.isa.rows import TABLE
 from targets.alpha.systems import SYSTEMS, UP1000
 
 

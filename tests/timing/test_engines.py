@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks import timing
-from rewriter.core.interpret import Step
+from rewriter.core.readings.interpret import Step
 from rewriter.timing import causes, simulate
 from targets.alpha.cpus import CPUS
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from fixtures import inputs
-from rewriter.core.concrete import Misaligned
-from rewriter.core.interpret import (
+from rewriter.core.readings.concrete import Misaligned
+from rewriter.core.readings.interpret import (
     AccessFault,
     BadInstruction,
     Interpreter,
@@ -18,11 +18,11 @@ from rewriter.core.interpret import (
     Memory,
     Unspecified,
 )
-from rewriter.verify.engines.qemu import Batch, Qemu
+from rewriter.verify.trials.engines.qemu import Batch, Qemu
 from targets.alpha.assembler import assemble
 from targets.alpha.cpus import WRITE_HINTS
-from targets.alpha.guest import AlphaGuest, Layout
-from targets.alpha.isa import TABLE
+from targets.alpha.isa.rows import TABLE
+from tests.support.alpha_guest import AlphaGuest, Layout
 
 CODE, DATA, STOP = 0x10000, 0x20000, 0x1000
 V0, T0, A0, A1, RA = 0, 1, 16, 17, 26

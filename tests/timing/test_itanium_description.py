@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from rewriter.core.bundled import ANY, BundledCpu, BundledTraits
-from rewriter.core.isa import Insn
-from rewriter.core.operands import Kind, Operand
-from rewriter.timing.bundled import ports
-from targets.ia64.bundles import TEMPLATES
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.isa.operands import Kind, Operand
+from rewriter.core.target.bundled_cpu import ANY, BundledCpu, BundledTraits
+from rewriter.timing.bundled.latencies import ports
 from targets.ia64.cpus import CPUS
-from targets.ia64.fields import Unit
-from targets.ia64.isa import TABLE
+from targets.ia64.isa.bundles import TEMPLATES
+from targets.ia64.isa.fields import Unit
+from targets.ia64.isa.rows import TABLE
 from targets.ia64.registers import AR, CR
 
 EVERY = pytest.mark.parametrize("cpu", CPUS.values(), ids=lambda cpu: cpu.name)

@@ -28,20 +28,20 @@ from ia64_path import (
 )
 
 from fixtures import ia64
-from rewriter.core.bundled import BundledCpu
-from rewriter.core.concrete import Misaligned
-from rewriter.core.grouped import Grouped
-from rewriter.core.groups import Slot
-from rewriter.core.interpret import AccessFault
-from rewriter.core.isa import Insn
+from rewriter.core.code.groups import Slot
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.readings.concrete import Misaligned
+from rewriter.core.readings.interpret import AccessFault
+from rewriter.core.target.bundled_cpu import BundledCpu
+from rewriter.core.target.bundling import Grouped
 from rewriter.elf import image
 from rewriter.suites.itanium import Stage, slots_of, stages
-from rewriter.verify.regions import Regions, Straight
+from rewriter.verify.regions.proof import Regions, Straight
 from targets import any_for
-from targets.ia64.fields import BUNDLE
-from targets.ia64.isa import TABLE
+from targets.ia64.isa.fields import BUNDLE
+from targets.ia64.isa.rows import TABLE
 from targets.ia64.machine.faults import MachineFault
-from targets.ia64.proving import Proving
+from targets.ia64.prove.proving import Proving
 from targets.ia64.registers import NAMES, NUMBERS
 from targets.ia64.standard import RETURNED
 

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import pytest
 
 from fixtures import inputs
-from passes.grouped_walked import Passed
-from rewriter.core.isa import Flow
+from passes.streams.bundled_walk import Passed
+from rewriter.core.isa.instruction import Flow
 from rewriter.elf import image
-from rewriter.timing.bundled_trace import trace
-from targets.ia64 import bundles
+from rewriter.timing.bundled.trace import trace
 from targets.ia64.cpus import CPUS
-from targets.ia64.fields import BUNDLE
+from targets.ia64.isa import bundles
+from targets.ia64.isa.fields import BUNDLE
 from targets.ia64.registers import PR
 
 MEASURED = 97  # cycles: Chapman and Heiser (2004), Linux's fast path of gettimeofday

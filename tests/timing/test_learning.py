@@ -5,13 +5,13 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rewriter.core.cpu import Cpu
-from rewriter.core.interpret import Step
-from rewriter.core.isa import Insn
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.readings.interpret import Step
+from rewriter.core.target.cpu import Cpu
 from rewriter.timing.model import chip
 from targets.alpha.assembler import assemble
 from targets.alpha.cpus import CPUS
-from targets.alpha.isa import TABLE
+from targets.alpha.isa.rows import TABLE
 from targets.alpha.systems import UP1000
 
 EV67: Cpu = CPUS["ev67"]

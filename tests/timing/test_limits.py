@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from benchmarks import timing
-from rewriter.core.cpu import assumed
+from rewriter.core.target.cpu import assumed
 from rewriter.timing import Result, causes, simulate
 from targets.alpha.cpus import CPUS
 from targets.alpha.systems import CS20

@@ -17,7 +17,7 @@ from rewriter.timing.straight import Code, timed
 from targets import for_machine
 from targets.alpha.assembler import assemble
 from targets.alpha.cpus import CPUS
-from targets.alpha.isa import TABLE
+from targets.alpha.isa.rows import TABLE
 from targets.alpha.systems import UP1000
 
 OLD = "ldq_u t0,0(a0); extbl t0,a0,t0; addq t0,t1,v0; ret zero,(ra),1"

@@ -6,13 +6,13 @@ from itertools import product
 
 import pytest
 
-from rewriter.core.isa import Insn
+from rewriter.core.isa.instruction import Insn
 from rewriter.timing import NotDescribed
 from rewriter.timing.static import slots
 from targets.alpha.assembler import assemble
 from targets.alpha.cpus import CPUS
 from targets.alpha.cpus.slotting import slot
-from targets.alpha.isa import TABLE
+from targets.alpha.isa.rows import TABLE
 
 # 21264 Hardware Reference Manual, section "Ebox Slotting", as GNU MP's slot.pl has it too:
 # what a block becomes, and the patterns that become it.  Highest address first.

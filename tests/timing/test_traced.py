@@ -14,14 +14,14 @@ import pytest
 from benchmarks import traced
 from fixtures import inputs, programs
 from fixtures.trace import INSIDE, LEFT, Recording, parse, record
-from rewriter.core.interpret import Interpreter, Memory, Step
-from rewriter.core.isa import Flow
-from rewriter.core.operands import Kind
+from rewriter.core.isa.instruction import Flow
+from rewriter.core.isa.operands import Kind
+from rewriter.core.readings.interpret import Interpreter, Memory, Step
 from rewriter.elf.image import load
-from rewriter.verify.engines.qemu import headers_size, static_executable
+from rewriter.verify.trials.engines.qemu import headers_size, static_executable
 from targets.alpha.assembler import assemble
 from targets.alpha.cpus import CPUS
-from targets.alpha.isa import TABLE
+from targets.alpha.isa.rows import TABLE
 from targets.alpha.systems import UP1000
 from targets.machines import EM_ALPHA
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from fixtures import inputs
+from rewriter.analysis.program import Program, analyse
 from rewriter.elf import image
-from rewriter.identify.program import Program, analyse
 from targets import for_machine
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-from rewriter.identify.program import Program
+from rewriter.analysis.program import Program
 
 ENTRY = struct.Struct("<iI")
 

@@ -9,18 +9,18 @@ from dataclasses import dataclass, field, replace
 from random_runs import Code, Start, World, literals_of
 from run_oracle import SEEDS, Oracle
 
-from rewriter.core.isa import Flow, Insn
-from rewriter.core.operands import Kind
-from rewriter.core.program import Function, JumpTable
-from rewriter.core.registers import Reg
-from rewriter.elf import unwind_rows
+from rewriter.analysis.program import Program
+from rewriter.core.code.program import Function, JumpTable
+from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.isa.operands import Kind
+from rewriter.core.isa.registers import Reg
 from rewriter.elf.image import Image
-from rewriter.identify.program import Program
-from rewriter.verify.kinds import Kinds
-from rewriter.verify.pairs import Compared, Pair, plainly
-from rewriter.verify.prove import Prover
-from rewriter.verify.segments import Segment
-from rewriter.verify.walk import Walk
+from rewriter.elf.unwind import rows
+from rewriter.verify.terms.prover import Prover
+from rewriter.verify.walk.function import Walk
+from rewriter.verify.walk.insn_classes import Kinds
+from rewriter.verify.walk.pairs import Compared, Pair, plainly
+from rewriter.verify.walk.segments import Segment
 from targets.alpha.registers import GP
 
 OTHER_OP = {
@@ -287,7 +287,7 @@ class Maker:
             return None
         moved = [
             advance
-            for advance in unwind_rows.advances(replace(frame, image=self.bench.tuned))
+            for advance in rows.advances(replace(frame, image=self.bench.tuned))
             if advance.bits <= 8 and old[advance.offset] != self.bench.right[advance.offset]
         ]
         if not moved:

@@ -6,11 +6,11 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from rewriter.core.concrete import Concrete, Misaligned
-from rewriter.core.isa import Flow, Insn
-from rewriter.core.operands import Kind
-from rewriter.core.program import Function
-from rewriter.identify.program import Program
+from rewriter.analysis.program import Program
+from rewriter.core.code.program import Function
+from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.isa.operands import Kind
+from rewriter.core.readings.concrete import Concrete, Misaligned
 
 ARENA, ARENA_QUADS = 0x1_2000_0000, 6  # pointers meet in a few quadwords
 LIMIT = 300  # instructions of a run: more is a loop, and no verdict

@@ -8,13 +8,13 @@ from dataclasses import replace
 
 from region_shuffle import Placed, Plan, conflict, encoded, packed
 
-from rewriter.core.groups import Slot
-from rewriter.core.isa import Insn
-from rewriter.core.operands import Kind
-from targets.ia64 import bundles
-from targets.ia64.bundles import TEMPLATES
-from targets.ia64.fields import BUNDLE
-from targets.ia64.isa import TABLE
+from rewriter.core.code.groups import Slot
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.isa.operands import Kind
+from targets.ia64.isa import bundles
+from targets.ia64.isa.bundles import TEMPLATES
+from targets.ia64.isa.fields import BUNDLE
+from targets.ia64.isa.rows import TABLE
 from targets.ia64.registers import PR
 
 Place = tuple[int, int]  # group, position

@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 from elftools.elf.elffile import ELFFile
 
 from fixtures import inputs
-from rewriter.core.groups import Slot
-from rewriter.core.isa import Flow, Insn
-from rewriter.core.operands import Kind
-from targets.ia64 import bundles
-from targets.ia64.bundles import SLOTS, TEMPLATES, Bundle, Template
-from targets.ia64.fields import BUNDLE, Unit
-from targets.ia64.formats import FIRST, LAST, SLOT2, SlotOp
-from targets.ia64.isa import TABLE
+from rewriter.core.code.groups import Slot
+from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.isa.operands import Kind
+from targets.ia64.isa import bundles
+from targets.ia64.isa.bundles import SLOTS, TEMPLATES, Bundle, Template
+from targets.ia64.isa.fields import BUNDLE, Unit
+from targets.ia64.isa.formats import FIRST, LAST, SLOT2, SlotOp
+from targets.ia64.isa.rows import TABLE
 from targets.ia64.registers import NUMBERS
 
 FILES = ("ia64-libsigar", "ia64-libjnidispatch", "ia64-vmlinux")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
 
-from rewriter.core.groups import Slot
-from targets.ia64 import bundles
+from rewriter.core.code.groups import Slot
+from targets.ia64.isa import bundles
 
 # Labels outside of every region.
 _LABELS = "out = base + 0x10000; other = base + 0x20000"

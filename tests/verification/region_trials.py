@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from rewriter.core.groups import Slot
-from rewriter.core.transfer import Provable
-from rewriter.verify.regions import Regions, Straight, Verdict
-from targets.ia64.machine.straight import Trial
+from rewriter.core.code.groups import Slot
+from rewriter.core.code.transfer import Provable
+from rewriter.verify.regions.proof import Regions, Straight, Verdict
+from tests.support.ia64_straight import Trial
 
 
 @dataclass

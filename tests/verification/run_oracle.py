@@ -12,14 +12,14 @@ from functools import partial
 
 from random_runs import Code, End, Start, World, literals_of
 
+from rewriter.analysis.program import Program
+from rewriter.core.code.dataflow import registers_of
+from rewriter.core.code.program import Function
 from rewriter.core.errors import BadInput
-from rewriter.core.interpret import PREFETCH
-from rewriter.core.program import Function
-from rewriter.core.registers import Reg
-from rewriter.core.trace import registers_of
-from rewriter.elf import unwind_rows
-from rewriter.identify.program import Program
-from rewriter.verify.pairs import Pair
+from rewriter.core.isa.registers import Reg
+from rewriter.core.readings.interpret import PREFETCH
+from rewriter.elf.unwind import rows as unwind_rows
+from rewriter.verify.walk.pairs import Pair
 from targets.alpha.registers import RA, SP
 
 SEEDS = 24

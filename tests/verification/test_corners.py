@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from fixtures import corners, inputs
+from rewriter.analysis.program import Program, analyse
 from rewriter.elf import image
 from rewriter.elf.image import Image
-from rewriter.identify.program import Program, analyse
 from rewriter.verify.check import verify
 from targets import for_machine
-from targets.alpha.pointers import UNOP
+from targets.alpha.image.pointers import UNOP
 from tests.conftest import Retune
 
 THROWING = ("-fnon-call-exceptions", "-fexceptions")

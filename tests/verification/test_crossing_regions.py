@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from fixtures.ia64 import CROSSING, linked
-from rewriter.core.grouped import Grouped
+from rewriter.core.target.bundling import Grouped
 from rewriter.elf.image import load
-from rewriter.verify.check_regions import Verdict, compare
-from rewriter.verify.function_regions import STANDARD
+from rewriter.verify.regions.check import Verdict, compare
+from rewriter.verify.regions.function import STANDARD
 from targets import any_for
 
 

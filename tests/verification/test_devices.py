@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from rewriter.core.isa import Insn
-from rewriter.core.term import Terms
-from rewriter.core.trace import Run, run
-from rewriter.verify.devices import accessed, same_devices
-from rewriter.verify.equivalence import Comparison, Different
-from rewriter.verify.prove import Prover
+from rewriter.core.code.dataflow import Run, run
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.terms.term import Terms
+from rewriter.verify.terms.prover import Prover
+from rewriter.verify.walk.devices import accessed, same_devices
+from rewriter.verify.walk.equivalence import Comparison, Different
 from targets import for_machine
 from targets.alpha.assembler import assemble
-from targets.alpha.isa import TABLE
+from targets.alpha.isa.rows import TABLE
 
 TARGET = for_machine(0x9026, "made up")
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from rewriter.core.code.dataflow import Run, run
 from rewriter.core.edit import Grade
-from rewriter.core.registers import register_mask
-from rewriter.core.term import Terms
-from rewriter.core.trace import Run, run
-from rewriter.verify.equivalence import Comparison, Different, agreeing
-from rewriter.verify.prove import Prover
+from rewriter.core.isa.registers import register_mask
+from rewriter.core.terms.term import Terms
+from rewriter.verify.terms.prover import Prover
+from rewriter.verify.walk.equivalence import Comparison, Different, agreeing
 from targets.alpha.assembler import REGISTERS, assemble
-from targets.alpha.isa import TABLE
+from targets.alpha.isa.rows import TABLE
 
 LIVE = register_mask(range(31))
 EARLY_BYTE = "ldq_u t0,0(a0); extbl t0,a0,t0"

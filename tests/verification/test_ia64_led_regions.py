@@ -8,14 +8,14 @@ from dataclasses import replace
 import pytest
 
 from fixtures.inputs import require
-from rewriter.core.grouped import Grouped
+from rewriter.core.target.bundling import Grouped
 from rewriter.elf.image import Image, load, parse
-from rewriter.options import Options
-from rewriter.steps.grouped import GroupedRoad
-from rewriter.verify.check_regions import compare
+from rewriter.road.bundled.road import GroupedRoad
+from rewriter.road.options import Options
+from rewriter.verify.regions.check import compare
 from targets import any_for
-from targets.ia64 import tables
-from targets.ia64.text import read
+from targets.ia64.image import tables
+from targets.ia64.image.text import read
 
 NAME, FUNCTION = "ia64-libsigar", "sigar_getline"
 

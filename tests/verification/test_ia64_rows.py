@@ -14,18 +14,18 @@ from region_text import assembled
 
 from fixtures import inputs
 from fixtures.ia64 import ROWS, linked
-from rewriter.core.grouped import Grouped
-from rewriter.core.groups import Slot, groups
-from rewriter.core.isa import Insn, Op
+from rewriter.core.code.groups import Slot, groups
+from rewriter.core.isa.instruction import Insn, Op
+from rewriter.core.target.bundling import Grouped
 from rewriter.elf.image import load
-from rewriter.verify.check_regions import compare
-from rewriter.verify.regions import Regions, Straight
+from rewriter.verify.regions.check import compare
+from rewriter.verify.regions.proof import Regions, Straight
 from targets import any_for
-from targets.ia64.bundles import SLOTS, TEMPLATES
-from targets.ia64.fields import Unit
-from targets.ia64.isa import TABLE
-from targets.ia64.layout import place_free
-from targets.ia64.proving import Proving, illegal
+from targets.ia64.image.layout import place_free
+from targets.ia64.isa.bundles import SLOTS, TEMPLATES
+from targets.ia64.isa.fields import Unit
+from targets.ia64.isa.rows import TABLE
+from targets.ia64.prove.proving import Proving, illegal
 from targets.ia64.registers import NUMBERS
 
 ALL = (1 << len(NUMBERS)) - 1

@@ -9,15 +9,16 @@ from dataclasses import replace
 import pytest
 
 from fixtures import inputs
-from rewriter.core.grouped import Landmark
+from rewriter.analysis.functions import find_functions
+from rewriter.core.target.bundling import Landmark
 from rewriter.elf.image import Image, load
-from rewriter.identify.functions import find_functions
-from rewriter.verify.check_regions import verify
-from rewriter.verify.grouped_known import KnownGrouped
-from rewriter.verify.landmarks import named_by_tables
-from targets.ia64 import Ia64, tables
-from targets.ia64.isa import TABLE
-from targets.ia64.regions import Code
+from rewriter.verify.regions.check import verify
+from rewriter.verify.regions.landmarks import named_by_tables
+from rewriter.verify.routines.bundled_known import KnownGrouped
+from targets.ia64 import Ia64
+from targets.ia64.image import tables
+from targets.ia64.image.regions import Code
+from targets.ia64.isa.rows import TABLE
 
 TARGET = Ia64()
 

@@ -10,12 +10,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rewriter import pipeline
-from rewriter.core.listing import INLINE, UNKNOWN, Listing
-from rewriter.core.program import Function
-from rewriter.identify.program import Program
-from rewriter.options import Options
-from rewriter.pipeline import Tuned, tune
+from rewriter.analysis.program import Program
+from rewriter.core.code.listing import INLINE, UNKNOWN, Listing
+from rewriter.core.code.program import Function
+from rewriter.road import pipeline
+from rewriter.road.options import Options
+from rewriter.road.pipeline import Tuned, tune
 from rewriter.verify.check import Verdict, verify
 from targets.alpha.registers import SP
 from tests.verification.extable import ENTRY, table

@@ -9,22 +9,22 @@ from dataclasses import replace
 import pytest
 
 from passes.substitute import Substitute
-from rewriter import pipeline
+from rewriter.analysis.program import Program
 from rewriter.contracts import CONTRACTS
 from rewriter.contracts.contract import Contract, View
-from rewriter.core.program import Function
-from rewriter.core.target import CannotMove, Tuned
+from rewriter.core.code.program import Function
+from rewriter.core.target.protocol import CannotMove, Tuned
 from rewriter.elf.gap import text_gap
 from rewriter.elf.headers import read_headers
-from rewriter.identify.program import Program
-from rewriter.options import Options
-from rewriter.pipeline import tune
+from rewriter.road import pipeline
+from rewriter.road.options import Options
+from rewriter.road.pipeline import tune
 from rewriter.verify.check import Verdict, verify
-from rewriter.verify.known_trial import Trials
-from rewriter.verify.pieces import placement_at
-from rewriter.verify.substituted_known import Known, Named
-from rewriter.verify.substituted_rules import preconditions
-from rewriter.verify.trial_steps import Stepper, Stores
+from rewriter.verify.routines.pieces import placement_at
+from rewriter.verify.routines.replaceable import Known, Named
+from rewriter.verify.routines.rules import preconditions
+from rewriter.verify.routines.trial import Trials
+from rewriter.verify.trials.steps import Stepper, Stores
 from targets.alpha.registers import T7
 from targets.alpha.routines import Routine, variants
 from tests.verification.extable import ENTRY, table

@@ -6,12 +6,12 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewriter.core.isa import Op
-from rewriter.core.listing import decode_words
-from rewriter.core.operands import Kind
-from rewriter.verify.kinds import FILLER, HINT, WHOLE, Kinds
+from rewriter.core.code.listing import decode_words
+from rewriter.core.isa.instruction import Op
+from rewriter.core.isa.operands import Kind
+from rewriter.verify.walk.insn_classes import FILLER, HINT, WHOLE, Kinds
 from targets import for_machine
-from targets.alpha.isa import TABLE
+from targets.alpha.isa.rows import TABLE
 
 TARGET = for_machine(0x9026, "made up")
 KINDS = Kinds(TARGET)  # for all examples: a kind that one word gave is believed of the next

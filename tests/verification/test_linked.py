@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rewriter.core.listing import decode_words
-from rewriter.core.registers import register_mask
-from rewriter.verify.kinds import Kinds
-from rewriter.verify.linked import same_but_for_place
-from rewriter.verify.segments import Cutter, Segment
+from rewriter.core.code.listing import decode_words
+from rewriter.core.isa.registers import register_mask
+from rewriter.verify.walk.insn_classes import Kinds
+from rewriter.verify.walk.link_register import same_but_for_place
+from rewriter.verify.walk.segments import Cutter, Segment
 from targets import for_machine
 from targets.alpha.assembler import assemble
-from targets.alpha.isa import TABLE
+from targets.alpha.isa.rows import TABLE
 from targets.alpha.registers import GP, RA
 
 TARGET = for_machine(0x9026, "made up")

@@ -9,16 +9,16 @@ import pytest
 
 from fixtures import inputs
 from fixtures.ia64 import ROWS, linked
-from rewriter.core.isa import Flow, Insn
+from rewriter.analysis.program import analyse
+from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.elf.image import load
-from rewriter.identify.program import analyse
 from targets import for_machine
-from targets.alpha.isa import TABLE
-from targets.alpha.pointers import UNOP
-from targets.ia64 import bundles
-from targets.ia64.bundles import Bundle
-from targets.ia64.isa import TABLE as ROWS_OF_IA64
-from targets.ia64.layout import nop
+from targets.alpha.image.pointers import UNOP
+from targets.alpha.isa.rows import TABLE
+from targets.ia64.image.layout import nop
+from targets.ia64.isa import bundles
+from targets.ia64.isa.bundles import Bundle
+from targets.ia64.isa.rows import TABLE as ROWS_OF_IA64
 from tests.support.mutants import ia64_base, ia64_decide
 from tests.support.mutants.alpha_base import AlphaBase, Shared
 from tests.support.mutants.alpha_decide import Decider

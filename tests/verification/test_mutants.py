@@ -16,9 +16,9 @@ import pytest
 from mutants import Bench, Maker, Mutant, batches, is_wrong
 from run_oracle import Oracle
 
+from rewriter.analysis.program import analyse
 from rewriter.core.errors import RetuneError
 from rewriter.elf import image, manifest
-from rewriter.identify.program import analyse
 from rewriter.verify.check import Verdict, verify
 from targets import for_machine
 from tests.support.depth import depth

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rewriter.core.edit import Grade
-from rewriter.core.evaluate import Evaluator
-from rewriter.core.term import Term, Terms, rebuilt
-from rewriter.verify.noise import Noise, pool_of
-from rewriter.verify.prove import Prover
-from rewriter.verify.signatures import Signatures
+from rewriter.core.terms.evaluate import Evaluator
+from rewriter.core.terms.term import Term, Terms, rebuilt
+from rewriter.verify.terms.noise import Noise, pool_of
+from rewriter.verify.terms.prover import Prover
+from rewriter.verify.terms.samples import Signatures
 
 LANES = 96
 VALUES = ("add", "sub", "mul", "and", "or", "xor", "umulh", "shl", "lshr", "ashr")

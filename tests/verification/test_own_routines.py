@@ -13,15 +13,15 @@ import pytest
 
 from fixtures import corners, inputs
 from passes.substitute import Substitute
-from rewriter.core.target import CannotMove
+from rewriter.analysis.program import analyse
+from rewriter.core.target.protocol import CannotMove
 from rewriter.elf import manifest
-from rewriter.elf.caves_build import caves_of
+from rewriter.elf.caves.build import caves_of
 from rewriter.elf.image import Image, load
-from rewriter.identify.program import analyse
 from rewriter.identify.trusted import soname, trusts_names
-from rewriter.options import Options
-from rewriter.pipeline import tune
-from rewriter.verify.substituted_known import Known, Named
+from rewriter.road.options import Options
+from rewriter.road.pipeline import tune
+from rewriter.verify.routines.replaceable import Known, Named
 from targets import for_machine
 from tests.conftest import Retune
 

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rewriter.core.edit import Grade
-from rewriter.core.evaluate import Evaluator
-from rewriter.core.term import Term, Terms
-from rewriter.verify import prove
-from rewriter.verify.assumed import under
-from rewriter.verify.lower import Lowering
-from rewriter.verify.patterns import close, exact, general
-from rewriter.verify.prove import Prover
+from rewriter.core.terms.evaluate import Evaluator
+from rewriter.core.terms.term import Term, Terms
+from rewriter.verify.terms import prover as prove
+from rewriter.verify.terms.assumed import under
+from rewriter.verify.terms.lower import Lowering
+from rewriter.verify.terms.patterns import close, exact, general
+from rewriter.verify.terms.prover import Prover
 
 CELL = 8
 Node = tuple[Any, ...]

@@ -11,10 +11,10 @@ from fixtures.fuzz.ia64 import generate
 from fixtures.fuzz.ia64_road import travel
 from fixtures.fuzz.outcome import Fate
 from fixtures.inputs import require_tool
-from rewriter.core.groups import Slot
+from rewriter.core.code.groups import Slot
 from rewriter.elf import image
-from targets.ia64 import bundles
-from targets.ia64.fields import BUNDLE
+from targets.ia64.isa import bundles
+from targets.ia64.isa.fields import BUNDLE
 
 SEED, COUNT = "tests", 10
 

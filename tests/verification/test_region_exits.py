@@ -11,8 +11,8 @@ from region_shuffle import end_of
 from region_text import assembled
 
 from fixtures import inputs
-from rewriter.verify.regions import Regions, Straight, Verdict
-from targets.ia64.proving import Proving
+from rewriter.verify.regions.proof import Regions, Straight, Verdict
+from targets.ia64.prove.proving import Proving
 from targets.ia64.registers import NUMBERS
 
 ALL = (1 << len(NUMBERS)) - 1

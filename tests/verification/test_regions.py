@@ -13,9 +13,9 @@ from region_shuffle import FILES, end_of, packed, planned, regions, shuffled
 from region_text import assembled
 
 from fixtures import inputs
-from rewriter.core.groups import Slot
-from rewriter.verify.regions import Regions, Straight, Verdict
-from targets.ia64.proving import Proving
+from rewriter.core.code.groups import Slot
+from rewriter.verify.regions.proof import Regions, Straight, Verdict
+from targets.ia64.prove.proving import Proving
 from targets.ia64.registers import NUMBERS
 
 ALL = (1 << len(NUMBERS)) - 1

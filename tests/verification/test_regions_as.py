@@ -10,10 +10,10 @@ from region_mutants import stop_dropped, stop_moved
 from region_shuffle import FILES, Plan, end_of, packed, planned, regions, shuffled
 
 from fixtures import inputs
-from rewriter.core.isa import Insn
-from rewriter.core.operands import Kind
-from rewriter.verify.regions import Regions, Straight
-from targets.ia64.proving import Proving
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.isa.operands import Kind
+from rewriter.verify.regions.proof import Regions, Straight
+from targets.ia64.prove.proving import Proving
 from targets.ia64.registers import NUMBERS
 from tests.targets.ia64_assembled import complaints
 

@@ -13,12 +13,12 @@ from region_mutants import mutants
 from region_shuffle import FILES, end_of, is_nop, packed, planned, regions, shuffled
 
 from fixtures import inputs
-from rewriter.core.groups import Slot, groups
-from rewriter.core.isa import Insn
-from rewriter.verify.regions import Regions, Straight, Verdict
-from targets.ia64.machine.straight import Trial
-from targets.ia64.proving import Proving
+from rewriter.core.code.groups import Slot, groups
+from rewriter.core.isa.instruction import Insn
+from rewriter.verify.regions.proof import Regions, Straight, Verdict
+from targets.ia64.prove.proving import Proving
 from targets.ia64.registers import NUMBERS
+from tests.support.ia64_straight import Trial
 from tests.targets.ia64_assembled import complaints
 
 ALL = (1 << len(NUMBERS)) - 1  # every register may be read behind

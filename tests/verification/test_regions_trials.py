@@ -16,19 +16,19 @@ from region_text import assembled
 from region_trials import TrialRegions
 
 from fixtures.inputs import require, require_tool
-from passes.grouped import Superblock, schedule
-from passes.grouped_model import Model
-from rewriter.core.groups import Slot
+from passes.scheduling.bundled import Superblock, schedule
+from passes.scheduling.bundled_model import Model
+from rewriter.core.code.groups import Slot
 from rewriter.elf.image import load
-from rewriter.options import Options
-from rewriter.steps.grouped import GroupedRoad
-from rewriter.verify.check_regions import verify
-from rewriter.verify.regions import Regions, Straight, Verdict
+from rewriter.road.bundled.road import GroupedRoad
+from rewriter.road.options import Options
+from rewriter.verify.regions.check import verify
+from rewriter.verify.regions.proof import Regions, Straight, Verdict
 from targets import any_for
-from targets.ia64.arranging import Scheduling
 from targets.ia64.cpus import CPUS
-from targets.ia64.proving import Proving
+from targets.ia64.prove.proving import Proving
 from targets.ia64.registers import NUMBERS
+from targets.ia64.schedule.bundler import Scheduling
 
 ALL = (1 << len(NUMBERS)) - 1
 STATES = 3

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from fixtures import inputs
-from rewriter.core.isa import Insn
-from rewriter.core.operands import Kind
-from rewriter.core.program import Function
-from rewriter.elf import unwind_rows
+from rewriter.analysis.program import Program, analyse
+from rewriter.core.code.program import Function
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.isa.operands import Kind
 from rewriter.elf.image import Image, load
-from rewriter.identify.program import Program, analyse
+from rewriter.elf.unwind import rows
 from rewriter.verify.check import verify
 from targets import for_machine
 from tests.support.depth import depth
@@ -50,7 +50,7 @@ def swaps(program: Program, function: Function) -> Iterator[Swap]:
     if frame is None or program.not_understood(function):
         return
     listing = program.listing
-    for (_, before), (row, after) in pairwise(unwind_rows.rows(frame)):
+    for (_, before), (row, after) in pairwise(rows.rows(frame)):
         changed = {before.cfa[1], after.cfa[1]} if before.cfa != after.cfa else set()
         changed |= {register for register, _ in {*before.registers} ^ {*after.registers}}
         for first in (row - 8, row - 4):

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from fixtures.inputs import require
-from rewriter.core.grouped import Grouped, Region
-from rewriter.core.groups import Slot
-from rewriter.core.isa import Flow
+from rewriter.analysis.bundled_liveness import GroupedLiveness
+from rewriter.core.code.groups import Slot
+from rewriter.core.isa.instruction import Flow
+from rewriter.core.target.bundling import Grouped, Region
 from rewriter.elf.image import Image, load
-from rewriter.identify.grouped_liveness import GroupedLiveness
-from rewriter.options import Options
-from rewriter.steps import grouped
-from rewriter.steps.grouped import GroupedRoad
-from rewriter.steps.regions import Reordering
+from rewriter.road.bundled import road as grouped
+from rewriter.road.bundled.regions import Reordering
+from rewriter.road.bundled.road import GroupedRoad
+from rewriter.road.options import Options
 from targets import any_for
 
 NAME, FUNCS = "ia64-libjnidispatch", r"ffi_[cp]\w+"

@@ -15,19 +15,19 @@ from random_runs import Code, Start, World
 from run_oracle import SEEDS, Oracle
 
 from fixtures import inputs
+from rewriter.analysis.program import analyse
 from rewriter.api.choose import target_of
 from rewriter.cli import main
+from rewriter.core.code.program import Function
 from rewriter.core.errors import RetuneError
-from rewriter.core.program import Function
 from rewriter.elf import image, manifest
 from rewriter.elf.headers import read_headers
 from rewriter.elf.image import Image
-from rewriter.identify.program import analyse
 from rewriter.report.verdict import compare
 from rewriter.verify.check import Verdict, verify
 from targets import for_machine
 from targets.alpha.assembler import assemble
-from targets.alpha.isa import TABLE
+from targets.alpha.isa.rows import TABLE
 from tests.support.depth import depth
 
 RANDOM_BITS = 300

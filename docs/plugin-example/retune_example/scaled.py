@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from passes.technique import Site
-from rewriter.core.cpu import Cpu
+from passes.lib.technique import Site
+from rewriter.core.code.dataflow import INPUT, Trace
 from rewriter.core.edit import Rewrite
-from rewriter.core.isa import Insn
-from rewriter.core.target import Clue
-from rewriter.core.trace import INPUT, Trace
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.target.cpu import Cpu
+from rewriter.core.target.protocol import Clue
 
 _SCALED = {2: "s4addq", 3: "s8addq"}
 """By how far the shift goes, the instruction that shifts and adds."""

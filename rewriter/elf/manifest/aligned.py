@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.core.code_form import Numbers, Values
+from rewriter.core.target.code_form import Numbers, Values
 
 WAITING = 64
 """New values that were passed over and may still be named."""

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.core.code_form import COLUMNS, NOWHERE, CodeForm, Items, Numbers
 from rewriter.core.errors import BadInput
+from rewriter.core.target.code_form import COLUMNS, NOWHERE, CodeForm, Items, Numbers
 from rewriter.core.varints import packed, packed_signed, unpacked, unpacked_signed
 from rewriter.elf.emit import APART
 from rewriter.elf.headers import SHF_EXECINSTR, SHT_NOBITS, read_headers

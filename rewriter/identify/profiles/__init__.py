@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from rewriter.core.code.program import Function
 from rewriter.core.errors import BadInput
-from rewriter.core.program import Function
 from rewriter.elf.image import Image
 from rewriter.identify.profiles import bolt, opreport, perf, readprofile
 from rewriter.identify.profiles.samples import Gathered, Heat, Place, Profile, shares

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 
-from rewriter.core.bundled import BundledCpu
-from rewriter.core.cpu import Cpu
-from rewriter.core.grouped import Grouped
-from rewriter.core.groups import Slot
-from rewriter.core.isa import Flow
-from rewriter.core.program import Function, Refusal
+from rewriter.analysis.functions import find_functions
+from rewriter.core.code.groups import Slot
+from rewriter.core.code.program import Function, Refusal
+from rewriter.core.isa.instruction import Flow
+from rewriter.core.target.bundled_cpu import BundledCpu
+from rewriter.core.target.bundling import Grouped
+from rewriter.core.target.cpu import Cpu
 from rewriter.elf.image import Image
-from rewriter.identify.functions import find_functions
 from rewriter.report.html.text import Row, Stretch
-from rewriter.timing.bundled_run import run
+from rewriter.timing.bundled.run import run
 
 
 class BundledText:

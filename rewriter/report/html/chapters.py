@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from rewriter.core.code.program import Function
 from rewriter.core.edit import Edit
-from rewriter.core.guard import guarded
-from rewriter.core.program import Function
-from rewriter.core.workers import Apart, each
-from rewriter.elf import unwind
+from rewriter.core.run.guard import guarded
+from rewriter.core.run.workers import Apart, each
 from rewriter.elf.image import Image
+from rewriter.elf.unwind import entries as unwind
 from rewriter.report.html.render import packed
 from rewriter.report.html.sides import NOTHING, Sketch, Strings, side_by_side
 from rewriter.report.html.subject import Subject

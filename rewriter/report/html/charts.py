@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from rewriter.core.code.program import Function, Refusal
 from rewriter.core.edit import Edit
-from rewriter.core.program import Function, Refusal
 from rewriter.elf.headers import printable
 from rewriter.identify.profiles import Heat
 from rewriter.report.html.curves import Curve

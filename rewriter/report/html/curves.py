@@ -10,18 +10,18 @@ from dataclasses import dataclass
 
 from rewriter.contracts import CONTRACTS
 from rewriter.contracts.contract import Arena, Contract
-from rewriter.core.bundled import BundledCpu
-from rewriter.core.concrete import Misaligned
-from rewriter.core.cpu import Cpu
 from rewriter.core.edit import Edit
 from rewriter.core.errors import BadInput
-from rewriter.core.grouped import Grouped
-from rewriter.core.interpret import AccessFault, BadInstruction, LimitReached, Unspecified
-from rewriter.core.target import Target
+from rewriter.core.readings.concrete import Misaligned
+from rewriter.core.readings.interpret import AccessFault, BadInstruction, LimitReached, Unspecified
+from rewriter.core.target.bundled_cpu import BundledCpu
+from rewriter.core.target.bundling import Grouped
+from rewriter.core.target.cpu import Cpu
+from rewriter.core.target.protocol import Target
 from rewriter.elf.image import Image
 from rewriter.report.html.subject import Subject
-from rewriter.timing.places import NotDescribed
-from rewriter.verify.known_trial import Trials, Untried
+from rewriter.timing.outoforder.places import NotDescribed
+from rewriter.verify.routines.trial import Trials, Untried
 
 PASS = "substitute"
 SIZES = (0, 1, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
@@ -140,7 +140,7 @@ def _clocks(subject: Subject) -> Sequence[Clock] | str:
 
 def _plain(image: Image, target: Target, cpu: Cpu) -> Clock:
     from rewriter.suites.measure import Bench, Laboratory
-    from rewriter.verify.trial_steps import Stepper
+    from rewriter.verify.trials.steps import Stepper
 
     trials, runs = Trials(image, target), target.trials
     laboratory = Laboratory(cpu, target.system(cpu), runs.table, runs.write_hints)
@@ -166,9 +166,9 @@ def _plain(image: Image, target: Target, cpu: Cpu) -> Clock:
 
 
 def _bundled(image: Image, target: Grouped, cpu: BundledCpu) -> Clock:
-    from rewriter.identify.functions import find_functions
-    from rewriter.timing.bundled_trace import trace
-    from rewriter.verify.grouped_known import Tried
+    from rewriter.analysis.functions import find_functions
+    from rewriter.timing.bundled.trace import trace
+    from rewriter.verify.routines.bundled_known import Tried
 
     code = target.code(image, find_functions(image, target.described(image)))
     harness = Tried(image, target, code).harness

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from rewriter.core.cpu import Cpu
-from rewriter.core.isa import Insn
-from rewriter.core.listing import Listing
-from rewriter.core.program import Function, Refusal
-from rewriter.core.target import Target
-from rewriter.elf import unwind
+from rewriter.analysis.functions import find_functions, with_called
+from rewriter.analysis.program import analyse
+from rewriter.core.code.listing import Listing
+from rewriter.core.code.program import Function, Refusal
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.target.cpu import Cpu
+from rewriter.core.target.protocol import Target
 from rewriter.elf.image import Image
-from rewriter.identify.functions import find_functions, with_called
-from rewriter.identify.program import analyse
+from rewriter.elf.unwind import entries
 from rewriter.report.cycles import letters
 from rewriter.report.html.text import Row, Stretch
 from rewriter.timing.causes import DRAIN, RETIRE, START
-from rewriter.timing.places import NotDescribed
+from rewriter.timing.outoforder.places import NotDescribed
 from rewriter.timing.straight import Stretch as Timed
 from rewriter.timing.straight import one, stretches
 
@@ -52,7 +52,7 @@ class PlainText:
         self.new = target.listing(after, self.old)
         self.block = cpu.fetch_block.value
         self.functions: Sequence[Function] = with_called(
-            find_functions(before, unwind.frames(before)), self.old
+            find_functions(before, entries.frames(before)), self.old
         )
         self.instructions = len(self.old)
         self._timed: dict[Hashable, _Times] = {}

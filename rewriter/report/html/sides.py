@@ -19,7 +19,7 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import Any
 
-from rewriter.core.program import Function
+from rewriter.core.code.program import Function
 from rewriter.report.html.text import Row, Stretch, Text
 
 _RUN = re.compile(r"([=+-])([0-9]+)")

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from rewriter.core.cpu import Cpu
+from rewriter.core.code.program import Refusal
 from rewriter.core.edit import Edit, Skip
-from rewriter.core.grouped import Grouped
-from rewriter.core.program import Refusal
-from rewriter.core.target import Target
+from rewriter.core.target.bundling import Grouped
+from rewriter.core.target.cpu import Cpu
+from rewriter.core.target.protocol import Target
 from rewriter.elf.emit import Patch
 from rewriter.elf.image import Image
 from rewriter.elf.manifest import Manifest, cause, version

@@ -6,8 +6,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from rewriter.core.grouped import Grouped
-from rewriter.core.program import Function, Refusal
+from rewriter.core.code.program import Function, Refusal
+from rewriter.core.target.bundling import Grouped
 from rewriter.report.html.subject import Subject
 
 

@@ -6,7 +6,7 @@ buses ib0 and ib1, and the boxes behind them.
 
 from __future__ import annotations
 
-from rewriter.core.cpu import Bypass, Cache, Counters, Figure, InOrder, Sched
+from rewriter.core.target.cpu import Bypass, Cache, Counters, Figure, InOrder, Sched
 from targets.alpha.cpus.sources import GCC4, guess, in_order, no_result
 
 FETCH = guess(8, "aligned pair")

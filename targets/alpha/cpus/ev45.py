@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rewriter.core.cpu import Counters
+from rewriter.core.target.cpu import Counters
 from targets.alpha.cpus import ev4
 from targets.alpha.cpus.sources import guess, in_order
 

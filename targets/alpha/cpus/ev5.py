@@ -6,7 +6,7 @@ Rules and latencies: 21164PC Hardware Reference Manual chapter 2 (the 21164PC ha
 
 from __future__ import annotations
 
-from rewriter.core.cpu import Bypass, Cache, Counters, Figure, InOrder, Sched
+from rewriter.core.target.cpu import Bypass, Cache, Counters, Figure, InOrder, Sched
 from targets.alpha.cpus.sources import GCC5, HRM_164PC, at_once, guess, in_order, no_result
 
 FETCH = Figure(16, f"{HRM_164PC} 2-4: aligned INT16 issue group")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rewriter.core.cpu import Figure, Sched
+from rewriter.core.target.cpu import Figure, Sched
 from targets.alpha.cpus import ev5
 from targets.alpha.cpus.sources import extended, in_order
 

@@ -5,7 +5,7 @@ Section and page numbers are those of the 21264/EV67 Hardware Reference Manual, 
 
 from __future__ import annotations
 
-from rewriter.core.cpu import (
+from rewriter.core.target.cpu import (
     Bypass,
     Cache,
     Fetch,

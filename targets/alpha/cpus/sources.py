@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields
 
-from rewriter.core.cpu import Cpu, Figure, InOrder, OutOfOrder, Sched, assumed, figures_of
+from rewriter.core.target.cpu import Cpu, Figure, InOrder, OutOfOrder, Sched, assumed, figures_of
 from targets.alpha.cpus.traits import discarding, plain
 
 GCC4 = "gcc config/alpha/ev4.md"

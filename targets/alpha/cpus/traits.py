@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cache
 
-from rewriter.core.cpu import Traits
-from rewriter.core.isa import Flow, Insn
-from rewriter.core.operands import Kind
-from targets.alpha.isa import TABLE
-from targets.alpha.pointers import is_filler
+from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.isa.operands import Kind
+from rewriter.core.target.cpu import Traits
+from targets.alpha.image.pointers import is_filler
+from targets.alpha.isa.rows import TABLE
 
 FILLER = "nop"  # the class of what the 21264 throws away before its queues
 _HINT_SPAN = 1 << 16  # a jump's hint gives bits <15:2> of the target (Handbook v4, 4.3.3)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rewriter.core.isa import Does
-from rewriter.core.machine import Machine, Value
-from rewriter.core.registers import Reg
+from rewriter.core.isa.instruction import Does
+from rewriter.core.isa.registers import Reg
+from rewriter.core.readings.machine import Machine, Value
 from targets.alpha.meanings.memory import Convert
 from targets.alpha.meanings.operate import Test
 

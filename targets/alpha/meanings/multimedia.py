@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewriter.core.machine import Machine, Value
+from rewriter.core.readings.machine import Machine, Value
 from targets.alpha.meanings.operate import Binary, Unary
 
 

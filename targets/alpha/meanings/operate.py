@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from rewriter.core.isa import Does
-from rewriter.core.machine import Machine, Value
-from rewriter.core.registers import Reg
+from rewriter.core.isa.instruction import Does
+from rewriter.core.isa.registers import Reg
+from rewriter.core.readings.machine import Machine, Value
 
 Binary = Callable[[Machine, Value, Value], Value]
 Unary = Callable[[Machine, Value], Value]

@@ -23,9 +23,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from rewriter.core.isa import Insn
+from rewriter.core.isa.instruction import Insn
 from targets.alpha.assembler import assemble
-from targets.alpha.isa import TABLE
+from targets.alpha.isa.rows import TABLE
 from targets.assembly import included
 
 _FOLDER = Path(__file__).parent

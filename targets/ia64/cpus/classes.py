@@ -5,8 +5,8 @@ What several sources say alike names both; where they disagree the figure is a p
 
 from __future__ import annotations
 
-from rewriter.core.bundled import IssueClass, RolePass
-from rewriter.core.cpu import Figure, assumed
+from rewriter.core.target.bundled_cpu import IssueClass, RolePass
+from rewriter.core.target.cpu import Figure, assumed
 from targets.ia64.cpus.sources import BOTH, GCC, KNB, LINUX, SEED, disputed
 
 _M = ("M0", "M1", "M2", "M3")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rewriter.core.bundled import (
+from rewriter.core.target.bundled_cpu import (
     Bundled,
     Dispersal,
     Front,
@@ -15,7 +15,7 @@ from rewriter.core.bundled import (
     Rotating,
     Waits,
 )
-from rewriter.core.cpu import Cache, Figure
+from rewriter.core.target.cpu import Cache, Figure
 from targets.ia64.cpus.classes import CLASSES, PASSES
 from targets.ia64.cpus.pairs import (
     BRU,
@@ -38,7 +38,7 @@ from targets.ia64.cpus.sources import (
     guess,
 )
 from targets.ia64.cpus.traits import traits
-from targets.ia64.fields import BUNDLE
+from targets.ia64.isa.fields import BUNDLE
 from targets.ia64.registers import AR, BR, CR, FR, GR, NUMBERS, PR
 
 _BUSY_ENDS = frozenset({"MIB", "MMB", "MFB"})

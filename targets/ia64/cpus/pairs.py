@@ -6,8 +6,8 @@ A distance of 1 costs nothing.  The counters are those of the performance monito
 
 from __future__ import annotations
 
-from rewriter.core.bundled import ANY, Echo, Pair
-from rewriter.core.cpu import Figure, assumed
+from rewriter.core.target.bundled_cpu import ANY, Echo, Pair
+from rewriter.core.target.cpu import Figure, assumed
 from targets.ia64.cpus.sources import KNB, LINUX, SEED, disputed, guess
 
 ARCR = "BE_EXE_BUBBLE.ARCR"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields
 
-from rewriter.core.bundled import Bundled, BundledCpu
-from rewriter.core.cpu import Figure, assumed, figures_of
+from rewriter.core.target.bundled_cpu import Bundled, BundledCpu
+from rewriter.core.target.cpu import Figure, assumed, figures_of
 
 KNB = "open64 mckinley_knobsfile.knb (Intel's machine description)"
 GCC = "gcc config/ia64/itanium2.md"

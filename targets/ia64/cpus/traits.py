@@ -11,16 +11,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from rewriter.core.bundled import ANY, BundledTraits, Role
-from rewriter.core.isa import Insn, Op
-from rewriter.core.kept import kept
+from rewriter.core.isa.instruction import Insn, Op
+from rewriter.core.isa.operands import Kind
 from rewriter.core.masks import bits
-from rewriter.core.operands import Kind
-from targets.ia64.alike import by, those
-from targets.ia64.b import BWH
-from targets.ia64.fields import QP, SLOT, Unit
-from targets.ia64.formats import SlotFormat, SlotOp
-from targets.ia64.isa import TABLE
+from rewriter.core.run.kept import kept
+from rewriter.core.target.bundled_cpu import ANY, BundledTraits, Role
+from targets.ia64.isa.alike import by, those
+from targets.ia64.isa.b_unit import BWH
+from targets.ia64.isa.fields import QP, SLOT, Unit
+from targets.ia64.isa.formats import SlotFormat, SlotOp
+from targets.ia64.isa.rows import TABLE
 from targets.ia64.registers import NAMES, NUMBERS, PR
 
 _MOVES = ("TOAR_M", "TOAR_I", "TOCR", "FRAR_M", "FRAR_I", "FRCR")

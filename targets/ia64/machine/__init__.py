@@ -1,6 +1,6 @@
 """A concrete machine that runs IA-64 code of real files, group by group.
 
-    memory = Memory()                        # rewriter.core.interpret: regions with permissions
+    memory = Memory()                        # rewriter.core.readings.interpret: regions with permissions
     memory.map(address, code, write=False)
     processor = Processor(memory, backing)   # backing: address of mapped memory for the stack
     value = call(processor, entry, (a, b))   # calling.call: the standard calling convention
@@ -10,7 +10,7 @@
 `state.r[number]` is a register by its number in `targets.ia64.registers`, `state.nat[n]` the NaT
 bit of r*n*, `state.events` what the system would see.  A run yields `trace.Executed`, one for each
 slot that control passed, on or off.  It raises AccessFault, BadInstruction, LimitReached
-(rewriter.core.interpret), Misaligned (rewriter.core.concrete), and what `faults` names:
+(rewriter.core.readings.interpret), Misaligned (rewriter.core.readings.concrete), and what `faults` names:
 NatConsumption, IllegalOperation, FloatingFault, GroupViolation.  After that `state` is as before
 the slot at `state.pc`, so a handler may change it and run on, from there or from a fixup.
 

@@ -1,12 +1,12 @@
 """What stops a program on the IA-64 machine, besides the faults that every machine has.
 
-`AccessFault`, `BadInstruction` and `LimitReached` are `rewriter.core.interpret`'s, `Misaligned` is
-`rewriter.core.concrete`'s.
+`AccessFault`, `BadInstruction` and `LimitReached` are `rewriter.core.readings.interpret`'s, `Misaligned` is
+`rewriter.core.readings.concrete`'s.
 """
 
 from __future__ import annotations
 
-from targets.ia64.groups import Violation
+from targets.ia64.isa.groups import Violation
 
 
 class MachineFault(Exception):

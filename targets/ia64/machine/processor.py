@@ -12,15 +12,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from rewriter.core.groups import Slot
-from rewriter.core.interpret import BadInstruction, LimitReached, Memory
-from rewriter.core.isa import Insn
-from targets.ia64 import bundles
-from targets.ia64.bundles import SLOTS
-from targets.ia64.fields import BUNDLE
-from targets.ia64.formats import FIRST, LAST, SLOT2, SlotOp
-from targets.ia64.groups import Violation, read, violations
-from targets.ia64.isa import TABLE
+from rewriter.core.code.groups import Slot
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.readings.interpret import BadInstruction, LimitReached, Memory
+from targets.ia64.isa import bundles
+from targets.ia64.isa.bundles import SLOTS
+from targets.ia64.isa.fields import BUNDLE
+from targets.ia64.isa.formats import FIRST, LAST, SLOT2, SlotOp
+from targets.ia64.isa.groups import Violation, read, violations
+from targets.ia64.isa.rows import TABLE
 from targets.ia64.machine.alat import Alat, KeepAll, Policy
 from targets.ia64.machine.faults import GroupViolation, IllegalOperation
 from targets.ia64.machine.state import STACKED, State

@@ -7,7 +7,7 @@ the 96 physical registers cannot hold, and reads what a return needs (SDM vol. 2
 
 from __future__ import annotations
 
-from rewriter.core.interpret import Memory
+from rewriter.core.readings.interpret import Memory
 from targets.ia64.machine.frames import WORD, address_of, bit_of, collection, ordinal
 
 PHYSICAL = 96  # of Itanium 2

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rewriter.core.concrete import Misaligned
-from rewriter.core.interpret import Memory, Unspecified
+from rewriter.core.readings.concrete import Misaligned
+from rewriter.core.readings.interpret import Memory, Unspecified
 from targets.ia64.machine.alat import Alat
 from targets.ia64.machine.faults import IllegalOperation, NatConsumption
 from targets.ia64.machine.frames import Frame

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rewriter.core.isa import Insn
+from rewriter.core.isa.instruction import Insn
 
 
 @dataclass(frozen=True, slots=True)

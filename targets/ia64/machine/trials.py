@@ -11,9 +11,9 @@ from random import Random
 from typing import Protocol
 
 from rewriter.contracts.contract import Arena, Case, Contract, Result, View, widen
-from rewriter.core.interpret import AccessFault, Memory
-from targets.ia64 import bundles
-from targets.ia64.fields import BUNDLE
+from rewriter.core.readings.interpret import AccessFault, Memory
+from targets.ia64.isa import bundles
+from targets.ia64.isa.fields import BUNDLE
 from targets.ia64.machine.calling import RETURN, prepare
 from targets.ia64.machine.processor import Processor
 from targets.ia64.machine.trace import Executed

@@ -7,22 +7,20 @@ table's (`targets.ia64.isa`); what a meaning really touches lies within them.
 
 from __future__ import annotations
 
-from rewriter.core.isa import Insn, Op
+from rewriter.core.isa.instruction import Insn, Op
 from targets.ia64.meanings import (
     branches,
-    floating,
-    floating_memory,
     integer,
     memory,
     moves,
     multimedia,
-    parallel,
     predicates,
     semaphores,
-    significands,
     system,
 )
 from targets.ia64.meanings.binding import Meaning, Run
+from targets.ia64.meanings.floating import memory as floating_memory
+from targets.ia64.meanings.floating import parallel, significands, whole
 from targets.ia64.registers import PR
 
 MEANINGS: dict[str, Meaning] = {
@@ -35,7 +33,7 @@ MEANINGS: dict[str, Meaning] = {
     **moves.MEANINGS,
     **branches.MEANINGS,
     **significands.MEANINGS,
-    **floating.MEANINGS,
+    **whole.MEANINGS,
     **parallel.MEANINGS,
     **system.MEANINGS,
 }
@@ -51,7 +49,7 @@ def meaning_off(op: Op) -> Meaning | None:
     if op.name.endswith(".unc"):
         return predicates.CLEAR
     if op.sched in ("FMISC", "SFMISC") and op.name.endswith(("rcpa", "rsqrta")):
-        return floating.OFF
+        return whole.OFF
     return None
 
 

@@ -9,9 +9,9 @@ import inspect
 import re
 from collections.abc import Callable
 
-from rewriter.core.isa import Insn
-from rewriter.core.operands import Kind
-from targets.ia64.fields import BUNDLE
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.isa.operands import Kind
+from targets.ia64.isa.fields import BUNDLE
 from targets.ia64.machine.state import State
 
 Run = Callable[[State], None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from targets.ia64.fields import BUNDLE
+from targets.ia64.isa.fields import BUNDLE
 from targets.ia64.machine.faults import IllegalOperation
 from targets.ia64.machine.frames import Frame
 from targets.ia64.machine.state import CPL, MASK, POISON, PSR, STACKED, State

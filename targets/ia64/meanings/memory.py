@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from rewriter.core.concrete import Misaligned
-from rewriter.core.interpret import AccessFault
-from rewriter.core.isa import Insn
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.readings.concrete import Misaligned
+from rewriter.core.readings.interpret import AccessFault
 from targets.ia64.machine.faults import IllegalOperation
 from targets.ia64.machine.frames import bit_of
 from targets.ia64.machine.state import MASK, POISON, UNAT, State

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from operator import eq, ge, gt, le, lt, ne
 
-from rewriter.core.isa import Insn
+from rewriter.core.isa.instruction import Insn
 from targets.ia64.machine.faults import IllegalOperation
 from targets.ia64.machine.state import State
 from targets.ia64.meanings.binding import Meaning, Run, named, sources

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rewriter.core.isa import Insn
+from rewriter.core.isa.instruction import Insn
 from targets.ia64.machine.state import MASK, State
 from targets.ia64.meanings.binding import Meaning, Run, named
 from targets.ia64.meanings.memory import CSD, post_increment

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from rewriter.core.isa import Insn
-from targets.ia64.fields import BUNDLE
+from rewriter.core.isa.instruction import Insn
+from targets.ia64.isa.fields import BUNDLE
 from targets.ia64.machine.faults import IllegalOperation
 from targets.ia64.machine.frames import Frame
 from targets.ia64.machine.state import CPL, MASK, MODIFIED, PSR, USER, State

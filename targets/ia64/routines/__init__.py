@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from rewriter.core.groups import Slot
+from rewriter.core.code.groups import Slot
 from targets.assembly import Assembled, included
-from targets.ia64 import bundles
-from targets.ia64.assembler import assemble
+from targets.ia64.asm.assembler import assemble
+from targets.ia64.isa import bundles
 
 FOLDER = "itanium2"
 ALIGNMENT = 32  # bytes: where a routine may stand; what is fetched in a cycle

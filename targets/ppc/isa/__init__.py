@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from rewriter.core.machine import ByteOrder
+from rewriter.core.readings.machine import ByteOrder
 from targets.ppc.isa import control, integer, memory, rotate, storage, system
 from targets.ppc.isa.features import is_wide
 from targets.ppc.isa.table import PpcTable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rewriter.core.isa import Flow, Op
+from rewriter.core.isa.instruction import Flow, Op
 from targets.ppc.isa.features import wide
 from targets.ppc.isa.formats import BRANCH_HINTS, d, row, x
 from targets.ppc.meanings import control

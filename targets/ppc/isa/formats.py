@@ -24,8 +24,8 @@ import re
 from functools import cache
 from typing import NamedTuple
 
-from rewriter.core.isa import Does, Flow, Format, Op
-from rewriter.core.operands import CountedFrom, Kind, Operand, Piece
+from rewriter.core.isa.instruction import Does, Flow, Format, Op
+from rewriter.core.isa.operands import CountedFrom, Kind, Operand, Piece
 from targets.ppc.registers import CR, FPR, GPR, VR, VSR, ZERO
 
 WORD = 4  # bytes
@@ -141,7 +141,6 @@ _PLAIN = (
     _target("bd", 14, CountedFrom.HERE),
     _target("bd_abs", 14, CountedFrom.ZERO),
 )
-
 
 
 class Hint(NamedTuple):

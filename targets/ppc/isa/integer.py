@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import product
 
-from rewriter.core.isa import Does, Op
+from rewriter.core.isa.instruction import Does, Op
 from targets.ppc.isa.features import ISEL, wide
 from targets.ppc.isa.formats import a, d, row, va, x
 from targets.ppc.meanings import compare, counts, operate
@@ -160,7 +160,9 @@ def _arithmetic() -> Iterator[Op]:
         ("maddhdu", 49, lambda m, a, b: m.umulh(a, b)),
         ("maddld", 51, None),
     ):
-        yield row(name, "rt,ra,rb,rc", va(extended), operate.multiply_add(high), "mul64", wide("3.0"))
+        yield row(
+            name, "rt,ra,rb,rc", va(extended), operate.multiply_add(high), "mul64", wide("3.0")
+        )
     yield row("addex", "rt,ra,rb,0", x(31, 170), operate.extended_sum, "integer", wide("3.0B"))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from rewriter.core.isa import Op
+from rewriter.core.isa.instruction import Op
 from targets.ppc.isa.features import wide
 from targets.ppc.isa.formats import d, prefix, row, x
 from targets.ppc.meanings import memory, operate

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from rewriter.core.isa import Does, Op
+from rewriter.core.isa.instruction import Does, Op
 from targets.ppc.isa.features import wide
 from targets.ppc.isa.formats import a, d, md, row, x
 from targets.ppc.meanings import shifts

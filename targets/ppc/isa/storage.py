@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rewriter.core.isa import Op
+from rewriter.core.isa.instruction import Op
 from targets.ppc.isa.features import wide
 from targets.ppc.isa.formats import row, x
 from targets.ppc.meanings import memory, system
@@ -24,7 +24,7 @@ _BLOCKS = (
     ("dcbi", "ra0,rb", 470, 0, "cache", ""),
     ("dcba", "ra0,rb", 758, 0, "cache", ""),
     ("icbi", "ra0,rb", 982, 0, "cache", ""),
-        ("dcbz", "ra0,rb", 1014, 0, "store", ""),
+    ("dcbz", "ra0,rb", 1014, 0, "store", ""),
     ("dcbzl", "ra0,rb", 1014, 1 << 21, "store", "2.00"),
 )
 

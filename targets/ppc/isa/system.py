@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rewriter.core.isa import Does, Flow, Op
+from rewriter.core.isa.instruction import Does, Flow, Op
 from targets.ppc.isa.features import OLD, TM, wide
 from targets.ppc.isa.formats import d, row, x
 from targets.ppc.meanings import system

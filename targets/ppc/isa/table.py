@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.core.isa import Insn
-from rewriter.core.operands import Kind, Operand
-from rewriter.core.table import Table
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.isa.operands import Kind, Operand
+from rewriter.core.isa.table import Table
 from targets.ppc.isa.formats import CR_BIT, CR_BITS, PREFIX
 from targets.ppc.registers import CR
 

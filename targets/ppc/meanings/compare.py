@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from rewriter.core.isa import Does
-from rewriter.core.machine import Machine, Value
-from rewriter.core.registers import Reg
+from rewriter.core.isa.instruction import Does
+from rewriter.core.isa.registers import Reg
+from rewriter.core.readings.machine import Machine, Value
 from targets.ppc.meanings.operate import Unary, ordered
 from targets.ppc.registers import GT, LT
 
@@ -91,5 +91,3 @@ def value_of_bit(if_set: int, if_clear: int) -> Does:
         m.set(rt, m.ite(is_set(m, field, bit), m.const(if_set), m.const(if_clear)))
 
     return does
-
-

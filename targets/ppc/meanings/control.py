@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from rewriter.core.isa import Does
-from rewriter.core.machine import Machine, Value
-from rewriter.core.registers import Reg
+from rewriter.core.isa.instruction import Does
+from rewriter.core.isa.registers import Reg
+from rewriter.core.readings.machine import Machine, Value
 from targets.ppc.meanings.compare import bit_of, is_set
 from targets.ppc.meanings.operate import undefined
 from targets.ppc.registers import CR, CTR, LR

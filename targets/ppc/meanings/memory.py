@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from rewriter.core.isa import Does
-from rewriter.core.machine import Machine, Value
-from rewriter.core.registers import Reg
+from rewriter.core.isa.instruction import Does
+from rewriter.core.isa.registers import Reg
+from rewriter.core.readings.machine import Machine, Value
 from targets.ppc.meanings.counts import swapped
 from targets.ppc.registers import CR, EQ, GPR, SO, XER
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from rewriter.core.isa import Does
-from rewriter.core.machine import Machine, Value
-from rewriter.core.registers import Reg
+from rewriter.core.isa.instruction import Does
+from rewriter.core.isa.registers import Reg
+from rewriter.core.readings.machine import Machine, Value
 from targets.ppc.meanings.operate import (
     PLAIN,
     WORD,
@@ -238,4 +238,3 @@ def extend_and_shift(forms: Forms = PLAIN) -> Does:
         finish(m, forms, ra, result, m.const(0))
 
     return does
-

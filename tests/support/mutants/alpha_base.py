@@ -8,16 +8,16 @@ from functools import cached_property
 
 import numpy as np
 
+from rewriter.analysis.program import Program
+from rewriter.core.code.listing import Listing
+from rewriter.core.code.program import Function
 from rewriter.core.errors import BadInput, RetuneError
-from rewriter.core.isa import Insn
-from rewriter.core.listing import Listing
-from rewriter.core.program import Function
+from rewriter.core.isa.instruction import Insn
 from rewriter.elf.image import Image
 from rewriter.elf.manifest import detach
-from rewriter.identify.program import Program
 from rewriter.verify.check import Verdict, verify
-from rewriter.verify.prove import Prover
-from rewriter.verify.substituted_known import Known
+from rewriter.verify.routines.replaceable import Known
+from rewriter.verify.terms.prover import Prover
 from tests.support.mutants.changes import Change
 
 WORD = 4

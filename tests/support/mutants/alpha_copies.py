@@ -7,8 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from rewriter.core.isa import AWAY, Flow, Insn
-from targets.alpha.isa import TABLE
+from rewriter.core.isa.instruction import AWAY, Flow, Insn
+from targets.alpha.isa.rows import TABLE
 from targets.alpha.registers import SP, ZERO
 from tests.support.mutants.alpha_base import WORD
 from tests.support.mutants.alpha_ways import Ways

@@ -11,8 +11,8 @@ from typing import Any
 
 import z3
 
-from rewriter.core.isa import Flow, Insn
-from targets.alpha.isa import TABLE
+from rewriter.core.isa.instruction import Flow, Insn
+from targets.alpha.isa.rows import TABLE
 from targets.alpha.registers import CONSTANTS
 from tests.support.mutants.alpha_base import WORD, AlphaBase
 from tests.support.mutants.alpha_copies import Copies, copied

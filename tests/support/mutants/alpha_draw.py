@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 
-from rewriter.core.isa import Format, Insn, Op
-from rewriter.core.operands import Kind, Operand
-from targets.alpha.isa import TABLE
-from targets.alpha.pointers import UNOP
+from rewriter.core.isa.instruction import Format, Insn, Op
+from rewriter.core.isa.operands import Kind, Operand
+from targets.alpha.image.pointers import UNOP
+from targets.alpha.isa.rows import TABLE
 from tests.support.mutants.alpha_base import WORD, AlphaBase
 from tests.support.mutants.changes import Change
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import z3
 
-from rewriter.core.isa import Flow, Insn
-from rewriter.core.registers import Reg
-from targets.alpha.isa import TABLE
+from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.isa.registers import Reg
+from targets.alpha.isa.rows import TABLE
 from targets.alpha.registers import CONSTANTS, FP, FZERO
 from tests.support.mutants.alpha_base import WORD
 from tests.support.mutants.alpha_ways import Ways

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewriter.core.addresses import NOWHERE
-from rewriter.core.isa import AWAY, Flow, Insn
-from rewriter.core.registers import register_mask
+from rewriter.core.isa.instruction import AWAY, Flow, Insn
+from rewriter.core.isa.registers import register_mask
 from rewriter.elf.headers import PT_LOAD, SHF_EXECINSTR
-from targets.alpha.isa import TABLE
+from targets.alpha.isa.rows import TABLE
 from targets.alpha.registers import FP, GP, PV, RA, SP, V0
 from tests.support.mutants.alpha_base import WORD, AlphaBase
 

@@ -6,17 +6,18 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from rewriter.analysis.functions import find_functions
+from rewriter.core.code.groups import Slot
+from rewriter.core.code.program import Function
 from rewriter.core.errors import BadInput, RetuneError
-from rewriter.core.groups import Slot
-from rewriter.core.program import Function
 from rewriter.elf.image import Image
 from rewriter.elf.manifest import detach
-from rewriter.identify.functions import find_functions
-from rewriter.verify.check_regions import Verdict, verify
-from rewriter.verify.grouped_known import KnownGrouped
-from rewriter.verify.regions import Regions
-from targets.ia64 import Ia64, bundles
-from targets.ia64.fields import BUNDLE
+from rewriter.verify.regions.check import Verdict, verify
+from rewriter.verify.regions.proof import Regions
+from rewriter.verify.routines.bundled_known import KnownGrouped
+from targets.ia64 import Ia64
+from targets.ia64.isa import bundles
+from targets.ia64.isa.fields import BUNDLE
 from tests.support.mutants.changes import Change
 
 

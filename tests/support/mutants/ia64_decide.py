@@ -12,14 +12,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from rewriter.core.groups import Slot
-from rewriter.core.isa import AWAY, Flow, Insn
-from rewriter.core.registers import register_mask
-from targets.ia64 import bundles
-from targets.ia64.fields import BUNDLE
-from targets.ia64.isa import TABLE
-from targets.ia64.machine.straight import Trial
+from rewriter.core.code.groups import Slot
+from rewriter.core.isa.instruction import AWAY, Flow, Insn
+from rewriter.core.isa.registers import register_mask
+from targets.ia64.isa import bundles
+from targets.ia64.isa.fields import BUNDLE
+from targets.ia64.isa.rows import TABLE
 from targets.ia64.registers import BR, FR, GR, PR
+from tests.support.ia64_straight import Trial
 from tests.support.mutants.changes import Change
 from tests.support.mutants.ia64_base import Ia64Base
 from tests.support.mutants.ia64_ways import EVERYTHING, Ways, beyond, is_under

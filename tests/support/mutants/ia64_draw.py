@@ -6,15 +6,15 @@ import random
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 
-from rewriter.core.isa import Insn
-from rewriter.core.operands import Kind, Operand
-from rewriter.core.program import Function
-from targets.ia64 import bundles
-from targets.ia64.bundles import SLOTS, TEMPLATES, Bundle, Template
-from targets.ia64.fields import BUNDLE, QP, SLOT, Unit
-from targets.ia64.formats import SlotOp
-from targets.ia64.isa import TABLE
-from targets.ia64.layout import nop
+from rewriter.core.code.program import Function
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.isa.operands import Kind, Operand
+from targets.ia64.image.layout import nop
+from targets.ia64.isa import bundles
+from targets.ia64.isa.bundles import SLOTS, TEMPLATES, Bundle, Template
+from targets.ia64.isa.fields import BUNDLE, QP, SLOT, Unit
+from targets.ia64.isa.formats import SlotOp
+from targets.ia64.isa.rows import TABLE
 from targets.ia64.registers import PR
 from tests.support.mutants.changes import Change
 from tests.support.mutants.ia64_base import Ia64Base

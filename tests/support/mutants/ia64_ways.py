@@ -10,14 +10,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from rewriter.core.groups import Slot
-from rewriter.core.isa import Flow, Insn
-from rewriter.core.operands import Kind
-from rewriter.core.program import Function
-from rewriter.core.registers import register_mask
-from targets.ia64.fields import BUNDLE, QP
-from targets.ia64.i import MASK17
-from targets.ia64.isa import TABLE
+from rewriter.core.code.groups import Slot
+from rewriter.core.code.program import Function
+from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.isa.operands import Kind
+from rewriter.core.isa.registers import register_mask
+from targets.ia64.isa.fields import BUNDLE, QP
+from targets.ia64.isa.i_unit import MASK17
+from targets.ia64.isa.rows import TABLE
 from targets.ia64.registers import FR, GR, NAMES, PR, numbers
 from tests.support.mutants.ia64_base import Ia64Base
 

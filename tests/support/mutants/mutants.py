@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from rewriter.core.program import Function
+from rewriter.analysis.program import analyse
+from rewriter.core.code.program import Function
 from rewriter.elf import image
-from rewriter.identify.program import analyse
 from targets import any_for, for_machine
 from targets.ia64 import Ia64
 from tests.support.mutants import (

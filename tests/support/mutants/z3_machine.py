@@ -7,8 +7,8 @@ from typing import Any
 
 import z3
 
-from rewriter.core.machine import Machine
-from rewriter.core.registers import Reg
+from rewriter.core.isa.registers import Reg
+from rewriter.core.readings.machine import Machine
 
 _QUAD = 8
 

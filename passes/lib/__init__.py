@@ -1,0 +1,18 @@
+"""What passes are made of.
+
+The doors are `technique` and `tune`.
+
+changes    What techniques made of a window, and what they left alone
+conflicts  Loads of what a narrower store has just written: an out-of-order CPU cannot forward it
+insert     What a pass may do that needs more instructions than are there: room comes from a new
+           layout
+move       Moves a function's code inside its own footprint, with everything that points into it
+nops       Which instructions of a text do nothing, and what stands without them
+pieces     A tuned routine in pieces: where a kernel has room, no piece is too small to be used
+searches   Searches for a bit by what they compute: a table of chains of counts, and what equals
+           one
+shapes     Recognising what a value is by what it does, whatever instructions spell it
+technique  What a pass is: it looks at one block and proposes rewrites of it
+tune       Applies techniques to a window of code: propose, drop what died, prove, keep or try the
+           next
+"""

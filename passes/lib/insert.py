@@ -1,0 +1,130 @@
+"""What a pass may do that needs more instructions than are there: room comes from a new layout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Protocol, runtime_checkable
+
+from rewriter.analysis.loops import Loop
+from rewriter.analysis.program import Program
+from rewriter.core.code.program import Function
+from rewriter.core.edit import Evidence
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.readings.interpret import Step
+from rewriter.core.target.cpu import Cpu, System
+from rewriter.core.target.protocol import Target
+from rewriter.timing.model import simulate
+from rewriter.timing.straight import Probe
+from rewriter.verify.terms.prover import Prover
+
+Slots = Mapping[int, Insn | None]
+"""What earlier passes changed, by address; None for an instruction that went."""
+
+
+@dataclass(frozen=True)
+class Insertion:
+    """Instructions in the place of one (or of a filler, or of one that went).
+
+    The first stands where that stood, the others right behind it; those need room.  `saves` are
+    modelled cycles, each time that it runs.
+    """
+
+    kind: str
+    address: int
+    insns: tuple[Insn, ...]
+    evidence: Evidence
+    saves: Fraction
+
+
+@dataclass(frozen=True)
+class Declined:
+    """A site that is left alone, and why."""
+
+    kind: str
+    address: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What such a pass works with.
+
+    `locked` are addresses between a load-locked and its store-conditional: nothing there changes.
+    `loops` are the innermost loops by the start of their function.
+    """
+
+    target: Target
+    cpu: Cpu
+    system: System
+    prover: Prover
+    locked: frozenset[int]
+    loops: Mapping[int, Sequence[Loop]] = field(default_factory=dict)
+
+
+@dataclass
+class Inserted:
+    """What was inserted into one function.
+
+    `slots` are the function's, `added` what stands right behind the instruction at an address;
+    `done` has each edit's id with what was at its address before.
+    """
+
+    slots: dict[int, Insn | None]
+    added: dict[int, tuple[Insn, ...]] = field(default_factory=dict)
+    done: dict[str, tuple[int, Insn | None]] = field(default_factory=dict)
+
+    def put(self, edit: str, insertion: Insertion, before: Insn | None) -> None:
+        """An insertion, where `before` was."""
+        self.done[edit] = insertion.address, before
+        self.slots[insertion.address] = insertion.insns[0]
+        if len(insertion.insns) > 1:
+            self.added[insertion.address] = insertion.insns[1:]
+
+    def crowded(self, prefix: str = "") -> set[str]:
+        """The ids of the edits that need room, and begin so."""
+        places = ((edit, address) for edit, (address, _) in self.done.items())
+        return {e for e, address in places if address in self.added and e.startswith(prefix)}
+
+    def take_back(self, gone: Collection[str]) -> None:
+        """Edits of these ids are not made after all."""
+        for edit in gone:
+            address, before = self.done.pop(edit)
+            self.slots[address] = before
+            self.added.pop(address, None)
+
+
+Finder = Callable[[Function, Slots], Iterator[Insertion | Declined]]
+"""The sites of a function as earlier passes left it."""
+
+
+@runtime_checkable
+class Inserter(Protocol):
+    """A pass that inserts.
+
+    `needs` are features of which the CPU must have at least one for the pass to do anything.
+    """
+
+    name: str
+    needs: frozenset[str]
+
+    def finder(self, program: Program, setting: Setting) -> Finder:
+        """What finds the sites of functions; all that is known of the whole text is found once."""
+        ...
+
+
+def cycles(insns: Sequence[Insn], setting: Setting) -> int:
+    """What straight code takes on the CPU, warm, from a fetch block's start, when it runs again.
+
+    The first time a load that passes a store which it depends on teaches the chip to let it wait.
+    Nothing is known of registers: what they point at is far apart.
+    """
+    probe = Probe.of(setting.target.table)
+    steps: list[Step] = []
+    at = 0
+    for insn in insns:
+        steps.append(probe.step(insn, at))
+        at += insn.size
+    once, twice = (simulate(code, setting.cpu, setting.system) for code in (steps, steps * 2))
+    return twice.cycles - once.cycles

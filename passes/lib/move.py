@@ -1,0 +1,214 @@
+"""Moves a function's code inside its own footprint, with everything that points into it."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from passes.align import LONGEST_LOOP, Align, Code, Layout, transfers
+from passes.lib.insert import Slots
+from passes.lib.nops import Added, Fillers
+from rewriter.analysis.program import Program
+from rewriter.core.assumptions import RETURNS
+from rewriter.core.code.program import Function, JumpTable
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.target.cpu import Cpu
+from rewriter.core.target.protocol import CannotMove
+from rewriter.elf.emit import Patch
+from rewriter.elf.unwind import rows as unwind_rows
+
+
+@dataclass(frozen=True)
+class Moved:
+    """A function in its new layout: the bytes that changed by address, unwind patches by offset.
+
+    `dropped` is how many fillers fewer control passes through.
+    """
+
+    function: Function
+    words: dict[int, bytes]
+    unwind: tuple[Patch, ...]
+    layout: Layout
+    dropped: int
+
+
+def move(
+    fillers: Fillers,
+    function: Function,
+    slots: Slots,
+    added: Added,
+    align: Align,
+    cpu: Cpu,
+    carried: Mapping[int, int | None],
+) -> Moved | None:
+    """The function in its best layout; None if it is in it already, CannotMove if it must stay."""
+    program = fillers.program
+    entries = program.target.entries(program.listing, function)
+    _check(program, function, entries)
+    items = fillers.standing(slots, function.start, function.end, added)
+    if not slots and not added and not fillers.within(function):
+        program.target.moved(items, function, program.references.shared, int)
+        return None  # nothing can slide; what must stay was said
+    code = _code(program, function, entries, items)
+    layout = align.layout(code, cpu)
+    if layout is None:
+        raise CannotMove("no room")
+    places = _Places(layout, function)
+    insns = program.target.moved(code.items, function, program.references.shared, places.start)
+    words = _words(program, layout, insns, function, slots.keys() | added.keys())
+    for table in program.tables_of(function):
+        words.update(_entries(program, table, places))
+    words.update(rewritten_fixups(program, function, carried, places.start))
+    if all(program.image.read(address, len(new)) == new for address, new in words.items()):
+        return None
+    frame = program.frames[function.start]
+    try:
+        rows = unwind_rows.retime(frame, places.end_of_before)
+    except ValueError as error:
+        raise CannotMove("unwind rows do not follow") from error
+    if rows is None:
+        raise CannotMove("unwind rows do not fit")
+    dropped = fillers.executed(function) - layout.executed
+    return Moved(function, words, tuple(rows), layout, dropped)
+
+
+class _Places:
+    """Old addresses to new ones."""
+
+    def __init__(self, layout: Layout, function: Function) -> None:
+        self.function = function
+        self.old = [address for address, _, _ in layout.items]
+        self.new = [there for _, there, _ in layout.items]
+        self.size = layout.items[0][2].size
+
+    def start(self, address: int) -> int:
+        """Where the instruction at an address, or the next that is left, begins."""
+        at = bisect_left(self.old, address)
+        return self.new[at] if at < len(self.new) else self.new[-1] + self.size
+
+    def end_of_before(self, address: int) -> int:
+        """Where the last instruction before an address ends: an unwind row begins there."""
+        at = bisect_left(self.old, address) - 1
+        return self.function.start if at < 0 else self.new[at] + self.size
+
+
+def _code(
+    program: Program,
+    function: Function,
+    entries: Collection[int],
+    items: Sequence[tuple[int, Insn]],
+) -> Code:
+    if not items:
+        raise CannotMove("nothing but fillers")
+    places = [address for address, _ in items]
+    fixed = {*places[: bisect_left(places, max((function.start, *entries)))]}
+    fixed |= {function.start, *entries, *_locked(program, function, items)}
+    targets, loops = set[int](), set[int]()
+    for n, target in transfers(function, items):
+        targets.add(target)
+        # Without fillers, so that a second run sees the same loop.
+        if 0 <= (n - bisect_left(places, target)) * items[n][1].size < LONGEST_LOOP:
+            loops.add(target)
+    for table in program.tables_of(function):
+        targets.update(t for t in table.targets if t in function)
+    return Code(function, tuple(items), fixed, loops, targets)
+
+
+def _locked(program: Program, function: Function, items: Sequence[tuple[int, Insn]]) -> set[int]:
+    """Code between load-locked and store-conditional stays, and so does where it branches to."""
+    if not program.has_locked(function):
+        return set()
+    locked = [(at, insn) for at, insn in items if at in program.locked_addresses]
+    targets = {insn.target(address) for address, insn in locked}
+    return {at for at, _ in locked} | {t for t in targets if t is not None and t in function}
+
+
+def _check(program: Program, function: Function, entries: Collection[int]) -> None:
+    """That nothing outside relies on an address in the function but its entries."""
+    if RETURNS not in program.assume:
+        raise CannotMove("--assume does not allow other return addresses")
+    frame = program.frames.get(function.start)
+    if frame is None or frame.end != function.end:
+        raise CannotMove("no unwind entry of its own")
+    if frame.lsda is not None:
+        raise CannotMove("has a table of exception ranges")
+    if frame.cie.signal_frame:
+        raise CannotMove("unwinders know its bytes")
+    for table in program.tables_of(function):
+        if not table.exact or table.base != program.references.shared.get(function.start):
+            raise CannotMove("a jump table whose length or base is not known")
+    if any(fixup.resume not in function for fixup in program.fixups_of(function)):
+        raise CannotMove("an access resumes in another function")
+    graph, blocks = program.graph, program.graph.blocks_of(function)
+    entered = blocks.start + np.flatnonzero(graph.entered[blocks.start : blocks.stop])
+    starts = {*program.listing.addresses[graph.first[entered]].tolist()}
+    # What is between load-locked and store-conditional stays where it is.
+    if not starts - {function.start, *entries} <= program.locked_addresses:
+        raise CannotMove("something outside leads into it")
+
+
+def _words(
+    program: Program,
+    layout: Layout,
+    insns: Sequence[Insn],
+    function: Function,
+    changed: Collection[int],
+) -> dict[int, bytes]:
+    """What the whole footprint changes to, fillers where nothing is.
+
+    `changed` are addresses at which earlier passes left something else.
+    """
+    target, start, size = program.target, function.start, insns[0].size
+    was = program.image.read(start, function.end - start)
+    filler = b"".join(map(target.encode, target.fillers(size)))
+    now = bytearray(filler * (len(was) // size))
+    begin = end = distance = 0  # what stays as it is and goes the same way is copied at once
+    for (old, there, before), insn in zip(layout.items, insns, strict=True):
+        at, to = old - start, there - start
+        if insn is before and at % size == 0 and old not in changed:
+            if at != end or to - at != distance:
+                now[begin + distance : end + distance] = was[begin:end]
+                begin, distance = at, to - at
+            end = at + size
+        else:
+            now[to : to + size] = target.encode(insn)
+    now[begin + distance : end + distance] = was[begin:end]
+    words = (np.frombuffer(code, f"u{size}") for code in (was, now))
+    differing = (size * np.flatnonzero(np.not_equal(*words))).tolist()
+    return {start + at: bytes(now[at : at + size]) for at in differing}
+
+
+def _entries(program: Program, table: JumpTable, places: _Places) -> dict[int, bytes]:
+    order = program.image.byteorder
+    return {
+        table.address + table.size * n: (places.start(t) - table.base).to_bytes(
+            table.size, order, signed=True
+        )
+        for n, t in enumerate(table.targets)
+        if t in places.function
+    }
+
+
+def rewritten_fixups(
+    program: Program,
+    function: Function,
+    carried: Mapping[int, int | None],
+    place: Callable[[int], int],
+) -> dict[int, bytes]:
+    """The exception entries of a function's accesses, by address; CannotMove if one is too far.
+
+    `carried` says which access has another's entry now (`TunedWindow.carried`), and `place` gives
+    an old address' new one.
+    """
+    found = {}
+    for fixup in program.fixups_of(function):
+        access = carried.get(fixup.access, fixup.access)
+        if access is None:
+            found[fixup.entry] = program.target.dead_fixup(fixup.entry)
+        else:
+            moved = replace(fixup, access=place(access), resume=place(fixup.resume))
+            found[fixup.entry] = program.target.fixup_bytes(moved)
+    return found

@@ -1,0 +1,84 @@
+"""Which instructions of a text do nothing, and what stands without them."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from itertools import compress
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from passes.lib.insert import Slots
+from rewriter.analysis.program import Program
+from rewriter.core.code.listing import INLINE, UNKNOWN, Listing
+from rewriter.core.code.program import Function
+from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.target.protocol import Target
+
+Added = Mapping[int, Sequence[Insn]]
+"""What stands right behind the instruction at an address, and was not there before.
+
+Its own addresses are between that one and the next.
+"""
+
+
+class Fillers:
+    """The fillers of a program: found for the whole text at once, since every function asks."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        idle, rows = _idle(program.listing, program.target), program.listing.rows
+        self._kept = ~idle & (rows != UNKNOWN)
+        self._inline: list[int] = np.flatnonzero(rows == INLINE).tolist()
+        positions = np.flatnonzero(idle)
+        blocks = np.searchsorted(program.graph.first, positions, side="right") - 1
+        self._positions: list[int] = positions.tolist()
+        self._executed: list[int] = positions[program.graph.reached[blocks]].tolist()
+
+    def within(self, function: Function) -> bool:
+        """Whether a function has any."""
+        return self._count(self._positions, function) > 0
+
+    def executed(self, function: Function) -> int:
+        """How many of a function stand where control passes through."""
+        return self._count(self._executed, function)
+
+    def _count(self, positions: Sequence[int], function: Function) -> int:
+        first, last = self.program.listing.span(function.start, function.end)
+        return bisect_left(positions, last) - bisect_left(positions, first)
+
+    def standing(
+        self, slots: Slots, start: int, end: int, added: Added | None = None
+    ) -> list[tuple[int, Insn]]:
+        """The instructions in [start, end) that do something, as earlier passes left them."""
+        listing, is_filler = self.program.listing, self.program.target.is_filler
+        first, last = listing.span(start, end)
+        addresses, insns = listing.addresses[first:last].tolist(), listing.insns_at(first, last)
+        inline = self._inline[bisect_left(self._inline, first) : bisect_left(self._inline, last)]
+        for at in inline:
+            insns[at - first] = listing.data(at)
+        here = compress(zip(addresses, insns, strict=True), self._kept[first:last].tolist())
+        if not slots and not added:  # most functions
+            return cast(list[tuple[int, Insn]], list(here))
+        found = dict(here)
+        for at, insn in slots.items():
+            if start <= at < end:
+                found[at] = None if insn is None or is_filler(insn) else insn
+        for at, more in (added or {}).items():
+            if start <= at < end:
+                found.update(enumerate(more, at + 1))
+        return [(at, insn) for at, insn in sorted(found.items()) if insn is not None]
+
+
+def _idle(listing: Listing, target: Target) -> NDArray[np.bool_]:
+    """Whether there is a filler, by position: its word says so, if it writes no register."""
+    table = listing.table
+    rows = [op.flow is Flow.NEXT and not table.effects(op).stores for op in table.rows]
+    may = np.array([*rows, False, False])[listing.rows] & ~listing.defs.any(axis=1)
+    words, of = np.unique(listing.words[may], return_inverse=True)
+    insns = map(table.decode, words.tolist())
+    found = np.array([insn is not None and target.is_filler(insn) for insn in insns], dtype=bool)
+    may[may] = found[of]
+    return may

@@ -1,0 +1,325 @@
+"""Applies techniques to a window of code: propose, drop what died, prove, keep or try the next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TypeAlias
+
+from passes.lib.changes import Accepted, Refused, TunedWindow, count
+from passes.lib.technique import UNRELATED, Site, Technique, idle, usable
+from rewriter.core.assumptions import ALIGNMENT, EVERY
+from rewriter.core.code.dataflow import (
+    INPUT,
+    Facts,
+    Run,
+    Trace,
+    drop_dead,
+    inputs,
+    registers_of,
+    run,
+    written,
+)
+from rewriter.core.code.program import Fixup, Window
+from rewriter.core.edit import Evidence, Rewrite
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.target.cpu import Cpu
+from rewriter.core.target.protocol import Target
+from rewriter.core.terms.term import Term
+from rewriter.verify.terms.prover import Prover
+from rewriter.verify.walk.devices import Access, accessed, based, same_devices, stack_of
+from rewriter.verify.walk.equivalence import Comparison, Different, Likely
+
+Chosen = Callable[[str, int, int], bool]
+"""Whether the user wants the edit of a technique at an address, after so many in the window."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Numbered:
+    """A site of a technique; its proposals are without feeders that must stay."""
+
+    number: int
+    technique: str
+    site: Site
+    proposals: tuple[Rewrite, ...]
+
+
+@dataclass
+class Tuner:
+    """Tries every technique's sites of a window in order; each is proved against the original.
+
+    `locked` are addresses between a load-locked and its store-conditional: nothing there changes.
+    `facts` are known of registers at the start; `held` says why an instruction must stay what it
+    is, or nothing; `devices` that accesses may reach a device; `fixups` are the accesses that a
+    kernel lets fault; `assume` names what a proof may rest on.
+    """
+
+    window: Window
+    techniques: Sequence[Technique]
+    target: Target
+    cpu: Cpu
+    prover: Prover
+    locked: frozenset[int]
+    facts: Facts = field(default_factory=dict)
+    held: Callable[[Insn], str] = lambda _: ""
+    devices: bool = False
+    fixups: Mapping[int, Fixup] = field(default_factory=dict)
+    assume: frozenset[str] = EVERY
+
+    def __post_init__(self) -> None:
+        window, target = self.window, self.target
+        code = window.insns, window.address, target.cell, window.exits
+        self.trace = Trace(target.table, *code, self.facts)
+        self._reasons: dict[int, str] = {}
+        self._known: dict[tuple[_Name, ...], Tried | str] = {}
+        found = (
+            (technique.name, site)
+            for technique in self.techniques
+            for site in technique.sites(self.trace, target.spelling, self.cpu)
+        )
+        self._sites = [
+            _Numbered(number, name, site, self._without_held(site.proposals))
+            for number, (name, site) in enumerate(found)
+        ]
+
+    @property
+    def unrelated(self) -> bool:
+        """Whether there is a site that knowing more of the registers at the start may give."""
+        return any(one.site.reason == UNRELATED for one in self._sites)
+
+    def tune(self, chosen: Chosen) -> TunedWindow:
+        """The window with all that is chosen and can be shown."""
+        self.tuned = TunedWindow(self.window, self.window.insns, self.facts)
+        self._made: tuple[_Name, ...] = ()
+        self.feeders = self.aligned = frozenset[int]()
+        open_sites = self._sites
+        while open_sites:
+            # One rewrite may free the register that another needs: try the refused ones again.
+            made, self.tuned.refused = self._made, []
+            open_sites = [site for site in open_sites if not self._site(site, chosen)]
+            if self._made == made:
+                break
+        return self.tuned
+
+    def _site(self, one: _Numbered, chosen: Chosen) -> bool:
+        """Whether the site is settled: rewritten, made needless by another, or not wanted."""
+        site, tuned = one.site, self.tuned
+        address = self.trace.addresses[site.slot]
+        wanted = chosen(one.technique, address, len(tuned.accepted))
+        if tuned.slots[site.slot] is None or not wanted:
+            return True
+        reason = site.reason or "no free register or place"
+        for number, proposal in enumerate(one.proposals):
+            made = (*self._made, (one.number, number))
+            result = self._tried(made, proposal)
+            if isinstance(result, str):
+                # The first proposal is the natural one: its failure says most.
+                reason = result if number == 0 else reason
+                continue
+            slots, evidence, carried = result
+            tuned.carried |= carried
+            tuned.accepted.append(Accepted(one.technique, proposal, evidence, tuned.slots, slots))
+            tuned.slots, self._made = slots, made
+            self.feeders |= proposal.feeders
+            self.aligned |= proposal.aligned
+            return True
+        tuned.refused.append(Refused(one.technique, site, reason))
+        return False
+
+    def _tried(self, made: tuple[_Name, ...], proposal: Rewrite) -> Tried | str:
+        """As `_try`, once for each proposal after the same ones."""
+        if made not in self._known:
+            self._known[made] = self._try(proposal)
+        return self._known[made]
+
+    def _without_held(self, proposals: tuple[Rewrite, ...]) -> tuple[Rewrite, ...]:
+        """The proposals with feeders only that may go."""
+        feeders = {slot for one in proposals for slot in one.feeders}
+        held = frozenset(slot for slot in feeders if self._held(slot))
+        if not held:
+            return proposals
+        return tuple(replace(one, feeders=one.feeders - held) for one in proposals)
+
+    def _try(self, proposal: Rewrite) -> Tried | str:
+        """The new slots with their evidence and the exception entries that moved, or why not."""
+        touched = {slot for slot, _ in proposal.changes} | proposal.feeders
+        if any(self.trace.addresses[slot] in self.locked for slot in touched):
+            return "between load-locked and store-conditional"
+        for slot, _ in proposal.changes:
+            if reason := self._held(slot):
+                return reason
+        new = [insn for _, insn in proposal.changes if insn is not None]
+        if not usable(self.cpu, new):
+            return f"{self.cpu.name} lacks the instruction"
+        reason = ""
+        for needed in self._needed(proposal):
+            slots = list(self.tuned.slots)
+            for slot in self._only_for(proposal, needed):
+                slots[slot] = None
+            for slot, insn in proposal.changes:
+                slots[slot] = None if idle(insn, self.target) else insn
+            feeders = self.feeders | proposal.feeders
+            slots = drop_dead(self.target.table, slots, feeders, self.trace.exits)
+            if count(slots) >= count(self.tuned.slots):
+                reason = reason or "no instruction saved"
+                continue
+            try:
+                carried = self._carried(slots, proposal)
+                return tuple(slots), self._prove(slots, proposal), carried
+            except Different as different:
+                reason = reason or different.what
+        return reason
+
+    def _carried(self, slots: Sequence[Insn | None], proposal: Rewrite) -> dict[int, int | None]:
+        """Which access each exception entry of a changed one is for; raises Different."""
+        trace = self.trace
+        touched = {slot for slot, _ in proposal.changes} | proposal.feeders
+        entries = [slot for slot in sorted(touched) if trace.addresses[slot] in self.fixups]
+        if not entries:
+            return {}
+        made = [
+            s
+            for s, insn in proposal.changes
+            if insn is not None and self.target.table.accesses(insn)
+        ]
+        found = [self.fixups[trace.addresses[slot]] for slot in entries]
+        same = len({(fixup.resume, fixup.sets) for fixup in found}) == 1
+        gone = all(
+            slots[slot] is not insn and self.tuned.slots[slot] is insn
+            for slot, insn in ((slot, trace.insns[slot]) for slot in entries)
+        )
+        if len(made) != 1 or not same or not gone:
+            raise Different("an exception entry names the access")
+        keeper = made[0] if made[0] in entries else entries[0]
+        return {
+            trace.addresses[slot]: trace.addresses[made[0]] if slot == keeper else None
+            for slot in entries
+        }
+
+    def _only_for(self, proposal: Rewrite, needed: set[int]) -> set[int]:
+        """The feeders whose results nothing but the site uses; none of the `needed` ones."""
+        trace = self.trace
+        found: set[int] = set()
+        for feeder in sorted(proposal.feeders, reverse=True):
+            users = {u for u in trace.users.get(feeder, ()) if self.tuned.slots[u] is not None}
+            kept = feeder in needed or trace.escapes(feeder)
+            if users <= found | {proposal.site} and not kept:
+                found.add(feeder)
+        return found
+
+    def _needed(self, proposal: Rewrite) -> list[set[int]]:
+        """The slots that the new instructions may get their operands from.
+
+        A register's last writer is the plain answer; if that is a feeder which reads the same
+        register (`sll r,56,r`), what it reads may be meant, and that is the second answer.
+        """
+        plain, through = set[int](), set[int]()
+        table = self.target.table
+        made = {slot: table.defs(insn) for slot, insn in proposal.changes if insn is not None}
+        for slot, insn in proposal.changes:
+            for register in registers_of(table.uses(insn)) if insn is not None else ():
+                if not any(s < slot and defs >> register & 1 for s, defs in made.items()):
+                    writers = self._writers(register, slot, proposal)
+                    plain |= self._with_sources(writers[:1])
+                    through |= self._with_sources(writers[-1:])
+        return [plain] if plain == through else [plain, through]
+
+    def _writers(self, register: int, before: int, proposal: Rewrite) -> list[int]:
+        """The last slot that writes a register, and those before it that it passes through."""
+        trace, found = self.trace, []
+        for slot in range(before - 1, -1, -1):
+            if self.target.table.defs(trace.insns[slot]) >> register & 1:
+                found.append(slot)
+                if slot not in proposal.feeders or register not in trace.definition[slot]:
+                    return found
+        return [*found, INPUT]
+
+    def _with_sources(self, slots: Sequence[int]) -> set[int]:
+        return {s for slot in slots if slot != INPUT for s in {slot} | self.trace.slice(slot)}
+
+    def _held(self, slot: int) -> str:
+        """Why the instruction in a slot must stay what it is, or nothing."""
+        if slot not in self._reasons:
+            reason = self.held(self.trace.insns[slot])
+            self._reasons[slot] = reason if reason and not self._on_stack(slot) else ""
+        return self._reasons[slot]
+
+    def _on_stack(self, slot: int) -> bool:
+        """Whether an access is to the stack, which is memory."""
+        held, _ = based(self._original, slot, self.trace.insns[slot], self.target)
+        return self.trace.terms.linear(held)[0] is self._stack
+
+    @cached_property
+    def _stack(self) -> Term:
+        return stack_of(self.trace.terms, self.target, self.trace.facts)
+
+    @cached_property
+    def _original(self) -> Run:
+        """The run of the original code, as far as its accesses go by it."""
+        operands = {slot: tuple(held.values()) for slot, held in enumerate(self.trace.operand)}
+        return Run(self.trace.state, operand=operands)
+
+    @cached_property
+    def _accessed(self) -> list[Access]:
+        trace = self.trace
+        return list(accessed(self._original, trace.insns, self.target, trace.facts))
+
+    def _prove(self, slots: Sequence[Insn | None], proposal: Rewrite) -> Evidence:
+        trace, table = self.trace, self.target.table
+        aligned = self.aligned | proposal.aligned
+        if inputs(table, slots) & ~trace.inputs:
+            raise Different("a register would be read that nothing keeps")
+        if written(table, slots) & ~trace.written:
+            raise Different("a register would be written that callers may keep")
+        new = run(
+            table,
+            trace.terms,
+            trace.cell,
+            slots,
+            trace.addresses,
+            trace.states,
+            facts=trace.facts,
+        )
+        shown = {slot: new.narrow[slot] for slot in sorted(aligned & new.narrow.keys())}
+        shown = shown if ALIGNMENT in self.assume else {}
+        comparison = Comparison(self.prover, trace.terms, table.register_names)
+        done = (*(a.rewrite for a in self.tuned.accepted), proposal)
+        sites = {rewrite.result: rewrite.site for rewrite in done}
+
+        def likely(slot: int, _: Term) -> tuple[Term, ...]:
+            value = trace.value[sites[slot]] if slot in sites else None
+            return () if value is None else (value,)
+
+        self._agree(comparison, new, shown, likely)
+        if self.devices:
+            others = accessed(new, slots, self.target, trace.facts)
+            same_devices(comparison, self.target, self._accessed, others)
+        evidence = comparison.evidence()
+        return evidence if proposal.aligned else replace(evidence, preconditions=())
+
+    def _agree(
+        self,
+        comparison: Comparison,
+        new: Run,
+        shown: Mapping[int, tuple[Term, int]],
+        likely: Likely,
+    ) -> None:
+        """Shows that the states at all exits agree, or raises Different.
+
+        `shown` are accesses that something shows to be aligned, by slot: so they are behind it.
+        """
+        following, done = True, 0
+        for slot, live in self.trace.exits:
+            comparison.aligned = tuple(a for at, a in shown.items() if at <= slot)
+            if following:
+                slots = range(done, slot + 1)
+                following = comparison.follow(self.trace.state, new, likely, slots)
+            done = slot + 1
+            comparison.check(self.trace.states[slot], new.exits[slot], live)
+
+
+Tried: TypeAlias = tuple[tuple[Insn | None, ...], Evidence, dict[int, int | None]]
+
+_Name: TypeAlias = tuple[int, int]
+"""Of a proposal: the number of its site, and its own there."""

@@ -1,0 +1,101 @@
+"""The best order of a straight region, with a bound that no order can beat.
+
+The bound is that of the exact scheduler with registers for any number of values.  Then it is asked
+for cycles within the bound that need no more registers than there are, and what it finds is made
+into bundles; instructions that do not issue together after all are kept apart the next time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from passes.scheduling.bundled import Outcome, Superblock, Target, counted, part_of, schedule
+from passes.scheduling.bundled_exact import EFFORT, Limits, least, within
+from passes.scheduling.renaming import Values
+from rewriter.core.code.groups import Slot
+from rewriter.core.code.scheduling import Arranged, Part
+
+_QUESTIONS = 16  # about one region, at most
+
+
+class Exact(Target, Limits, Protocol):
+    """A target that places each instruction in a given cycle, too."""
+
+    def in_cycles(self, part: Part, cycles: Sequence[int]) -> Arranged | list[tuple[int, ...]]:
+        """The arrangement with a group for each cycle; or sets of instructions that do not go
+        together."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Proved:
+    """An order and its modelled cycles; none takes fewer than `least`."""
+
+    outcome: Outcome
+    cycles: int
+    least: int
+
+    def __str__(self) -> str:
+        if self.cycles == self.least:
+            return f"{self.cycles} cycles, proved optimal"
+        return f"between {self.least} and {self.cycles} cycles"
+
+
+def prove(region: Superblock, target: Exact, effort: float = EFFORT) -> Proved:
+    """The region in as few cycles as are found, and the bound.
+
+    ValueError if an instruction of it must stay where it is.
+    """
+    outcome = schedule(region, target)
+    best = Proved(outcome, target.cycles(outcome.slots), 0)
+    part, values = part_of(region, target)
+    bound = least(part, target, best.cycles, effort)
+    best = replace(best, least=min(bound.least, best.cycles))
+    apart: list[tuple[int, ...]] = []
+    most = best.least
+    for _ in range(_QUESTIONS):
+        if most >= best.cycles or bound.cycles is None:
+            break
+        cycles = within(part, target, most, bound.cycles, apart, effort)
+        found = target.in_cycles(part, cycles) if cycles is not None else None
+        if isinstance(found, list):
+            apart += found
+            continue
+        most += 1
+        if found is not None:
+            best = _better(best, _settled(part, values, found), region, target)
+    return best
+
+
+Code = tuple[tuple[Slot, ...], tuple[int | None, ...]]
+
+
+def _settled(part: Part, values: Values, found: Arranged) -> Code | None:
+    slots = values.settled(found.slots, found.origins)
+    if slots is None:
+        return None
+    addresses = [slot.address for slot in part.slots]
+    return slots, tuple(addresses[n] if n >= 0 else None for n in found.origins)
+
+
+def _better(best: Proved, code: Code | None, region: Superblock, target: Exact) -> Proved:
+    if code is None or counted(code[0], target) > counted(region.slots, target):
+        return best
+    cycles = target.cycles(code[0])
+    if cycles >= best.cycles:
+        return best
+    return Proved(Outcome(_retargeted(code, target), code[1]), cycles, best.least)
+
+
+def _retargeted(code: Code, target: Exact) -> tuple[Slot, ...]:
+    """Instructions with the targets that they had where they stood."""
+    made = []
+    for slot, origin in zip(*code, strict=True):
+        insn = slot.insn
+        if origin is not None:
+            distance = slot.address // target.bundle - origin // target.bundle
+            insn = target.moved(insn, distance * target.bundle)
+        made.append(Slot(slot.address, insn, slot.stop))
+    return tuple(made)

@@ -1,0 +1,10 @@
+"""Loops that walk over memory, and how far ahead they may ask for it.
+
+accesses      What a loop walks over: accesses whose address changes by the same distance in each
+              pass
+bundled       Lines that a loop of grouped code will read or write are asked for before it gets
+              there
+bundled_walk  How long a loop of grouped code takes that walks over memory: in the cache, and out
+              of it
+walk          How long a loop takes that walks over memory: in the cache, and out of it
+"""

@@ -1,0 +1,25 @@
+"""What is known of a file's text before anything is changed.
+
+The door is `program`.
+
+bundled_calls     What may be read beyond the calls and returns of a library of grouped code
+bundled_liveness  Which registers may be read where a region of grouped code begins
+edges             The edges between blocks: where control goes from the instruction that ends each
+exception_ranges  Where control goes on when an instruction in an exception range throws
+flow              The flow of control of a whole text: blocks and edges, as arrays
+functions         Functions of a linked file: unwind table first, then sized symbols; names from
+                  symbols
+heights           Whether the stack pointer is where it was when a function was entered, at a place
+                  in it
+jumps             Where computed jumps go, once the flow of control is known as far as it must be
+labels            Which addresses in text a function really makes, of those that its instructions
+                  could add up to
+liveness          Which registers anything may read, at every block: one fixed point over the whole
+                  text
+loops             The innermost loops of a text
+program           Everything that retune knows about a file's text before it touches it
+reaching          Which instructions a register's value may come from, by all paths through a
+                  function
+relations         Registers that differ by a constant, at every block of a function
+reservations      Addresses between a load-locked and the store-conditional that it is for
+"""

@@ -1,0 +1,235 @@
+"""The edges between blocks: where control goes from the instruction that ends each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rewriter.core.addresses import NOWHERE, Addresses, addresses
+from rewriter.core.code.listing import FLOW_CODE, FLOWS, INLINE, UNKNOWN, Listing
+from rewriter.core.code.program import Fixup
+from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.isa.registers import Masks, in_columns
+from rewriter.core.target.protocol import References
+
+Edges = NDArray[np.int64]
+
+WITHIN, CALL, RETURN, FAULT = range(4)
+"""Kinds of edges: inside a function or a tail call; into a callee; from a return to a caller; from
+a block whose last access faults, before that access."""
+
+INSIDE = (WITHIN, FAULT)
+
+
+@dataclass(frozen=True)
+class Convention:
+    """What a target says about control that crosses functions.
+
+    `live_after` is what unseen code may read after a transfer, `passed` what a callee that we
+    see may have been given by a call, `returned` what a caller that we see may have been given
+    by a standard return, and `results` what a function of a name returns beside that.
+    """
+
+    live_after: Callable[[Insn], int]
+    passed: Callable[[Insn], int]
+    returned: int
+    results: Callable[[str], int]
+    standard_return: Callable[[Insn], bool]
+    everything: int
+
+
+def anything(everything: int) -> Convention:
+    """Calls and returns may pass every register."""
+    return Convention(
+        live_after=lambda insn: everything,
+        passed=lambda insn: everything,
+        returned=everything,
+        results=lambda name: everything,
+        standard_return=lambda insn: False,
+        everything=everything,
+    )
+
+
+@dataclass
+class Collected:
+    """Edges and outside readers, as they are found; `owner` is the function of each block or -1.
+
+    `functions` are their names.
+
+    A kernel has half a million edges: all of a kind are found at once.
+    """
+
+    listing: Listing
+    first: NDArray[np.int64]
+    last: NDArray[np.int64]
+    owner: NDArray[np.int64]
+    functions: Sequence[str]
+    convention: Convention
+
+    def __post_init__(self) -> None:
+        self.blocks, self.nodes = len(self.first), len(self.first) + len(self.functions)
+        self.addresses = self.listing.addresses[self.first]
+        self.final = self.last - 1
+        self.codes = self.listing.flows[self.final]
+        self.outside = np.zeros((self.nodes, self.listing.uses.shape[1]), dtype=np.uint64)
+        self.returned = np.zeros_like(self.outside)
+        self._all = self._columns([self.convention.everything])
+        self._parts: list[tuple[Edges, Edges, int, Masks]] = []
+
+    def blocks_at(self, places: Addresses) -> Edges:
+        """The blocks that start at some addresses, -1 where none does."""
+        at = np.minimum(self.addresses.searchsorted(places), self.blocks - 1)
+        return np.where(self.addresses[at] == places, at, np.int64(-1))
+
+    def ends(self, *flows: Flow) -> Edges:
+        """The blocks whose last instruction goes on in one of some ways."""
+        wanted = np.zeros(len(FLOWS) + 1, dtype=bool)  # the last is of what is not known
+        wanted[[FLOW_CODE[flow] for flow in flows]] = True
+        return np.flatnonzero(wanted[self.codes])
+
+    def add_all(self, references: References) -> None:
+        """The edges of every block but for accesses that fault."""
+        self._fall_through(self.ends(Flow.NEXT, Flow.BRANCH))
+        going = self.ends(Flow.BRANCH, Flow.JUMP)
+        self._go(going, self.listing.targets[self.final[going]])
+        self._fall_through(self._traps())
+        calls = self.ends(Flow.CALL)
+        self._calls(calls, self.listing.targets[self.final[calls]])
+        self._computed_calls(self.ends(Flow.INDIRECT_CALL), references.callees)
+        self._returns(self.ends(Flow.RETURN))
+        self._computed(self.ends(Flow.INDIRECT), references)
+        self._escape(np.flatnonzero(self.codes == UNKNOWN))
+
+    def add_fixups(self, fixups: Sequence[Fixup]) -> None:
+        """An access that may fault ends its block, and control may go on where it resumes.
+
+        The access does not happen then, so it must not count as a write on that way.
+        """
+        places = addresses(fixup.access for fixup in fixups)
+        at = self.addresses.searchsorted(places, side="right") - 1
+        to = self.blocks_at(addresses(fixup.resume for fixup in fixups))
+        self._escape(at[(to < 0) | (self.owner[at] != self.owner[to])])
+        everything = self.convention.everything
+        kept = self._columns([fixup.kept & everything for fixup in fixups])
+        self._edges(at[to >= 0], to[to >= 0], FAULT, kept[to >= 0])
+
+    def add_pads(self, calls: Iterable[tuple[int, int]]) -> None:
+        """An exception may come out of a call: control goes on at a landing pad then."""
+        for source, pad in calls:
+            at = self.listing.index(source)
+            block = np.array([self.first.searchsorted(at, side="right") - 1])
+            self._go(block, addresses([pad]))
+
+    def together(self) -> tuple[Edges, Edges, NDArray[np.int8], Masks]:
+        """Source, target, kind and passed registers of every edge."""
+        sources, targets, kinds, passed = zip(*self._parts, strict=True)
+        sizes = [len(source) for source in sources]
+        widths = [np.broadcast_to(p, (n, p.shape[1])) for p, n in zip(passed, sizes, strict=True)]
+        return (
+            np.concatenate(sources),
+            np.concatenate(targets),
+            np.repeat(np.array(kinds, dtype=np.int8), sizes),
+            np.concatenate(widths),
+        )
+
+    def _edges(
+        self, source: Edges, target: Edges, kind: int = WITHIN, passed: Masks | None = None
+    ) -> None:
+        self._parts.append((source, target, kind, self._all if passed is None else passed))
+
+    def _columns(self, masks: Sequence[int]) -> Masks:
+        """Register masks in as many 64-bit columns as the listing has."""
+        return in_columns(masks, self.listing.uses.shape[1])
+
+    def _masks(self, blocks: Edges, rule: Callable[[Insn], int]) -> Masks:
+        """What a rule says of the instruction that ends each of the blocks."""
+        words, which = np.unique(self.listing.words[self.final[blocks]], return_inverse=True)
+        decoded = map(self.listing.table.decode, words.tolist())
+        return self._columns([rule(insn) for insn in decoded if insn is not None])[which]
+
+    def _escape(self, blocks: Edges) -> None:
+        """Control may go where nobody knows from each of the blocks."""
+        self.outside[blocks] |= self._all
+
+    def _traps(self) -> Edges:
+        """The blocks whose trap comes back: there is no data behind it."""
+        traps = self.ends(Flow.TRAP)
+        after = np.minimum(self.last[traps], len(self.listing) - 1)
+        followed = (after == self.last[traps]) & (self.listing.rows[after] == INLINE)
+        return np.asarray(traps[~followed])
+
+    def _fall_through(self, blocks: Edges) -> None:
+        """Control goes on from each of the blocks to the next one."""
+        inside = blocks + 1 < self.blocks
+        self._edges(blocks[inside], blocks[inside] + 1)
+        self._escape(blocks[~inside])
+
+    def _go(self, blocks: Edges, targets: Addresses) -> None:
+        """Control goes on from each of the blocks to an address."""
+        to = self.blocks_at(targets)
+        self._escape(blocks[to < 0])
+        blocks, to = blocks[to >= 0], to[to >= 0]
+        self._edges(blocks, to)
+        away = self.owner[blocks] != self.owner[to]
+        self._tail_calls(blocks[away], to[away])
+
+    def _tail_calls(self, blocks: Edges, to: Edges) -> None:
+        """The other function returns to where this one was called from."""
+        here, there = self.owner[blocks], self.owner[to]
+        seen = (here >= 0) & (there >= 0)
+        self._escape(blocks[~seen])
+        self._edges(self.blocks + there[seen], self.blocks + here[seen], RETURN)
+
+    def _calls(self, blocks: Edges, targets: Addresses) -> None:
+        self._fall_through(blocks)
+        to = self.blocks_at(targets)
+        seen = (to >= 0) & (self.owner[to] >= 0)
+        self._escape(blocks[~seen])
+        blocks, to = blocks[seen], to[seen]
+        self._edges(blocks, to, CALL, self._masks(blocks, self.convention.passed))
+        back = blocks + 1 < self.blocks
+        self._edges(
+            self.blocks + self.owner[to[back]], blocks[back] + 1, RETURN, self._given(to[back])
+        )
+
+    def _computed_calls(self, blocks: Edges, callees: Mapping[int, int]) -> None:
+        """Those of a known function are as any call; what is behind the others is not seen."""
+        places = self.listing.addresses[self.final[blocks]].tolist()
+        goals = addresses(callees.get(place, NOWHERE) for place in places)
+        known = self.blocks_at(goals) >= 0
+        self._calls(blocks[known], goals[known])
+        unknown = blocks[~known]
+        self._fall_through(unknown)
+        self.outside[unknown] |= self._masks(unknown, self.convention.live_after)
+
+    def _returns(self, blocks: Edges) -> None:
+        standard = self._masks(blocks, lambda insn: int(self.convention.standard_return(insn)))
+        seen = (self.owner[blocks] >= 0) & (standard[:, 0] != 0)
+        self.returned[blocks[~seen]] |= self._all
+        blocks = blocks[seen]
+        self.returned[blocks] |= self._masks(blocks, self.convention.live_after)
+        self.returned[blocks] |= self._given(blocks)
+        self._edges(blocks, self.blocks + self.owner[blocks], RETURN)
+
+    def _given(self, blocks: Edges) -> Masks:
+        """What the functions of some blocks return by a standard return."""
+        names = [self.functions[owner] for owner in self.owner[blocks].tolist()]
+        standard, results = self.convention.returned, self.convention.results
+        known = {name: standard | results(name) for name in set(names)}
+        return self._columns([known[name] for name in names])
+
+    def _computed(self, blocks: Edges, references: References) -> None:
+        """Jumps to what a table says, calls in tail position, and jumps to anywhere."""
+        places = self.listing.addresses[self.final[blocks]].tolist()
+        known: dict[int, set[int]] = {}
+        for table in references.tables:
+            known.setdefault(table.jump, set()).update(table.targets)
+        goals = [sorted(known[place]) if place in known else None for place in places]
+        lost = blocks[[goal is None for goal in goals]]
+        self.outside[lost] |= self._masks(lost, self.convention.live_after)
+        self._escape(blocks[[place in references.unresolved for place in places]])
+        sources = np.repeat(blocks, [len(goal or ()) for goal in goals])
+        self._go(sources, addresses(target for goal in goals for target in goal or ()))

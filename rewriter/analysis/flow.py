@@ -1,0 +1,224 @@
+"""The flow of control of a whole text: blocks and edges, as arrays.
+
+Beside a node for each block there is one for each function's return: blocks that return lead to
+it, and it leads to wherever the function was called from, through tail calls too.  Edges into a
+called function (`CALL`) are kept apart, so that an analysis can summarise a callee instead of
+mixing its callers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rewriter.analysis.edges import CALL, INSIDE, Collected, Convention, Edges
+from rewriter.core.addresses import Addresses, addresses, contains, first_at, holders, span
+from rewriter.core.code.listing import FLOW_CODE, Listing
+from rewriter.core.code.program import Fixup, Function, JumpTable
+from rewriter.core.isa.instruction import Flow
+from rewriter.core.target.protocol import References
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Blocks as positions [first, last) of the listing; nodes above `len(first)` are returns.
+
+    `source`, `target` and `kind` are the edges between nodes; `passed` is, per edge, the mask of
+    registers that can carry a value along it.  Per node, `outside` is the mask
+    of registers that code outside the graph may read when control leaves there for good or for
+    a call, and `returned` that which an unknown caller may read after a return.  `function_of`
+    is per block, -1 for none; `continues` says that control comes only from the block before,
+    `entered` that it may come from outside the function, `reached` that it may come at all.
+    `faulting` says, per position, that an access may fault and control go on elsewhere, `resumed`
+    per block that it may go on there.
+    """
+
+    listing: Listing
+    functions: tuple[Function, ...]
+    first: NDArray[np.int64]
+    last: NDArray[np.int64]
+    function_of: NDArray[np.int64]
+    source: Edges
+    target: Edges
+    kind: NDArray[np.int8]
+    passed: NDArray[np.uint64]
+    outside: NDArray[np.uint64]
+    returned: NDArray[np.uint64]
+    nodes: int
+    faulting: NDArray[np.bool_]
+    resumed: NDArray[np.bool_]
+    continues: NDArray[np.bool_]
+    entered: NDArray[np.bool_]
+    reached: NDArray[np.bool_]
+
+    def block_at(self, address: int) -> int:
+        """The block that starts at `address`; KeyError if none does."""
+        block = first_at(self._starts, address)
+        if block == len(self._starts) or self._starts[block] != address:
+            raise KeyError(address)
+        return block
+
+    def block_holding(self, address: int) -> int:
+        """The block with an instruction at `address`."""
+        at = self.listing.index(address)
+        return int(np.searchsorted(self.first, at, side="right")) - 1
+
+    def blocks_of(self, function: Function) -> range:
+        """The function's blocks."""
+        return range(*span(self._starts, function.start, function.end))
+
+    def within(self, blocks: range) -> dict[int, list[int]]:
+        """The edges among a function's blocks: what follows each, or a fault in it."""
+        found: dict[int, list[int]] = {}
+        sources, targets = self._inner
+        first, last = np.searchsorted(sources, (blocks.start, blocks.stop))
+        for source, to in zip(
+            sources[first:last].tolist(), targets[first:last].tolist(), strict=True
+        ):
+            if blocks.start <= to < blocks.stop:
+                found.setdefault(source, []).append(to)
+        return found
+
+    @cached_property
+    def by_target(self) -> Edges:
+        """The edges in the order of their targets."""
+        return np.argsort(self.target, kind="stable")
+
+    @cached_property
+    def _starts(self) -> Addresses:
+        return self.listing.addresses[self.first]
+
+    @cached_property
+    def _inner(self) -> tuple[Edges, Edges]:
+        """Edges inside functions, by source."""
+        chosen = np.flatnonzero(np.isin(self.kind, INSIDE))
+        chosen = chosen[np.argsort(self.source[chosen], kind="stable")]
+        return self.source[chosen], self.target[chosen]
+
+
+def build(
+    listing: Listing,
+    functions: Sequence[Function],
+    references: References,
+    entries: Iterable[int],
+    convention: Convention,
+    fixups: Sequence[Fixup] = (),
+    pads: Iterable[tuple[int, int]] = (),
+) -> Graph:
+    """The graph of a listing.
+
+    `entries` are all addresses at which control may arrive by other ways than branches; `fixups`
+    are where control goes when an access faults, `pads` calls with where it goes when they throw.
+    """
+    entries = set(entries)
+    fixups = [fixup for fixup in fixups if listing.has(fixup.access)]
+    faulting = np.zeros(len(listing), dtype=bool)
+    faulting[[listing.index(fixup.access) for fixup in fixups]] = True
+    first = _leaders(listing, functions, references.tables, entries, fixups)
+    last = np.append(first[1:], len(listing))
+    places = listing.addresses[first]
+    function_of = holders(((f.start, f.end) for f in functions), places)
+    names = [function.name for function in functions]
+    found = Collected(listing, first, last, function_of, names, convention)
+    found.owner = _with_islands(found, entries)
+    found.add_all(references)
+    found.add_fixups(fixups)
+    found.add_pads(pads)
+    source, target, kind, passed = found.together()
+    entered = contains(addresses(sorted(entries | {f.start for f in functions})), places)
+    reaching = np.bincount(target, minlength=found.nodes)[: len(first)]
+    return Graph(
+        listing=listing,
+        functions=tuple(functions),
+        first=first,
+        last=last,
+        function_of=function_of,
+        source=source,
+        target=target,
+        kind=kind,
+        passed=passed,
+        outside=found.outside,
+        returned=found.returned,
+        nodes=found.nodes,
+        faulting=faulting,
+        resumed=contains(addresses(sorted({fixup.resume for fixup in fixups})), places),
+        continues=(reaching == 1) & ~entered & _after_straight(found),
+        reached=entered | (reaching > 0),
+        entered=entered | _entered_from_elsewhere(source, target, kind, function_of),
+    )
+
+
+def _leaders(
+    listing: Listing,
+    functions: Sequence[Function],
+    tables: Sequence[JumpTable],
+    entries: Iterable[int],
+    fixups: Iterable[Fixup],
+) -> NDArray[np.int64]:
+    named = {f.start for f in functions} | {f.end for f in functions} | set(entries)
+    for table in tables:
+        named.update(table.targets)
+    step = listing.table.size
+    for fixup in fixups:
+        named.update((fixup.access + step, fixup.resume))
+    starts = np.zeros(len(listing) + 1, dtype=bool)
+    starts[0] = True
+    starts[listing.positions(addresses(named))] = True
+    starts[listing.branched] = True
+    starts[listing.transfers + 1] = True
+    starts[1:-1][np.diff(listing.addresses) > step] = True
+    return np.flatnonzero(starts[:-1])
+
+
+def _after_straight(found: Collected) -> NDArray[np.bool_]:
+    """The blocks that control may come to from the one before."""
+    straight = np.zeros(found.blocks + 1, dtype=bool)
+    straight[found.ends(Flow.NEXT, Flow.BRANCH) + 1] = True
+    return straight[:-1]
+
+
+def _with_islands(found: Collected, entries: set[int]) -> NDArray[np.int64]:
+    """The function of each block, with islands: a jump outside all functions, from one and back.
+
+    Assemblers put what is rarely needed, as a lock's way to try again, behind all functions of an
+    object (`.subsection`).  Nothing else leads there, so it returns to where its function does.
+    """
+    before, owner = found.owner, found.owner.copy()
+    targets = found.listing.targets[found.final]
+    orphans = np.flatnonzero((before < 0) & (found.codes == FLOW_CODE[Flow.JUMP]))
+    leading = np.flatnonzero(contains(found.addresses[orphans], targets))
+    sources: dict[int, set[int]] = {}
+    for block in leading.tolist():
+        sources.setdefault(int(targets[block]), set()).add(int(before[block]))
+    goals = found.blocks_at(targets[orphans])
+    for block, to in zip(orphans.tolist(), goals.tolist(), strict=True):
+        address = int(found.addresses[block])
+        home = int(before[to]) if to >= 0 else -1
+        alone = address not in entries and _never_falls_in(found, block)
+        if home >= 0 and sources.get(address) == {home} and alone:
+            owner[block] = home
+    return owner
+
+
+def _never_falls_in(found: Collected, block: int) -> bool:
+    """Whether no function's code comes to a block from the one before it."""
+    if block == 0 or found.owner[block - 1] < 0:
+        return True  # fillers between functions, or another island
+    ends = (FLOW_CODE[Flow.JUMP], FLOW_CODE[Flow.RETURN], FLOW_CODE[Flow.STOP])
+    return int(found.codes[block - 1]) in ends
+
+
+def _entered_from_elsewhere(
+    source: Edges, target: Edges, kind: NDArray[np.int8], owner: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Blocks that code of another function calls or branches to."""
+    entered = np.zeros(len(owner), dtype=bool)
+    entered[target[kind == CALL]] = True
+    inside = np.isin(kind, INSIDE)
+    source, target = source[inside], target[inside]
+    entered[target[owner[source] != owner[target]]] = True
+    return entered

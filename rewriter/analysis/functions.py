@@ -1,0 +1,112 @@
+"""Functions of a linked file: unwind table first, then sized symbols; names from symbols."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from rewriter.core.addresses import addresses, holders
+from rewriter.core.code.listing import FLOW_CODE, Listing
+from rewriter.core.code.program import Function
+from rewriter.core.isa.instruction import Flow
+from rewriter.core.target.bundling import Range
+from rewriter.elf.image import Image
+from rewriter.elf.linking import Symbol
+
+STT_NOTYPE, STT_FUNC = 0, 2
+
+
+def find_functions(image: Image, frames: Iterable[Range]) -> tuple[Function, ...]:
+    """Non-overlapping functions, ascending.
+
+    An unwind entry is what a debugger trusts, so it wins; a sized function symbol adds a range
+    where no unwind entry is.  A range without a symbol is called `sub_` and its address.
+    """
+    symbols = function_symbols(image)
+    names = _names(symbols)
+    ranges = {
+        frame.start: (frame.end, "unwind table") for frame in frames if frame.end > frame.start
+    }
+    covered = sorted((start, end) for start, (end, _) in ranges.items())
+    for symbol in symbols:
+        start, end = symbol.st_value, symbol.st_value + symbol.st_size
+        if symbol.st_size and not _overlaps(covered, start, end):
+            ranges.setdefault(start, (end, "symbol"))
+    repeated = {name for name, times in Counter(names.values()).items() if times > 1}
+    found: list[Function] = []
+    for start, (end, source) in sorted(ranges.items()):
+        name = names.get(start, f"sub_{start:x}")
+        if not found or start >= found[-1].end:
+            # Versions of one symbol share its name; an edit's id must not.
+            unique = f"{name}@{start:x}" if name in repeated else name
+            found.append(Function(start, end, unique, source))
+    return tuple(found)
+
+
+def with_called(functions: Sequence[Function], listing: Listing) -> tuple[Function, ...]:
+    """Functions and, where none is, the ranges that a direct call enters.
+
+    Hand-written code often has neither an unwind entry nor a symbol.  Such a function reaches to
+    the next start or the end of the text it is in.
+    """
+    calls = listing.targets[listing.flows == FLOW_CODE[Flow.CALL]]
+    starts = addresses(f.start for f in functions)
+    called = np.unique(calls)
+    owner = holders(((f.start, f.end) for f in functions), called)
+    free = called[owner < 0].tolist()
+    free = [address for address in free if listing.has(address)]
+    step = listing.table.size
+    breaks = listing.addresses[np.flatnonzero(np.diff(listing.addresses) > step)] + step
+    ends_of_text = listing.addresses[-1:] + step
+    stops = np.unique(np.concatenate((starts, addresses(free), breaks, ends_of_text))).tolist()
+    extra = [
+        Function(
+            address,
+            stops[bisect_right(stops, address)],
+            f"sub_{address:x}",
+            "call",
+        )
+        for address in free
+    ]
+    return tuple(sorted((*functions, *extra)))
+
+
+def function_symbols(image: Image) -> list[Symbol]:
+    """Defined symbols of code; hand-written routines often have no type."""
+    ranges = image.executable_ranges()
+    return [
+        s
+        for s in image.symbols
+        if s.st_type in (STT_NOTYPE, STT_FUNC)
+        and s.st_shndx
+        and any(a <= s.st_value < b for a, b in ranges)
+    ]
+
+
+def _names(symbols: Iterable[Symbol]) -> dict[int, str]:
+    """One name an address: global before local, fewest leading underscores, then shortest."""
+
+    def rank(symbol: Symbol) -> tuple[int, int, int, str]:
+        name = symbol.name
+        underscores = len(name) - len(name.lstrip("_"))
+        return (
+            0 if symbol.st_bind == 1 else 1 if symbol.st_bind == 2 else 2,
+            underscores,
+            len(name),
+            name,
+        )
+
+    best: dict[int, Symbol] = {}
+    for symbol in symbols:
+        known = best.get(symbol.st_value)
+        if symbol.name and (known is None or rank(symbol) < rank(known)):
+            best[symbol.st_value] = symbol
+    return {address: symbol.name for address, symbol in best.items()}
+
+
+def _overlaps(covered: list[tuple[int, int]], start: int, end: int) -> bool:
+    at = bisect_left(covered, (start, start))
+    return any(a < end and start < b for a, b in covered[max(at - 1, 0) : at + 1])

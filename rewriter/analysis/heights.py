@@ -1,0 +1,87 @@
+"""Whether the stack pointer is where it was when a function was entered, at a place in it."""
+
+from __future__ import annotations
+
+from rewriter.analysis.flow import Graph
+from rewriter.analysis.relations import LinearEffects
+from rewriter.core.code.program import Function
+from rewriter.core.target.protocol import Target
+
+State = dict[int, int]
+"""Registers that are the stack pointer at the entry plus a constant."""
+
+
+class Heights:
+    """Answers for a graph, function by function."""
+
+    def __init__(self, graph: Graph, target: Target) -> None:
+        self.graph, self.target = graph, target
+        self.effects = LinearEffects(target)
+        self._states: dict[int, State] = {}
+        self._function: Function | None = None
+
+    def back(self, function: Function, address: int) -> bool:
+        """Whether the stack pointer is back on every path to an instruction."""
+        if not self._moves(function):
+            return True
+        if self._function != function:
+            self._function, self._states = function, self._solve(function)
+        block = self.graph.block_holding(address)
+        state = self._states.get(block)
+        if state is None:  # no path is seen
+            return False
+        end = self.graph.listing.index(address)
+        return self._through(block, state, end).get(self.target.stack) == 0
+
+    def _moves(self, function: Function) -> bool:
+        """Whether anything in a function writes the stack pointer."""
+        listing, (column, bit) = self.graph.listing, divmod(self.target.stack, 64)
+        first, last = listing.span(function.start, function.end)
+        return bool((listing.defs[first:last, column] >> bit & 1).any())
+
+    def _solve(self, function: Function) -> dict[int, State]:
+        """What holds at the start of each block, whatever the path."""
+        graph, blocks = self.graph, self.graph.blocks_of(function)
+        edges = graph.within(blocks)
+        entry = {self.target.stack: 0}
+        start = graph.block_at(function.start)
+        states: dict[int, State] = {start: entry}
+        queue = [start]
+        entries = {function.start, *self.target.entries(graph.listing, function)}
+        for block in blocks:
+            if graph.entered[block] and block != start:
+                known = int(graph.listing.addresses[graph.first[block]]) in entries
+                states[block] = dict(entry) if known else {}
+                queue.append(block)
+        while queue:
+            block = queue.pop()
+            after = self._through(block, states[block], int(graph.last[block]))
+            for following in edges.get(block, ()):
+                known_state = states.get(following)
+                joined = after
+                if known_state is not None:
+                    joined = dict(known_state.items() & after.items())
+                if joined != known_state:
+                    states[following] = joined
+                    queue.append(following)
+        return states
+
+    def _through(self, block: int, state: State, end: int) -> State:
+        """What holds in a block before a position."""
+        graph, listing = self.graph, self.graph.listing
+        first = int(graph.first[block])
+        state = dict(state)
+        for word, row in zip(
+            listing.words[first:end].tolist(), listing.rows[first:end].tolist(), strict=True
+        ):
+            if row < 0:
+                return {}
+            step, written, kept = self.effects.of(word)
+            if step is not None and step[1] in state:
+                state[step[0]] = state[step[1]] + step[2]
+                continue
+            for register in written if step is None else (step[0],):
+                state.pop(register, None)
+            if kept is not None:
+                state = {r: v for r, v in state.items() if kept >> r & 1}
+        return state

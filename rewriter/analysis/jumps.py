@@ -1,0 +1,267 @@
+"""Where computed jumps go, once the flow of control is known as far as it must be.
+
+A target reads a switch from the instructions that may have made what the jump goes by.  Which
+these are depends on the flow of control, and that on where jumps go: so the first graph has the
+tables as code reads in order of address, and each further one what was found on all paths of the
+one before, until nothing new comes.  A table is as long as the bounds say only if control cannot
+come to the jump but past one; a jump through a pointer is a call in tail position only if the
+pointer comes from memory and the stack pointer is back.  What does not hold is not understood, and
+its function is left alone.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from rewriter.analysis.flow import Graph
+from rewriter.analysis.heights import Heights
+from rewriter.analysis.reaching import Reaching
+from rewriter.core.code.listing import FLOW_CODE
+from rewriter.core.code.program import Function, JumpTable, Origin, TableRead
+from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.target.protocol import Memory, References, Target
+
+_ROUNDS = 6
+"""Graphs that are looked at until what is found is all: real files need two or three."""
+
+
+def followed(
+    graph_of: Callable[[References], Graph],
+    pruned: Callable[[Graph, References], References],
+    memory: Memory,
+    target: Target,
+    references: References,
+    named: Collection[int],
+) -> tuple[References, Graph]:
+    """The references with every computed jump settled, and the graph by them.
+
+    `pruned` takes out the labels that no path makes; `named` are addresses in text that data holds.
+    """
+    assumed, names = references, frozenset(named)
+    for _ in range(_ROUNDS):
+        graph = graph_of(assumed)
+        found = _Settle(graph, memory, target, pruned(graph, references), names).run()
+        more = _more(assumed.tables, found.tables)
+        if not more:
+            break
+        assumed = replace(assumed, tables=(*assumed.tables, *more))
+    else:
+        found = _without(found, {table.jump for table in more})
+    graph = graph_of(found)
+    longer = _unreached(graph, memory, target, found)
+    return (found, graph) if not longer else (_without(found, longer), graph_of(found))
+
+
+def _more(known: Sequence[JumpTable], found: Sequence[JumpTable]) -> list[JumpTable]:
+    """The tables that lead where nobody thought."""
+    places = {(table.jump, target) for table in known for target in table.targets}
+    return [t for t in found if any((t.jump, target) not in places for target in t.targets)]
+
+
+def _without(references: References, jumps: Collection[int]) -> References:
+    """The references without the tables of jumps that are not understood after all."""
+    tables = tuple(table for table in references.tables if table.jump not in jumps)
+    return replace(references, tables=tables, unresolved=references.unresolved | frozenset(jumps))
+
+
+def _unreached(
+    graph: Graph, memory: Memory, target: Target, references: References
+) -> frozenset[int]:
+    """The jumps whose table goes on behind its bound, to code that nothing else leads to."""
+    found = set[int]()
+    for table in references.tables:
+        if not table.exact:
+            continue
+        entries = target.table_entries(memory, graph.listing, table.address, table.base)
+        for place in entries[len(table.targets) :][:1]:
+            block, jump = graph.block_holding(place), graph.block_holding(table.jump)
+            if graph.function_of[block] == graph.function_of[jump] and not graph.reached[block]:
+                found.add(table.jump)
+    return frozenset(found)
+
+
+@dataclass
+class _Settle:
+    """One round: what the paths of a graph say of each computed jump."""
+
+    graph: Graph
+    memory: Memory
+    target: Target
+    references: References
+    named: frozenset[int]
+    _reads: dict[int, list[TableRead]] = field(default_factory=dict)
+    _spills: dict[int, list[tuple[int, tuple[int, int], int]]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.listing, self.functions = self.graph.listing, self.graph.functions
+        self.starts = [function.start for function in self.functions]
+        self.reaching = Reaching(self.graph, self.target)
+        self.heights = Heights(self.graph, self.target)
+
+    def run(self) -> References:
+        """The references with tables and unresolved jumps as paths have it."""
+        jumps = self.listing.addresses[self.listing.flows == FLOW_CODE[Flow.INDIRECT]].tolist()
+        jumps = [jump for jump in jumps if jump not in self.references.unresolved]
+        for jump in jumps:
+            insn, function = self._insn(jump), self._owner(jump)
+            shared = self.references.pointers(function)
+            reads = self.target.table_reads(jump, insn, self, shared)
+            self._reads[jump] = list(dict.fromkeys(reads))
+        tables, unresolved = list[JumpTable](), set(self.references.unresolved)
+        for jump in jumps:
+            found = self._switch(jump) if self._reads[jump] else self._pointer(jump)
+            if found is None:
+                unresolved.add(jump)
+            elif found.targets:
+                tables.append(found)
+        return replace(self.references, tables=tuple(tables), unresolved=frozenset(unresolved))
+
+    def _insn(self, address: int) -> Insn:
+        insn = self.listing.insn(self.listing.index(address))
+        assert insn is not None
+        return insn
+
+    def _owner(self, address: int) -> Function:
+        return self.functions[bisect_right(self.starts, address) - 1]
+
+    # What a target asks -------------------------------------------------------------------
+
+    def made(self, register: int, use: int) -> Sequence[tuple[int, Insn]]:
+        """The instructions that may have made what the one at `use` reads in a register."""
+        places = self.reaching.definitions(register, use) or ()
+        return [(place, self._insn(place)) for place in sorted(places)]
+
+    def stored(self, base: int, displacement: int, use: int) -> Sequence[tuple[int, int]]:
+        """Where the function stores a register in such a place of its stack."""
+        function = self._owner(use)
+        if function.start not in self._spills:
+            self._spills[function.start] = list(self._stores(function))
+        wanted = (base, displacement)
+        return [
+            (at, source) for at, place, source in self._spills[function.start] if place == wanted
+        ]
+
+    def _stores(self, function: Function) -> Iterator[tuple[int, tuple[int, int], int]]:
+        first, last = self.listing.span(function.start, function.end)
+        places = self.listing.addresses[first:last].tolist()
+        for at, insn in zip(places, self.listing.insns_at(first, last), strict=True):
+            spill = self.target.spill(insn) if insn is not None else None
+            if spill is not None:
+                yield at, spill[:2], spill[2]
+
+    # Switches -----------------------------------------------------------------------------
+
+    @cached_property
+    def _tables(self) -> list[int]:
+        """Where tables start that some jump goes by, ascending."""
+        found = set[int]()
+        for jump, reads in self._reads.items():
+            for read in reads:
+                places = self._places(read, self._owner(jump))
+                found.update(places if len(places) == 1 else ())
+        return sorted(found)
+
+    def _switch(self, jump: int) -> JumpTable | None:
+        """A switch's table, or all that its tables lead to; None where that is not known."""
+        reads, function = self._reads[jump], self._owner(jump)
+        counts = [self.reaching.bounded(read) for read in reads]
+        if len(reads) == 1 and reads[0].address is not None and counts[0] is not None:
+            return self._exact(jump, reads[0].address, reads[0].base, counts[0])
+        every = set[int]()
+        for read, count in dict.fromkeys(zip(reads, counts, strict=True)):
+            for place in self._places(read, function):
+                targets = self._all(place, read.base, count)
+                inside = sum(target in function for target in targets)
+                if 0 < inside < len(targets):
+                    return None  # it may be of this function's code elsewhere, or of another table
+                every.update(targets if inside else ())
+        return self._anywhere(jump, every) if every else None
+
+    def _exact(self, jump: int, place: int, base: int, count: int) -> JumpTable | None:
+        """The table, where a bound says how many entries it has."""
+        targets, function = self._entries(place, base)[:count], self._owner(jump)
+        if len(targets) < count:
+            return None
+        inside = all(target in function for target in targets)
+        return JumpTable(jump, place, self.target.entry_size, base, targets, exact=inside)
+
+    def _places(self, read: TableRead, function: Function) -> Sequence[int]:
+        """Where the table of a read may be: if that is not seen, anywhere that the function names.
+
+        What names no code of the function is no table of its own.
+        """
+        if read.address is not None:
+            return (read.address,)
+        made = self.references.constants.get(function.start, frozenset())
+        places = sorted(place for place in made if not self.listing.has(place))
+        return [at for at in places if self._leads_into(at, read.base, function)]
+
+    def _leads_into(self, place: int, base: int, function: Function) -> bool:
+        return any(target in function for target in self._entries(place, base)[:1])
+
+    def _all(self, place: int, base: int, count: int | None) -> tuple[int, ...]:
+        """All entries that a table may have: up to a bound, or else to the next table."""
+        entries = self._entries(place, base)
+        if count is not None:
+            return entries[:count] if len(entries) >= count else ()
+        following = bisect_right(self._tables, place)
+        if following < len(self._tables):
+            entries = entries[: (self._tables[following] - place) // self.target.entry_size]
+        return entries
+
+    def _entries(self, place: int, base: int) -> tuple[int, ...]:
+        return self.target.table_entries(self.memory, self.listing, place, base)
+
+    def _anywhere(self, jump: int, targets: Collection[int]) -> JumpTable:
+        return JumpTable(jump, 0, self.target.entry_size, 0, tuple(sorted(targets)), exact=False)
+
+    # Pointers -----------------------------------------------------------------------------
+
+    def _pointer(self, jump: int) -> JumpTable | None:
+        """Where a jump through a pointer goes: a table without targets is a call."""
+        insn, function = self._insn(jump), self._owner(jump)
+        register, calls = self.target.jumps_through(insn)
+        origins = set(self._origins(register, jump, frozenset()))
+        if None in origins or not origins:
+            return None
+        labels = self._labels(function)
+        if not calls:
+            return self._anywhere(jump, labels) if labels else None
+        # What comes from a table of shared addresses is a function; else it may be a label too.
+        called = not labels and self.heights.back(function, jump)
+        return self._anywhere(jump, ()) if called or origins == {Origin.SHARED} else None
+
+    @cached_property
+    def _names(self) -> list[int]:
+        return sorted(self.references.labels | self.named)
+
+    def _labels(self, function: Function) -> list[int]:
+        """The addresses inside a function that its code makes or that data holds."""
+        first, last = (bisect_left(self._names, at) for at in (function.start, function.end))
+        entries = {function.start, *self.target.entries(self.listing, function)}
+        return [place for place in self._names[first:last] if place not in entries]
+
+    def _origins(
+        self, register: int, use: int, seen: frozenset[tuple[int, int]]
+    ) -> Iterator[Origin | None]:
+        """How each value that a register may have at a place came about; None for what is odd."""
+        found = self.reaching.definitions(register, use)
+        if found is None:
+            # What nothing wrote is what a caller gave: if it is copied from there, a pointer.
+            yield Origin.MEMORY if seen else None
+            return
+        for place in found if (register, use) not in seen else ():
+            made = self.target.origin(self._insn(place))
+            ways = seen | {(register, use)}
+            if made is None:
+                yield None
+            elif made[0] is Origin.COPY:
+                yield from self._origins(made[1], place, ways)
+            elif made[0] is Origin.SUM:
+                parts = set(self._origins(made[1], place, ways))
+                yield Origin.SUM if parts == {Origin.HIGH} else None
+            else:
+                yield made[0]

@@ -1,0 +1,70 @@
+"""Which addresses in text a function really makes, of those that its instructions could add up to.
+
+A target pairs every instruction that makes the high part of an address with every one that adds a
+low part to the same register: more than there are, which costs nothing but block boundaries, and
+boundaries keep functions in place.  A pair counts only if the high part reaches the low one.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from rewriter.analysis.flow import Graph
+from rewriter.core.code.program import Function
+from rewriter.core.target.protocol import References, Target
+
+
+def unmade(graph: Graph, target: Target, references: References) -> frozenset[int]:
+    """The labels inside functions that no pair makes, by a graph in which all of them count."""
+    inside = frozenset(_inside(graph.functions, references.labels))
+    if not inside:
+        return inside
+    paths: dict[Function, _Paths] = {}
+    made: set[int] = set()
+    for function, pair in target.pairs(graph.listing, graph.functions, references.shared, inside):
+        if pair.label not in made:
+            if function not in paths:
+                paths[function] = _Paths(graph, function)
+            if paths[function].carry(pair.high, pair.register, pair.low):
+                made.add(pair.label)
+    return inside - made
+
+
+def _inside(functions: Sequence[Function], labels: Iterable[int]) -> Iterator[int]:
+    """Those that are in a function but not its start."""
+    starts = [function.start for function in functions]
+    for label in labels:
+        at = bisect_left(starts, label) - 1
+        if at >= 0 and label in functions[at]:
+            yield label
+
+
+class _Paths:
+    """The ways through a function."""
+
+    def __init__(self, graph: Graph, function: Function) -> None:
+        self.graph, self.blocks = graph, graph.blocks_of(function)
+        self.following = graph.within(self.blocks)
+
+    def carry(self, start: int, register: int, end: int) -> bool:
+        """Whether what position `start` puts in a register may be there at position `end`."""
+        graph, seen = self.graph, set[int]()
+        first = int(np.searchsorted(graph.first, start, side="right")) - 1
+        queue = [(first, start + 1)]
+        while queue:
+            block, at = queue.pop()
+            if self._passes(at, int(graph.last[block]), register, end):
+                following = [b for b in self.following.get(block, ()) if b not in seen]
+                seen.update(following)
+                queue += [(b, int(graph.first[b])) for b in following]
+            elif at <= end < int(graph.last[block]) and self._passes(at, end, register, -1):
+                return True
+        return False
+
+    def _passes(self, at: int, last: int, register: int, end: int) -> bool:
+        """Whether positions from `at` to `last` leave the register alone and `end` is not there."""
+        defs = self.graph.listing.defs[at:last, register // 64]
+        return not at <= end < last and not np.any(defs >> np.uint64(register % 64) & np.uint64(1))

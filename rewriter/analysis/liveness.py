@@ -1,0 +1,148 @@
+"""Which registers anything may read, at every block: one fixed point over the whole text.
+
+Masks are OR-ed along edges, so a register is dead only where every path, through returns to every
+caller that we see and out to every reader that we do not, writes it before reading it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rewriter.analysis.edges import CALL, FAULT, RETURN, Edges
+from rewriter.analysis.flow import Graph
+from rewriter.core.isa.registers import Masks, of_row
+
+
+@dataclass(frozen=True)
+class Liveness:
+    """Live register masks per block, with 64-bit columns."""
+
+    live_in: Masks
+    live_out: Masks
+
+    def into(self, block: int) -> int:
+        """Registers that may be read from the block's start on."""
+        return of_row(self.live_in[block])
+
+    def out_of(self, block: int) -> int:
+        """Registers that may be read after the block."""
+        return of_row(self.live_out[block])
+
+
+def solve(graph: Graph) -> Liveness:
+    """The least fixed point, in two steps so that callers do not mix.
+
+    First what a callee itself may read, with nothing read after its return; then what is read
+    after each point, where a call counts for what its callee may read.
+
+    Calls and returns through the standard linkage pass only what the calling standard names,
+    beside what the first block that they reach plainly reads (hand-written code does): compilers
+    leave paths that read an unset register but are never taken, and one such path would keep
+    scratch registers live everywhere.  A caller that keeps a value in a scratch register across
+    a call (gcc -fipa-ra) does so only if nothing in the callee writes it, and a rewrite writes
+    no register that the code it replaces did not write.
+    """
+    read, written = summaries(graph)
+    crossing = np.isin(graph.kind, (CALL, RETURN))
+    passed = graph.passed.copy()
+    passed[crossing] |= read[graph.target[crossing]]
+    _stopped_by_writes(graph, passed)
+    callee, _ = _fixed_point(graph, graph.kind != RETURN, passed, read, written, graph.outside)
+    outside = graph.outside | graph.returned
+    calls = graph.kind == CALL
+    entered = callee[graph.target[calls]] & passed[calls]
+    np.bitwise_or.at(outside, graph.source[calls], entered)
+    return Liveness(*_fixed_point(graph, ~calls, passed, read, written, outside))
+
+
+def _stopped_by_writes(graph: Graph, passed: Masks) -> None:
+    """An access that faults is the last in its block: what the block writes before it is dead."""
+    for edge in np.flatnonzero(graph.kind == FAULT).tolist():
+        block = int(graph.source[edge])
+        first, last = int(graph.first[block]), int(graph.last[block])
+        passed[edge] &= ~np.bitwise_or.reduce(graph.listing.defs[first : last - 1], axis=0)
+
+
+def _fixed_point(
+    graph: Graph, chosen: NDArray[np.bool_], passed: Masks, read: Masks, written: Masks, out: Masks
+) -> tuple[Masks, Masks]:
+    """What is live into and out of each node, by some of the edges; `out` is so from the start.
+
+    Registers know nothing of each other, so each column of them is found for itself.
+    """
+    order = graph.by_target
+    order = order[chosen[order]]
+    source, target, kind = graph.source[order], graph.target[order], graph.kind[order]
+    edges = _Incoming(source, target.searchsorted(np.arange(graph.nodes + 1)), kind == FAULT)
+    live_out = out.copy()
+    live_in = np.empty_like(read)
+    for n in range(read.shape[1]):
+        live_in[:, n] = edges.spread(passed[order, n], read[:, n], written[:, n], live_out[:, n])
+    return live_in, live_out
+
+
+@dataclass(frozen=True)
+class _Incoming:
+    """Edges in the order of their targets; those into a node are from its `starts` to the next.
+
+    Those that are `early` leave before their source ends.
+    """
+
+    source: Edges
+    starts: Edges
+    early: NDArray[np.bool_]
+
+    def spread(self, passed: Masks, read: Masks, written: Masks, live_out: Masks) -> Masks:
+        """Live into each node, and in place what is live out of it: only what is new goes on."""
+        first = read.copy()
+        live_in = read | (live_out & ~written)
+        changed = np.flatnonzero(live_in)
+        while len(changed):
+            edges, counts = self._into(changed)
+            source, early = self.source[edges], self.early[edges]
+            carried = np.repeat(live_in[changed], counts) & passed[edges]
+            np.bitwise_or.at(live_out, source[~early], carried[~early])
+            np.bitwise_or.at(first, source[early], carried[early])
+            flags = np.zeros(len(live_in), dtype=bool)
+            flags[source] = True
+            reached = np.flatnonzero(flags)
+            after = first[reached] | (live_out[reached] & ~written[reached])
+            new = after != live_in[reached]
+            changed = reached[new]
+            live_in[changed] = after[new]
+        return live_in
+
+    def _into(self, nodes: Edges) -> tuple[Edges, Edges]:
+        """The edges into some nodes, and how many each has."""
+        starts = self.starts[nodes]
+        counts = self.starts[nodes + 1] - starts
+        behind = np.cumsum(counts)
+        return np.repeat(starts - behind + counts, counts) + np.arange(behind[-1]), counts
+
+
+def summaries(graph: Graph) -> tuple[Masks, Masks]:
+    """Per node: registers read before any write in it, and registers written."""
+    uses, defs = graph.listing.uses, graph.listing.defs
+    read = np.zeros((graph.nodes, uses.shape[1]), dtype=np.uint64)
+    written = np.zeros_like(read)
+    length = graph.last - graph.first
+    longest_first = np.argsort(-length, kind="stable")
+    first, longer = graph.first[longest_first], _longer(length)
+    for n in range(uses.shape[1]):
+        used, set_before = (np.zeros(len(first), dtype=np.uint64) for _ in range(2))
+        for step, count in enumerate(longer):
+            # Every block that is long enough takes its next instruction, in one operation.
+            at = first[:count] + step
+            used[:count] |= uses[at, n] & ~set_before[:count]
+            set_before[:count] |= defs[at, n]
+        read[longest_first, n], written[longest_first, n] = used, set_before
+    return read, written
+
+
+def _longer(length: NDArray[np.int64]) -> list[int]:
+    """How many blocks have more than 0, 1, 2 ... instructions, as long as there are any."""
+    longer: list[int] = np.bincount(length)[:0:-1].cumsum()[::-1].tolist()
+    return longer

@@ -1,0 +1,319 @@
+"""Everything that retune knows about a file's text before it touches it."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+
+import numpy as np
+
+from rewriter.analysis import flow, jumps, labels, liveness
+from rewriter.analysis.edges import Convention, anything
+from rewriter.analysis.exception_ranges import ExceptionRanges
+from rewriter.analysis.functions import find_functions, with_called
+from rewriter.analysis.relations import Facts, LinearEffects, relations
+from rewriter.analysis.reservations import locked_addresses, near_locks
+from rewriter.core.addresses import Sides, sides
+from rewriter.core.assumptions import EVERY, STANDARD, TABLES
+from rewriter.core.code.listing import FLOW_CODE, UNKNOWN, Listing
+from rewriter.core.code.program import Fixup, Function, JumpTable, Pin, Window
+from rewriter.core.errors import BadInput
+from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.run.garbage import seldom_collected
+from rewriter.core.target.protocol import References, Target, whole
+from rewriter.elf.headers import ET_EXEC
+from rewriter.elf.image import Image
+from rewriter.elf.pins import data_pins, pinned, relocated, text_words
+from rewriter.elf.unwind import entries as unwind
+
+_IN_FLIGHT = 100
+"""Instructions: the 80 of the 21264 Hardware Reference Manual, 2.6.4, and some that may go."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A file's text: listing, functions, graph, liveness, and what is not understood.
+
+    `fixups` are by the address of the access that may fault; `resumes` has them and what may throw
+    to a landing pad.  `assume` names what proofs may rest on.
+    """
+
+    image: Image
+    target: Target
+    listing: Listing
+    functions: tuple[Function, ...]
+    frames: dict[int, unwind.Fde]
+    references: References
+    graph: flow.Graph
+    live: liveness.Liveness
+    fixups: dict[int, Fixup] = field(default_factory=dict)
+    assume: frozenset[str] = EVERY
+    exceptions: ExceptionRanges = field(default_factory=lambda: ExceptionRanges((), ()))
+    resumes: dict[int, Fixup] = field(default_factory=dict)
+    _starts: list[int] = field(default_factory=list)
+
+    @cached_property
+    def pins(self) -> tuple[Pin, ...]:
+        """What outside text relies on addresses in it."""
+        image, frames = self.image, self.frames.values()
+        return data_pins(image, self.target, self.listing, self.functions, frames)
+
+    def function_at(self, address: int) -> Function | None:
+        """The function that holds an address."""
+        at = bisect_right(self._starts, address) - 1
+        return self.functions[at] if at >= 0 and address in self.functions[at] else None
+
+    @cached_property
+    def ranges(self) -> Sides:
+        """Where each function starts, and where each ends."""
+        return sides([(function.start, function.end) for function in self.functions])
+
+    def tables_of(self, function: Function) -> tuple[JumpTable, ...]:
+        """The jump tables that the function's jumps read."""
+        return self._tables.get(function.start, ())
+
+    @cached_property
+    def _tables(self) -> dict[int, tuple[JumpTable, ...]]:
+        found: dict[int, tuple[JumpTable, ...]] = {}
+        for table in self.references.tables:
+            owner = self.function_at(table.jump)
+            if owner is not None:
+                found[owner.start] = (*found.get(owner.start, ()), table)
+        return found
+
+    def facts(self, function: Function) -> dict[int, Facts]:
+        """Registers that are another plus a constant, at each block of a function."""
+        if function.start not in self._facts:
+            self._facts.clear()  # who asks again asks at once
+            self._facts[function.start] = relations(self.graph, function, self._effects)
+        return self._facts[function.start]
+
+    @cached_property
+    def _effects(self) -> LinearEffects:
+        return LinearEffects(self.target)
+
+    @cached_property
+    def _facts(self) -> dict[int, dict[int, Facts]]:
+        return {}
+
+    @cached_property
+    def locked_addresses(self) -> frozenset[int]:
+        """Addresses between a load-locked and its store-conditional."""
+        return locked_addresses(self.graph)
+
+    @cached_property
+    def near_locks(self) -> frozenset[int]:
+        """Addresses where a hint may be in flight together with a load-locked."""
+        return near_locks(self.graph, _IN_FLIGHT, self.target.spelling.FENCES)
+
+    def has_locked(self, function: Function) -> bool:
+        """Whether some of these addresses are in a function."""
+        return _holds(function, self._locked)
+
+    @cached_property
+    def _locked(self) -> list[int]:
+        return sorted(self.locked_addresses)
+
+    def live_into(self, address: int) -> int:
+        """Registers that may be read from a block's start on; everything where no block is."""
+        try:
+            return self.live.into(self.graph.block_at(address))
+        except KeyError:
+            return self.target.everything
+
+    def windows(
+        self, function: Function, wanted: Callable[[int, int], bool] = lambda first, last: True
+    ) -> Iterator[Window]:
+        """The function's blocks, joined where control can only come from the one before.
+
+        Those only that are `wanted`, which is asked about positions [first, last).
+        """
+        graph, listing = self.graph, self.listing
+        runs = [
+            blocks
+            for blocks in self._joined(function)
+            if wanted(int(graph.first[blocks.start]), int(graph.last[blocks.stop - 1]))
+        ]
+        if runs:
+            listing.insns_at(*listing.span(function.start, function.end))  # is remembered
+        yield from map(self._window, runs)
+
+    def _joined(self, function: Function) -> Iterator[range]:
+        """Runs of blocks that control enters at the first one only; none where data is."""
+        blocks = self.graph.blocks_of(function)
+        here = slice(blocks.start, blocks.stop)
+        data = self.listing.rows[self.graph.first[here]] < 0
+        continues = self.graph.continues[here] & ~data
+        begin = blocks.start
+        for block, follows, apart in zip(blocks, continues.tolist(), data.tolist(), strict=True):
+            if not follows:
+                if begin < block:
+                    yield range(begin, block)
+                begin = block + apart
+        if begin < blocks.stop:
+            yield range(begin, blocks.stop)
+
+    def _window(self, blocks: range) -> Window:
+        graph, listing = self.graph, self.listing
+        insns: list[Insn] = []
+        exits: list[tuple[int, int]] = []
+        for block in blocks:
+            first, last = int(graph.first[block]), int(graph.last[block])
+            if insns and listing.flows[first - 1] == FLOW_CODE[Flow.BRANCH]:
+                branched = int(listing.targets[first - 1])
+                exits[-1] = (exits[-1][0], self.live_into(branched))
+            elif insns:
+                exits.pop()
+            insns += [insn for insn in listing.insns_at(first, last) if insn is not None]
+            if graph.faulting[last - 1]:
+                self._fault_exit(exits, len(insns) - 2, int(listing.addresses[last - 1]))
+            exits.append((len(insns) - 1, self.live.out_of(block)))
+        start = int(listing.addresses[graph.first[blocks.start]])
+        return Window(start, tuple(insns), tuple(exits))
+
+    @cached_property
+    def is_kernel(self) -> bool:
+        """Whether it is a kernel, whose accesses may reach a device."""
+        return self.target.is_kernel(self.image)
+
+    def held(self, insn: Insn) -> str:
+        """Why an instruction must stay what it is, or nothing."""
+        if self.is_kernel and self.target.table.accesses(insn) and not whole(insn, self.target):
+            return "the access may reach a device"
+        return ""
+
+    def fixups_of(self, function: Function) -> list[Fixup]:
+        """The exception entries of a function's accesses, ascending."""
+        first = bisect_left(self._accesses, function.start)
+        last = bisect_left(self._accesses, function.end)
+        return [self.fixups[access] for access in self._accesses[first:last]]
+
+    @cached_property
+    def _accesses(self) -> list[int]:
+        return sorted(self.fixups)
+
+    def live_after_fault(self, fixup: Fixup) -> int:
+        """Registers whose value before an access may be read after it faults."""
+        return self.live_into(fixup.resume) & fixup.kept
+
+    def _fault_exit(self, exits: list[tuple[int, int]], slot: int, access: int) -> None:
+        """Control may leave before an access: after the slot before it, if there is one."""
+        live = self.live_after_fault(self.resumes[access])
+        if exits and exits[-1][0] == slot:
+            exits[-1] = (slot, exits[-1][1] | live)
+        elif slot >= 0:
+            exits.append((slot, live))
+
+    def not_understood(self, function: Function) -> str:
+        """Why a function must be left alone, or nothing."""
+        size = self.target.table.size
+        if function.start % size or function.end % size:
+            return "it is no whole number of instructions"
+        if _holds(function, self._data):
+            return "data in text"
+        return "computed jump not understood" if _holds(function, self._unresolved) else ""
+
+    @cached_property
+    def _data(self) -> list[int]:
+        found: list[int] = self.listing.addresses[self.listing.rows == UNKNOWN].tolist()
+        return found
+
+    @cached_property
+    def _unresolved(self) -> list[int]:
+        return sorted(self.references.unresolved)
+
+
+def _holds(function: Function, ascending: Sequence[int]) -> bool:
+    """Whether some of the addresses are in a function."""
+    at = bisect_left(ascending, function.start)
+    return at < len(ascending) and ascending[at] in function
+
+
+@seldom_collected()
+def analyse(image: Image, target: Target, assume: frozenset[str] = EVERY) -> Program:
+    """Reads a whole file's text; `assume` names what may be relied on beyond it.
+
+    BadInput where it has none.
+    """
+    listing = target.listing(image)
+    if not len(listing):
+        raise BadInput(f"{image.name}: holds no code", hint="not even one instruction")
+    frames = unwind.frames(image)
+    functions = with_called(find_functions(image, frames), listing)
+    slots = {at: place for at, place in relocated(image, target).items() if listing.has(place)}
+    if image.e_type == ET_EXEC:  # nothing is relocated: words are what they will be
+        slots |= dict(text_words(image, listing))
+    fixups = [fixup for fixup in target.fixups(image) if listing.has(fixup.access)]
+    exceptions = ExceptionRanges.of(image, frames)
+    throwing, pads = list(exceptions.accesses(listing)), list(exceptions.calls(listing))
+    entries = pinned(image, target, listing, functions, frames)
+    for function in functions:
+        entries.update(target.entries(listing, function))
+    entries.update(_made_by_jumps(listing))
+    references, graph = jumps.followed(
+        partial(_graph, listing, target, functions, entries, [*throwing, *fixups], pads, assume),
+        partial(_pruned, target),
+        image,
+        target,
+        target.references(image, listing, functions, slots),
+        set(slots.values()),
+    )
+    if TABLES not in assume:
+        open_ended = {table.jump for table in references.tables if not table.exact}
+        unresolved = references.unresolved | open_ended
+        references = replace(references, unresolved=unresolved)
+    return Program(
+        image=image,
+        target=target,
+        assume=assume,
+        listing=listing,
+        functions=functions,
+        frames={frame.start: frame for frame in frames},
+        references=references,
+        graph=graph,
+        live=liveness.solve(graph),
+        fixups={fixup.access: fixup for fixup in fixups},
+        exceptions=exceptions,
+        resumes={fixup.access: fixup for fixup in (*throwing, *fixups)},
+        _starts=[f.start for f in functions],
+    )
+
+
+def _pruned(target: Target, graph: flow.Graph, references: References) -> References:
+    """The references without labels that no path of a graph makes."""
+    unmade = labels.unmade(graph, target, references)
+    return replace(references, labels=references.labels - unmade) if unmade else references
+
+
+def _made_by_jumps(listing: Listing) -> list[int]:
+    """Behind jumps that leave the address there in a register: it may be come back to."""
+    jumps = np.flatnonzero(listing.flows == FLOW_CODE[Flow.JUMP])
+    linking = jumps[listing.defs[jumps].any(axis=1)] + 1
+    found: list[int] = listing.addresses[linking[linking < len(listing)]].tolist()
+    return found
+
+
+def _graph(
+    listing: Listing,
+    target: Target,
+    functions: tuple[Function, ...],
+    entries: set[int],
+    fixups: Sequence[Fixup],
+    pads: Sequence[tuple[int, int]],
+    assume: frozenset[str],
+    references: References,
+) -> flow.Graph:
+    convention = Convention(
+        target.live_after,
+        target.passed,
+        target.returned,
+        target.results,
+        target.standard_return,
+        target.everything,
+    )
+    if STANDARD not in assume:
+        convention = anything(target.everything)
+    entries = entries | references.labels
+    return flow.build(listing, functions, references, entries, convention, fixups, pads)

@@ -1,0 +1,147 @@
+"""Which instructions a register's value may come from, by all paths through a function.
+
+What reads plainly in order of address need not be so on each path: control may come in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+import numpy as np
+
+from rewriter.analysis.flow import Graph
+from rewriter.core.code.listing import FLOW_CODE
+from rewriter.core.code.program import Bound, TableRead
+from rewriter.core.isa.instruction import Flow
+from rewriter.core.target.protocol import Target
+
+_CALLS = frozenset(FLOW_CODE[flow] for flow in (Flow.CALL, Flow.INDIRECT_CALL, Flow.TRAP))
+
+
+class Reaching:
+    """Walks a graph back, over calls with what callees save."""
+
+    def __init__(self, graph: Graph, target: Target) -> None:
+        self.graph, self.target = graph, target
+        self._bounds: dict[int, Bound | None] = {}
+        self.listing = graph.listing
+        self.flows = graph.listing.flows
+
+    def definitions(self, register: int, use: int) -> frozenset[int] | None:
+        """The addresses of all instructions that may make what the one at `use` reads.
+
+        None where control may come from outside with another value.
+        """
+        found, seen = set[int](), set[int]()
+        block = self.graph.block_holding(use)
+        queue = [(block, self.listing.index(use))]
+        while queue:
+            block, end = queue.pop()
+            at = self._writer(block, register, end)
+            if at is not None:
+                found.add(int(self.listing.addresses[at]))
+                continue
+            if self.graph.entered[block]:
+                return None
+            for before in self._before(block):
+                if before not in seen:
+                    seen.add(before)
+                    if not self._keeps(before, register):
+                        return None
+                    queue.append((before, int(self.graph.last[before])))
+        return frozenset(found)
+
+    def bounded(self, read: TableRead) -> int | None:
+        """How many entries the bounds on all ways to a table's use let through, if they do."""
+        register, use = read.index, self.listing.index(read.use)
+        queue = [(self.graph.block_holding(read.use), use, register)]
+        seen, most = set[tuple[int, int]](), 0
+        while queue:
+            block, end, register = queue.pop()
+            widened = self._widened(block, end, register)
+            if widened is None or self.graph.entered[block]:
+                return None
+            register = widened
+            for before in self._before(block):
+                count = self._count(before, block, register)
+                if count is not None:
+                    most = max(most, count)
+                elif (before, register) not in seen:
+                    seen.add((before, register))
+                    if not self._keeps(before, register):
+                        return None
+                    queue.append((before, int(self.graph.last[before]), register))
+        return most or None
+
+    def _widened(self, block: int, end: int, register: int) -> int | None:
+        """The register that holds a value at a block's start, which is zero-extended at most."""
+        at = self._writer(block, register, end)
+        while at is not None:
+            insn = self.listing.insn(at)
+            step = self.target.widened(insn) if insn is not None else None
+            if step is None or step[1] != register:
+                return None
+            register = step[0]
+            at = self._writer(block, register, at)
+        return register
+
+    def _count(self, block: int, following: int, register: int) -> int | None:
+        """How large a register may be less one, going on from one block to another."""
+        first, last = int(self.graph.first[block]), int(self.graph.last[block])
+        if block not in self._bounds:
+            self._bounds[block] = self.target.bound(self.listing, first, last - 1)
+        bound = self._bounds[block]
+        if bound is None or self._start(following) != bound.inside:
+            return None
+        target = int(self.listing.targets[bound.branch])
+        if target == self._start(block + 1):
+            return None  # it goes on there in any case
+        if self._writer(block, register, bound.branch, bound.compare) is not None:
+            return None
+        return bound.count if self._compared(bound, first, register) else None
+
+    def _compared(self, bound: Bound, first: int, register: int) -> bool:
+        """Whether a register holds what a comparison looks at, but for zero-extension."""
+        if register == bound.register:
+            return True
+        block = self.graph.block_holding(int(self.listing.addresses[bound.compare]))
+        at = self._writer(block, bound.register, bound.compare, first)
+        insn = self.listing.insn(at) if at is not None else None
+        if at is None or insn is None or self.target.widened(insn) != (register, bound.register):
+            return False
+        return self._writer(block, register, bound.compare, at) is None
+
+    def _start(self, block: int) -> int:
+        """Where a block starts; no address behind the last."""
+        starts = self.graph.first
+        return int(self.listing.addresses[starts[block]]) if block < len(starts) else -1
+
+    def _writer(self, block: int, register: int, end: int, start: int = 0) -> int | None:
+        """The last position of a block before `end`, not before `start`, that writes a register."""
+        first = max(int(self.graph.first[block]), start)
+        column, bit = divmod(register, 64)
+        written = self.listing.defs[first:end, column] >> np.uint64(bit) & np.uint64(1)
+        hits = np.flatnonzero(written)
+        return first + int(hits[-1]) if len(hits) else None
+
+    def _keeps(self, block: int, register: int) -> bool:
+        """Whether what ends a block leaves a register alone: a call may not."""
+        at = int(self.graph.last[block]) - 1
+        if int(self.flows[at]) not in _CALLS:
+            return True
+        insn = self.listing.insn(at)
+        return insn is not None and bool(self.target.kept_over(insn) >> register & 1)
+
+    def _before(self, block: int) -> Iterator[int]:
+        """The blocks that control comes to a block from, but for callees that return to it."""
+        order, targets = self._incoming
+        first, last = np.searchsorted(targets, (block, block + 1))
+        for source in self.graph.source[order[first:last]].tolist():
+            if source < len(self.graph.first):
+                yield source
+
+    @cached_property
+    def _incoming(self) -> tuple[np.ndarray, np.ndarray]:
+        order = self.graph.by_target
+        return order, self.graph.target[order]

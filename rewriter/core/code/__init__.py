@@ -1,0 +1,10 @@
+"""Code as the floors above see it, before and after it is understood.
+
+dataflow    A block run symbolically, step by step, with its definitions and uses
+groups      Code of a machine whose text says which instructions issue together: slots and groups
+listing     All instruction positions of a text, in address order, as parallel arrays
+program     Functions, blocks and the places in text that something else relies on
+scheduling  The vocabulary of scheduling straight code in groups: facts, edges, parts and
+            arrangements
+transfer    What a proof that code was only reordered asks about an instruction, and of a target
+"""

@@ -1,0 +1,265 @@
+"""A block run symbolically, step by step, with its definitions and uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.isa.registers import Reg
+from rewriter.core.isa.table import Table
+from rewriter.core.masks import bits
+from rewriter.core.readings.symbolic import Symbolic
+from rewriter.core.terms.term import Term, Terms
+
+INPUT = -1  # the "slot" that defines what the block gets
+
+
+@lru_cache(maxsize=1 << 14)  # few masks come again and again
+def registers_of(mask: int) -> tuple[Reg, ...]:
+    """The registers of a mask, ascending."""
+    return tuple(map(Reg, bits(mask)))
+
+
+Facts = Mapping[int, tuple[int, int]]
+"""Register: (another register, distance)."""
+
+
+def machine(table: Table, terms: Terms, cell: int, facts: Facts | None = None) -> Symbolic:
+    """A symbolic machine of the table's registers in an unknown state, but for the facts."""
+    state = Symbolic(terms, table.constants, cell)
+    for register, (base, distance) in (facts or {}).items():
+        state.registers[register] = state.get(Reg(base)) + terms.const(distance)
+    return state
+
+
+def inputs(table: Table, insns: Iterable[Insn | None]) -> int:
+    """Mask of the registers that are read before they are written."""
+    read = written = 0
+    for insn in insns:
+        if insn is not None:
+            read |= table.uses(insn) & ~written
+            written |= table.defs(insn)
+    return read
+
+
+def run(
+    table: Table,
+    terms: Terms,
+    cell: int,
+    insns: Sequence[Insn | None],
+    addresses: Sequence[int],
+    exits: Iterable[int],
+    code: Mapping[int, int] | None = None,
+    facts: Facts | None = None,
+) -> Run:
+    """Runs straight code symbolically; None is an empty slot, `exits` are slots.
+
+    An exit INPUT is the start.  `code` are registers that hold code addresses at the start, `facts`
+    registers that are another plus a constant.
+    """
+    state = machine(table, terms, cell, facts)
+    for register, place in (code or {}).items():
+        state.registers[register] = state.code(place)
+    leaving = set(exits)
+    found = Run(state)
+    if INPUT in leaving:
+        found.exits[INPUT] = state.snapshot()
+    uses, defs, computes, get = table.uses, table.defs, table.computes, state.get
+    registers, stored = state.registers, state.stored
+    for slot, (insn, address) in enumerate(zip(insns, addresses, strict=True)):
+        if insn is not None:
+            operands = tuple(map(get, registers_of(uses(insn))))
+            found.operand[slot] = operands
+            before = set(state.narrow) if insn.op.needs else None
+            result = computes(insn)
+            if result is not None:
+                found.value[slot] = state.compute(insn, address, operands, result)
+            else:
+                stores = len(stored)
+                state.execute(insn, address)
+                if len(stored) > stores:
+                    found.store[slot] = stores
+                writes = defs(insn)
+                if writes and not writes & writes - 1:
+                    found.value[slot] = registers[writes.bit_length() - 1]
+            if before is not None and len(state.narrow) > len(before):
+                found.narrow[slot] = next(iter(state.narrow - before))
+        if slot in leaving:
+            found.exits[slot] = state.snapshot()
+            state.control = None
+    return found
+
+
+def written(table: Table, insns: Iterable[Insn | None]) -> int:
+    """Mask of the registers that are written."""
+    mask = 0
+    for insn in insns:
+        mask |= table.defs(insn) if insn is not None else 0
+    return mask
+
+
+@dataclass
+class Run:
+    """A straight run: by slot, the states at exits, operands, single results, narrow accesses.
+
+    `store` numbers the stores: slot to position in `state.stored`.
+    """
+
+    state: Symbolic
+    value: dict[int, Term] = field(default_factory=dict)
+    store: dict[int, int] = field(default_factory=dict)
+    operand: dict[int, tuple[Term, ...]] = field(default_factory=dict)
+    exits: dict[int, Symbolic] = field(default_factory=dict)
+    narrow: dict[int, tuple[Term, int]] = field(default_factory=dict)
+
+
+@dataclass
+class Trace:
+    """A block's dataflow.
+
+    `value[i]` is what slot i puts in its one result register, if it has one; `states` are those at
+    the exits; `stored[i]` is the cell's address and value where slot i stores.
+    """
+
+    table: Table
+    insns: tuple[Insn, ...]
+    address: int
+    cell: int
+    exits: tuple[tuple[int, int], ...]
+    facts: Facts = field(default_factory=dict)
+    terms: Terms = field(init=False)
+    value: list[Term | None] = field(default_factory=list)
+    stored: dict[int, tuple[Term, Term]] = field(default_factory=dict)
+    addresses: list[int] = field(default_factory=list)
+    states: dict[int, Symbolic] = field(default_factory=dict)
+    state: Symbolic = field(init=False)
+
+    def __post_init__(self) -> None:
+        leaving, table, value = dict(self.exits), self.table, self.value
+        self.terms = Terms(table.width)
+        self.state = state = machine(table, self.terms, self.cell, self.facts)
+        registers, stored, known, address = state.registers, state.stored, 0, self.address
+        self._initial = dict(registers)
+        self._several: dict[int, dict[int, Term]] = {}
+        for slot, insn in enumerate(self.insns):
+            self.addresses.append(address)
+            if first := table.uses(insn) & ~known:  # their values are made in this order
+                known |= first
+                self._initial.update((r, state.get(r)) for r in registers_of(first))
+            stores = len(stored)
+            state.execute(insn, address)
+            if len(stored) > stores:
+                self.stored[slot] = stored[-1][:2]
+            address += insn.op.format.size
+            if slot in leaving:
+                self.states[slot] = state.snapshot()
+                state.control = None
+            writes = table.defs(insn)
+            known |= writes
+            single = writes and not writes & writes - 1
+            value.append(registers[writes.bit_length() - 1] if single else None)
+            if writes and not single:
+                self._several[slot] = {r: registers[r] for r in registers_of(writes)}
+
+    @property
+    def definition(self) -> list[dict[int, int]]:
+        """By slot, the registers that it reads, each with the slot that defines it."""
+        return self._read[0]
+
+    @property
+    def operand(self) -> list[dict[int, Term]]:
+        """By slot, the registers that it reads, each with its value."""
+        return self._read[1]
+
+    @cached_property
+    def _read(self) -> tuple[list[dict[int, int]], list[dict[int, Term]]]:
+        """Made only where a pass asks: many blocks have nothing for any."""
+        uses, defs, value = self.table.uses, self.table.defs, self.value
+        last, held = dict[int, int](), dict(self._initial)
+        definition, operand = list[dict[int, int]](), list[dict[int, Term]]()
+        for slot, insn in enumerate(self.insns):
+            from_, values = dict[int, int](), dict[int, Term]()
+            for register in registers_of(uses(insn)):
+                from_[register] = last.get(register, INPUT)
+                values[register] = held[register]
+            definition.append(from_)
+            operand.append(values)
+            for register in registers_of(defs(insn)):
+                last[register] = slot
+                one = value[slot]
+                held[register] = self._several[slot][register] if one is None else one
+        return definition, operand
+
+    @cached_property
+    def users(self) -> dict[int, list[int]]:
+        """The slots that read a slot's results."""
+        found: dict[int, list[int]] = {}
+        for slot, sources in enumerate(self.definition):
+            for source in dict.fromkeys(sources.values()):
+                found.setdefault(source, []).append(slot)
+        return found
+
+    @cached_property
+    def inputs(self) -> int:
+        """Mask of the registers that the block reads before it writes them."""
+        return inputs(self.table, self.insns)
+
+    @cached_property
+    def written(self) -> int:
+        """Mask of the registers that the block writes."""
+        return written(self.table, self.insns)
+
+    def escapes(self, slot: int) -> bool:
+        """Whether a result of `slot` may be read after an exit."""
+        return slot in self._escaping
+
+    @cached_property
+    def _escaping(self) -> set[int]:
+        found, live, leaving = set[int](), 0, dict(self.exits)
+        for slot in range(len(self.insns) - 1, -1, -1):
+            live |= leaving.get(slot, 0)
+            results = self.table.defs(self.insns[slot])
+            if results & live:
+                found.add(slot)
+            live &= ~results
+        return found
+
+    def slice(self, slot: int, stop: frozenset[int] = frozenset()) -> set[int]:
+        """The slots that the results of `slot` come from, without those in `stop`."""
+        return set(self.sources(slot, stop))
+
+    def sources(self, slot: int, stop: frozenset[int] = frozenset()) -> Iterator[int]:
+        """The same one by one: who looks for a few need not wait for all."""
+        found: set[int] = set()
+        queue, definition = [slot], self.definition
+        while queue:
+            for source in definition[queue.pop()].values():
+                if source != INPUT and source not in found and source not in stop:
+                    found.add(source)
+                    queue.append(source)
+                    yield source
+
+
+def drop_dead(
+    table: Table,
+    slots: Sequence[Insn | None],
+    candidates: frozenset[int],
+    exits: Iterable[tuple[int, int]],
+) -> list[Insn | None]:
+    """The slots, with every candidate emptied whose results nothing reads."""
+    result = list(slots)
+    leaving = dict(exits)
+    live = 0
+    for slot in range(len(result) - 1, -1, -1):
+        live |= leaving.get(slot, 0)
+        insn = result[slot]
+        if insn is None:
+            continue
+        defs = table.defs(insn)
+        if slot in candidates and defs and not defs & live:
+            result[slot] = None
+            continue
+        live = live & ~defs | table.uses(insn)
+    return result

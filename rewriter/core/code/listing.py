@@ -1,0 +1,226 @@
+"""All instruction positions of a text, in address order, as parallel arrays.
+
+The arrays are what whole-program analyses run on; `insn` gives the one at a position.  A target
+makes the listing: for fixed-width words with `decode_words`, for bundles slot by slot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rewriter.core.addresses import NOWHERE, Addresses, first_at, shifted, span
+from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.isa.operands import Kind, Words
+from rewriter.core.isa.table import Table, by_row
+
+FLOWS = tuple(Flow)
+FLOW_CODE = {flow: code for code, flow in enumerate(FLOWS)}
+UNKNOWN = -1  # in `rows` and `flows`: the word is not an instruction
+INLINE = -2  # in `rows`: data that belongs to the instruction before it; UNKNOWN in `flows`
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Parallel arrays, one element per instruction position.
+
+    `addresses` ascend; `targets` holds the encoded target or NOWHERE; `uses` and `defs` hold a
+    register mask in as many 64-bit columns as the target's registers need.
+    """
+
+    table: Table
+    addresses: Addresses
+    words: Words
+    rows: NDArray[np.int16]
+    flows: NDArray[np.int8]
+    targets: Addresses
+    uses: NDArray[np.uint64]
+    defs: NDArray[np.uint64]
+
+    def __len__(self) -> int:
+        return len(self.addresses)
+
+    @cached_property
+    def transfers(self) -> NDArray[np.int64]:
+        """The positions that are not followed by the next one alone; data among them."""
+        return np.flatnonzero(self.flows != FLOW_CODE[Flow.NEXT])
+
+    @cached_property
+    def placeless(self) -> Words:
+        """The words without how far branches go."""
+        kept = np.full(len(self.table.rows) + 1, ~self.words.dtype.type(0))
+        for number, op in enumerate(self.table.rows):
+            for operand in op.format.operands:
+                if operand.kind is Kind.TARGET:
+                    kept[number] &= ~self.words.dtype.type(operand.mask)
+        return self.words & kept[self.rows]
+
+    @cached_property
+    def branched(self) -> NDArray[np.int64]:
+        """The positions that branches and calls lead to."""
+        return self.positions(self.targets[self.targets != NOWHERE])
+
+    def positions(self, places: Addresses) -> NDArray[np.int64]:
+        """The positions at some addresses, ascending; none where no instruction starts."""
+        wanted = np.sort(places)  # the next place is then near the last one
+        at = np.minimum(self.addresses.searchsorted(wanted), len(self) - 1)
+        return np.asarray(at[self.addresses[at] == wanted])
+
+    def prepare(self) -> None:
+        """Makes what is made once and for all, before processes share the listing."""
+        _ = self.transfers, self.placeless
+
+    def index(self, address: int) -> int:
+        """The position at `address`; KeyError if no instruction starts there."""
+        at = first_at(self.addresses, address)
+        if at == len(self.addresses) or self.addresses[at] != address:
+            raise KeyError(address)
+        return at
+
+    def has(self, address: int) -> bool:
+        """Whether an instruction position is at `address`."""
+        at = first_at(self.addresses, address)
+        return at < len(self.addresses) and int(self.addresses[at]) == address
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """The positions in [start, end) as a half-open range; those asked for last are known."""
+        recent = self._recent
+        if recent.places != (start, end):
+            recent.places, recent.span = (start, end), span(self.addresses, start, end)
+        return recent.span
+
+    def insn(self, at: int) -> Insn | None:
+        """The instruction at a position, or None for data."""
+        return None if self.rows[at] < 0 else self.table.decode(int(self.words[at]))
+
+    def data(self, at: int) -> Insn | None:
+        """Inline data at a position, as a row of its own; None where an instruction is."""
+        if self.rows[at] != INLINE:
+            return None
+        return Insn(self.table.data, (int(self.words[at]),))
+
+    def covers(self, parts: Sequence[tuple[int, int]], size: int) -> bool:
+        """Whether these are the positions of (start, how many) words of some size, ascending.
+
+        Positions are a word or more apart, so that the ends of a part tell what is between.
+        """
+        first = 0
+        for start, count in parts:
+            last = first + count - 1
+            if count and (last >= len(self) or int(self.addresses[first]) != start):
+                return False
+            if count and int(self.addresses[last]) != start + size * (count - 1):
+                return False
+            first += count
+        return first == len(self)
+
+    def with_words(self, words: Words) -> Listing:
+        """The same places with other words: what is equal is not decoded again, nor inline data."""
+        other = np.flatnonzero((words != self.words) | (self.rows == INLINE))
+        decoded = _decoded(self.table, self.addresses[other], words[other])
+        changed = replace(
+            self, words=words, **{name: getattr(self, name).copy() for name in _DECODED}
+        )
+        for name in _DECODED:
+            getattr(changed, name)[other] = getattr(decoded, name)
+        return changed
+
+    def insns(self, start: int, end: int) -> list[Insn | None]:
+        """The instructions in [start, end)."""
+        return self.insns_at(*self.span(start, end))
+
+    def insns_at(self, first: int, last: int) -> list[Insn | None]:
+        """The instructions at positions [first, last).
+
+        Those asked for last are remembered: pass after pass asks for parts of one function.
+        """
+        recent = self._recent
+        if not recent.first <= first <= last <= recent.last:
+            recent.first, recent.last, recent.insns = first, last, self._insns_at(first, last)
+        return recent.insns[first - recent.first : last - recent.first]
+
+    @cached_property
+    def _recent(self) -> _Recent:
+        return _Recent()
+
+    def _insns_at(self, first: int, last: int) -> list[Insn | None]:
+        decode, words = self.table.decode, self.words[first:last].tolist()
+        found = [decode(word) for word in words]
+        for at in np.flatnonzero(self.rows[first:last] < 0).tolist():
+            found[at] = None
+        return found
+
+
+@dataclass
+class _Recent:
+    """The instructions at positions [first, last); the positions of a range of addresses."""
+
+    first: int = 0
+    last: int = 0
+    insns: list[Insn | None] = field(default_factory=list)
+    places: tuple[int, int] = (0, 0)
+    span: tuple[int, int] = (0, 0)
+
+
+_DECODED = ("rows", "flows", "targets", "uses", "defs")
+"""What a word says."""
+
+
+def decode_words(
+    table: Table,
+    parts: Iterable[tuple[int, NDArray[Any]]],
+    inline: Callable[[Words], NDArray[np.int64]] = lambda words: np.empty(0, dtype=np.int64),
+    like: Listing | None = None,
+) -> Listing:
+    """The listing of fixed-width text: (address, words) of each range, ascending.
+
+    `inline` gives the positions of words that are data; in a listing that is `like` this one words
+    are decoded already.
+    """
+    pieces, size = list(parts), table.size
+    none = np.empty(0, dtype=np.dtype(f"u{size}"))
+    words = np.concatenate([none, *(words for _, words in pieces)]).astype(none.dtype)
+    if like is not None and like.covers([(start, len(w)) for start, w in pieces], size):
+        listing = like.with_words(words)
+    else:
+        places = (shifted(start, size * np.arange(len(w), dtype=np.int64)) for start, w in pieces)
+        every = np.concatenate([np.empty(0, dtype=np.uint64), *places])
+        listing = _decoded(table, every, words)
+    at = inline(words)
+    listing.rows[at], listing.flows[at], listing.targets[at] = INLINE, UNKNOWN, NOWHERE
+    listing.uses[at], listing.defs[at] = 0, 0
+    return listing
+
+
+def _decoded(table: Table, addresses: Addresses, words: Words) -> Listing:
+    rows = table.classify(words)
+    flow_of = np.array([FLOW_CODE[op.flow] for op in table.rows] + [UNKNOWN], dtype=np.int8)
+    uses, defs = table.uses_and_defs(words, rows)
+    return Listing(
+        table=table,
+        addresses=addresses,
+        words=words,
+        rows=rows,
+        flows=flow_of[rows],
+        targets=_targets(table, words, rows, addresses),
+        uses=uses,
+        defs=defs,
+    )
+
+
+def _targets(
+    table: Table, words: Words, rows: NDArray[np.int16], addresses: Addresses
+) -> Addresses:
+    targets = np.full(len(words), NOWHERE, dtype=np.uint64)
+    for number, at in by_row(rows):
+        for operand in table.rows[number].format.operands:
+            if operand.kind is Kind.TARGET:
+                targets[at] = operand.goals(
+                    table.extract(words[at], operand), addresses[at], table.size
+                )
+    return targets

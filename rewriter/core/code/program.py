@@ -1,0 +1,140 @@
+"""Functions, blocks and the places in text that something else relies on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.run.portable import Portable
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Function(Portable):
+    """A named range of text, [start, end) in addresses; `source` says who said so."""
+
+    start: int
+    end: int
+    name: str
+    source: str
+
+    def __contains__(self, address: int) -> bool:
+        return self.start <= address < self.end
+
+
+@dataclass(frozen=True, slots=True)
+class JumpTable:
+    """A table of `size`-byte entries that a computed jump reads.
+
+    An entry holds (target - `base`).  `exact` says that the number of entries is known from the
+    bound check; otherwise `targets` is as far as entries stay plausible, and nothing may move.
+    """
+
+    jump: int
+    address: int
+    size: int
+    base: int
+    targets: tuple[int, ...]
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TableRead:
+    """What a computed jump takes its target from: an entry of a table, to which `base` is added.
+
+    `address` is the table's, None where it is not known; the instruction at `use` reads the index
+    in register `index`.
+    """
+
+    address: int | None
+    base: int
+    index: int
+    use: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A branch that goes on at `inside` only with a register below `count`.
+
+    The instruction at position `compare` looks at the register, that at `branch` goes by it.
+    """
+
+    compare: int
+    register: int
+    branch: int
+    inside: int
+    count: int
+
+
+class Origin(Enum):
+    """Where an instruction gets an address that a computed jump goes to."""
+
+    SHARED = "a word of the table of shared addresses, such as a GOT"
+    MEMORY = "a word of memory"
+    HIGH = "the high part of an address of this file"
+    SUM = "an address of this file: its high part in a register, and the low one"
+    COPY = "another register"
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Straight code with side exits: control enters at `address` only.
+
+    `exits` are (slot, mask): after that slot control may leave, to where the registers of the
+    mask may be read; the last slot is always the last exit.
+    """
+
+    address: int
+    insns: tuple[Insn, ...]
+    exits: tuple[tuple[int, int], ...]
+
+    def addresses(self) -> list[int]:
+        """The address of each slot."""
+        found, address = [], self.address
+        for insn in self.insns:
+            found.append(address)
+            address += insn.size
+        return found
+
+    @property
+    def end(self) -> int:
+        """The address after the last slot."""
+        return self.address + sum(insn.size for insn in self.insns)
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """An address in text that something outside relies on, and why."""
+
+    address: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fixup:
+    """Where control goes on when the access at `access` faults: a kernel's exception table says so.
+
+    The access has then done nothing, and the handler has put each value of `sets` in its register,
+    in order.  `entry` is the address of the table's entry.
+    """
+
+    entry: int
+    access: int
+    resume: int
+    sets: tuple[tuple[int, int], ...]
+
+    @property
+    def kept(self) -> int:
+        """The mask of registers that the handler leaves alone."""
+        mask = 0
+        for register, _ in self.sets:
+            mask |= 1 << register
+        return ~mask
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A function that is left alone, and why."""
+
+    function: Function
+    reason: str

@@ -1,0 +1,10 @@
+"""Instruction sets as data: rows with operands, from which a table derives everything.
+
+The door is
+`table`.
+
+instruction  The vocabulary of an instruction set: formats of operands, one `Op` per row, `Insn`
+operands     The operands of an instruction: which bits of its word hold them, and what those mean
+registers    Registers and sets of them
+table        The rows of an instruction set, with all that is derived from them
+"""

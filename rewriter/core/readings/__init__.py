@@ -1,0 +1,11 @@
+"""What a row's meaning runs on: machines of numbers, of lanes, of terms, and one that records.
+
+batched    The batched reading: NumPy lanes, thousands of inputs through the same instructions at
+           once
+concrete   The concrete reading: Python integers, one run, with traps for what hardware would trap
+           on
+interpret  Runs machine code on plain integers and says what it did, step by step
+machine    What a row's meaning sees: a machine with registers, memory, control, and arithmetic
+recorder   The reading of a meaning that finds out what it reads and writes
+symbolic   The symbolic reading: registers and memory as terms over the state at the start
+"""

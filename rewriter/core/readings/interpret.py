@@ -1,0 +1,354 @@
+"""Runs machine code on plain integers and says what it did, step by step.
+
+The meaning of each row is the table's own (`Concrete`); this adds memory with permissions, the
+fetch of code from it, and the trace that the timing model and the differential runs read.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right, insort
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.isa.operands import Kind, Operand
+from rewriter.core.isa.registers import Reg
+from rewriter.core.isa.table import Table
+from rewriter.core.readings.concrete import Concrete, Misaligned
+
+PREFETCH = "prefetch"  # the event of a load that has no result: a hint that never faults
+POISON = 0xA5  # what a line holds after a hint that allows its bytes to be lost
+_NO_SIZE = 0  # of a hint: it concerns whatever line the address is in
+
+
+class AccessFault(Exception):
+    """An access outside every region, or one that a region does not permit."""
+
+    def __init__(self, address: int, size: int, write: bool) -> None:
+        kind = "store to" if write else "read of"
+        super().__init__(f"{size}-byte {kind} {address:#x}")
+        self.address = address
+        self.size = size
+        self.write = write
+
+
+class BadInstruction(Exception):
+    """A word that no row of the table matches was about to be executed."""
+
+    def __init__(self, address: int, word: int) -> None:
+        super().__init__(f"{word:#x} at {address:#x} is no instruction")
+        self.address = address
+        self.word = word
+
+
+class LimitReached(Exception):
+    """The stop address was not reached within the limit of instructions."""
+
+    def __init__(self, address: int, limit: int) -> None:
+        super().__init__(f"still running at {address:#x} after {limit} instructions")
+        self.address = address
+        self.limit = limit
+
+
+class Unspecified(NotImplementedError):
+    """An instruction whose result the table does not say, and no handler was given."""
+
+    def __init__(self, address: int, name: str) -> None:
+        super().__init__(f"{name} at {address:#x} has no meaning here: give the interpreter one")
+        self.address = address
+        self.name = name
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One executed instruction.
+
+    `access` is the address of a load or store, aligned as the instruction aligns it, or of a
+    hint; `size` is in bytes, zero for a hint without one; `target` is where control went when it
+    was transferred.
+    """
+
+    address: int
+    insn: Insn
+    access: int | None
+    size: int
+    store: bool
+    target: int | None
+
+
+@dataclass(order=True)
+class _Region:
+    start: int
+    end: int = field(compare=False)
+    data: bytearray = field(compare=False)
+    read: bool = field(compare=False)
+    write: bool = field(compare=False)
+    execute: bool = field(compare=False)
+
+
+class Memory:
+    """Byte-addressed regions, each with its permissions."""
+
+    def __init__(self) -> None:
+        self._regions: list[_Region] = []
+        self._near: _Region | None = None  # accesses come in clusters
+
+    def map(
+        self,
+        start: int,
+        content: bytes | bytearray | int,
+        write: bool = True,
+        read: bool = True,
+        execute: bool = True,
+    ) -> None:
+        """Adds a region that holds `content`, or so many zero bytes.
+
+        Raises ValueError where a region is already.
+        """
+        data = bytearray(content)
+        region = _Region(start, start + len(data), data, read, write, execute)
+        if any(start < other.end and other.start < region.end for other in self._regions):
+            raise ValueError(f"{start:#x}-{region.end:#x} is mapped already")
+        insort(self._regions, region)
+
+    def region(self, address: int, size: int) -> _Region | None:
+        """The region that holds all of an access; None if there is none."""
+        near = self._near
+        if near is not None and near.start <= address and address + size <= near.end:
+            return near
+        index = bisect_right(self._regions, address, key=lambda r: r.start) - 1
+        if index < 0 or address + size > self._regions[index].end:
+            return None
+        self._near = self._regions[index]
+        return self._near
+
+    def read(self, address: int, size: int) -> bytes:
+        """The bytes there; raises AccessFault."""
+        region = self.region(address, size)
+        if region is None or not region.read:
+            raise AccessFault(address, size, write=False)
+        at = address - region.start
+        return bytes(region.data[at : at + size])
+
+    def write(self, address: int, content: bytes) -> None:
+        """Changes the bytes there; raises AccessFault."""
+        size = len(content)
+        region = self.region(address, size)
+        if region is None or not region.write:
+            raise AccessFault(address, size, write=True)
+        at = address - region.start
+        region.data[at : at + size] = content
+
+    def fetch(self, address: int, size: int) -> bytes:
+        """The bytes of code there; raises AccessFault."""
+        region = self.region(address, size)
+        if region is None or not region.execute:
+            raise AccessFault(address, size, write=False)
+        at = address - region.start
+        return bytes(region.data[at : at + size])
+
+
+Opaque = Callable[..., int | None]
+"""Called with the name and the operand values of what the table leaves open; gives the result.
+
+None says that it does not know either."""
+
+
+class Arithmetic(Protocol):
+    """What a target's table leaves open, on plain numbers."""
+
+    def answer(self, name: str, *values: int) -> int | None:
+        """What an operation gives; None where it is not known."""
+        ...
+
+    def lasting(self, event: tuple[object, ...]) -> bool:
+        """Whether an event is more than a wait, or something that is put back as it was."""
+        ...
+
+
+_Decoded = tuple[Callable[..., None], tuple[object, ...], int, Step]
+
+
+class _Machine(Concrete):
+    """The concrete reading over a `Memory`, remembering the last access."""
+
+    ones = 0  # an attribute: the inherited property is too slow for this
+
+    def __init__(self, table: Table, memory: Memory, opaque: Opaque | None) -> None:
+        super().__init__(width=table.width, byteorder=table.byteorder, constants=table.constants)
+        self.ones = (1 << self.width) - 1
+        self.registers = dict.fromkeys(range(len(table.register_names)), 0) | table.constants
+        self.space = memory
+        self.order = table.byteorder
+        self.access: int | None = None
+        self.size = 0
+        self.stored = False
+        self.write_hints: Mapping[str, int] = {}
+        self.poison = POISON
+        self.pc = 0
+        self.answer = opaque
+
+    def get(self, source: Reg | int) -> int:
+        return self.registers[source] if source.__class__ is Reg else source
+
+    def set(self, register: Reg, value: int) -> None:
+        if register not in self.constants:
+            self.registers[register] = value & self.ones
+
+    def load(self, address: int, size: int) -> int:
+        address &= self.ones
+        if address & size - 1:
+            raise Misaligned(address, size)
+        self.access, self.size, self.stored = address, size, False
+        region = self.space.region(address, size)
+        if region is None or not region.read:
+            raise AccessFault(address, size, write=False)
+        at = address - region.start
+        return int.from_bytes(region.data[at : at + size], self.order)
+
+    def store(self, address: int, value: int, size: int) -> None:
+        address &= self.ones
+        if address & size - 1:
+            raise Misaligned(address, size)
+        self.access, self.size, self.stored = address, size, True
+        region = self.space.region(address, size)
+        if region is None or not region.write:
+            raise AccessFault(address, size, write=True)
+        at = address - region.start
+        low = value & (1 << 8 * size) - 1
+        region.data[at : at + size] = low.to_bytes(size, self.order)
+
+    def event(self, name: str, *values: int) -> None:
+        self.events.append((name, *(value & self.ones for value in values)))
+        if name == PREFETCH:
+            self.access, self.size, self.stored = values[0] & self.ones, _NO_SIZE, False
+        elif name in self.write_hints:
+            self._allocate(values[0] & self.ones, self.write_hints[name])
+
+    def _allocate(self, address: int, size: int) -> None:
+        """A hint that the whole line will be written: until then its bytes may be anything."""
+        start = address & -size
+        self.access, self.size, self.stored = start, size, True
+        region = self.space.region(start, size)
+        if region is not None and region.write:
+            at = start - region.start
+            region.data[at : at + size] = bytes((self.poison,)) * size
+
+    def opaque(self, name: str, *values: int) -> int:
+        found = None if self.answer is None else self.answer(name, *values)
+        if found is None:
+            raise Unspecified(self.pc, name)
+        return found
+
+
+class Interpreter:
+    """A machine with its memory, run from an address to an address.
+
+    `registers` may be changed between runs.  After an exception `pc` is the instruction that
+    raised it, with registers and memory as before it, so a fault handler may go on from elsewhere.
+    `write_hints` names the events that give up a line's content, with the line's size; such a
+    line is filled with `poison`.  Code is decoded once per address: it must not change.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        memory: Memory,
+        registers: Mapping[int, int] | None = None,
+        *,
+        write_hints: Mapping[str, int] | None = None,
+        poison: int = POISON,
+        opaque: Opaque | None = None,
+    ) -> None:
+        self.table = table
+        self.memory = memory
+        self._machine = _Machine(table, memory, opaque)
+        self._machine.write_hints = dict(write_hints or {})
+        self._machine.poison = poison
+        self._decoded: dict[int, _Decoded] = {}
+        for register, value in (registers or {}).items():
+            self._machine.set(Reg(register), value)
+
+    @property
+    def registers(self) -> dict[int, int]:
+        """Register values by number; may be changed."""
+        return self._machine.registers
+
+    @property
+    def events(self) -> list[tuple[object, ...]]:
+        """What the world saw, in order: name and operand values."""
+        return self._machine.events
+
+    @property
+    def pc(self) -> int:
+        """The instruction that is being executed, or was the last one."""
+        return self._machine.pc
+
+    def run(self, start: int, stop: int, limit: int = 1_000_000) -> list[Step]:
+        """All steps from `start` until control reaches `stop`; see `steps` for what it raises."""
+        return list(self.steps(start, stop, limit))
+
+    def steps(self, start: int, stop: int, limit: int = 1_000_000) -> Iterator[Step]:
+        """Executes, and yields what was done, until control reaches `stop`.
+
+        Raises AccessFault, Misaligned, BadInstruction, Unspecified, and LimitReached after
+        `limit` instructions.
+        """
+        machine, decoded = self._machine, self._decoded
+        pc = start
+        for _ in range(limit):
+            if pc == stop:
+                return
+            machine.pc = pc
+            does, operands, following, plain = decoded.get(pc) or self._decode(pc)
+            machine.following = following
+            machine.target = machine.access = None
+            does(machine, *operands)
+            target = machine.target
+            pc = following if target is None else target
+            if machine.access is not None:
+                yield Step(
+                    *(plain.address, plain.insn),
+                    *(machine.access, machine.size, machine.stored, target),
+                )
+            elif target is not None:
+                yield Step(plain.address, plain.insn, None, 0, False, target)
+            else:
+                yield plain
+        if pc != stop:
+            raise LimitReached(pc, limit)
+
+    def _decode(self, pc: int) -> _Decoded:
+        """The instruction at an address with its operands bound; most steps are always the same."""
+        machine = self._machine
+        word = int.from_bytes(self.memory.fetch(pc, self.table.size), machine.order)
+        insn = self.table.decode(word)
+        if insn is None:
+            raise BadInstruction(pc, word)
+        following = pc + insn.size & machine.ones
+        operands = tuple(
+            self._bound(operand, value, insn, pc)
+            for operand, value in zip(insn.op.format.operands, insn.operands, strict=True)
+        )
+        does = insn.op.does
+        if insn.op.flow in (Flow.TRAP, Flow.STOP) and machine.answer is None:
+            does = self._no_trap(insn)
+        entry = (does, operands, following, Step(pc, insn, None, 0, False, None))
+        self._decoded[pc] = entry
+        return entry
+
+    def _bound(self, operand: Operand, value: int, insn: Insn, pc: int) -> object:
+        if operand.kind is Kind.REGISTER:
+            return Reg(value)
+        if operand.kind is Kind.TARGET:
+            value = operand.goal(value, pc, insn.size)
+        return self._machine.const(value)
+
+    def _no_trap(self, insn: Insn) -> Callable[..., None]:
+        """A call into the system: without a handler nothing here can answer it."""
+
+        def does(machine: _Machine, *operands: object) -> None:
+            raise Unspecified(machine.pc, insn.name)
+
+        return does

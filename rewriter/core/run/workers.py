@@ -1,0 +1,273 @@
+"""Work on many items, shared out to processes that are copies of this one.
+
+A copy knows all that this process knew when it was made, so nothing but an item's number goes there
+and nothing but a result comes back.  What a task changes in its copy is lost: a task must depend on
+its item alone, and then the results are the same for any number of processes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import gc
+import multiprocessing
+import os
+import pickle
+import signal
+import tempfile
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Any, Protocol, TypeVar, cast
+
+from rewriter.core.errors import OutOfResources
+from rewriter.core.run import interrupts
+from rewriter.core.run.garbage import give_back, seldom_collected
+
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
+
+_Answer = tuple[int, list[Any], Any]
+"""A share's number, the results, and news."""
+_Work = Callable[[Connection, Sequence[Connection]], None]
+
+_SHARE = 8
+"""Items that a process gets at once: few enough that all processes end together."""
+
+_AHEAD = 2
+"""Shares that a process has, so that it need not wait for the next while its answer is read."""
+
+
+class Learning(Protocol):
+    """What one process found out and another need not: it never changes a result."""
+
+    def news(self) -> Any:
+        """What is new here since the last time."""
+        ...
+
+    def learn(self, news: Any) -> None:
+        """What another process found out."""
+        ...
+
+
+class Apart:
+    """What processes find out that need nothing of one another."""
+
+    def news(self) -> None:
+        """Nothing."""
+
+    def learn(self, news: None) -> None:
+        """Nothing to learn."""
+
+
+class Together:
+    """What processes find out of several kinds."""
+
+    def __init__(self, *kinds: Learning) -> None:
+        self.kinds = kinds
+
+    def news(self) -> list[Any]:
+        """What is new of each kind."""
+        return [kind.news() for kind in self.kinds]
+
+    def learn(self, news: list[Any]) -> None:
+        """What another process found out of each."""
+        for kind, one in zip(self.kinds, news, strict=True):
+            kind.learn(one)
+
+
+class WorkerLost(OutOfResources):
+    """A process ended before its work was done."""
+
+
+class WorkerFailed(Exception):
+    """An exception in a process that could not be sent from there: its text."""
+
+
+def each(
+    task: Callable[[_Item], _Result], items: Iterable[_Item], jobs: int, learning: Learning
+) -> Iterator[_Result]:
+    """What `task` gives for each item, in the items' order.
+
+    With one job all is done here, item by item as they come.  An exception of a task is raised
+    here, as WorkerFailed if it cannot be sent; WorkerLost if a process is killed.
+    """
+    # What there is now stays: a collection would look at all of it, and in a copy double it.
+    gc.freeze()
+    give_back()
+    try:
+        with seldom_collected():
+            yield from (
+                map(task, items) if jobs == 1 else _in_order(task, tuple(items), jobs, learning)
+            )
+    finally:
+        gc.unfreeze()
+
+
+def _in_order(
+    task: Callable[[_Item], _Result], known: Sequence[_Item], jobs: int, learning: Learning
+) -> Iterator[_Result]:
+    starts = range(0, len(known), _SHARE)
+    shares = [known[start : start + _SHARE] for start in starts]
+    if len(shares) < 2:  # another process would leave this one with nothing to do
+        yield from map(task, known)
+        return
+    ready: dict[int, list[_Result]] = {}
+    following = 0
+    for number, results in _shared(task, shares, min(jobs, len(shares)), learning):
+        ready[number] = results
+        while following in ready:
+            yield from ready.pop(following)
+            following += 1
+
+
+def _shared(
+    task: Callable[[_Item], _Result],
+    shares: Sequence[Sequence[_Item]],
+    jobs: int,
+    learning: Learning,
+) -> Iterator[tuple[int, list[_Result]]]:
+    """Each share's number and results, as they are done."""
+    workers: list[_Worker] = []
+    with interrupts.folder("retune-") as folder:
+        try:
+            for _ in range(jobs):
+                pipes = [worker.pipe for worker in workers]
+                workers.append(_Worker(partial(_work, task, shares, learning, folder), pipes))
+            for done, results, news in _answers(workers, len(shares)):
+                learning.learn(news)
+                yield done, results
+        finally:
+            for worker in workers:
+                worker.end()
+
+
+def _answers(workers: Sequence[_Worker], shares: int) -> Iterator[_Answer]:
+    """The answers for so many shares; what one process found out is told to the others."""
+    waiting = iter(range(shares))
+    for worker, number in zip(_AHEAD * [*workers], waiting, strict=False):
+        worker.start(number)
+    busy = {worker.pipe: worker for worker in workers if worker.shares}
+    while busy:
+        for pipe in wait(list(busy)):
+            worker = busy[cast(Connection, pipe)]
+            packed = worker.packed()
+            following = next(waiting, None)
+            if following is not None:
+                worker.start(following)  # before the answer is looked at
+            elif not worker.shares:
+                del busy[worker.pipe]
+            answer = _unpacked(packed)
+            for other in workers:
+                if other is not worker:
+                    other.news.append(answer[2])
+            yield answer
+
+
+class _Worker:
+    """One process with the pipe that leads there.
+
+    `shares` is how many it has and did not answer yet, `news` what it has not heard yet.
+    """
+
+    def __init__(self, work: _Work, pipes: Sequence[Connection]) -> None:
+        """`pipes` are those of the processes before: a copy must not hold them open."""
+        self.news: list[Any] = []
+        self.shares = 0
+        self.pipe, there = multiprocessing.Pipe()
+        context = multiprocessing.get_context("fork")
+        arguments = there, (*pipes, self.pipe)
+        self.process = context.Process(target=work, args=arguments, daemon=True)
+        self.process.start()
+        there.close()
+
+    def start(self, number: int) -> None:
+        """Has a share worked on; what goes wrong with the process is found when it answers."""
+        with contextlib.suppress(BrokenPipeError):
+            self.pipe.send((number, self.news))
+        self.news = []
+        self.shares += 1
+
+    def packed(self) -> bytes:
+        """The answer that is waiting, or WorkerLost."""
+        self.shares -= 1
+        try:
+            return self.pipe.recv_bytes()
+        except (EOFError, ConnectionResetError):
+            hint = "too little memory? with -j 1 there is one process only"
+            raise WorkerLost("a process that shared the work was ended", hint=hint) from None
+
+    def end(self) -> None:
+        """Ends the process and those that it started, whatever they do."""
+        self.pipe.close()
+        with contextlib.suppress(OSError):
+            os.killpg(self.process.pid or 0, signal.SIGKILL)
+        self.process.kill()  # it may not have a group of its own yet
+        self.process.join()
+
+
+def _unpacked(packed: bytes) -> _Answer:
+    """The answer, or the exception that there was instead."""
+    answer: _Answer | Exception = pickle.loads(packed)
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
+
+
+def _work(
+    task: Callable[[Any], Any],
+    shares: Sequence[Sequence[Any]],
+    learning: Learning,
+    folder: Path,
+    pipe: Connection,
+    others: Sequence[Connection],
+) -> None:
+    """Answers until nobody asks; `folder` is for temporary files."""
+    _depend()
+    tempfile.tempdir = str(folder)
+    for other in others:
+        other.close()
+    with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
+        while True:
+            number, heard = pipe.recv()
+            for news in heard:
+                learning.learn(news)
+            try:
+                answer = number, [task(item) for item in shares[number]], learning.news()
+                packed = pickle.dumps(answer)
+            except Exception as error:
+                pipe.send_bytes(_packed_error(error))
+                return
+            pipe.send_bytes(packed)
+
+
+def _depend() -> None:
+    """Makes this process end with the one that made it, and by nothing else.
+
+    It is in a group of its own, so that it and what it starts can be ended together.
+    """
+    parent = multiprocessing.parent_process()
+    interrupts.ignore()
+    with contextlib.suppress(OSError):
+        os.setpgid(0, 0)
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if parent is not None and os.getppid() != parent.pid:  # it has ended already
+        os._exit(1)
+
+
+def _packed_error(error: Exception) -> bytes:
+    """An exception as it is sent, with where it happened; as a text if it cannot be."""
+    error.add_note("".join(traceback.format_exception(error)))
+    try:
+        packed = pickle.dumps(error)
+        pickle.loads(packed)  # some can be sent and not received
+    except Exception:
+        failed = WorkerFailed(f"{type(error).__name__}: {error}")
+        failed.add_note(error.__notes__[-1])
+        packed = pickle.dumps(failed)
+    return packed
+
+
+_PR_SET_PDEATHSIG = 1  # linux/prctl.h

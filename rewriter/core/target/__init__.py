@@ -1,0 +1,18 @@
+"""What a target offers: the door is `protocol`; the rest are the parts that it is made of.
+
+arena         Where trials and models put code and data that lie nowhere by themselves
+boots         How a kernel is booted in an emulator, and what two good boots may print differently
+bundled_cpu   A CPU that issues what its code puts together, as data: ports, dispersal, latencies,
+              pairs
+bundling      What the floors above ask of a target whose instructions issue in groups of its
+              text's making
+calls         Calls and returns of grouped code as its calling standard has them
+code_form     Code as a row of instructions without what a new layout changes, and back
+cpu           A CPU and the machine around it, as data: every number with where it comes from
+emulation     How programs of a machine are run by user emulation
+prefetching   What a pass that asks for lines ahead needs of a machine whose text says what issues
+              together
+protocol      What the floors above ask of a target
+substitution  What a target of grouped code offers, so that known routines can be replaced in a
+              file
+"""

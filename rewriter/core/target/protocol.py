@@ -1,0 +1,401 @@
+"""What the floors above ask of a target.  Whatever differs between architectures is here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from numpy.typing import NDArray
+
+from rewriter.core.code.listing import Listing
+from rewriter.core.code.program import Bound, Fixup, Function, JumpTable, Origin, TableRead
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.isa.operands import Words
+from rewriter.core.isa.table import Table
+from rewriter.core.target.arena import Arena
+from rewriter.core.target.boots import Boots
+from rewriter.core.target.cpu import Cpu, System
+from rewriter.core.target.emulation import Emulated
+
+
+class Memory(Protocol):
+    """What a target asks of an image."""
+
+    def read(self, address: int, size: int) -> bytes:
+        """Bytes as loaded, before relocation."""
+        ...
+
+    def is_mapped(self, address: int) -> bool:
+        """Whether anything is loaded there."""
+        ...
+
+    def executable_ranges(self) -> Sequence[tuple[int, int]]:
+        """The [start, end) of each range of text."""
+        ...
+
+    def words(self, start: int, end: int, size: int) -> NDArray[Any]:
+        """A range as words of `size` bytes."""
+        ...
+
+
+class Sectioned(Memory, Protocol):
+    """What a target asks of an image whose tables it looks for."""
+
+    def table(self, name: str) -> range:
+        """The addresses of the section of that name; empty where there is none."""
+        ...
+
+
+class CannotMove(Exception):
+    """Why a function's code must stay where it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class FrameRow:
+    """How to unwind from `offset` bytes into a routine on, when it was entered at its start.
+
+    `cfa` is how far above the stack pointer that of the caller is; `link` is the register that
+    holds the return address, None for the usual one.
+    """
+
+    offset: int
+    cfa: int
+    link: int | None
+
+
+class Assembled(Protocol):
+    """A routine that may stand anywhere: offsets in bytes from its start."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        ...
+
+    @property
+    def code(self) -> bytes:
+        """Its bytes."""
+        ...
+
+    @property
+    def entry(self) -> int:
+        """Where it is entered."""
+        ...
+
+    @property
+    def resumes(self) -> tuple[tuple[int, int], ...]:
+        """Instructions that may fault, and where control then goes on."""
+        ...
+
+
+class Tuned(Assembled, Protocol):
+    """A tuned routine, on `Target.alignment`; its name is that of the contract that it keeps."""
+
+    @property
+    def folder(self) -> str:
+        """The CPU that it was written for."""
+        ...
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """The features that its instructions need."""
+        ...
+
+
+def suited(target: Target, name: str, cpu: Cpu) -> Iterator[Tuned]:
+    """The tuned routines for a contract that pay on a CPU, the best first.
+
+    One that was made for another chip might run and not pay.
+    """
+    for routine in target.routines(name):
+        if target.cpus[routine.folder].features | routine.needs <= cpu.features:
+            yield routine
+
+
+def whole(insn: Insn, target: Target) -> bool:
+    """Whether an access is one to a cell of memory, whatever the low bits of its address."""
+    return insn.name in target.spelling.CELL_ACCESSES
+
+
+def is_hint(insn: Insn, target: Target) -> bool:
+    """Whether a load does nothing but ask for a line; an architecture may have no such."""
+    found = getattr(target.spelling, "is_hint", None)
+    return found is not None and bool(found(insn))
+
+
+@dataclass(frozen=True, slots=True)
+class Clue:
+    """What a block with a site of a pass may have: at least so many of some instructions.
+
+    Where there are `literals`, only those count that have one of them.
+    """
+
+    names: frozenset[str]
+    least: int = 1
+    literals: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True)
+class References:
+    """What in text points into text.
+
+    `labels` are addresses that instructions make; `callees` maps the address of a computed call
+    to its function; `unresolved` are the addresses of computed jumps that are not understood;
+    `shared` is, by a function's start, what its register for shared data (gp) holds, `constants`
+    by the start of a function with computed jumps the addresses that it may make.
+    """
+
+    tables: tuple[JumpTable, ...]
+    labels: frozenset[int]
+    callees: Mapping[int, int]
+    unresolved: frozenset[int]
+    shared: Mapping[int, int]
+    constants: Mapping[int, frozenset[int]] = field(default_factory=dict)
+
+    def pointers(self, function: Function) -> tuple[int, ...]:
+        """What the register for shared data may hold in a function."""
+        own = self.shared.get(function.start)
+        return (own,) if own is not None else tuple(sorted(set(self.shared.values())))
+
+
+class Definitions(Protocol):
+    """What a target asks of the ways to an instruction."""
+
+    def made(self, register: int, use: int) -> Sequence[tuple[int, Insn]]:
+        """The instructions that may have made what the one at `use` reads in a register.
+
+        With their addresses; none where it may come from elsewhere.
+        """
+        ...
+
+    def stored(self, base: int, displacement: int, use: int) -> Sequence[tuple[int, int]]:
+        """Where the function stores a register in such a place of its stack: address, register."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two instructions that add up to `label` if what the first puts in `register` is there still.
+
+    `high` and `low` are positions in the listing.
+    """
+
+    label: int
+    register: int
+    high: int
+    low: int
+
+
+class Target(Protocol):
+    """One architecture."""
+
+    name: str
+    machines: frozenset[int]
+    table: Table
+    cpus: Mapping[str, Cpu]
+    everything: int
+    returned: int
+    cell: int
+    spelling: Any
+    stack: int
+    signatures: Path
+    trials: Any
+    arena: Arena
+    page: int
+    alignment: int
+    entry_size: int
+
+    systems: Mapping[str, System]
+    boots: Boots
+    emulated: Emulated | None
+
+    def system(self, cpu: Cpu) -> System:
+        """The machine that a CPU is timed in when nothing is said."""
+        ...
+
+    def encode(self, insn: Insn) -> bytes:
+        """The bytes of an instruction in memory."""
+        ...
+
+    def listing(self, image: Memory, like: Listing | None = None) -> Listing:
+        """Decodes all text; words that stand in a listing that is like it need it no more."""
+        ...
+
+    def entries(self, listing: Listing, function: Function) -> tuple[int, ...]:
+        """The addresses at which callers may enter, beside the start."""
+        ...
+
+    def references(
+        self,
+        image: Memory,
+        listing: Listing,
+        functions: Sequence[Function],
+        slots: Mapping[int, int],
+    ) -> References:
+        """What in text points into text."""
+        ...
+
+    def is_kernel(self, image: Memory) -> bool:
+        """Whether a file is a kernel, whose code may access registers of devices."""
+        ...
+
+    def reserved(self, image: Memory) -> int:
+        """The mask of registers that new code in this file must not write."""
+        ...
+
+    def fixups(self, image: Sectioned) -> tuple[Fixup, ...]:
+        """The exception table of a kernel, entry by entry; dead entries are left out."""
+        ...
+
+    def fixup_table(self, image: Sectioned) -> range:
+        """The addresses of the bytes of the exception table; empty where there is none."""
+        ...
+
+    def fixup_bytes(self, fixup: Fixup) -> bytes:
+        """An entry of the exception table; raises CannotMove when it cannot say that."""
+        ...
+
+    def dead_fixup(self, entry: int) -> bytes:
+        """An entry for no instruction at all."""
+        ...
+
+    def pairs(
+        self,
+        listing: Listing,
+        functions: Sequence[Function],
+        shared: Mapping[int, int],
+        wanted: frozenset[int],
+    ) -> Iterable[tuple[Function, Pair]]:
+        """All in one function that may add up to one of the wanted addresses."""
+        ...
+
+    def relocated(self, r_type: int, addend: int, symbol: int | None) -> int | None:
+        """What a dynamic relocation makes of its word; None if no address of this image."""
+        ...
+
+    def live_after(self, insn: Insn) -> int:
+        """Registers that unseen code may read after a control transfer."""
+        ...
+
+    def passed(self, insn: Insn) -> int:
+        """Registers that a call may give a value to its callee in."""
+        ...
+
+    def kept_over(self, insn: Insn) -> int:
+        """Registers whose value outlives a call or a trap."""
+        ...
+
+    def results(self, name: str) -> int:
+        """Registers that a function of this name returns values in, beside the standard's."""
+        ...
+
+    def standard_return(self, insn: Insn) -> bool:
+        """Whether a return goes back through the standard link register."""
+        ...
+
+    def linear(self, insn: Insn) -> tuple[int, int, int] | None:
+        """(result, source, distance) of an instruction that adds a constant to a register."""
+        ...
+
+    @property
+    def frame_bases(self) -> int:
+        """A mask of the registers from which code reaches its frame."""
+        ...
+
+    def unwound(self, number: int) -> int | None:
+        """The register that unwind tables give a number, or None where it is none of ours."""
+        ...
+
+    def whole(self, insn: Insn) -> tuple[int, int, bool] | None:
+        """Of an instruction that does nothing but store or load a whole register: the register,
+        that of the address, and whether it stores; None of all others."""
+        ...
+
+    def in_order(self, insn: Insn) -> bool:
+        """Whether nothing may pass an instruction, though its operands would allow it."""
+        ...
+
+    def table_reads(
+        self, jump: int, insn: Insn, definitions: Definitions, shared: Sequence[int]
+    ) -> list[TableRead]:
+        """The tables that a computed jump at an address may go by; none if it is no switch.
+
+        `shared` is what the register for shared data may hold.
+        """
+        ...
+
+    def table_entries(
+        self, memory: Memory, listing: Listing, address: int, base: int
+    ) -> tuple[int, ...]:
+        """What the entries of a jump table lead to, up to the first that leads to no text."""
+        ...
+
+    def bound(self, listing: Listing, first: int, branch: int) -> Bound | None:
+        """What is known of a register behind the branch at the end of positions from `first`."""
+        ...
+
+    def spill(self, insn: Insn) -> tuple[int, int, int] | None:
+        """(base, displacement, register) of a store of a whole register in the stack."""
+        ...
+
+    def widened(self, insn: Insn) -> tuple[int, int] | None:
+        """(source, result) of an instruction that does no more than zero-extend a register."""
+        ...
+
+    def jumps_through(self, insn: Insn) -> tuple[int, bool]:
+        """The register that a computed jump goes through, and whether calls go through it."""
+        ...
+
+    def origin(self, insn: Insn) -> tuple[Origin, int] | None:
+        """How an instruction comes by an address to jump to, and the register that it reads."""
+        ...
+
+    def moved(
+        self,
+        items: Sequence[tuple[int, Insn]],
+        function: Function,
+        shared: Mapping[int, int],
+        place: Callable[[int], int],
+    ) -> list[Insn]:
+        """Instructions, given with their old addresses, as they must be at new ones.
+
+        `place` gives an old address' new one; raises CannotMove.
+        """
+        ...
+
+    def fillers(self, size: int) -> Iterable[Insn]:
+        """Instructions that do nothing, `size` bytes in all."""
+        ...
+
+    def is_filler(self, insn: Insn) -> bool:
+        """Whether an instruction does nothing at all, by the registers named."""
+        ...
+
+    def coarse(self, words: Words) -> Words:
+        """Words, each for itself, without what depends on place or link, or may."""
+        ...
+
+    def normal(self, words: Words) -> Words:
+        """A whole routine without what depends on its place or on what it was linked with."""
+        ...
+
+    def relocated_bits(self, r_type: int) -> int | None:
+        """The bits of an instruction that a relocation of this type fills; None if unknown."""
+        ...
+
+    def shared_pointer(self, words: Words, address: int) -> int:
+        """What the register for shared data holds in the routine at `address`; 0 if unknown."""
+        ...
+
+    def routines(self, name: str) -> Sequence[Tuned]:
+        """The tuned routines that keep a contract, the best first."""
+        ...
+
+    def branch(self, at: int, to: int) -> bytes:
+        """An instruction at `at` that does nothing but go to `to`; raises CannotMove."""
+        ...
+
+    def frame_rows(self, code: bytes) -> tuple[FrameRow, ...]:
+        """Where and how unwinding a leaf routine changes; raises CannotMove."""
+        ...

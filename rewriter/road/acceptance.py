@@ -1,0 +1,89 @@
+"""What the independent verifier accepts, and what goes back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from passes.align import Align
+from passes.schedule import Schedule
+from passes.substitute import Substitute
+from rewriter.core.code.program import Function
+from rewriter.core.errors import VerificationFailed
+from rewriter.road.emission import emitted
+from rewriter.road.outcome import Done
+from rewriter.road.routines.routine import tried
+from rewriter.road.work import Work
+from rewriter.verify.check import verify
+
+_LAST = frozenset({Substitute.name, Schedule.name, Align.name})
+"""The passes that are taken back one by one; all others go together."""
+
+
+def accepted(work: Work, progress: Callable[[str, int, int], None], jobs: int) -> bytes:
+    """The file as the verifier accepts it.
+
+    A function that it does not accept goes back step by step: first its order, then its layout,
+    then all; the edits are skipped.
+    """
+    doubtful: frozenset[Function] | None = None
+    followed: frozenset[int] = frozenset()
+    listing = None
+    while True:
+        data = emitted(work)
+        new = replace(work.program.image, data=data)
+        verdict = verify(
+            work.program, new, progress, doubtful, followed, work.prover, work.known, jobs, listing
+        )
+        listing = verdict.listing
+        tried(work, verdict.tried)
+        if verdict.ok:
+            return data
+        if not verdict.failed:
+            raise VerificationFailed(verdict.findings[0])
+        for function in verdict.failed:
+            done = work.done.get(function)
+            if done is None or not (done.stages or done.substitution):
+                raise VerificationFailed(_own(function, verdict.findings))
+            _back(done, verdict.findings)
+        lodgers = _without_hosts(work, set(verdict.failed))
+        doubtful, followed = frozenset(lodgers), verdict.followed
+
+
+def _back(done: Done, findings: Sequence[str]) -> None:
+    reason = f"not verified: {_own(done.function, findings).partition(': ')[2]}"
+    last = _undone(done)
+    done.take_back(
+        [e for e in done.edits if (e.technique == last if last else e.technique not in _LAST)],
+        reason,
+    )
+
+
+def _without_hosts(work: Work, back: set[Function]) -> set[Function]:
+    """Routines whose room went back go back as well; all functions that are not what they were."""
+    for done in work.done.values():
+        one = done.substitution
+        hosts = one.scattered.hosts if one is not None and one.scattered is not None else ()
+        if not back.isdisjoint(hosts):
+            done.take_back(
+                [e for e in done.edits if e.technique == Substitute.name], "its room went back"
+            )
+            done.substitution = None
+            return _without_hosts(work, {*back, done.function, *hosts})
+    return back
+
+
+def _own(function: Function, findings: Sequence[str]) -> str:
+    """The first finding about a function."""
+    return next(f for f in findings if f.startswith((f"{function.name} ", f"{function.name}:")))
+
+
+def _undone(done: Done) -> str:
+    """Undoes what was done to a function last; the pass that did it, or "" for all others."""
+    if done.substitution is not None:
+        done.substitution = None
+        return Substitute.name
+    stage = done.stages.pop()
+    crowded = [edit for edit in done.edits if edit.id in stage.crowded]
+    done.take_back(crowded, "not verified with its layout")
+    return stage.last

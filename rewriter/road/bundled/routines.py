@@ -1,0 +1,219 @@
+"""Known routines of grouped code become tuned ones, in the places that they have together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import partial
+
+from passes.substitute import Substitute
+from rewriter.contracts import CONTRACTS
+from rewriter.core.code.program import Function
+from rewriter.core.edit import Edit, Evidence, Skip
+from rewriter.core.run.guard import guarded
+from rewriter.core.target.bundled_cpu import BundledCpu
+from rewriter.core.target.cpu import Cpu
+from rewriter.core.target.protocol import CannotMove, Tuned
+from rewriter.core.target.substitution import Room, Standing
+from rewriter.road.bundled.placement import Item, Pool
+from rewriter.road.options import Options
+from rewriter.road.source_lines import Described
+from rewriter.road.work import edit_id
+from rewriter.timing.bundled.trace import trace
+from rewriter.verify.routines.bundled_known import KnownGrouped, Tried, filled, stands_for
+from rewriter.verify.routines.bundled_substituted import suits
+from rewriter.verify.routines.cases import spread
+from rewriter.verify.routines.replaceable import Named
+
+PASS = Substitute.name
+NO_ROOM = "no room in the places of the routines that are replaced"
+_TIMED = 24  # cases of a contract
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A routine that may be replaced, its place, and what would replace it."""
+
+    named: Named
+    function: Function
+    room: Room
+    routine: Tuned
+
+    @property
+    def edit(self) -> str:
+        """The edit's id."""
+        return edit_id(PASS, self.function, self.named.address)
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """One of them with the place of its new code."""
+
+    candidate: Candidate
+    standing: Standing
+
+    @property
+    def at_home(self) -> bool:
+        """Whether it stands where the old one stood."""
+        return self.standing.entry == self.candidate.room.start
+
+
+@dataclass(frozen=True)
+class GroupedRoutines:
+    """Finds and places what replaces routines; `refused` are those that were not accepted."""
+
+    known: KnownGrouped
+    cpu: Cpu
+    options: Options
+    described: Described
+    refused: dict[Function, str] = field(default_factory=dict)
+
+    def run(self) -> tuple[tuple[Replacement, ...], list[Skip]]:
+        """What is replaced, by address, and what is left alone."""
+        candidates: list[Candidate] = []
+        skips: list[Skip] = []
+        for named, function in self.known.within():
+            edit = edit_id(PASS, function, named.address)
+            wanted = self.options.wants_function(function.name)
+            if not wanted or not self.options.wants_edit(edit, len(candidates)):
+                continue
+            found = guarded(PASS, partial(self._candidate, named, function), str)
+            if isinstance(found, str):
+                skips.append(self._skip(function, named.address, found))
+            else:
+                candidates.append(found)
+        placed = self._placed(candidates)
+        done = {one.candidate for one in placed}
+        skips += [
+            self._skip(c.function, c.named.address, NO_ROOM) for c in candidates if c not in done
+        ]
+        return placed, skips
+
+    def tuned(self) -> set[Function]:
+        """The functions that are, or lead to, tuned routines in the original."""
+        known = self.known
+        found = ((f, stands_for(known, known.image, named)) for named, f in known.within())
+        return {function for function, standing in found if standing is not None}
+
+    def _skip(self, function: Function, address: int, reason: str) -> Skip:
+        return Skip(PASS, "routine", function.name, address, reason)
+
+    def _candidate(self, named: Named, function: Function) -> Candidate:
+        if function in self.refused:
+            raise CannotMove(f"not verified: {self.refused[function]}")
+        if reason := self.described.replaces(function):
+            raise CannotMove(reason)
+        routines = self._suited(named)
+        if stands_for(self.known, self.known.image, named) is not None:
+            raise CannotMove("a tuned routine already")
+        if routines[0].resumes:
+            raise CannotMove("the table of what resumes after a fault has no room")
+        outcome = self.known.outcome(named)
+        if isinstance(outcome, str):
+            raise CannotMove(outcome)
+        room = self.known.room(function)
+        return Candidate(named, function, room, self._like(named, routines))
+
+    def _suited(self, named: Named) -> list[Tuned]:
+        """The routines for the CPU that keep every contract, the best first."""
+        cpus, found = self.known.target.cpus, []
+        for routine in self.known.tuned(named):
+            made_for = cpus[routine.folder].features | routine.needs <= self.cpu.features
+            if made_for and suits(self.known, named, routine):
+                found.append(routine)
+        if not found:
+            raise CannotMove(f"no tuned routine for {self.cpu.name}")
+        return found
+
+    def _like(self, named: Named, routines: Sequence[Tuned]) -> Tuned:
+        """The best of some routines that does in every case what the old one does."""
+        reasons = []
+        for routine in routines:
+            reason = self.known.unlike(named, routine)
+            if not reason:
+                return routine
+            reasons.append(reason)
+        raise CannotMove(f"no tuned routine does the same: {reasons[0]}")
+
+    def _placed(self, candidates: Sequence[Candidate]) -> tuple[Replacement, ...]:
+        codes = list(dict.fromkeys(c.routine.code for c in candidates))
+        rooms = [c.room for c in candidates]
+        items = [
+            Item(len(code), tuple(n for n, c in enumerate(candidates) if c.routine.code == code))
+            for code in codes
+        ]
+
+        def routine(item: int) -> Tuned:
+            return candidates[items[item].homes[0]].routine
+
+        def allows(place: int, layout: Mapping[int, int]) -> bool:
+            return self._allows(
+                rooms[place], [Standing(at, routine(n)) for n, at in layout.items()]
+            )
+
+        offered = self.known.target.substituting
+        way = self.known.target.bundle
+        places = [range(room.start, room.end) for room in rooms]
+        pool = Pool(items, places, way, offered.alignment, allows)
+        placed = {
+            home: Standing(at, routine(item))
+            for item, (_, at) in pool.best().items()
+            for home in items[item].homes
+        }
+        return tuple(Replacement(candidates[n], placed[n]) for n in sorted(placed))
+
+    def _allows(self, room: Room, standing: Sequence[Standing]) -> bool:
+        """Whether these may stand there: aligned, and described in the bytes that there are."""
+        offered = self.known.target.substituting
+        if any(one.address % offered.alignment for one in standing):
+            return False
+        try:
+            offered.described(self.known.code, room, sorted(standing, key=lambda s: s.address))
+        except CannotMove:
+            return False
+        return True
+
+    # What it makes ------------------------------------------------------------------------
+
+    def written(self, replaced: Sequence[Replacement]) -> Iterator[tuple[int, bytes]]:
+        """The bytes of the places and of what describes them, by address."""
+        target, code = self.known.target, self.known.code
+        every = [one.standing for one in replaced]
+        for one in replaced:
+            room = one.candidate.room
+            inside = room.holds(every)
+            yield room.start, filled(target, room, inside, one.standing.entry)
+            yield from target.substituting.described(code, room, inside).items()
+
+    def edit(self, one: Replacement, evidence: Evidence, new: Tried) -> Edit:
+        """What is recorded of it, when it was tried in the new file."""
+        candidate, routine = one.candidate, one.standing.routine
+        named = candidate.named
+        place = "at" if one.at_home else f"at {one.standing.entry:#x}, from"
+        return Edit(
+            id=candidate.edit,
+            technique=PASS,
+            kind="in place" if one.at_home else "in another's place",
+            routine=candidate.function.name,
+            address=named.address,
+            old=f"{'/'.join(named.contracts)} (named by a {named.provenance})",
+            new=f"{routine.folder}/{routine.name} {place} {named.address:#x}",
+            evidence=evidence,
+            gain=0,
+            cycles=guarded("timing", partial(self._saved, one, new), lambda reason: None),
+        )
+
+    def _saved(self, one: Replacement, new: Tried) -> Fraction | None:
+        """Modelled cycles fewer, the mean of some cases of the contract; None if nobody asked."""
+        if not self.options.cycles or not isinstance(self.cpu, BundledCpu):
+            return None
+        named = one.candidate.named
+        contract, cpu = CONTRACTS[named.contracts[0]], self.cpu
+        arena = self.known.target.substituting.arena
+        cases = [contract.case(arena, point) for _, point in spread(contract, _TIMED)]
+        before, after = (
+            sum(trace(cpu, tried.harness.steps(named.address, case)).cycles for case in cases)
+            for tried in (self.known.tried, new)
+        )
+        return Fraction(before - after, len(cases))

@@ -1,0 +1,109 @@
+"""The bytes of a function in each of its stages, and the file with everything in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from passes.align import Align
+from passes.lib.move import Moved, rewritten_fixups
+from passes.schedule import Reordered, Schedule
+from rewriter.core.code.program import Function
+from rewriter.elf.caves.build import with_bodies
+from rewriter.elf.gap import covering, text_gap
+from rewriter.elf.image import Image
+from rewriter.road.outcome import Stage, changed
+from rewriter.road.work import Work
+
+
+def emitted(work: Work) -> bytes:
+    """The new file, without its note."""
+    image, target = work.program.image, work.program.target
+    data, bodies = bytearray(image.data), []
+    code: dict[int, bytes] = {}
+    for done in work.done.values():
+        runs = done.stages[-1].changed if done.stages else ()
+        if done.substitution is not None:
+            runs = changed(image, done.substitution.words, done.substitution.unwind)
+            if done.substitution.scattered is not None:
+                code |= done.substitution.scattered.code
+            bodies += [done.substitution.body] if done.substitution.body is not None else []
+        for offset, new in runs:
+            data[offset : offset + len(new)] = new
+    _put(image, data, code)
+    whole = with_bodies(image, target, bytes(data), bodies)
+    placed = ((d.function, d.stages[-1].places) for d in work.done.values() if d.stages)
+    return work.described.written(whole, [(f, places) for f, places in placed if places])
+
+
+def _put(image: Image, data: bytearray, code: Mapping[int, bytes]) -> None:
+    """Pieces of routines by address, in room that functions gave up; the gap's get a section."""
+    for address, word in code.items():
+        offset = image.offset_of(address)
+        data[offset : offset + len(word)] = word
+    gap = text_gap(image)
+    ends = [at + len(w) for at, w in code.items() if gap and gap.start <= at < gap.end]
+    if gap is not None and ends:
+        offset, record = covering(image, gap, max(ends))
+        data[offset : offset + len(record)] = record
+
+
+def stages(work: Work, function: Function) -> Iterator[Stage]:
+    """What was made of a function, pass by pass; takes it out of the work."""
+    image = work.program.image
+    moved = work.moved.pop(function, None)
+    reordered = work.reordered.pop(function, ())
+    crowded = _without_crowded(work, function) if moved is not None else frozenset()
+    items = _places(work, function, moved) if moved is not None or reordered else []
+    words = _in_place(work, function)
+    yield Stage("", changed(image, words))
+    if moved is not None:
+        words = moved.words
+        yield Stage(Align.name, changed(image, words, moved.unwind), crowded, tuple(items))
+    if reordered:
+        words = words | _in_order(work, reordered)
+        patches = moved.unwind if moved is not None else ()
+        went = dict(pair for loop in reordered for pair in loop.went)
+        places = tuple((old, went.get(there, there)) for old, there in items)
+        yield Stage(Schedule.name, changed(image, words, patches), places=places)
+
+
+def _places(work: Work, function: Function, moved: Moved | None) -> list[tuple[int, int]]:
+    """Old and new address of each instruction, if anything asks for it."""
+    if not work.described.followed(function):
+        return []
+    if moved is not None:
+        return [(old, there) for old, there, _ in moved.layout.items]
+    kept = work.fillers.standing(work.slots.get(function, {}), function.start, function.end)
+    return [(at, at) for at, _ in kept]
+
+
+def _without_crowded(work: Work, function: Function) -> frozenset[str]:
+    """The edits that need the new layout's room; without it they are not there."""
+    inserted = work.inserted.get(function)
+    if inserted is None:
+        return frozenset()
+    crowded = frozenset(inserted.crowded())
+    inserted.take_back(crowded)
+    return crowded
+
+
+def _in_place(work: Work, function: Function) -> dict[int, bytes]:
+    """What changed with every instruction that stays where it was, by address.
+
+    A filler takes the place of one that went.
+    """
+    program, target = work.program, work.program.target
+    size = program.listing.table.size
+    words: dict[int, bytes] = {}
+    work.inserted.pop(function, None)
+    slots, carried = work.slots.pop(function, {}), work.carried.pop(function, {})
+    for address, insn in slots.items():
+        new = (insn,) if insn is not None else target.fillers(size)
+        words[address] = b"".join(map(target.encode, new))
+    words.update(rewritten_fixups(program, function, carried, int))
+    return words
+
+
+def _in_order(work: Work, loops: Sequence[Reordered]) -> dict[int, bytes]:
+    encode = work.program.target.encode
+    return {at: encode(insn) for loop in loops for at, insn in loop.words.items()}

@@ -1,0 +1,73 @@
+"""Instructions that were not there before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from passes.lib.insert import Declined, Finder, Inserted, Insertion
+from rewriter.core.code.program import Function
+from rewriter.core.edit import Edit
+from rewriter.core.isa.instruction import Insn
+from rewriter.road.work import Work, edit_id
+
+
+@dataclass(frozen=True)
+class Insertions:
+    """Inserts where passes, by name, ask for it; `moves` says that a new layout can make room."""
+
+    work: Work
+    finders: Mapping[str, Finder]
+    moves: bool
+
+    def run(self, function: Function) -> None:
+        """Every pass over one function, each on what the one before left."""
+        for name, found in self.finders.items():
+            slots = self.work.slots.setdefault(function, {})
+            for site in found(function, slots):
+                edit = edit_id(name, function, site.address)
+                if self.work.wants(edit):
+                    self._one(function, name, edit, site, slots)
+
+    def _one(
+        self,
+        function: Function,
+        name: str,
+        edit: str,
+        found: Insertion | Declined,
+        slots: dict[int, Insn | None],
+    ) -> None:
+        work = self.work
+        reason = found.reason if isinstance(found, Declined) else self._refusal(function, found)
+        if isinstance(found, Declined) or reason:
+            work.leave(name, found.kind, function, found.address, reason)
+            return
+        old = work.program.listing.insn(work.program.listing.index(found.address))
+        before = slots.get(found.address, old)
+        work.inserted.setdefault(function, Inserted(slots)).put(edit, found, before)
+        work.edits.append(self._edit(function, name, edit, found, before))
+
+    def _refusal(self, function: Function, found: Insertion) -> str:
+        if len(found.insns) > 1 and not self.moves:
+            return "no room without a new layout"
+        inserted = self.work.inserted.get(function)
+        taken = inserted is not None and found.address in inserted.added
+        return "something else was inserted there" if taken else ""
+
+    def _edit(
+        self, function: Function, name: str, edit: str, found: Insertion, before: Insn | None
+    ) -> Edit:
+        target = self.work.program.target
+        was = [before] if before is not None and not target.is_filler(before) else []
+        return Edit(
+            id=edit,
+            technique=name,
+            kind=found.kind,
+            routine=function.name,
+            address=found.address,
+            old="; ".join(map(target.table.text, was)),
+            new="; ".join(map(target.table.text, found.insns)),
+            evidence=found.evidence,
+            gain=len(was) - len(found.insns),
+            cycles=found.saves,
+        )

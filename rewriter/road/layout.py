@@ -1,0 +1,111 @@
+"""A function in a new layout."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from passes.align import Align
+from passes.lib.move import Moved, move
+from passes.prefetch import Prefetch
+from rewriter.core.code.program import Function
+from rewriter.core.edit import Edit, Evidence, Grade
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.target.protocol import CannotMove
+from rewriter.road.work import Work, edit_id
+from rewriter.timing.straight import Code
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Lays functions out anew with what earlier passes left and inserted."""
+
+    work: Work
+    align: Align
+
+    def run(self, function: Function) -> None:
+        """Moves a function if it may move and that changes anything."""
+        work = self.work
+        edit = edit_id(self.align.name, function, function.start)
+        if not work.wants(edit):
+            work.without_room(function, "the function keeps its layout")
+            return
+        inserted = work.inserted.get(function)
+        try:
+            moved = self._moved(function, inserted.added if inserted is not None else {})
+            moved = self._for_hints(function, moved)
+        except CannotMove as reason:
+            if work.without_room(function, f"no room: {reason}"):
+                self.run(function)
+                return
+            work.leave(self.align.name, "layout", function, function.start, str(reason))
+            return
+        if moved is not None:
+            work.moved[function] = moved
+            work.edits.append(self._edit(edit, moved, self._saved(function, moved)))
+
+    def _moved(self, function: Function, added: dict[int, tuple[Insn, ...]]) -> Moved | None:
+        work = self.work
+        if reason := work.described.stays(function):
+            raise CannotMove(reason)
+        slots, carried = work.slots.get(function, {}), work.carried.get(function, {})
+        return move(work.fillers, function, slots, added, self.align, work.cpu, carried)
+
+    def _for_hints(self, function: Function, moved: Moved | None) -> Moved | None:
+        """A hint is not worth the boundary of a branch target: then the layout without it."""
+        inserted, hint = self.work.inserted.get(function), f"{Prefetch.name}:"
+        crowded = inserted.crowded(hint) if inserted is not None else set()
+        if moved is None or inserted is None or not crowded:
+            return moved
+        hints = {inserted.done[edit][0] for edit in crowded}
+        without = self._moved(
+            function, {at: new for at, new in inserted.added.items() if at not in hints}
+        )
+        if without is None or without.layout.aligned <= moved.layout.aligned:
+            return moved
+        self.work.without_room(function, "a branch target would lose its boundary", hint)
+        return without
+
+    def _saved(self, function: Function, moved: Moved) -> Fraction | None:
+        if self.work.savings is None:
+            return None
+        return self.work.saved(self._standing(function), self._laid_out(moved))
+
+    def _edit(self, edit: str, moved: Moved, cycles: Fraction | None) -> Edit:
+        layout, function = moved.layout, moved.function
+        return Edit(
+            id=edit,
+            technique=self.align.name,
+            kind="layout",
+            routine=function.name,
+            address=function.start,
+            old=f"{layout.targets} branch targets",
+            new=f"{layout.aligned} of them on a fetch-block boundary",
+            evidence=Evidence(Grade.PROVED, detail="both files walked from every entry"),
+            gain=moved.dropped,
+            cycles=cycles,
+        )
+
+    def _standing(self, function: Function) -> Code:
+        """The function where it stands, with a filler for what went."""
+        program, slots = self.work.program, self.work.slots.get(function, {})
+        code = []
+        for at in range(*program.listing.span(function.start, function.end)):
+            address, insn = int(program.listing.addresses[at]), program.listing.insn(at)
+            if insn is not None:
+                kept = slots.get(address, insn)
+                filler = next(iter(program.target.fillers(insn.size)))
+                code.append((address, filler if kept is None else kept))
+        return code
+
+    def _laid_out(self, moved: Moved) -> Code:
+        """The function as it will stand."""
+        listing, order = self.work.program.listing, self.work.program.image.byteorder
+        code = []
+        for at in range(*listing.span(moved.function.start, moved.function.end)):
+            address, insn = int(listing.addresses[at]), listing.insn(at)
+            if address in moved.words:
+                insn = listing.table.decode(int.from_bytes(moved.words[address], order))
+            if insn is not None:
+                code.append((address, insn))
+        return code

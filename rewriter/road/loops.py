@@ -1,0 +1,71 @@
+"""Loops in another order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from passes.schedule import Item, NotReordered, Reordered, Schedule, Scheduler
+from rewriter.analysis.loops import Loop
+from rewriter.core.code.program import Function
+from rewriter.core.edit import Edit
+from rewriter.road.work import Work, edit_id
+
+_KIND = "loop body"
+
+
+@dataclass(frozen=True)
+class Loops:
+    """Reorders the innermost loops of functions, where the layout has put them.
+
+    `loops` are those by the start of their function.
+    """
+
+    work: Work
+    scheduler: Scheduler
+    loops: Mapping[int, Sequence[Loop]]
+
+    def run(self, function: Function) -> None:
+        """Every loop of a function."""
+        for loop in self.loops.get(function.start, ()):
+            edit = edit_id(Schedule.name, function, loop.head)
+            if self.work.wants(edit):
+                self._one(function, loop, edit)
+
+    def _one(self, function: Function, loop: Loop, edit: str) -> None:
+        try:
+            found = self.scheduler.reordered(function, loop, self._items(function, loop))
+        except NotReordered as reason:
+            self.work.leave(Schedule.name, _KIND, function, loop.head, str(reason))
+            return
+        stays = self.work.described.stays(function) if found is not None else ""
+        if stays:
+            self.work.leave(Schedule.name, _KIND, function, loop.head, stays)
+        elif found is not None:
+            self.work.reordered.setdefault(function, []).append(found)
+            self.work.edits.append(self._edit(function, edit, found))
+
+    def _items(self, function: Function, loop: Loop) -> Sequence[Item]:
+        """The instructions of a function where they stand now; at least those around a loop."""
+        work = self.work
+        if function in work.moved:
+            return work.moved[function].layout.items
+        block = work.cpu.fetch_block.value
+        start, end = max(function.start, loop.head - block), min(function.end, loop.latch + block)
+        slots = work.slots.get(function, {})
+        return [(at, at, insn) for at, insn in work.fillers.standing(slots, start, end)]
+
+    def _edit(self, function: Function, edit: str, found: Reordered) -> Edit:
+        text = self.work.program.target.table.text
+        return Edit(
+            id=edit,
+            technique=Schedule.name,
+            kind=_KIND,
+            routine=function.name,
+            address=found.loop.head,
+            old="; ".join(map(text, found.old)),
+            new="; ".join(map(text, found.new)),
+            evidence=found.evidence,
+            gain=0,
+            cycles=found.saves,
+        )

@@ -1,0 +1,70 @@
+"""A known routine becomes a tuned one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from passes.substitute import Substitute, Substitution
+from rewriter.core.code.program import Function
+from rewriter.core.edit import Evidence
+from rewriter.core.target.protocol import CannotMove
+from rewriter.elf.caves.room import Caves
+from rewriter.road.routines.savings import saved
+from rewriter.road.work import Work, edit_id
+from rewriter.verify.routines.replaceable import Named
+
+
+@dataclass(frozen=True)
+class Routines:
+    """Substitutes in the room that there is."""
+
+    work: Work
+    substitute: Substitute
+    caves: Caves
+
+    def run(self, function: Function) -> Substitution | None:
+        """What a routine in a function became: nothing else is done to it then."""
+        work = self.work
+        for named in work.known.within(function):
+            edit = edit_id(self.substitute.name, function, named.address)
+            if not work.wants(edit):
+                continue
+            try:
+                self.described(function)
+                found = self.substitute.place(work.known, named, work.cpu, self.caves)
+            except CannotMove as reason:
+                self.left(function, named, str(reason))
+                continue
+            self.edited(edit, found)
+            return found
+        return None
+
+    def described(self, function: Function) -> None:
+        """Raises CannotMove where debug information would tell another routine's story."""
+        if reason := self.work.described.replaces(function):
+            raise CannotMove(reason)
+
+    def left(self, function: Function, named: Named, reason: str) -> None:
+        """A routine stays."""
+        name = self.substitute.name
+        self.work.leave(name, "routine", function, named.address, reason)
+
+    def edited(self, edit: str, found: Substitution) -> None:
+        """What a routine became is recorded."""
+        made = found.edit(edit, self.work.known)
+        self.work.edits.append(replace(made, cycles=saved(self.work, found)))
+
+
+def tried(work: Work, evidence: Mapping[int, Evidence]) -> None:
+    """The evidence of a substitution is the trial of the output, by the function's address."""
+    for done in work.done.values():
+        one = done.substitution
+        new = evidence.get(done.function.start) if one is not None else None
+        if one is not None and new is not None:
+            done.edits = [
+                replace(e, evidence=new)
+                if e.technique == Substitute.name and e.address == one.named.address
+                else e
+                for e in done.edits
+            ]

@@ -1,0 +1,165 @@
+"""Rewrites inside windows of straight code, each proved there."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from passes.lib.changes import Accepted, Refused, TunedWindow
+from passes.lib.conflicts import Key, untrapped
+from passes.lib.insert import Setting
+from passes.lib.technique import ExternalPass, Technique
+from passes.lib.tune import Tuner
+from rewriter.analysis.program import Program
+from rewriter.core.code.dataflow import Facts
+from rewriter.core.code.listing import Listing
+from rewriter.core.code.program import Function, Window
+from rewriter.core.edit import Edit
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.isa.operands import Kind
+from rewriter.core.target.protocol import Clue
+from rewriter.road.work import Work, edit_id
+from rewriter.timing.saved import packed
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Applies techniques to the windows of functions.
+
+    `clues` say which code the techniques ask to see.
+    """
+
+    work: Work
+    techniques: tuple[Technique, ...]
+    setting: Setting
+    clues: Sequence[Clued]
+
+    def run(self, function: Function) -> None:
+        """Goes through every window that has a clue."""
+        program = self.work.program
+        here = program.listing.span(function.start, function.end)
+        if clues := [clue for clue in self.clues if clue.within(*here)]:
+            for window in program.windows(function, partial(_clued, clues)):
+                self._window(function, window)
+
+    def _window(self, function: Function, window: Window) -> None:
+        self._record(function, window, self._tuned(function, window, {}))
+
+    def _tuned(self, function: Function, window: Window, facts: Facts) -> TunedWindow:
+        """The window; where more of the registers at its start may help, with what is known."""
+        tuner = self._tuner(window, facts)
+
+        def tuned(avoided: frozenset[Key]) -> TunedWindow:
+            def chosen(technique: str, address: int, made: int) -> bool:
+                wanted = self.work.wants(edit_id(technique, function, address), made)
+                return wanted and (technique, address) not in avoided
+
+            return tuner.tune(chosen)
+
+        with tuner.trace.terms:
+            known = {} if facts or not tuner.unrelated else self._facts(function, window)
+            if not known:
+                found = tuned(frozenset())
+                return untrapped(found, tuned, self.setting) if found.accepted else found
+        return self._tuned(function, window, known)
+
+    def _facts(self, function: Function, window: Window) -> Facts:
+        return self.work.program.facts(function).get(window.address, {})
+
+    def _tuner(self, window: Window, facts: Facts) -> Tuner:
+        program, work = self.work.program, self.work
+        return Tuner(
+            *(window, self.techniques, program.target, work.cpu, work.prover),
+            *(program.locked_addresses, facts, program.held),
+            devices=program.is_kernel,
+            fixups=program.fixups,
+            assume=program.assume,
+        )
+
+    def _record(self, function: Function, window: Window, tuned: TunedWindow) -> None:
+        work, addresses = self.work, window.addresses()
+        work.edits += [self._edit(function, addresses, a) for a in tuned.accepted]
+        for refused in tuned.refused:
+            self._refused(function, addresses, refused)
+        changed = zip(addresses, tuned.window.insns, tuned.slots, strict=True)
+        slots = {address: new for address, old, new in changed if new is not old}
+        if slots:
+            work.slots.setdefault(function, {}).update(slots)
+            work.carried.setdefault(function, {}).update(tuned.carried)
+
+    def _refused(self, function: Function, addresses: Sequence[int], refused: Refused) -> None:
+        at = addresses[refused.site.slot]
+        self.work.leave(refused.technique, refused.site.kind, function, at, refused.reason)
+
+    def _edit(self, function: Function, addresses: Sequence[int], accepted: Accepted) -> Edit:
+        text = self.work.program.target.table.text
+        both = enumerate(zip(accepted.before, accepted.after, strict=True))
+        changed = [n for n, (a, b) in both if a is not b]
+        address, start = addresses[accepted.rewrite.site], addresses[0]
+
+        def lines(slots: Iterable[Insn | None]) -> str:
+            return "; ".join(text(insn) for insn in slots if insn is not None)
+
+        return Edit(
+            id=edit_id(accepted.technique, function, address),
+            technique=accepted.technique,
+            kind=accepted.rewrite.kind,
+            routine=function.name,
+            address=address,
+            old=lines(accepted.before[n] for n in changed),
+            new=lines(accepted.after[n] for n in changed),
+            evidence=accepted.evidence,
+            gain=accepted.gain,
+            cycles=self.work.saved(packed(start, accepted.before), packed(start, accepted.after)),
+        )
+
+
+@dataclass(frozen=True)
+class Clued:
+    """Where a clue is, by position, ascending; a window needs at least so many."""
+
+    positions: Sequence[int]
+    least: int
+
+    def within(self, first: int, last: int) -> bool:
+        """Whether [first, last) has enough of them."""
+        enough = bisect_left(self.positions, first) + self.least - 1
+        return enough < len(self.positions) and self.positions[enough] < last
+
+
+def _clued(clues: Sequence[Clued], first: int, last: int) -> bool:
+    return any(clue.within(first, last) for clue in clues)
+
+
+def clues(program: Program, techniques: Iterable[Technique]) -> list[Clued]:
+    """Where code has what some technique asks to see."""
+    rows, given = program.listing.table.rows, program.target.spelling.CLUES
+    found = []
+    for clue in (clue for technique in techniques for clue in _asked(technique, given)):
+        numbers = (number for number, op in enumerate(rows) if op.name in clue.names)
+        places = [_places(program.listing, number, clue.literals) for number in numbers]
+        found.append(Clued(array("q", np.sort(np.concatenate(places)).tolist()), clue.least))
+    return found
+
+
+def _asked(technique: Technique, given: Mapping[str, tuple[Clue, ...]]) -> tuple[Clue, ...]:
+    return technique.clues if isinstance(technique, ExternalPass) else given.get(technique.name, ())
+
+
+def _places(listing: Listing, number: int, literals: frozenset[int]) -> NDArray[np.int64]:
+    """Where the instruction of a row stands, with such a literal if it has one; no fillers."""
+    table, op = listing.table, listing.table.rows[number]
+    at = np.flatnonzero(listing.rows == number)
+    if not table.effects(op).stores:
+        at = at[listing.defs[at].any(axis=1)]
+    literal = next((o for o in op.format.operands if o.kind is Kind.IMMEDIATE), None)
+    if literals:
+        found = table.extract(listing.words[at], literal) if literal else np.zeros_like(at) - 1
+        at = at[np.isin(found, sorted(literals))]
+    return at

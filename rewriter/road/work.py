@@ -1,0 +1,131 @@
+"""The edits of one file as they are found."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from passes.lib.insert import Inserted
+from passes.lib.move import Moved
+from passes.lib.nops import Fillers
+from passes.schedule import Reordered
+from rewriter.analysis.program import Program
+from rewriter.core.code.program import Function, Refusal
+from rewriter.core.edit import Edit, Skip
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.target.cpu import Cpu
+from rewriter.road.options import LINES, Options
+from rewriter.road.outcome import Done
+from rewriter.road.source_lines import Described
+from rewriter.timing.outoforder.places import NotDescribed
+from rewriter.timing.saved import Savings
+from rewriter.timing.straight import Code
+from rewriter.verify.routines.replaceable import Known
+from rewriter.verify.terms.prover import Prover
+
+
+@dataclass
+class Work:
+    """What is done to a file: `done` function by function, the rest is about the one in hand.
+
+    `slots` are instructions that changed in place, by address; `carried` exception entries that
+    went to another access; the others are what each pass left behind.  `described` says what debug
+    information tells of functions; `savings` times edits;
+    `room` is what routines in pieces found and took, in bytes, by kind.
+    """
+
+    program: Program
+    cpu: Cpu
+    options: Options
+    prover: Prover = field(init=False)
+    known: Known = field(init=False)
+    fillers: Fillers = field(init=False)
+    described: Described = field(init=False)
+    savings: Savings | None = None
+    done: dict[Function, Done] = field(default_factory=dict)
+    edits: list[Edit] = field(default_factory=list)
+    skips: list[Skip] = field(default_factory=list)
+    slots: dict[Function, dict[int, Insn | None]] = field(default_factory=dict)
+    inserted: dict[Function, Inserted] = field(default_factory=dict)
+    carried: dict[Function, dict[int, int | None]] = field(default_factory=dict)
+    moved: dict[Function, Moved] = field(default_factory=dict)
+    reordered: dict[Function, list[Reordered]] = field(default_factory=dict)
+    room: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    _made: int = 0
+
+    def __post_init__(self) -> None:
+        target = self.program.target
+        self.prover = Prover.of(target)
+        self.known = Known(self.program)
+        self.fillers = Fillers(self.program)
+        self.described = Described(self.program.image, self.options.debug == LINES)
+        if self.options.cycles:
+            self.savings = Savings(self.cpu, target.table, target.system(self.cpu))
+
+    def add(self, done: Done) -> None:
+        """What became of a function; with what was known of it before."""
+        before = self.done.get(done.function)
+        if before is not None:
+            done.skips[:0] = before.skips
+        self.done[done.function] = done
+        self._made += len(done.edits)
+
+    def taken(self) -> tuple[list[Edit], list[Skip]]:
+        """The edits and skips of the function in hand, for its `Done`."""
+        taken = self.edits, self.skips
+        self.edits, self.skips = [], []
+        return taken
+
+    def given_up(self, function: Function, reason: str) -> Done:
+        """A function that is left alone after all: nothing that was done to it stays."""
+        self.taken()
+        for kept in (self.slots, self.inserted, self.carried, self.moved, self.reordered):
+            kept.pop(function, None)
+        return Done(function, refusal=Refusal(function, reason))
+
+    def wants(self, edit: str, made: int = 0) -> bool:
+        """Whether the user wants an edit, when `made` more than those here are there already."""
+        return self.options.wants_edit(edit, self._made + len(self.edits) + made)
+
+    def leave(self, technique: str, kind: str, function: Function, at: int, reason: str) -> None:
+        """A site is left alone."""
+        self.skips.append(Skip(technique, kind, function.name, at, reason))
+
+    def take_back(self, gone: Collection[Edit], reason: str) -> None:
+        """Edits that were made and are left alone after all."""
+        self.edits = [edit for edit in self.edits if edit not in gone]
+        self.skips += [Skip(e.technique, e.kind, e.routine, e.address, reason) for e in gone]
+
+    def without_room(self, function: Function, reason: str, prefix: str = "") -> bool:
+        """Takes back what was inserted and needs a new layout; whether there was any."""
+        inserted = self.inserted.get(function)
+        gone = inserted.crowded(prefix) if inserted is not None else set()
+        if inserted is not None and gone:
+            inserted.take_back(gone)
+            self.take_back([edit for edit in self.edits if edit.id in gone], reason)
+        return bool(gone)
+
+    def saved(self, before: Code, after: Code) -> Fraction | None:
+        """Modelled cycles that new code takes fewer; None where nobody asked or no model is."""
+        if self.savings is None:
+            return None
+        try:
+            return Fraction(self.savings.cycles(before, after))
+        except NotDescribed:
+            return None
+
+    def proofs(self) -> Mapping[str, int]:
+        """How many equalities were asked for, how many patterns decided, and how."""
+        grades = Counter(one.grade.value for one in self.prover.decided.values())
+        return {
+            "asked": self.prover.asked,
+            "patterns": self.prover.solved,
+            **dict(sorted(grades.items())),
+        }
+
+
+def edit_id(technique: str, function: Function, address: int) -> str:
+    """The name of an edit: pass, function and the offset of its site in the original."""
+    return f"{technique}:{function.name}+{address - function.start:x}"

@@ -1,0 +1,118 @@
+"""The front of an out-of-order pipeline: one aligned block a cycle, if it was foreseen."""
+
+from __future__ import annotations
+
+from rewriter.core.isa.instruction import Flow
+from rewriter.core.readings.interpret import Step
+from rewriter.core.target.cpu import Cpu, OutOfOrder
+from rewriter.timing import causes
+from rewriter.timing.caches import Below, Tags, Translations
+from rewriter.timing.outoforder.path import BEGINNING, Event, later
+from rewriter.timing.outoforder.places import Place
+from rewriter.timing.predictors import ReturnStack, TwoLevel, hinted
+
+
+class Front:
+    """Predictors and the instruction cache; survives a restart of the clock.
+
+    `cause` is what the cycle of the last fetch itself goes to.
+    """
+
+    def __init__(self, cpu: Cpu, pipeline: OutOfOrder, below: Below) -> None:
+        figures, memory = pipeline.fetch, pipeline.memory
+        self._size = cpu.fetch_block.value
+        self._line_bubble = figures.line_bubble.value
+        self._way_bubble = figures.way_bubble.value
+        self._itb_cost = figures.itb_miss.value + memory.walk.value
+        self.penalty = {
+            causes.BRANCH: figures.mispredicted.value,
+            causes.JUMP: figures.jump_mispredicted.value,
+        }
+        self._branches = TwoLevel(figures.predictor)
+        self._returns = ReturnStack(figures.return_stack.value)
+        self._lines: dict[int, tuple[int, int]] = {}  # block: the next one, and its way
+        self._itb = Translations(figures.itb_entries.value, figures.page.value)
+        self._tags = Tags(memory.icache)
+        self._below = below
+        self.restart()
+
+    def restart(self) -> None:
+        """Time starts again at zero."""
+        self._last: int | None = None  # the block fetched before
+        self._event = BEGINNING
+        self._controls = 0
+        self._redirect: Event | None = None
+        self.cause = causes.FETCH
+
+    def fetch(self, address: int, mapped: Event) -> Event:
+        """The block that holds `address` is fetched.
+
+        `mapped` is when the block before went through the mapper: fetch does not run ahead of it.
+        """
+        block = address & -self._size
+        self.cause = causes.FETCH if address == block else causes.ENTRY
+        event = Event(self._event.time + 1, self._event, self.cause)
+        if self._controls > 1 and self._redirect is None:
+            event = later(event, event.time + self._controls - 1, causes.BRANCHES)
+        if mapped.time - 1 > event.time:
+            event = Event(mapped.time - 1, mapped.parent, mapped.cause)
+        event = self._arrived(block, event)
+        self._last, self._event, self._controls = block, event, 0
+        return event
+
+    def _arrived(self, block: int, event: Event) -> Event:
+        """Prediction of the block, and its way through translation and cache."""
+        way = self._tags.find(block)
+        if self._redirect is not None:
+            event = max(event, self._redirect, key=_time)
+            self._redirect = None
+        elif self._last is not None:
+            expected = self._lines.get(self._last, (self._last + self._size, 0))
+            if expected[0] != block:
+                event = later(event, event.time + self._line_bubble, causes.LINE)
+            elif way is not None and way != expected[1]:
+                event = later(event, event.time + self._way_bubble, causes.WAY)
+        if not self._itb.hit(block):
+            event = later(event, event.time + self._itb_cost, causes.ITB)
+        if way is None:
+            ready, _ = self._below.fill(block, ~block, event.time)
+            event = later(event, ready, causes.ICACHE)
+            way = self._tags.insert(block)
+        if self._last is not None:
+            self._lines[self._last] = (block, way)
+        return event
+
+    def again(self, event: Event) -> None:
+        """A trap refetched from the block fetched last."""
+        self._event = event
+
+    def restarted(self, event: Event) -> None:
+        """The next block is fetched only at this event."""
+        self._redirect = event
+
+    def foreseen(self, place: Place, step: Step) -> str:
+        """The cause of a misprediction by a control-flow instruction, empty if there is none."""
+        self._controls += 1
+        flow = place.traits.flow
+        following = step.address + step.insn.size
+        target = following if step.target is None else step.target
+        if flow in (Flow.CALL, Flow.INDIRECT_CALL):
+            self._returns.push(following)
+        if flow is Flow.BRANCH:
+            right = self._branches.right(step.address, step.target is not None)
+            return "" if right else causes.BRANCH
+        if flow is Flow.RETURN:
+            return "" if self._returns.right(target) else causes.JUMP
+        if flow in (Flow.INDIRECT, Flow.INDIRECT_CALL):
+            return "" if self._jump(place, following, target) else causes.JUMP
+        return ""
+
+    def _jump(self, place: Place, following: int, target: int) -> bool:
+        """A computed jump: the line predictor once it has seen one, else the hint."""
+        if self._last in self._lines:
+            return self._lines[self._last][0] == target & -self._size
+        return hinted(place.traits, following, target)
+
+
+def _time(event: Event) -> int:
+    return event.time

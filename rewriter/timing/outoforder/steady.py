@@ -1,0 +1,138 @@
+"""An out-of-order pipeline that repeats one pass of a loop; see `outoforder` for the whole."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from heapq import heappop, heappush
+
+from rewriter.core.target.cpu import OutOfOrder
+from rewriter.timing.steady_node import Node, Reads
+
+_EVERYWHERE = -1  # no cluster: a result that both see at once
+
+
+class RepeatedOutOfOrder:
+    """One run from an empty pipeline.  Times are cycles of the map stage."""
+
+    def __init__(self, pipeline: OutOfOrder) -> None:
+        window = pipeline.window
+        pipes = {p for s in pipeline.classes.values() for p in (*s.pipes, *s.then)}
+        ranked = sorted(pipes, key=lambda p: (p not in window.prefer, p))
+        self._rank = {pipe: rank for rank, pipe in enumerate(ranked)}
+        self._booked: dict[str, set[int]] = {pipe: set() for pipe in pipes}
+        self._cluster = {pipe: window.cluster.get(pipe, _EVERYWHERE) for pipe in pipes}
+        self._crossing = window.crossing.value
+        self._depth = window.issue_stage.value - window.map_stage.value
+        self._room = (window.integer_queue.value, window.floating_queue.value)
+        self._queues: tuple[list[int], list[int]] = ([], [])
+        self._blocks: deque[int] = deque(maxlen=window.blocks.value)
+        reserve = window.map_reserve.value
+        self._free = (
+            window.integer_registers.value - reserve,
+            window.floating_registers.value - reserve,
+        )
+        self._taken: tuple[deque[int], deque[int]] = (deque(), deque())
+        self._floating = window.floating
+        self._units: dict[str, int] = {}
+        self._values: dict[int, tuple[int, int, int, str]] = {}
+        self._mapped = self._retired = 0
+
+    def run(self, steps: Sequence[tuple[Node, bool]], passes: int) -> list[int]:
+        """When the last instruction of each pass retires."""
+        ends = []
+        for _ in range(passes):
+            controls = 0
+            for node, starts in steps:
+                if starts:
+                    # One transfer of control is predicted a cycle.
+                    self._mapped += max(controls - 1, 0)
+                    self._group()
+                    controls = 0
+                controls += node.control
+                self._step(node)
+            self._mapped += max(controls - 1, 0)
+            ends.append(self._retired)
+        return ends
+
+    def _group(self) -> None:
+        """The mapper's next cycle, when there is room behind it."""
+        self._mapped += 1
+        if len(self._blocks) == self._blocks.maxlen:
+            self._mapped = max(self._mapped, self._blocks[0] + 1)
+        for taken, free in zip(self._taken, self._free, strict=True):
+            while len(taken) > free:
+                self._mapped = max(self._mapped, taken.popleft() + 1)
+        self._blocks.append(self._retired)
+
+    def _step(self, node: Node) -> None:
+        """One instruction; one without a pipe is thrown away behind the mapper."""
+        for floating in node.queues[:1] if node.split else node.queues:
+            self._enter(floating)
+        first = last = self._mapped + self._depth
+        if node.pipes:
+            pipe, first = self._issue(node, node.pipes, node.reads, first)
+            last = first
+            if node.then:
+                least = first + node.after
+                if node.split:
+                    self._group()
+                    self._enter(node.queues[-1])
+                    least = max(least, self._mapped + self._depth)
+                pipe, last = self._issue(node, node.then, node.late, least)
+            cluster = _EVERYWHERE if node.loads else self._cluster[pipe]
+            for register in node.writes:
+                self._values[register] = (last, node.latency, cluster, node.name)
+        for floating, left in zip(node.queues, (first, last), strict=False):
+            heappush(self._queues[floating], left)
+        self._retire(node, last)
+
+    def _enter(self, floating: bool) -> None:
+        """A place in an issue queue is taken, as soon as one is free."""
+        queue = self._queues[floating]
+        if len(queue) >= self._room[floating]:
+            self._mapped = max(self._mapped, heappop(queue) + 1)
+
+    def _issue(
+        self, node: Node, pipes: tuple[str, ...], reads: Reads, least: int
+    ) -> tuple[str, int]:
+        """The pipe and cycle of the first issue possible."""
+        if node.unit:
+            least = max(least, self._units.get(node.unit, 0))
+        best, chosen = -1, ""
+        for pipe in pipes:
+            start = max(least, self._ready(reads, self._cluster[pipe]))
+            booked = self._booked[pipe]
+            while start in booked:
+                start += 1
+            if best < 0 or (start, self._rank[pipe]) < (best, self._rank[chosen]):
+                best, chosen = start, pipe
+        self._booked[chosen].add(best)
+        if node.unit:
+            self._units[node.unit] = best + node.busy
+        return chosen, best
+
+    def _ready(self, reads: Reads, cluster: int) -> int:
+        """When operands can be read in a cluster."""
+        latest = 0
+        for register, special in reads:
+            value = self._values.get(register)
+            if value is None:
+                continue
+            issued, latency, there, name = value
+            if name in special:
+                at = issued + special[name]
+            else:
+                at = issued + latency
+                if there != cluster and there != _EVERYWHERE and cluster != _EVERYWHERE:
+                    at += self._crossing
+            if at > latest:
+                latest = at
+        return latest
+
+    def _retire(self, node: Node, issued: int) -> None:
+        late = max(node.latency - node.stage, 0) if node.writes else 0
+        self._retired = max(self._retired, issued + late + node.stage)
+        self._blocks[-1] = self._retired
+        for register in node.writes:
+            self._taken[register in self._floating].append(self._retired)

@@ -1,0 +1,90 @@
+"""What a region does beside writing registers: accesses and other events, and their order.
+
+An event is a term of its function, its condition, the values it is given and the earlier events
+that it must not change places with.  So two runs have equal events if and only if one is got from
+the other by exchanging neighbours that may be exchanged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rewriter.core.code.transfer import Order, Transfer
+from rewriter.verify.regions.terms import Term, Terms
+
+_WORD = 1 << 64
+_WHATEVER = Order.CHECKED, Order.STACK  # kept behind whatever the addresses are
+# What an event of an order is kept behind, beside fences, if the two may overlap.
+_BEHIND = {
+    Order.COUNTED: (),
+    Order.LOAD: (Order.STORE, Order.STACK),
+    Order.STORE: (Order.LOAD, Order.STORE, Order.CHECKED, Order.STACK),
+    Order.CHECKED: (Order.STORE, Order.CHECKED, Order.STACK),
+    Order.STACK: (Order.LOAD, Order.STORE, Order.CHECKED, Order.STACK),
+}
+
+
+@dataclass(slots=True)
+class Event:
+    """An event of a run; `at` is the slot's address, `base` and `offset` the access's.
+
+    Nobody changes one that has its term.
+    """
+
+    term: Term
+    at: int
+    name: str
+    order: Order
+    guard: Term
+    base: Term | None
+    offset: int
+    size: int
+    is_bit: bool
+
+
+def _apart(a: Event, b: Event) -> bool:
+    """Whether two accesses are to different bytes: same base, and offsets that do not overlap.
+
+    Two spills are to different bits of UNAT, too: these are numbered by bits 3 to 8 of an address.
+    """
+    if a.base != b.base or not a.size or not b.size:
+        return False
+    ahead = (b.offset - a.offset) % _WORD
+    if ahead < a.size or _WORD - ahead < b.size:
+        return False
+    return not (a.is_bit and b.is_bit and ahead % 512 == 0)
+
+
+class Events:
+    """The events of a run, in its order."""
+
+    def __init__(self, terms: Terms) -> None:
+        self.terms = terms
+        self.all: list[Event] = []
+        self._recent: list[Event] = []  # since the last fence, which is the first of them
+
+    def add(self, at: int, transfer: Transfer, guard: Term, values: Sequence[Term]) -> Term:
+        """Adds an event that happens if `guard` is true; its term."""
+        base, offset = self.terms.offset(values[0]) if transfer.size else (None, 0)
+        is_bit = bool(transfer.results) and transfer.order is Order.STORE
+        event = Event(
+            -1, at, transfer.name, transfer.order, guard, base, offset, transfer.size, is_bit
+        )
+        behind = sorted([other.term for other in self._recent if self._is_behind(event, other)])
+        term = self.terms.term("event", transfer.function, guard, len(values), *values, *behind)
+        event.term = term
+        if transfer.order.is_fence:
+            self._recent.clear()
+        self._recent.append(event)
+        self.all.append(event)
+        return term
+
+    def _is_behind(self, event: Event, other: Event) -> bool:
+        if other.order.is_fence or event.order.is_fence:
+            return True
+        if other.order not in _BEHIND[event.order]:
+            return False
+        if event.order in _WHATEVER or other.order in _WHATEVER:
+            return True
+        return not _apart(event, other) and not self.terms.exclusive(event.guard, other.guard)

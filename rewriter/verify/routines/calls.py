@@ -1,0 +1,226 @@
+"""Which registers callers keep a value in across a call of a function.
+
+gcc's -fipa-ra lets a caller keep a value in a scratch register across a call whose callee does not
+write it.  So what replaces a function may write what the function writes, with all that it calls,
+and beyond that a scratch register only if no caller in this file sets it before the call and has
+an instruction of its own that reads it afterwards.  Values die in calls on the way as the callee's
+code says, or as the calling standard does where the callee is not known.
+
+What a later call or system call takes as arguments is not looked at: compilers set arguments
+behind the last call in front of it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rewriter.analysis.edges import CALL, WITHIN
+from rewriter.analysis.flow import Graph
+from rewriter.analysis.liveness import summaries
+from rewriter.analysis.program import Program
+from rewriter.core.code.listing import FLOW_CODE
+from rewriter.core.code.program import Function
+from rewriter.core.isa.instruction import Flow
+from rewriter.core.isa.registers import Masks, from_columns, of_row
+
+ASSUMED = "arguments of a later call are set after the call"
+"""What is taken for granted where a new register is written."""
+
+
+@dataclass(frozen=True)
+class Calls:
+    """The calls of a program, by function, and what lives across them."""
+
+    program: Program
+
+    def writes(self, function: Function) -> int:
+        """Registers that a function, or what it calls, may write."""
+        mask, seen, queue = 0, set[int](), [self._number[function]]
+        while queue:
+            number = queue.pop()
+            if number not in seen:
+                seen.add(number)
+                queue += self._callees[number]
+                mask |= self._written[number]
+        return mask
+
+    def kept(self, function: Function) -> int:
+        """Registers that some caller keeps a value in across a call of the function."""
+        mask = 0
+        for block in self._calling(self._number[function]):
+            set_before = self._set[block] | self._block_writes[block]
+            mask |= of_row(set_before & self._read_after[block + 1])
+        return mask
+
+    def _calling(self, number: int) -> set[int]:
+        """Blocks with a call that may end in a function, through others' last jumps too."""
+        found, seen, queue = set[int](), set[int](), [number]
+        while queue:
+            here = queue.pop()
+            if here not in seen:
+                seen.add(here)
+                found |= self._callers[here]
+                queue += self._jumping[here]
+        return found
+
+    # The graph ----------------------------------------------------------------------------
+
+    @property
+    def _graph(self) -> Graph:
+        return self.program.graph
+
+    @cached_property
+    def _number(self) -> dict[Function, int]:
+        return {function: n for n, function in enumerate(self.program.functions)}
+
+    @cached_property
+    def _written(self) -> list[int]:
+        listing = self.program.listing
+        spans = np.stack([listing.addresses.searchsorted(at) for at in self.program.ranges], axis=1)
+        none = np.zeros((1, listing.defs.shape[1]), dtype=np.uint64)
+        defs = np.concatenate((listing.defs, none))
+        masks = np.bitwise_or.reduceat(defs, spans.ravel(), axis=0)[::2]
+        return from_columns(np.where((spans[:, 0] < spans[:, 1])[:, None], masks, none))
+
+    @cached_property
+    def _links(self) -> tuple[dict[int, set[int]], dict[int, set[int]], dict[int, set[int]]]:
+        """Functions that a function leads to; blocks that call it; functions that end in it."""
+        graph, blocks = self._graph, len(self._graph.first)
+        callees: dict[int, set[int]] = defaultdict(set)
+        callers: dict[int, set[int]] = defaultdict(set)
+        jumping: dict[int, set[int]] = defaultdict(set)
+        ends = self._flows[graph.last - 1]
+        leaves = np.isin(ends, [FLOW_CODE[f] for f in (Flow.JUMP, Flow.BRANCH, Flow.NEXT)])
+        source, target = graph.source, graph.target
+        callee = np.append(graph.function_of, np.full(len(graph.functions), -1))[target]
+        inside = np.flatnonzero((source < blocks) & (target < blocks) & (callee >= 0))
+        source, callee, kind = source[inside], callee[inside], graph.kind[inside]
+        owner = self._owners[source]
+        calls = kind == CALL
+        away = ~calls & (owner >= 0) & (owner != callee) & leaves[source]
+        for here, there, block in _rows(calls, owner, callee, source):
+            callees[here].add(there)
+            callers[there].add(block)
+        for here, there in _rows(away, owner, callee):
+            callees[here].add(there)
+            jumping[there].add(here)
+        return callees, callers, jumping
+
+    @cached_property
+    def _owners(self) -> NDArray[np.int64]:
+        """The function of each block, and of the fillers through which control leaves one."""
+        graph, owners = self._graph, self._graph.function_of.copy()
+        ends = self._flows[graph.last - 1]
+        through = np.isin(ends, [FLOW_CODE[Flow.NEXT], FLOW_CODE[Flow.BRANCH]])
+        for block in np.flatnonzero(owners < 0).tolist():
+            if block and through[block - 1]:
+                owners[block] = owners[block - 1]
+        return owners
+
+    @property
+    def _callees(self) -> dict[int, set[int]]:
+        return self._links[0]
+
+    @property
+    def _callers(self) -> dict[int, set[int]]:
+        return self._links[1]
+
+    @property
+    def _jumping(self) -> dict[int, set[int]]:
+        return self._links[2]
+
+    @property
+    def _flows(self) -> NDArray[np.int8]:
+        return self.program.listing.flows
+
+    # Values across calls ------------------------------------------------------------------
+
+    @cached_property
+    def _summaries(self) -> tuple[Masks, Masks]:
+        """Per node: read by an instruction that calls no system, before any write; and written."""
+        listing, uses = self.program.listing, self.program.listing.uses.copy()
+        uses[np.isin(self._flows, [FLOW_CODE[Flow.TRAP], FLOW_CODE[Flow.STOP]])] = 0
+        return summaries(replace(self._graph, listing=replace(listing, uses=uses)))
+
+    @property
+    def _block_writes(self) -> Masks:
+        return self._summaries[1]
+
+    @cached_property
+    def _lost(self) -> Masks:
+        """Per node: scratch registers that the call at its end takes."""
+        graph, target = self._graph, self.program.target
+        table = self.program.listing.table
+        lost = np.zeros((graph.nodes, table.columns), dtype=np.uint64)
+        scratch = target.everything & ~target.returned
+        for number, blocks in self._callers.items():
+            mask = self.writes(self.program.functions[number]) & scratch
+            lost[sorted(blocks)] |= table.columns_of(mask)
+        known = set().union(*self._callers.values()) if self._callers else set()
+        calls = self._flows[graph.last - 1] == FLOW_CODE[Flow.INDIRECT_CALL]
+        for block in np.flatnonzero(calls).tolist():
+            insn = self.program.listing.insn(int(graph.last[block]) - 1)
+            standard = insn is not None and target.live_after(insn) != target.everything
+            if standard and block not in known:
+                lost[block] = table.columns_of(scratch)
+        return lost
+
+    @cached_property
+    def _inside(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Sources and targets of the edges within functions."""
+        graph, blocks = self._graph, len(self._graph.first)
+        ok = (graph.kind == WITHIN) & (graph.source < blocks) & (graph.target < blocks)
+        source, target = graph.source[ok], graph.target[ok]
+        same = graph.function_of[source] == graph.function_of[target]
+        return source[same], target[same]
+
+    @cached_property
+    def _set(self) -> Masks:
+        """Registers that hold at a block's start what its function has set, on some path."""
+        source, target = self._inside
+        written, lost = self._block_writes, self._lost
+        edges = _Sorted(target, source)
+        found = np.zeros_like(written)
+        while True:
+            after = edges.joined((found | written) & ~lost)
+            if np.array_equal(after, found):
+                return found
+            found = after
+
+    @cached_property
+    def _read_after(self) -> Masks:
+        """Registers whose value at a block's start an instruction of its function may read."""
+        source, target = self._inside
+        read, written = self._summaries
+        edges, through = _Sorted(source, target), ~(written | self._lost)
+        found = read
+        while True:
+            after = read | (edges.joined(found) & through)
+            if np.array_equal(after, found):
+                return found
+            found = after
+
+
+def _rows(chosen: NDArray[np.bool_], *columns: NDArray[np.int64]) -> Iterator[tuple[int, ...]]:
+    return zip(*(column[chosen].tolist() for column in columns), strict=True)
+
+
+class _Sorted:
+    """Edges by where a value goes: what comes from several places is ORed."""
+
+    def __init__(self, goal: NDArray[np.int64], source: NDArray[np.int64]) -> None:
+        order = np.argsort(goal, kind="stable")
+        self.source = source[order]
+        self.goals, self.starts = np.unique(goal[order], return_index=True)
+
+    def joined(self, values: Masks) -> Masks:
+        """For each node what its sources hold together."""
+        found = np.zeros_like(values)
+        found[self.goals] = np.bitwise_or.reduceat(values[self.source], self.starts, axis=0)
+        return found

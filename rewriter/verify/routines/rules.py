@@ -1,0 +1,142 @@
+"""When a tuned routine may stand for a known one: asked of the original file alone."""
+
+from __future__ import annotations
+
+from rewriter.analysis.program import Program
+from rewriter.contracts import CONTRACTS
+from rewriter.core.assumptions import ARGUMENTS
+from rewriter.core.code.dataflow import written
+from rewriter.core.code.program import Function
+from rewriter.core.isa.instruction import AWAY
+from rewriter.core.target.protocol import Target, Tuned
+from rewriter.elf.unwind import rows as unwind_rows
+from rewriter.identify.trusted import trusts_names
+from rewriter.verify.routines.calls import ASSUMED
+from rewriter.verify.routines.replaceable import Known, Named
+
+
+def objection(known: Known, named: Named, function: Function) -> str:
+    """Why the routine must stay, whatever would replace it; nothing if it need not."""
+    frame = known.program.frames.get(function.start)
+    if known.program.has_locked(function):
+        return "load-locked and store-conditional"
+    if frame is not None and (frame.lsda is not None or frame.cie.signal_frame):
+        return "its unwind entry says more than how to unwind"
+    if known.entered_inside(named, function) and known.loops_to_entry(named, function):
+        return "entered inside, it branches to its own entry"
+    for name in named.contracts:
+        outcome = known.outcome(named, CONTRACTS[name])
+        if isinstance(outcome, str):
+            return f"does not behave like {name}: {outcome}"
+    if len({CONTRACTS[name].linkage for name in named.contracts}) > 1:
+        return "its names disagree on how it is called"
+    missing = known.unreached(named)
+    return f"not tried everywhere: {missing}" if missing else ""
+
+
+def room_in_place(known: Known, named: Named, function: Function) -> int:
+    """Bytes that the routine's own place has, with the fillers behind it; 0 if it must keep them.
+
+    Its code can go only where nothing enters it but at its start.
+    """
+    program = known.program
+    if named.address != function.start or known.entered_inside(named, function):
+        return 0
+    if len(known.entries(named)) > 1 or _goes_on(program, function):
+        return 0
+    limit = min((f.start for f in program.functions if f.start >= function.end), default=0)
+    first, _ = program.listing.span(function.end, limit)
+    end = function.end
+    while end < limit and program.listing.has(end):
+        insn = program.listing.insn(first)
+        if insn is None or not program.target.is_filler(insn):
+            break
+        first, end = first + 1, end + insn.size
+    return end - function.start
+
+
+def _goes_on(program: Program, function: Function) -> bool:
+    """Whether control goes on behind a function, as where a label cuts one in two."""
+    for insn in reversed(program.listing.insns(function.start, function.end)):
+        if insn is None or not program.target.is_filler(insn):
+            return insn is None or insn.op.flow not in AWAY
+    return True
+
+
+def in_pieces(known: Known) -> bool:
+    """Whether new code may stand in pieces: no kernel for Alpha unwinds by tables while it runs."""
+    return known.program.is_kernel
+
+
+def without_entries(known: Known, named: Named, function: Function, routine: Tuned) -> str:
+    """Why a routine that resumes after faults cannot stand there; nothing if it can.
+
+    The exception table does not grow: the entries of the old code are all that there are, and
+    they are free only where none of it stays.
+    """
+    needed, there = len(routine.resumes), 0
+    if in_pieces(known) and room_in_place(known, named, function):
+        there = len(known.program.fixups_of(function))
+    return f"needs {needed} entries of the exception table, has {there}" if needed > there else ""
+
+
+def unwinds_plainly(known: Known, named: Named, function: Function) -> bool:
+    """Whether unwinding from where the routine is entered goes by the CIE alone."""
+    frame = known.program.frames.get(function.start)
+    if frame is None:
+        return True
+    rows = unwind_rows.rows(frame)
+    plain = unwind_rows.initial_rules(frame)
+    at = (max(row for row in rows if row[0] <= entry) for entry in known.entries(named))
+    return all(rules == plain for _, rules in at)
+
+
+def _first(target: Target, mask: int) -> str:
+    """The name of the first register of a mask."""
+    names = target.table.register_names
+    return next(name for n, name in enumerate(names) if mask >> n & 1)
+
+
+def preconditions(
+    known: Known, named: Named, function: Function, routine: Tuned
+) -> tuple[str, ...] | str:
+    """What is assumed when the routine's registers are written there; or which stands against it.
+
+    A caller may keep a value in a register because nothing in the function writes it.  What it
+    gives to another call does not show; that is assumed only of files whose routines are compiled
+    apart from their callers.
+    """
+    lacking = without_entries(known, named, function, routine)
+    if lacking:
+        return lacking
+    target = known.program.target
+    linkage = target.trials.program(CONTRACTS[named.contracts[0]].linkage).linkage
+    size = target.table.size
+    words = (routine.code[at : at + size] for at in range(0, len(routine.code), size))
+    order = known.program.image.byteorder
+    insns = [target.table.decode(int.from_bytes(word, order)) for word in words]
+    free = sum(1 << register for register in (*linkage.preserved, linkage.result, linkage.link))
+    new = written(target.table, insns) & ~free
+    taken = new & target.reserved(known.program.image)
+    if taken:
+        return f"the new one writes {_first(target, taken)}, which this kernel reserves"
+    new &= ~known.calls.writes(function)
+    if not new:
+        return ()
+    kept = new & known.calls.kept(function)
+    if kept:
+        return f"a caller may keep a value in {_first(target, kept)}"
+    passed = new & _passed(target)
+    if passed and not trusts_names(known.program.image):
+        return f"a caller may keep an argument of another call in {_first(target, passed)}"
+    if passed and ARGUMENTS not in known.program.assume:
+        return f"{ASSUMED}: --assume does not allow it"
+    return (ASSUMED,) if passed else ()
+
+
+def _passed(target: Target) -> int:
+    """The registers that a call may be given something in."""
+    names = {contract.linkage for contract in CONTRACTS.values()}
+    linkages = [target.trials.program(name).linkage for name in names]
+    registers = {r for linkage in linkages for r in (*linkage.arguments, linkage.entry)}
+    return sum(1 << register for register in registers)

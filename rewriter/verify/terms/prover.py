@@ -1,0 +1,156 @@
+"""Equality of terms, proved by Z3 once per normalised pattern.
+
+A claim goes the way of the least work: assignments that its terms were tried on before, then its
+pattern (`patterns`) on many, then the pattern's parts one by one (`sweep`), then Z3 for what is
+left.  Where the pattern, which is a stronger claim, does not hold, the terms are compared as they
+are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from rewriter.core.edit import Grade
+from rewriter.core.target.protocol import Target
+from rewriter.core.terms.term import Term, Terms
+from rewriter.verify.terms.assumed import under
+from rewriter.verify.terms.decided import Tried
+from rewriter.verify.terms.patterns import Pattern, close, contradiction, exact, general
+from rewriter.verify.terms.remembered import shared
+from rewriter.verify.terms.samples import Signatures
+from rewriter.verify.terms.sweep import swept
+
+EFFORT = 2_000_000
+"""Z3's own count of work: unlike seconds, the same on every machine.
+
+The hardest claims that are proved take 1.4 million (an Alpha kernel, Linux 6.1) and 0.2 million
+(the Debian libc, glibc 2.36).
+"""
+
+_LANES = (1024, 4096)
+"""Assignments that are tried, many and then more: most claims that do not hold fail the many."""
+
+
+COMPARISONS = 1 << 13
+"""Of addresses in one claim: the claims of a libc or a kernel have up to a sixteenth of that.
+
+Each load is compared with each store before it, for every assignment and in every expression, so a
+long straight run with thousands of both would take minutes.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What is known of a pattern; one that is proved has its name."""
+
+    grade: Grade
+    key: str = ""
+
+
+@dataclass
+class Prover:
+    """Proves equalities and remembers the patterns that it has decided, by their digests."""
+
+    width: int
+    cell: int
+    decided: dict[bytes, Decided] = field(init=False)
+    asked: int = 0
+    solved: int = 0
+    _signatures: tuple[Terms, Signatures] | None = None
+
+    @classmethod
+    def of(cls, target: Target) -> Prover:
+        """One for the registers and the memory of a target."""
+        return cls(target.table.width, target.cell)
+
+    def __post_init__(self) -> None:
+        self.decided = shared((self.width, self.cell))
+
+    def equal(self, a: Term, b: Term, given: Sequence[Term] = ()) -> tuple[Grade, str]:
+        """Whether a == b for every value of what they are made of; and the proved pattern's key."""
+        if a is b:
+            return Grade.PROVED, ""
+        self.asked += 1
+        signatures = self.signatures(a.store)
+        if not given and signatures.apart(a, b):
+            return Grade.REFUTED, ""
+        claim = (a, b, *given)
+        answer = signatures.answers.get(claim)
+        if answer is None:
+            answer = signatures.answers[claim] = self._said(a, b, given, signatures)
+        return answer
+
+    def _said(
+        self, a: Term, b: Term, given: Sequence[Term], signatures: Signatures
+    ) -> tuple[Grade, str]:
+        if signatures.differ(a, b, given) or not self._possible(given):
+            return Grade.REFUTED, ""
+        return self._equal(a, b, given)
+
+    def _possible(self, given: Sequence[Term]) -> bool:
+        """Whether conditions can hold together; from the impossible everything would follow."""
+        if not given or self.signatures(given[0].store).hold(given):
+            return True
+        return self._decide(contradiction(given)).grade is Grade.REFUTED
+
+    def _equal(self, a: Term, b: Term, given: Sequence[Term]) -> tuple[Grade, str]:
+        a, b = under(given, (a, b))
+        if a is b:
+            return Grade.PROVED, ""
+        for pattern in (general, close, exact):
+            decided = self._decide(pattern(a, b, given))
+            if decided.grade is not Grade.REFUTED:
+                break  # one that is too hard is not easier with less of it free
+        return decided.grade, decided.key
+
+    def signatures(self, store: Terms) -> Signatures:
+        """Those of the store that is in hand: claims about one store come one after the other."""
+        if self._signatures is None or self._signatures[0] is not store:
+            self._signatures = store, Signatures(store.width)
+        return self._signatures[1]
+
+    def _decide(self, pattern: Pattern) -> Decided:
+        digest = pattern.digest
+        if digest not in self.decided:
+            self.solved += 1
+            self.decided[digest] = Decided(Grade.TIMEOUT)  # it cannot rest on itself
+            grade = self._grade(pattern)
+            self.decided[digest] = Decided(grade, pattern.key if grade is Grade.PROVED else "")
+        return self.decided[digest]
+
+    def _grade(self, pattern: Pattern) -> Grade:
+        if pattern.comparisons > COMPARISONS:
+            return Grade.TIMEOUT
+        for lanes in _LANES:
+            tried = Tried(pattern, self.width, lanes)
+            if tried.refuted:
+                return Grade.REFUTED
+        with Terms(self.width) as store:
+            smaller = swept(pattern, store, tried, self._shown)
+            if smaller is not None:
+                return self._equal(*smaller)[0]
+        return self._solve(pattern)
+
+    def _shown(self, a: Term, b: Term, given: Sequence[Term]) -> bool:
+        return self._equal(a, b, given)[0] is Grade.PROVED
+
+    def _solve(self, pattern: Pattern) -> Grade:
+        """What Z3 says, where all that is given is possible."""
+        import z3
+
+        from rewriter.verify.terms.lower import Lowering
+
+        lowering = Lowering(self.width, self.cell)
+        terms = lowering.lower(pattern.nodes)
+        solver = z3.SolverFor("QF_BV", ctx=lowering.context)
+        solver.set("rlimit", EFFORT)
+        solver.add(*(terms[n] for n in pattern.given))
+        a, b = (terms[n] for n in pattern.roots)
+        if a is None or b is None:
+            return Grade.REFUTED  # memories are compared store by store, not here
+        solver.add(a != b)
+        answer = solver.check()
+        if answer == z3.unsat:
+            return Grade.PROVED
+        return Grade.REFUTED if answer == z3.sat else Grade.TIMEOUT

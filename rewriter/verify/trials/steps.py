@@ -1,0 +1,248 @@
+"""One case at a time on the built-in interpreter, which traps what an emulator lets pass."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from rewriter.contracts.contract import MASK64, Case, Contract, Piece, Result, View, widen
+from rewriter.core.isa.table import Table
+from rewriter.core.readings.concrete import Misaligned
+from rewriter.core.readings.interpret import (
+    PREFETCH,
+    AccessFault,
+    Arithmetic,
+    BadInstruction,
+    Interpreter,
+    LimitReached,
+    Memory,
+    Step,
+)
+from rewriter.verify.trials.engines.sweep import Code, Program, poison
+
+_RETURN = 0x10  # where nothing is
+_STACK = 0x2000  # bytes
+_LIMIT = 2_000_000  # instructions
+_BESIDE = b"\x5c"  # what fills a page beside the case
+
+
+class Stores(Enum):
+    """Where a routine may store."""
+
+    INSIDE = "only to bytes that the contract has written"
+    UNCHANGED = "also to bytes beside them, what they hold already"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a call gave: the whole register of its result, and what the world saw, in order."""
+
+    result: int
+    events: tuple[tuple[object, ...], ...]
+
+
+class _CaseMemory(Memory):
+    """Code and stack that stay, and regions that come and go with a case."""
+
+    def keep(self) -> None:
+        """What is mapped now stays."""
+        self._kept = list(self._regions)
+
+    def renew(self, pieces: list[Piece]) -> None:
+        """Only what stays, and these."""
+        self._regions, self._near = list(self._kept), None
+        for piece in pieces:
+            self.map(piece.address, piece.data, execute=False)
+
+
+class Stepper:
+    """Runs one routine on cases of one contract.
+
+    A byte may be read when its page is in the same room as a byte of the case.  `ways` are the
+    instructions that were executed in all cases so far, each with where control went from there
+    (None: on); `outcome` is that of the last case.
+    """
+
+    def __init__(
+        self,
+        code: Code,
+        contract: Contract,
+        program: Program,
+        table: Table,
+        write_hints: Mapping[str, int],
+        stores: Stores = Stores.INSIDE,
+        arithmetic: Arithmetic | None = None,
+    ) -> None:
+        self.code, self.contract, self.program = code, contract, program
+        self.linkage, self.stores = program.linkage, stores
+        self.arithmetic, self.hints = arithmetic, {PREFETCH, *write_hints}
+        self.resumes = dict(code.resumes)
+        self.memory = _CaseMemory()
+        for start, data in code.parts:
+            self.memory.map(start, data)
+        self.memory.map(program.stack - _STACK, _STACK, execute=False)
+        self.memory.keep()
+        self.interpreter = Interpreter(
+            table,
+            self.memory,
+            write_hints=write_hints,
+            opaque=arithmetic.answer if arithmetic else None,
+        )
+        self.ways: set[tuple[int, int | None]] = set()
+        self.outcome = Outcome(0, ())
+
+    def trace(self, case: Case) -> list[Step]:
+        """What the routine executes in a case, nothing checked but what traps."""
+        self.memory.renew([self._page(piece) for piece in case.pieces])
+        self.interpreter.registers.update(self._registers(case))
+        return self.interpreter.run(self.code.entry, _RETURN, _LIMIT)
+
+    def problem(self, case: Case) -> str:
+        """What is wrong with the case; empty when nothing is."""
+        pages = [self._page(piece) for piece in case.pieces]
+        self.memory.renew(pages)
+        before = self._registers(case)
+        self.interpreter.registers.update(before)
+        self.interpreter.events.clear()
+        view = View(case.pieces)
+        wanted = self.contract.expected(view, case)
+        stopped = self._run(view)
+        if stopped and not case.promised:
+            self.outcome = Outcome(0, (("fault",),))
+            return ""
+        if stopped:
+            return stopped
+        self.outcome = Outcome(self.interpreter.registers[self.linkage.result], self._events())
+        changed = [r for r in self.linkage.preserved if self.interpreter.registers[r] != before[r]]
+        if changed:
+            return f"preserved registers {changed} changed"
+        return self._outcome(case, pages, view, wanted)
+
+    def _page(self, piece: Piece) -> Piece:
+        arena = self.program.arena
+        room = (piece.address - arena.base) // (2 * arena.room)
+        start = max(arena.start(room), piece.address & -arena.page)
+        end = min(arena.end(room), piece.end + arena.page - 1 & -arena.page)
+        data = piece.data.rjust(piece.end - start, _BESIDE).ljust(end - start, _BESIDE)
+        return Piece(start, data)
+
+    def _registers(self, case: Case) -> dict[int, int]:
+        values = dict(enumerate(poison(self.program, self.code.shared).tolist()))
+        for register in self.interpreter.table.constants:
+            values.pop(register, None)
+        values |= dict(zip(self.linkage.arguments, case.arguments, strict=False))
+        return values | {self.linkage.link: _RETURN, self.linkage.entry: self.code.entry}
+
+    def _run(self, view: View) -> str:
+        """Runs to the return, over faults that the routine answers; what stopped it before."""
+        address = self.code.entry
+        try:
+            while True:
+                try:
+                    for step in self.interpreter.steps(address, _RETURN, _LIMIT):
+                        self.ways.add((step.address, step.target))
+                        if step.store and not self._may_store(step, view):
+                            return f"{self._where()}: {step.size}-byte store to {step.access:#x}"
+                    return ""
+                except AccessFault as fault:
+                    if self.interpreter.pc not in self.resumes:
+                        return f"{self._where()}: {fault}"
+                    address = self.resumes[self.interpreter.pc]
+                    self.ways.add((self.interpreter.pc, address))
+        except (Misaligned, BadInstruction, LimitReached) as trap:
+            return f"{self._where()}: {trap}"
+
+    def _events(self) -> tuple[tuple[object, ...], ...]:
+        """What the world saw; hints aside, what they lose shows in the memory."""
+        lasting = self.arithmetic.lasting if self.arithmetic else lambda event: True
+        events = self.interpreter.events
+        return tuple(e for e in events if e[0] not in self.hints and lasting(e))
+
+    def _where(self) -> str:
+        return f"at offset {self.interpreter.pc - self.code.entry:#x}"
+
+    def _may_store(self, step: Step, view: View) -> bool:
+        """Hints are no stores: what they lose shows in the memory afterwards."""
+        access = step.access
+        assert access is not None
+        stack = self.program.stack
+        if self.stores is Stores.UNCHANGED or step.size > self.interpreter.table.word_bits // 4:
+            return True
+        if stack - _STACK <= access < stack:
+            return True
+        return any(low <= access and access + step.size <= high for low, high in view.written)
+
+    def _outcome(self, case: Case, pages: list[Piece], view: View, wanted: int | None) -> str:
+        got, events = self.outcome.result, self.outcome.events
+        if not case.promised or undefined(self.contract, wanted):
+            return self._memory(case, pages, view)
+        if events:
+            return f"it does more than its contract says: {events[0][0]}"
+        if self.contract.result is Result.UNDONE:
+            assert wanted is not None
+            return self._undone(case, pages, wanted)
+        if not agrees(self.contract.result, got, wanted):
+            return f"the result is {got:#x}, not {wanted}"
+        return self._memory(case, pages, view)
+
+    def _undone(self, case: Case, pages: list[Piece], wanted: int) -> str:
+        """What was done is a prefix: at least what it says, and no more than could be."""
+        got, count = self.outcome.result, case.arguments[-1]
+        if not wanted <= got <= count or (got and not wanted):
+            return f"{got:#x} bytes are said to be left, {wanted} are"
+        problem = ""
+        for done in range(count - got, count - wanted + 1):
+            view = View(case.pieces)
+            self.contract.model(view, *case.arguments[:-1], done)
+            found = self._memory(case, pages, view)
+            if not found:
+                return ""
+            problem = problem or found
+        return problem
+
+    def _memory(self, case: Case, pages: list[Piece], view: View) -> str:
+        for page, piece, after in zip(pages, case.pieces, view.after(), strict=True):
+            at = piece.address - page.address
+            want = page.data[:at] + after + page.data[at + len(after) :]
+            got = self.memory.read(page.address, len(page.data))
+            if got != want:
+                first = next(n for n, (a, b) in enumerate(zip(got, want, strict=True)) if a != b)
+                return (
+                    f"memory at {page.address + first:#x} is {got[first]:#x}, not {want[first]:#x}"
+                )
+        return ""
+
+
+def undefined(contract: Contract, wanted: int | None) -> bool:
+    """Whether the model leaves a case open: what the original does is then what is wanted."""
+    return wanted is None and contract.result is not Result.NOTHING
+
+
+def agrees(result: Result, got: int, wanted: int | None) -> bool:
+    """Whether a register's value is what the model gave, compared as the contract says."""
+    if result is Result.NOTHING:
+        return True
+    assert wanted is not None
+    if result is Result.QUAD:
+        return got == wanted & MASK64
+    if got != widen(got):
+        return False
+    if result is Result.SIGN:
+        signed = got - (1 << 64) if got >> 63 else got
+        return (signed > 0) - (signed < 0) == wanted
+    return got == widen(wanted)
+
+
+def unlike(contract: Contract, got: Outcome, original: Outcome) -> str:
+    """What is different for a caller from what the original gave; nothing if nothing is.
+
+    After a fault fewer bytes may be left than the original said, where more were done.
+    """
+    if got.events != original.events:
+        return f"the world sees {got.events}, with the original {original.events}"
+    if contract.result is Result.NOTHING or got.result == original.result:
+        return ""
+    if contract.result is Result.UNDONE and got.result < original.result:
+        return ""
+    return f"the result is {got.result:#x}, the original's {original.result:#x}"

@@ -1,0 +1,101 @@
+"""Accesses that may reach a device: in a kernel each is made as before, in the same order.
+
+What a device does depends on the width of an access, on its order, and on there being one.  Code
+that takes a narrow value out of a whole cell, with the instructions that ignore the low bits of
+an address, is about memory: no driver reaches a device so.  The stack is memory too.  All other
+accesses stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+
+from rewriter.core.code.dataflow import Facts, Run, machine, registers_of
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.isa.registers import Reg
+from rewriter.core.target.protocol import Target, whole
+from rewriter.core.terms.term import Term, Terms
+from rewriter.verify.walk.equivalence import Comparison, Different, Likely, agreeing
+
+Access = tuple[Insn, Term]
+"""An instruction and the address that it accesses."""
+
+CHANGED = "an access that may reach a device changes"
+
+
+def accessed(
+    run: Run, insns: Sequence[Insn | None], target: Target, facts: Facts
+) -> Iterator[Access]:
+    """The accesses of a run that may reach a device; `facts` were known of registers before it."""
+    terms = run.state.terms
+    stack, accesses = stack_of(terms, target, facts), target.table.accesses
+    for slot, insn in enumerate(insns):
+        if insn is not None and accesses(insn):
+            held, displacement = based(run, slot, insn, target)
+            if terms.linear(held)[0] is not stack:
+                yield insn, held + terms.const(displacement)
+
+
+def based(run: Run, slot: int, insn: Insn, target: Target) -> tuple[Term, int]:
+    """What an access's base register holds in a run, and how far from there the access is."""
+    base, displacement = target.spelling.address(insn)
+    reads = registers_of(target.table.uses(insn))
+    held = run.operand[slot][reads.index(base)] if base in reads else run.state.terms.const(0)
+    return held, displacement
+
+
+def stack_of(terms: Terms, target: Target, facts: Facts) -> Term:
+    """What addresses on the stack are a constant away from: the stack pointer before a run."""
+    state = machine(target.table, terms, target.cell, facts)
+    return terms.linear(state.get(Reg(target.stack)))[0]
+
+
+def same_devices(
+    comparison: Comparison, target: Target, old: Iterable[Access], new: Iterable[Access]
+) -> None:
+    """Shows that all accesses but those to cells are made as before, or raises Different."""
+    before = list(old)
+    waiting = [access for access in before if not whole(access[0], target)]
+    cells = (address for insn, address in before if whole(insn, target))
+    inside = _Cells(comparison, target, cells)
+    for insn, address in new:
+        if whole(insn, target):
+            continue
+        if waiting and waiting[0][0].op is insn.op and _same(comparison, waiting[0][1], address):
+            waiting.pop(0)
+        elif address not in inside:
+            raise Different(CHANGED)
+    if waiting:
+        raise Different(CHANGED)
+
+
+def _same(comparison: Comparison, old: Term, new: Term) -> bool:
+    """Whether two addresses are one, where what is shown already says it."""
+    return comparison.through(new) is old
+
+
+class _Cells:
+    """Cells that old instructions accessed as such."""
+
+    def __init__(self, comparison: Comparison, target: Target, addresses: Iterable[Term]) -> None:
+        self.comparison, self.and_ = comparison, comparison.terms.and_
+        self.low = comparison.terms.const(-target.cell)
+        self.addresses = addresses
+
+    @cached_property
+    def places(self) -> dict[Term, None]:
+        """The first bytes; often nobody asks."""
+        return dict.fromkeys(self.and_(address, self.low) for address in self.addresses)
+
+    @cached_property
+    def likely(self) -> Likely:
+        """A solver needs long to say no: it is asked where nothing else says yes or no."""
+        return agreeing(self.places, self.comparison)
+
+    def __contains__(self, address: Term) -> bool:
+        """Whether a new address is in one of them."""
+        place = self.and_(self.comparison.through(address), self.low)
+        return place in self.places or any(
+            self.comparison.suggest(old, place) for old in self.likely(0, place)
+        )

@@ -1,0 +1,150 @@
+"""Which instructions a function's unwind rows go by, told from what the rows themselves say.
+
+A row says where the caller's frame is and where registers are kept, from its address on.  It is
+true there because of instructions before it, and until others behind it:
+- writes of a register that any row finds the frame by, or finds another register in;
+- saves and restores of the registers that rows have rules for, in the frame: at an address from
+  such a register, the stack pointer or the frame pointer;
+- where a row says that registers are kept elsewhere from now on: their stores, wherever to, and
+  their writes since the row before; and where it says that they are back: their loads, wherever
+  from, since the last transfer of control.
+A rule that is an expression may name any register.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import pairwise
+from operator import or_
+from typing import NamedTuple
+
+import numpy as np
+
+from rewriter.core.code.listing import FLOW_CODE, Listing
+from rewriter.core.isa.instruction import Flow
+from rewriter.core.isa.registers import from_columns
+from rewriter.core.target.protocol import Target
+from rewriter.elf.unwind.rows import Rules
+from rewriter.verify.walk.insn_classes import FILLER, WHOLE, Kinds
+
+Rows = Sequence[tuple[int, Rules]]
+"""The rows of an entry with their addresses, ascending."""
+
+Mark = tuple[str, int]
+"""What an instruction is to rows, and of which registers, as a mask."""
+
+TRANSFER, WRITE, SAVE, RESTORE = "transfer", "write", "save", "restore"
+_EVERY = -1
+_BACK = (None, "same_value")
+
+
+class Change(NamedTuple):
+    """A row behind the first: masks of the registers that are kept elsewhere, or back, from it on.
+
+    `before` is the address of the row before.
+    """
+
+    before: int
+    address: int
+    away: int
+    back: int
+
+
+@dataclass(frozen=True)
+class Account:
+    """What the rows of one entry name, as masks of registers.
+
+    `bases` is what frames, and registers kept in registers, are found by; `kept` has the registers
+    with rules.
+    """
+
+    bases: int
+    kept: int
+    changes: tuple[Change, ...]
+
+
+def account(rows: Rows, target: Target) -> Account:
+    """What rows go by."""
+
+    def bit(number: int) -> int:
+        register = target.unwound(number)
+        return 0 if register is None else 1 << register
+
+    bases = kept = 0
+    for _, said in rows:
+        kind, number, _ = said.cfa
+        bases |= _EVERY if kind == "expression" else bit(number)
+        kept |= bit(said.return_column)
+        for register, (rule, value) in said.registers:
+            kept |= bit(register)
+            if rule == "register" and isinstance(value, int):
+                bases |= bit(value)
+            elif rule.endswith("expression"):
+                bases = _EVERY
+    changes = []
+    for (before, old), (address, new) in pairwise(rows):
+        was, now = dict(old.registers), dict(new.registers)
+        changed = [r for r in {*was, *now} if was.get(r) != now.get(r)]
+        away = [r for r in changed if now.get(r, _BACK)[0] not in _BACK]
+        back = [r for r in changed if r not in away or was.get(r, _BACK)[0] not in _BACK]
+        masked = (reduce(or_, map(bit, some), 0) for some in (away, back))
+        changes.append(Change(before, address, *masked))
+    return Account(bases, kept, tuple(changes))
+
+
+class Framed:
+    """The instructions of [start, end) that the rows of an entry go by, fillers apart.
+
+    `addresses` are those of all instructions, `marks` what each is, if anything.
+    """
+
+    def __init__(self, listing: Listing, kinds: Kinds, start: int, end: int, said: Account) -> None:
+        first, last = listing.span(start, end)
+        kind = np.frombuffer(kinds.of(listing, first, last), np.uint8)
+        kept = np.flatnonzero((kind & FILLER == 0) & (listing.rows[first:last] >= 0))
+        self.addresses: list[int] = listing.addresses[first:last][kept].tolist()
+        self._transfers = (listing.flows[first:last][kept] != FLOW_CODE[Flow.NEXT]).tolist()
+        self._defs = from_columns(listing.defs[first:last][kept])
+        self._whole = {
+            at: kinds.whole(listing, first + int(kept[at]))
+            for at in np.flatnonzero(kind[kept] & WHOLE).tolist()
+        }
+        self._said, self._frame = said, said.bases | kinds.target.frame_bases
+        self.marks = [self._mark(at) for at in range(len(self.addresses))]
+
+    def _mark(self, at: int) -> Mark | None:
+        if self._transfers[at]:
+            return TRANSFER, 0
+        if at in self._whole:
+            register, base, is_save = self._whole[at]
+            if register & self._said.kept and base & self._frame:
+                return SAVE if is_save else RESTORE, register
+        written = self._defs[at] & self._said.bases
+        return (WRITE, written) if written else None
+
+    def changing(self, change: Change) -> list[tuple[int, Mark]]:
+        """What a row alone goes by: instructions by number, and what each is."""
+        first, end = (bisect_left(self.addresses, at) for at in (change.before, change.address))
+        found: list[tuple[int, Mark]] = []
+        ahead = end
+        while ahead > first and not self._transfers[ahead - 1]:
+            ahead -= 1
+        for at in range(first, end):
+            register, _, is_save = self._whole.get(at, (0, 0, False))
+            if is_save and register & change.away:
+                found.append((at, (SAVE, register)))
+            elif not is_save and register & change.back and at >= ahead:
+                found.append((at, (RESTORE, register)))
+            elif self._defs[at] & change.away:
+                found.append((at, (WRITE, self._defs[at] & change.away)))
+        return found
+
+    def holding(self) -> set[int]:
+        """The addresses of all instructions that rows go by, but for transfers of control."""
+        at = {n for n, mark in enumerate(self.marks) if mark is not None and mark[0] != TRANSFER}
+        for change in self._said.changes:
+            at.update(n for n, _ in self.changing(change))
+        return {self.addresses[n] for n in at}

@@ -1,0 +1,302 @@
+"""A function of two files, walked in both at once."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
+
+import numpy as np
+
+from rewriter.analysis.program import Program
+from rewriter.core.addresses import addresses
+from rewriter.core.assumptions import RETURNS
+from rewriter.core.code.dataflow import registers_of
+from rewriter.core.code.listing import FLOWS, INLINE, Listing
+from rewriter.core.code.program import Fixup, Function
+from rewriter.core.edit import Evidence
+from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.isa.registers import from_columns
+from rewriter.elf.image import Image
+from rewriter.verify.line_check import Match, matches
+from rewriter.verify.terms.prover import Prover
+from rewriter.verify.walk import hints
+from rewriter.verify.walk.equivalence import Different
+from rewriter.verify.walk.insn_classes import FILLER, HINT, Kinds
+from rewriter.verify.walk.pairs import PLAIN, Compared, Pair, Pairs
+from rewriter.verify.walk.segments import BlockCutter, Cutter, Lost, Segment, reads_place
+
+
+@dataclass
+class Walk:
+    """Walks one function; `findings` say what was not shown, `evidence` what was.
+
+    `image` is the new file, `new` its listing and `fixups` its exception entries; `tables` are the
+    addresses of jump table bytes that were compared by where they lead, `resumed` pairs of
+    exception entries that do the same; `covered` are the addresses of the old code that was
+    compared, `visited` those of the new code, `matched`
+    gets what stands for what, if it is a list.
+    """
+
+    program: Program
+    image: Image
+    new: Listing
+    function: Function
+    prover: Prover
+    locked: frozenset[int]
+    kinds: Kinds
+    findings: list[str] = field(default_factory=list)
+    evidence: list[Evidence] = field(default_factory=list)
+    visited: set[int] = field(default_factory=set)
+    covered: set[int] = field(default_factory=set)
+    tables: set[int] = field(default_factory=set)
+    fixups: Mapping[int, Fixup] = field(default_factory=dict)
+    others: Collection[int] = frozenset()
+    resumed: set[tuple[Fixup, Fixup]] = field(default_factory=set)
+    matched: list[Match] | None = None
+
+    def run(self) -> None:
+        """Walks from every entry until nothing new follows, then looks at what was not walked."""
+        self.target = self.program.target
+        program = self.program
+        source = program.listing, program.fixups, self.kinds
+        self.old_code = old = BlockCutter(*source, self.function, program.graph)
+        there = self.new.span(self.function.start, self.function.end)
+        self.new_code = Cutter(self.new, self.fixups, self.kinds, *there, like=old)
+        if self.new_code.addresses != old.addresses:
+            self.findings.append(f"{self.function.name}: its instructions are in other places")
+            return
+        self.pairs = Pairs(program, self.function, self.prover, old)
+        self.size = program.listing.table.size
+        self.locked_here = not self.locked.isdisjoint(old.addresses)
+        queue = [Pair(entry, entry) for entry in self._entries()]
+        seen: set[Pair] = set()
+        while queue:
+            pair = queue.pop()
+            if pair in seen:
+                continue
+            seen.add(pair)
+            try:
+                queue += self._segments(pair)
+            except (Lost, Different) as problem:
+                self.findings.append(f"{self.function.name} at {pair.old:#x}: {problem}")
+        self._unvisited()
+        self._new_writes()
+
+    def _new_writes(self) -> None:
+        """A caller may keep a value in a register because nothing in the function writes it."""
+        new, before = self.new_code, reduce(or_, self.old_code.defs, 0)
+        if self.visited <= new.at.keys() and not reduce(or_, new.defs, 0) & ~before:
+            return  # and so nothing that was walked does
+        walked = np.searchsorted(self.new.addresses, addresses(self.visited))
+        after = from_columns(self.new.defs[walked])
+        if reduce(or_, after, 0) & ~before:
+            self.findings.append(f"{self.function.name}: a register is written that was not before")
+
+    def _entries(self) -> list[int]:
+        graph = self.program.graph
+        blocks = graph.blocks_of(self.function)
+        here = slice(blocks.start, blocks.stop)
+        entered = graph.first[here][graph.entered[here]]
+        entries: list[int] = self.program.listing.addresses[entered].tolist()
+        return entries
+
+    # One pair of segments -----------------------------------------------------------------
+
+    def _segments(self, pair: Pair) -> list[Pair]:
+        first, exits = self.old_code.extent(pair.old)
+        there = self._unchanged(pair, first, exits)
+        if there is None:
+            return self._changed(pair, first, exits)
+        new, moved = self.new_code, there - first
+        self.covered.update(self.old_code.addresses[first : exits[-1] + 1])
+        self.visited.update(new.addresses[there : exits[-1] + moved + 1])
+        self.evidence.append(PLAIN)
+        if self.matched is not None:
+            kept = [at for at in range(first, exits[-1] + 1) if not new.kinds[at + moved] & FILLER]
+            places = self.old_code.addresses, new.addresses
+            self.matched += (((places[0][at],), places[1][at + moved]) for at in kept)
+        others = [at + moved for at in exits]
+        return self._successors(
+            exits, [new.targets[at] for at in others], [new.addresses[at] for at in others]
+        )
+
+    def _unchanged(self, pair: Pair, first: int, exits: Sequence[int]) -> int | None:
+        """Where the same words do what those from `first` did; None where more must be seen."""
+        old, new, end = self.old_code, self.new_code, exits[-1] + 1
+        there = new.at.get(pair.new)
+        if there is None or not old.same(first, end, new, there):
+            return None
+        if there == first and old.words[first:end] == new.words[first:end]:
+            return there
+        if self.pairs.pads.any:  # it may be in another exception range
+            return None
+        linked = pair.link is not None and pair.old != pair.new
+        locked = self.locked_here and not self.locked.isdisjoint(old.addresses[first:end])
+        placed = reads_place(FLOWS[old.flows[end - 1]], old.defs[end - 1])
+        return None if linked or locked or placed else there
+
+    def _changed(self, pair: Pair, first: int, exits: Sequence[int]) -> list[Pair]:
+        old = self.old_code.by_blocks(pair.old)
+        new = self.new_code.by_transfers(pair.new, len(old.exits))
+        self.covered.update(old.addresses)
+        self.visited.update(new.addresses)
+        if not old.same_words(new):
+            new = self._without_hints(old, new)
+            if old.falls_out != new.falls_out:
+                raise Different("control falls out of the function otherwise")
+            for slot, other in zip(old.exits, new.exits, strict=True):
+                _same_transfer(old.insns[slot], new.insns[other])
+        if self.locked_here and not self.locked.isdisjoint(old.addresses):
+            self._unlocked(old, new)
+        evidence, resumed = self._compared(pair, old, new)
+        self.evidence.append(evidence)
+        if self.matched is not None:
+            self.matched += matches(_proper(old), _proper(new))
+        self.resumed.update(resumed)
+        following = self._successors(
+            exits, new.targets, [new.addresses[slot] for slot in new.exits]
+        )
+        for before, after in resumed:
+            following += self._targets(before.resume, after.resume)
+        return following
+
+    def _compared(self, pair: Pair, old: Segment, new: Segment) -> Compared:
+        return self.pairs.compared(pair, old, new)
+
+    def _without_hints(self, old: Segment, new: Segment) -> Segment:
+        """The new segment without loads that do nothing but ask for a line."""
+        if not any(kind & HINT for kind in new.kinds):
+            return new
+        gone = {*hints.added(old.insns, new.insns, self.target)} - {*new.exits}
+        for slot in gone:
+            stretch = bisect_left(new.exits, slot)
+            first = old.exits[stretch - 1] + 1 if stretch else 0
+            hints.allow(self.program, old.addresses[first : old.exits[stretch] + 1])
+        return new.without(gone) if gone else new
+
+    def _unlocked(self, old: Segment, new: Segment) -> None:
+        """Nothing changed between a load-locked and its store-conditional."""
+        changed = [
+            address
+            for address, insn in zip(old.addresses, old.insns, strict=True)
+            if address in self.locked and insn != self._at(new, address)
+        ]
+        if changed:
+            raise Different(
+                f"changed between load-locked and store-conditional, at {changed[0]:#x}"
+            )
+
+    def _at(self, segment: Segment, address: int) -> Insn | None:
+        try:
+            return segment.insns[segment.addresses.index(address)]
+        except ValueError:
+            return None
+
+    # What follows -------------------------------------------------------------------------
+
+    def _successors(
+        self, exits: Sequence[int], targets: Sequence[int], places: Sequence[int]
+    ) -> list[Pair]:
+        """What follows the old code's exits, by the targets and addresses of the new code's."""
+        old, last, found = self.old_code, exits[-1], list[Pair]()
+        for at, target, place in zip(exits, targets, places, strict=True):
+            flow = FLOWS[old.flows[at]]
+            if flow in (Flow.BRANCH, Flow.JUMP, Flow.CALL):
+                found += self._targets(old.targets[at], target)
+            if flow in (Flow.CALL, Flow.INDIRECT_CALL):
+                found += self._following(old.addresses[at], place, self._link(at))
+            elif flow is Flow.TRAP or (flow is Flow.BRANCH and at == last):
+                found += self._following(old.addresses[at], place)
+            elif flow is Flow.INDIRECT:
+                found += self._table_targets(old.addresses[at])
+        return found
+
+    def _link(self, at: int) -> int | None:
+        """The register in which a call of the old code leaves its return address."""
+        call = self.target.table.decode(self.old_code.words[at])
+        assert call is not None
+        return next(iter(registers_of(self.target.table.defs(call))), None)
+
+    def _following(self, old: int, new: int, link: int | None = None) -> Iterable[Pair]:
+        """What comes after an instruction; past the function's end only the same place will do."""
+        pair = Pair(old + self.size, new + self.size, link)
+        if link is not None and old != new and RETURNS not in self.program.assume:
+            raise Different("a return address differs, which --assume does not allow")
+        if pair.old >= self.function.end:
+            return ()
+        if self.old_code.rows[self.old_code.at[pair.old]] != INLINE:
+            return (pair,)
+        self._same_data(pair)
+        return ()
+
+    def _same_data(self, pair: Pair) -> None:
+        """Data behind a trap, from where control does not come back."""
+        old, new = self.program.listing, self.new
+        at, there = old.index(pair.old), new.index(pair.new)
+        while at < len(old) and (word := old.data(at)) is not None:
+            if there >= len(new) or new.data(there) != word:
+                raise Different(f"data at {int(old.addresses[at]):#x} changed")
+            self.covered.add(int(old.addresses[at]))
+            self.visited.add(int(new.addresses[there]))
+            at, there = at + 1, there + 1
+
+    def _targets(self, old: int, new: int) -> Iterable[Pair]:
+        if old in self.function:
+            return (Pair(old, new),)
+        if old != new:
+            raise Different(f"a branch to {old:#x} became one to {new:#x}")
+        return ()
+
+    def _table_targets(self, jump: int) -> Iterator[Pair]:
+        for table in self.program.tables_of(self.function):
+            if table.jump == jump and table.exact:
+                size, order = table.size, self.image.byteorder
+                for n, old in enumerate(table.targets):
+                    raw = self.image.read(table.address + size * n, size)
+                    new = table.base + int.from_bytes(raw, order, signed=True)
+                    yield from self._targets(old, new)
+                    self.tables.update(
+                        range(table.address, table.address + size * len(table.targets))
+                    )
+            elif table.jump == jump:
+                yield from (Pair(t, t) for t in table.targets if t in self.function)
+
+    def _unvisited(self) -> None:
+        """What the new file has in the function beside what was walked.
+
+        A filler may stand where control does not come any more, but not in the place of something
+        that no walk came to: it is there for a reason that is not known.
+        """
+        old, new, encode = self.old_code, self.new_code, self.target.table.encode
+        fillers = {encode(insn) for insn in self.target.fillers(self.size)}
+        words = zip(old.words, new.words, strict=True)
+        for at in [at for at, (word, other) in enumerate(words) if word != other]:
+            address, problem = new.addresses[at], ""
+            seen = address in self.visited
+            given_up = address in self.covered or old.kinds[at] & FILLER
+            if new.rows[at] < 0:
+                problem = "" if seen else "no instruction any more"
+            elif new.kinds[at] & FILLER and new.words[at] not in fillers:
+                problem = "an odd filler"
+            elif not seen and address not in self.others:
+                problem = "" if new.kinds[at] & FILLER and given_up else "unreachable change"
+            if problem:
+                self.findings.append(f"{self.function.name}: {problem} at {address:#x}")
+
+
+def _proper(segment: Segment) -> list[tuple[int, int]]:
+    """Word, apart from how far it branches, and address of what is no filler."""
+    return [(segment.placeless[slot], segment.addresses[slot]) for slot in segment.proper()]
+
+
+def _same_transfer(old: Insn, new: Insn) -> None:
+    """A transfer of control stays what it is, but for how far it goes."""
+    if old.op.flow is Flow.NEXT:
+        return
+    if old.op is not new.op:
+        raise Different(f"a transfer of control changed from {old.name} to {new.name}")
+    if old.placeless != new.placeless:
+        raise Different(f"an operand of {old.name} changed")

@@ -1,0 +1,88 @@
+"""What a walk asks of each instruction by itself, for whole functions at once.
+
+The answers depend on the row and on the registers that are named (`Target`), so a kernel's half a
+million instructions are of a few thousand kinds.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rewriter.core.code.listing import Listing
+from rewriter.core.isa.operands import Kind
+from rewriter.core.target.protocol import Target, is_hint
+
+FILLER, HINT, WHOLE = 1, 2, 4
+"""It does nothing; it is a load that does nothing but ask for a line; it saves or restores a whole
+register."""
+
+
+class _Recent(NamedTuple):
+    """What the positions [first, last) of a listing are."""
+
+    listing: Listing  # kept, so that no other has its id
+    first: int
+    last: int
+    kinds: bytes
+
+
+class Kinds:
+    """The kinds of instructions, found once each."""
+
+    def __init__(self, target: Target) -> None:
+        self.target, table = target, target.table
+        # Behind the last row are those of what is no instruction, by their negative numbers.
+        self.named = np.zeros(len(table.rows) + 2, dtype=np.uint64)
+        for number, op in enumerate(table.rows):
+            self.named[number] = (1 << table.word_bits) - 1
+            for operand in op.format.operands:
+                if operand.kind is not Kind.REGISTER:
+                    self.named[number] &= ~np.uint64(operand.mask)
+        self.known: dict[int, int] = {}
+        self._whole: dict[int, tuple[int, int, bool]] = {}
+        self._recent: dict[int, _Recent] = {}
+
+    def of(self, listing: Listing, first: int, last: int) -> bytes:
+        """What each position of [first, last) is, nothing where no instruction is.
+
+        Those asked for last are remembered for each listing: check after check asks for parts of
+        one function.
+        """
+        recent = self._recent.get(id(listing))
+        if recent is None or not recent.first <= first <= last <= recent.last:
+            recent = _Recent(listing, first, last, self._of(listing, first, last))
+            self._recent[id(listing)] = recent
+        return recent.kinds[first - recent.first : last - recent.first]
+
+    def whole(self, listing: Listing, at: int) -> tuple[int, int, bool]:
+        """Of a WHOLE one: masks of the register and of that of the address; whether it saves."""
+        word = int(listing.words[at])
+        found = self._whole.get(word)
+        if found is None:
+            insn = listing.insn(at)
+            said = None if insn is None else self.target.whole(insn)
+            if said is None:
+                raise ValueError(f"no save or restore at {int(listing.addresses[at]):#x}")
+            register, base, saves = said
+            found = self._whole[word] = 1 << register, 1 << base, saves
+        return found
+
+    def _of(self, listing: Listing, first: int, last: int) -> bytes:
+        rows = listing.rows[first:last]
+        words = listing.words[first:last] & self.named[rows]
+        keys = (words << np.uint64(16) | rows.view(np.uint16)).tolist()
+        try:
+            return bytes(map(self.known.__getitem__, keys))
+        except KeyError:  # seldom: few are new
+            for key in set(keys).difference(self.known):
+                self.known[key] = self._kind(listing, first + keys.index(key))
+            return bytes(map(self.known.__getitem__, keys))
+
+    def _kind(self, listing: Listing, at: int) -> int:
+        insn = listing.insn(at)
+        if insn is None:
+            return 0
+        filler, whole = self.target.is_filler(insn), self.target.whole(insn) is not None
+        return FILLER * filler | HINT * is_hint(insn, self.target) | WHOLE * whole

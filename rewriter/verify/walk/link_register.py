@@ -1,0 +1,90 @@
+"""Code behind a call that moved: all that differs may be what is made from the return address.
+
+A caller makes gp from where the call comes back to, so in a function that moved these instructions
+differ behind every call.  They are all that need be computed: where each such register holds one
+value in both files before anything else reads it, the rest is as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+
+from rewriter.core.code.dataflow import registers_of
+from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.isa.registers import register_mask
+from rewriter.core.readings.symbolic import Symbolic
+from rewriter.core.target.protocol import Target
+from rewriter.core.terms.term import Terms
+from rewriter.verify.walk.segments import Segment
+
+
+def same_but_for_place(
+    target: Target,
+    old: Segment,
+    new: Segment,
+    link: int,
+    places: tuple[int, int],
+    live_after: Callable[[int], int],
+) -> bool:
+    """Whether two segments do the same when the register `link` holds each file's own place.
+
+    `live_after` gives the registers that may be read after a slot of the old one.
+    """
+    one, other = old.proper(), new.proper()
+    if len(one) != len(other) or old.fixups or new.fixups:
+        return False
+    with Terms(target.table.width) as terms:
+        linked = _Linked(target, link, places, terms)
+        for n, (slot, there) in enumerate(zip(one, other, strict=True)):
+            if old.uses[slot] & linked.differing:
+                if not linked.made(old.insns[slot], new.insns[there]):
+                    return False
+            elif old.placeless[slot] != new.placeless[there]:
+                return False
+            else:
+                linked.differing &= ~old.defs[slot]
+            if not linked.differing:  # nor will anything again
+                return _words(old, one[n + 1 :]) == _words(new, other[n + 1 :])
+            if slot in old.exits and linked.differing & live_after(slot):
+                return False
+        return not old.falls_out
+
+
+def _words(segment: Segment, slots: Sequence[int]) -> list[int]:
+    return [segment.placeless[slot] for slot in slots]
+
+
+class _Linked:
+    """Two machines; `differing` is the mask of registers that may hold different values in them."""
+
+    def __init__(self, target: Target, link: int, places: tuple[int, int], terms: Terms) -> None:
+        self.target, self.table, self.places, self.terms = target, target.table, places, terms
+        self.link, self.differing = link, register_mask((link,))
+
+    @cached_property
+    def states(self) -> tuple[Symbolic, Symbolic]:
+        """The machines: often the address is not used."""
+        one = Symbolic(self.terms, self.table.constants, self.target.cell)
+        found = one, one.snapshot()
+        for state, place in zip(found, self.places, strict=True):
+            state.registers[self.link] = state.code(place)
+        return found
+
+    def made(self, before: Insn, after: Insn) -> bool:
+        """Whether both compute one register from such registers alone; is it equal then?"""
+        table = self.table
+        effects = table.effects(before.op)
+        result = registers_of(table.defs(before))
+        noticed = effects.stores or effects.events or effects.rounds
+        plain = not (effects.loads or noticed)
+        same = before.op is after.op and table.defs(after) == table.defs(before)
+        alone = not (table.uses(before) | table.uses(after)) & ~self.differing
+        if not (plain and same and alone and before.op.flow is Flow.NEXT and len(result) == 1):
+            return False
+        for state, insn in zip(self.states, (before, after), strict=True):
+            state.execute(insn, 0)
+        one, other = (state.registers[result[0]] for state in self.states)
+        mask = register_mask(result)
+        self.differing = self.differing & ~mask if one is other else self.differing | mask
+        return True

@@ -1,0 +1,275 @@
+"""Two segments of a function, one of each file, that must do the same: plainly, or by proof."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple, TypeAlias
+
+from rewriter.analysis.program import Program
+from rewriter.core.assumptions import ALIGNMENT, LOADS
+from rewriter.core.code.dataflow import Facts, Run, registers_of, run
+from rewriter.core.code.program import Fixup, Function
+from rewriter.core.edit import Evidence, Grade
+from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.readings.symbolic import Symbolic
+from rewriter.core.terms.term import Term, Terms
+from rewriter.verify.terms.prover import Prover
+from rewriter.verify.walk import faults
+from rewriter.verify.walk.alignment import aligned
+from rewriter.verify.walk.devices import accessed, same_devices
+from rewriter.verify.walk.equivalence import Comparison, Different, agreeing
+from rewriter.verify.walk.landing_pads import Pads
+from rewriter.verify.walk.link_register import same_but_for_place
+from rewriter.verify.walk.loads import same_accesses
+from rewriter.verify.walk.segments import BlockCutter, Segment, reads_place
+from rewriter.verify.walk.stack import nothing_below
+
+
+class Pair(NamedTuple):
+    """Places in the old and the new file at which the same must hold.
+
+    Where control comes back from a call here, the register `link` holds the place.
+    """
+
+    old: int
+    new: int
+    link: int | None = None
+
+
+Compared: TypeAlias = tuple[Evidence, list[tuple[Fixup, Fixup]]]
+"""How a pair of segments was shown equal, and which exception entries do the same in them."""
+
+PLAIN = Evidence(Grade.PROVED)
+"""That of code which is the same as it stands."""
+
+
+def plainly(old: Segment, new: Segment) -> Compared:
+    """What is said of segments that are plainly the same."""
+    return PLAIN, list(zip(old.fixups.values(), new.fixups.values(), strict=True))
+
+
+@dataclass
+class Pairs:
+    """Compares segments of one function; `code` is its code in the old file."""
+
+    program: Program
+    function: Function
+    prover: Prover
+    code: BlockCutter
+
+    def __post_init__(self) -> None:
+        self.target = self.program.target
+        self.pads = Pads(self.program, self.function)
+
+    def compared(self, pair: Pair, old: Segment, new: Segment) -> Compared:
+        """How two segments are shown to do the same from a pair of places; raises Different."""
+        if self._plainly_same(pair, old, new):
+            return plainly(old, new)
+        return self._compare(pair, old, new)
+
+    def _plainly_same(self, pair: Pair, old: Segment, new: Segment) -> bool:
+        """Whether the instructions are the same but for fillers and how far branches go."""
+        faulting = old.fixups or new.fixups
+        if faulting and list(self._faults(old)) != list(self._faults(new)):
+            return False
+        if not self.pads.same_ways(old, new):
+            return False
+        same = old.same_words(new)
+        if same and old.addresses == new.addresses and old.insns == new.insns:
+            return True
+        if reads_place(old.flows[-1], old.defs[-1]):
+            return False
+        if pair.link is not None and pair.old != pair.new:
+            places = pair.link, (pair.old, pair.new)
+            live = partial(self._live_after, old)
+            return same_but_for_place(self.target, old, new, *places, live)
+        return same or self._bare(old) == self._bare(new)
+
+    def _faults(self, segment: Segment) -> Iterator[object]:
+        return faults.numbered(segment.insns, segment.fixups, self.target)
+
+    def _bare(self, segment: Segment) -> list[int]:
+        return [segment.placeless[slot] for slot in segment.proper()]
+
+    def _compare(self, pair: Pair, old: Segment, new: Segment) -> Compared:
+        if self._inputs(new) & ~self._inputs(old):
+            raise Different("a register is read that nothing keeps")
+        old, new = (one._replace(insns=list(one.insns)) for one in (old, new))
+        try:
+            return self._compare_given(pair, old, new, {})
+        except Different:
+            facts = self.program.facts(self.function).get(pair.old)
+            if not facts:
+                raise
+            return self._compare_given(pair, old, new, facts)
+
+    def _inputs(self, segment: Segment) -> int:
+        read = written = 0
+        for slot in segment.proper():
+            read |= segment.uses[slot] & ~written
+            written |= segment.defs[slot]
+        return read
+
+    def _compare_given(self, pair: Pair, old: Segment, new: Segment, facts: Facts) -> Compared:
+        with Terms(self.target.table.width) as terms:
+            return self._compare_in(terms, pair, old, new, facts)
+
+    def _compare_in(
+        self, terms: Terms, pair: Pair, old: Segment, new: Segment, facts: Facts
+    ) -> Compared:
+        faulting = bool(old.fixups or new.fixups)
+        before = self._run(terms, old, pair.old, pair, facts, faulting)
+        after = self._run(terms, new, pair.new, pair, facts, faulting)
+        comparison = Comparison(self.prover, terms, self.target.table.register_names)
+        nothing_below(comparison, self.target, (before, old.insns), (after, new.insns), facts)
+        matching = self._matching(comparison, before, after, old, new)
+        stages = _Stages(self, comparison, (before, old), (after, new), facts)
+        waiting = [access for access in matching.old if access.fixup is not None]
+        old_throwers = self.pads.throwers(before, old)
+        throwers = self.pads.throwers(after, new)
+        for slot, other in zip(old.exits, new.exits, strict=True):
+            self.pads.same_call(old, new, slot, other)
+            leaving = bool(waiting) and waiting[0].slot <= slot
+            if leaving or (throwers and throwers[0].slot <= other):
+                stages.follow(other)  # by what holds before: the way leaves before the exit
+            while waiting and waiting[0].slot <= slot:
+                self._resumes(matching, waiting.pop(0), before, after)
+            while throwers and throwers[0].slot <= other:
+                self.pads.meet(comparison, old_throwers, throwers.pop(0))
+            stages.reach(slot, other)
+            live = self._live_after(old, slot)
+            self._link(before.exits[slot], after.exits[other], old, new, slot, other)
+            _lead(old.insns[slot], before.exits[slot], after.exits[other])
+            comparison.check(before.exits[slot], after.exits[other], live)
+            if LOADS not in self.program.assume:
+                ways = (before, old.insns[: slot + 1]), (after, new.insns[: other + 1])
+                same_accesses(comparison, self.target, *ways)
+        assumed = matching.finish()
+        evidence = comparison.evidence()
+        resumed = [(a.fixup, b.fixup) for a, b in matching.pairs if a.fixup and b.fixup]
+        if assumed:
+            evidence = replace(evidence, preconditions=(*evidence.preconditions, *assumed))
+        return evidence, resumed
+
+    def _matching(
+        self, comparison: Comparison, before: Run, after: Run, old: Segment, new: Segment
+    ) -> faults.Matching:
+        if not old.fixups and not new.fixups:
+            return faults.Matching(comparison, (), ())
+        return faults.Matching(
+            comparison,
+            faults.accesses(before, old.insns, old.fixups, self.target),
+            faults.accesses(after, new.insns, new.fixups, self.target),
+        )
+
+    def _resumes(
+        self, matching: faults.Matching, access: faults.Access, before: Run, after: Run
+    ) -> None:
+        """That what may be read after a fault is the same before an access and its new one."""
+        assert access.fixup is not None
+        other = matching.match(access)
+        live = self.program.live_after_fault(access.fixup)
+        states = (before.exits[access.slot - 1], after.exits[other.slot - 1])
+        old, new = (state.snapshot() for state in states)
+        old.control = new.control = None  # a branch before it is an exit of its own
+        matching.comparison.check(old, new, live)
+
+    def _run(
+        self,
+        terms: Terms,
+        segment: Segment,
+        start: int,
+        pair: Pair,
+        facts: Facts,
+        faulting: bool,
+    ) -> Run:
+        """Runs a segment; where accesses may go on elsewhere, with the state before each access."""
+        table, cell = self.target.table, self.target.cell
+        link = {pair.link: start} if pair.link is not None else {}
+        exits = {*segment.exits, *(slot - 1 for slot in self.pads.slots(segment))}
+        if faulting:
+            exits.update(slot - 1 for slot in faults.access_slots(segment.insns, self.target))
+        return run(table, terms, cell, segment.insns, segment.addresses, exits, link, facts)
+
+    def _link(
+        self, before: Symbolic, after: Symbolic, old: Segment, new: Segment, slot: int, other: int
+    ) -> None:
+        """What a call leaves in its link register is each file's own return address."""
+        insn = old.insns[slot]
+        if insn.op.flow in (Flow.CALL, Flow.INDIRECT_CALL):
+            for state, segment, at in ((before, old, slot), (after, new, other)):
+                returns = state.code(segment.addresses[at] + insn.size)
+                for register in registers_of(self.target.table.defs(insn)):
+                    if state.registers.get(register) is returns:
+                        state.registers[register] = state.terms.var("return address")
+
+    def _live_after(self, old: Segment, slot: int) -> int:
+        """Registers that may be read after an exit of the old code."""
+        insn, address = old.insns[slot], old.addresses[slot]
+        if insn.op.flow is Flow.BRANCH and slot != old.exits[-1]:
+            target = insn.target(address)
+            assert target is not None
+            return self.program.live_into(target)
+        return self.program.live.out_of(self.code.block_holding(address))
+
+
+@dataclass
+class _Stages:
+    """What is assumed of alignment grows from exit to exit, and values are followed by it.
+
+    A way that leaves early has not done what comes later: nothing of that may be used for it.
+    """
+
+    pairs: Pairs
+    comparison: Comparison
+    old: tuple[Run, Segment]
+    new: tuple[Run, Segment]
+    facts: Facts
+
+    def __post_init__(self) -> None:
+        self._done, self._following = 0, True
+        self._likely = agreeing(self.old[0].value.values(), self.comparison)
+
+    def follow(self, last: int) -> None:
+        """Follows values of the new run up to a slot, by what is assumed now."""
+        if self._following:
+            slots = range(self._done, last + 1)
+            run = self.new[0]
+            self._following = self.comparison.follow(self.old[0].state, run, self._likely, slots)
+
+    def reach(self, slot: int, other: int) -> None:
+        """Goes on to an exit of the old code and the same of the new."""
+        comparison = self.comparison
+        # What follows may rest on it; what is shown there may show more.
+        comparison.aligned = self._aligned(slot, other)
+        self.follow(other)
+        self._done = other + 1
+        if self.pairs.program.is_kernel:
+            self._same_devices(slot, other)
+        comparison.aligned = self._aligned(slot, other)
+
+    def _aligned(self, slot: int, other: int) -> tuple[tuple[Term, int], ...]:
+        if ALIGNMENT not in self.pairs.program.assume:
+            return ()
+        before, after = self.old[0], self.new[0]
+        target = self.pairs.target
+        return aligned(target, self.comparison, before, after, self.old[1], (slot, other))
+
+    def _same_devices(self, slot: int, other: int) -> None:
+        target = self.pairs.target
+        lists = [
+            list(accessed(run, segment.insns[: last + 1], target, self.facts))
+            for (run, segment), last in ((self.old, slot), (self.new, other))
+        ]
+        same_devices(self.comparison, target, *lists)
+
+
+def _lead(insn: Insn, *states: Symbolic) -> None:
+    """Where a transfer goes whose target is encoded is not compared here: the walk goes there."""
+    if insn.op.format.target is None:
+        return
+    for state in states:
+        if state.control is not None:
+            state.control = state.control[0], state.terms.const(0)

@@ -1,0 +1,62 @@
+"""Accesses below the stack pointer: a signal may write there at any moment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from rewriter.core.code.dataflow import Facts, Run, machine, registers_of
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.isa.registers import Reg
+from rewriter.core.target.protocol import Target
+from rewriter.core.terms.term import Term, Terms
+from rewriter.verify.walk.equivalence import Comparison, Different
+
+
+def nothing_below(
+    comparison: Comparison,
+    target: Target,
+    old: tuple[Run, Sequence[Insn]],
+    new: tuple[Run, Sequence[Insn]],
+    facts: Facts,
+) -> None:
+    """That no access is below the stack pointer unless the old code had it there too.
+
+    Raises Different.  An access is below if its address and the stack pointer, as both are then,
+    differ by a constant.
+    """
+    through = comparison.through
+    fresh = {through(address) for address in below(*new, target, facts)}
+    if fresh and fresh - {through(address) for address in below(*old, target, facts)}:
+        raise Different("an access below the stack pointer, where a signal may write")
+
+
+def below(run: Run, insns: Sequence[Insn], target: Target, facts: Facts) -> Iterator[Term]:
+    """The addresses of a run's accesses that are below the stack pointer when they are made."""
+    table, terms = target.table, run.state.terms
+    pointer: Term | None = machine(table, terms, target.cell, facts).get(Reg(target.stack))
+    half = 1 << terms.width - 1
+    for slot, insn in enumerate(insns):
+        operands = operands_of(run, slot, insn, target)
+        pointer = operands.get(Reg(target.stack), pointer)
+        address = address_of(operands, insn, target, terms)
+        if address is not None and pointer is not None:
+            (root, there), (other, top) = terms.linear(address), terms.linear(pointer)
+            if root is other and (there - top) % (2 * half) >= half:
+                yield address
+        if table.defs(insn) >> target.stack & 1:
+            pointer = run.value.get(slot)  # where more is written, who reads it next says
+
+
+def operands_of(run: Run, slot: int, insn: Insn, target: Target) -> dict[Reg, Term]:
+    """The registers that an instruction of a run reads, with their values."""
+    return dict(zip(registers_of(target.table.uses(insn)), run.operand[slot], strict=True))
+
+
+def address_of(
+    operands: Mapping[Reg, Term], insn: Insn, target: Target, terms: Terms
+) -> Term | None:
+    """What an access goes to, if it is one and its base is no constant."""
+    if not target.table.accesses(insn):
+        return None
+    base, displacement = target.spelling.address(insn)
+    return operands[Reg(base)] + terms.const(displacement) if Reg(base) in operands else None

@@ -1,0 +1,92 @@
+"""Whether changed unwind rows still say the right thing at the right instruction.
+
+A row describes the frame from its address on, so between two rows stands the instruction that
+changes the frame.  Code keeps its order when it moves: each row must follow the same instructions
+that it goes by (`framed`) or that transfer control as before, and directly so if it did.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rewriter.analysis.program import Program
+from rewriter.core.code.listing import Listing
+from rewriter.core.code.program import Function
+from rewriter.elf.unwind import entries
+from rewriter.elf.unwind import rows as unwind_rows
+from rewriter.verify.walk.frames import Framed, Mark, account
+from rewriter.verify.walk.frames import Rows as RowsOf
+from rewriter.verify.walk.insn_classes import Kinds
+
+_Place = tuple[tuple[Mark, ...], tuple[Mark, ...], bool]
+"""What stands before a row of what all rows go by, and of what it alone does; and whether the
+last instruction before it is one of these."""
+
+
+def frame_owners(
+    frames: Iterable[entries.Fde], offsets: NDArray[np.int64]
+) -> tuple[list[entries.Fde], NDArray[np.int64]]:
+    """The unwind entries with one of some file offsets among their instructions; those offsets."""
+    ordered = sorted(frames, key=lambda frame: frame.instructions)
+    if not ordered:
+        return [], offsets[:0]
+    spans = np.array([frame.instructions for frame in ordered], dtype=np.int64)
+    at = spans[:, 0].searchsorted(offsets, side="right") - 1
+    inside = (at >= 0) & (offsets < spans[at, 1])
+    return [ordered[n] for n in np.unique(at[inside]).tolist()], offsets[inside]
+
+
+class Rows:
+    """The unwind entries of some functions in two files."""
+
+    def __init__(
+        self,
+        program: Program,
+        new: Mapping[int, entries.Fde],
+        listing: Listing,
+        functions: Iterable[Function],
+        kinds: Kinds,
+    ) -> None:
+        """`new` are the entries of the new file by where they start, `listing` is its text."""
+        starts = (function.start for function in functions)
+        self.old = {start: program.frames[start] for start in starts if start in program.frames}
+        self.new = new
+        self.before = partial(_places, program.listing, kinds)
+        self.after = partial(_places, listing, kinds)
+
+    def problem(self, function: Function) -> str:
+        """What is wrong with the unwind entry of a function, or nothing."""
+        old, new = self.old.get(function.start), self.new.get(function.start)
+        if old is None:
+            return ""
+        if new is None or (new.end, new.lsda) != (old.end, old.lsda):
+            return "its unwind entry covers something else"
+        return "" if self._agree(old, new) else "its unwind rows do not follow its instructions"
+
+    def _agree(self, old: entries.Fde, new: entries.Fde) -> bool:
+        before = unwind_rows.rows(old)
+        after = before if unwind_rows.unchanged(old, new) else unwind_rows.rows(new)
+        if [rules for _, rules in before] != [rules for _, rules in after]:
+            return False
+        if len(before) == 1:
+            return True  # from the start on
+        return self.before(before) == self.after(after)
+
+
+def _places(listing: Listing, kinds: Kinds, rows: RowsOf) -> list[_Place]:
+    """Where each row of an entry stands among the instructions that rows go by."""
+    said = account(rows, kinds.target)
+    framed = Framed(listing, kinds, rows[0][0], rows[-1][0], said)
+    places = []
+    for change in said.changes:
+        at = bisect_left(framed.addresses, change.address)
+        own = framed.changing(change)
+        marks = tuple(mark for mark in framed.marks[:at] if mark is not None)
+        direct = at == 0 or framed.marks[at - 1] is not None or at - 1 in dict(own)
+        places.append((marks, tuple(mark for _, mark in own), direct))
+    return places

@@ -1,0 +1,73 @@
+"""What Alpha instructions need when a function's code moves inside its own footprint."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from rewriter.core.code.program import Function
+from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.target.protocol import CannotMove
+from targets.alpha.isa.rows import TABLE
+from targets.alpha.registers import GP, PV, ZERO
+
+Placed = tuple[int, Insn]
+"""An instruction and its address in the original."""
+
+_CALLS = (Flow.CALL, Flow.INDIRECT_CALL)
+_LDAH, _LDA = TABLE.find("ldah"), TABLE.find("lda")
+_PAIR_APART = 24  # instructions between the two halves of a gp set-up, at most
+
+
+def moved(
+    items: Sequence[Placed], function: Function, gp: int | None, place: Callable[[int], int]
+) -> list[Insn]:
+    """The instructions as they must be at their new places; `place` maps old addresses."""
+    result = [insn for _, insn in items]
+    for index, (address, insn) in enumerate(items):
+        if insn.op.format.target is not None:
+            result[index] = _retargeted(address, insn, function, place)
+        elif insn.op is _LDAH and insn.operand("ra") == GP and insn.operand("rb") not in (GP, PV):
+            low = _low_half(items, index)
+            call = _call_before(items, index, insn.operand("rb"))
+            halves = (insn.operand("disp") << 16) + items[low][1].operand("disp")
+            if gp is None or items[call][0] + insn.size + halves != gp:
+                raise CannotMove(f"gp set-up at {address:#x} not understood")
+            there = place(items[call][0])
+            if there != items[call][0]:
+                high, rest = split(gp - there - insn.size)
+                result[index] = insn.replace(disp=high)
+                result[low] = items[low][1].replace(disp=rest)
+    return result
+
+
+def split(value: int) -> tuple[int, int]:
+    """(high, low) for `ldah` and `lda`: value = high * 65536 + low, low signed."""
+    high = (value + 0x8000) >> 16
+    return high, value - (high << 16)
+
+
+def _retargeted(address: int, insn: Insn, function: Function, place: Callable[[int], int]) -> Insn:
+    target = insn.target(address)
+    assert target is not None
+    if insn.op.flow is Flow.JUMP and insn.operand("ra") != ZERO:
+        raise CannotMove(f"the code at {address:#x} reads its own address")
+    goal = place(target) if target in function else target
+    distance = goal - place(address) - insn.size
+    return insn if distance == insn.operand("target") else insn.replace(target=distance)
+
+
+def _low_half(items: Sequence[Placed], high: int) -> int:
+    for index in range(high + 1, min(high + _PAIR_APART, len(items))):
+        insn = items[index][1]
+        if insn.op is _LDA and (insn.operand("ra"), insn.operand("rb")) == (GP, GP):
+            return index
+    raise CannotMove(f"half a gp set-up at {items[high][0]:#x}")
+
+
+def _call_before(items: Sequence[Placed], index: int, link: int) -> int:
+    """The nearest call that leaves its return address in a register."""
+    for before in range(index - 1, -1, -1):
+        insn = items[before][1]
+        if insn.op.flow in _CALLS and insn.operand("ra") == link:
+            return before
+    raise CannotMove(f"no call before the gp set-up at {items[index][0]:#x}")

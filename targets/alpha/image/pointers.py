@@ -1,0 +1,82 @@
+"""What in Alpha text points into text: the gp register, and code addresses made from it.
+
+Linux and Tru64 code reaches everything through $29 (gp).  A function's first two instructions
+make it from $27 and the function's own address; after a call two more make it from $26
+(`ldah $29,hi($26); lda $29,lo($29)`), so the pair encodes the address of the code that it stands
+in.  Static addresses are `ldah rX,hi($29); lda rY,lo(rX)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rewriter.core.addresses import first_at
+from rewriter.core.code.listing import Listing
+from rewriter.core.code.program import Function
+from rewriter.core.isa.instruction import Insn
+from targets.alpha.isa.rows import TABLE
+from targets.alpha.registers import FZERO, GP, PV, SP, ZERO
+
+UNOP = Insn(TABLE.find("ldq_u"), (ZERO, 0, SP))
+# The operand that says so, and its value: UNOP (ldq_u to $31), NOP (bis to $31), FNOP (cpys).
+_IDLE = {"ldq_u": (0, ZERO), "bis": (-1, ZERO), "cpys": (-1, FZERO)}
+
+
+def is_filler(insn: Insn) -> bool:
+    """Whether an instruction writes no register and never traps, as compilers fill gaps."""
+    idle = _IDLE.get(insn.op.name)
+    return idle is not None and insn.operands[idle[0]] == idle[1]
+
+
+_LDAH, _LDA = TABLE.find("ldah"), TABLE.find("lda")
+_DISP = _LDAH.format.operands[_LDAH.format.index("disp")]
+_SETS_GP = [TABLE.encode(Insn(op, (GP, 0, base))) for op, base in ((_LDAH, PV), (_LDA, GP))]
+
+
+def entry_gp(listing: Listing, start: int) -> int | None:
+    """The gp that a function's first two instructions make from $27, if they do."""
+    at = first_at(listing.addresses, start)
+    words = listing.words[at : at + 2].tolist()
+    if [word & ~_DISP.mask for word in words] != _SETS_GP:
+        return None
+    if min(listing.rows[at : at + 2].tolist()) < 0:
+        return None
+    if listing.addresses[at : at + 2].tolist() != [start, start + _LDAH.format.size]:
+        return None
+    high, low = map(_DISP.extract, words)
+    return (start + (high << 16) + low) % (1 << 64)
+
+
+def shared(listing: Listing, functions: Sequence[Function]) -> dict[int, int]:
+    """The gp of each function by its start, where it is known.
+
+    A GOT of more than 64 KiB is split, and each part has a gp.  A function that does not make its
+    own has the only one of the image, if there is only one.
+    """
+    made = {f.start: gp for f in functions if (gp := entry_gp(listing, f.start)) is not None}
+    every = set(made.values())
+    return {f.start: next(iter(every)) for f in functions} if len(every) == 1 else made
+
+
+def candidates(known: Mapping[int, int], function: Function) -> tuple[int, ...]:
+    """What gp may be in a function."""
+    own = known.get(function.start)
+    return (own,) if own is not None else tuple(sorted(set(known.values())))
+
+
+def callee(listing: Listing, at: int, first: int, gp: int, slots: Mapping[int, int]) -> int | None:
+    """The function that a computed call at position `at` reaches, through the GOT.
+
+    `slots` gives the run-time content of relocated words as addresses of this image.
+    """
+    call = listing.insn(at)
+    assert call is not None
+    wanted = call.operand("rb")
+    for position in range(at - 1, first - 1, -1):
+        insn = listing.insn(position)
+        if insn is None or not listing.table.defs(insn) >> wanted & 1:
+            continue
+        if insn.name == "ldq" and insn.operand("rb") == GP:
+            return slots.get(gp + insn.operand("disp"))
+        return None
+    return None

@@ -1,0 +1,197 @@
+"""What data says about addresses of code: kernel tables, jump tables, words that read like it.
+
+The kernel's tables are those of Linux 6.1 (arch/ia64: asm/asmmacro.h, asm/uaccess.h, patch.c,
+extable.c, mca.c): words of 32 bits, each a distance from its own place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rewriter.core.addresses import Addresses, addresses, shifted
+from rewriter.core.target.bundling import Linked
+from targets.ia64.image.text import Text
+from targets.ia64.isa.fields import BUNDLE
+
+ET_DYN = 3
+SHF_ALLOC, SHF_EXECINSTR = 2, 4
+_DATA_TYPES = (1, 14, 15, 16)
+"""SHT_PROGBITS, and the arrays of functions that run at start and end."""
+R_FPTR64LSB, R_DIR64LSB, R_REL64LSB, R_IPLTLSB = 0x47, 0x27, 0x6F, 0x81
+DT_PLTGOT = 3
+WORD = 8  # bytes of an address, and of an entry of a jump table
+_RESULT = 4  # the bit of a continuation that says what the handler sets
+_IVT, _IVT_SIZE = "ia64_ivt", 0x8000
+
+# Tables of instructions that the kernel writes over: what they are for, and bundles each.
+PATCHED = {
+    ".data..patch.vtop": 1,
+    ".data..patch.rse": 1,
+    ".data..patch.mckinley_e9": 2,
+    ".data..patch.phys_stack_reg": 1,
+}
+EXCEPTIONS, CHECKS = "__ex_table", "__mca_table"
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Bundles from `start` to before `end` that stay as they are, and why."""
+
+    start: int
+    end: int
+    reason: str
+
+
+def words(image: Linked, table: range) -> Addresses:
+    """Where the words of a table lead: slots' numbers are added to the addresses of bundles."""
+    start = table.start + -table.start % 4
+    count = max(table.stop - start, 0) // 4
+    raw: NDArray[np.int32] = image.words(start, start + 4 * count, 4).view(np.dtype("<i4"))
+    return shifted(shifted(start, 4 * np.arange(count)), raw)
+
+
+def held(image: Linked) -> Iterator[Held]:
+    """The bundles that a kernel's tables name."""
+    for name, bundles in PATCHED.items():
+        for address in words(image, image.table(name)).tolist():
+            start = address - address % BUNDLE
+            yield Held(start, start + BUNDLE * bundles, "the kernel writes over it when it boots")
+    for address in words(image, image.table(EXCEPTIONS)).tolist():
+        start = address - address % BUNDLE
+        yield Held(start, start + BUNDLE, "the exception table names it")
+    ends = words(image, image.table(CHECKS)).tolist()
+    for start, last in zip(ends[::2], ends[1::2], strict=False):
+        bundle = last - last % BUNDLE
+        yield Held(start - start % BUNDLE, bundle + BUNDLE, "a machine check may go on there")
+    for symbol in image.symbols:
+        if symbol.name == _IVT and symbol.st_shndx:
+            start = symbol.st_value
+            yield Held(start, start + _IVT_SIZE, "an interruption vector has its place")
+
+
+def named(image: Linked) -> Iterator[tuple[str, int]]:
+    """Each table of a kernel, and the slots that it names; all of bundles that are written over."""
+    for table in (EXCEPTIONS, CHECKS):
+        for address in words(image, image.table(table)).tolist():
+            yield table, address - (address & _RESULT if table == EXCEPTIONS else 0)
+    for table, bundles in PATCHED.items():
+        for address in words(image, image.table(table)).tolist():
+            start = address - address % BUNDLE
+            for bundle in range(start, start + BUNDLE * bundles, BUNDLE):
+                yield from ((table, bundle + slot) for slot in range(3))
+
+
+def relocated(image: Linked) -> dict[int, int]:
+    """What the loader makes of words of data, where that is an address of this image."""
+    own = {s.name: s.st_value for s in image.symbols if s.dynamic and s.st_shndx}
+    found = {}
+    for r in image.relocations:
+        if not r.dynamic:
+            continue
+        if r.r_type == R_REL64LSB:
+            found[r.r_offset] = r.r_addend
+        elif r.r_type in (R_FPTR64LSB, R_DIR64LSB) and r.symbol in own:
+            found[r.r_offset] = own[r.symbol] + r.r_addend
+    return found
+
+
+def pointed(image: Linked, text: Text) -> Addresses:
+    """Every address in text that words of data or symbols may be.
+
+    Where a file may be loaded anywhere (ET_DYN), a word is none unless a relocation changes it.
+    """
+    found = [
+        addresses([image.entry % (1 << 64), *relocated(image).values()]),
+        addresses(s.st_value for s in image.symbols if s.st_shndx),
+    ]
+    if image.e_type == ET_DYN:
+        changed = [r for r in image.relocations if r.dynamic]
+        found.append(addresses(r.r_addend % (1 << 64) for r in changed))
+        places = addresses(r.r_offset for r in changed)
+        found += [values[np.isin(at, places)] for at, values in _data(image)]
+    else:
+        found += [values for _, values in _data(image)]
+    every = np.concatenate(found)
+    return np.unique(every[_inside(text, every)])
+
+
+def words_into(
+    image: Linked, relocated: Mapping[int, int], low: int, high: int
+) -> Iterator[tuple[int, int]]:
+    """The words of data that read like an address behind `low` and before `high`: where, what."""
+    yield from ((place, value) for place, value in relocated.items() if low < value < high)
+    for places, values in _data(image):
+        at = (values > low) & (values < high)
+        yield from zip(places[at].tolist(), values[at].tolist(), strict=True)
+
+
+def distances(image: Linked, text: Text) -> tuple[Addresses, Addresses]:
+    """The words of data that read like a distance from themselves to a bundle: where, whereto."""
+    places, targets = [], []
+    for place, values in _data(image):
+        leads = place + values
+        at = _inside(text, leads) & (leads % np.uint64(BUNDLE) == 0)
+        places.append(place[at])
+        targets.append(leads[at])
+    if not places:
+        none = np.empty(0, dtype=np.uint64)
+        return none, none
+    return np.concatenate(places), np.concatenate(targets)
+
+
+def _inside(text: Text, every: Addresses) -> NDArray[np.bool_]:
+    """Which addresses are of slots."""
+    at = np.minimum(np.searchsorted(text.addresses, every), len(text.addresses) - 1)
+    return np.asarray(text.addresses[at] == every)
+
+
+def _data(image: Linked) -> Iterator[tuple[Addresses, Addresses]]:
+    """The aligned words of data, with their addresses; what the unwind table has is no data."""
+    described = image.table(".IA_64.unwind_info")
+    for section in image.sections:
+        code = section.sh_flags & SHF_EXECINSTR or not section.sh_flags & SHF_ALLOC
+        if code or section.sh_type not in _DATA_TYPES or section.sh_addr == described.start:
+            continue
+        start = section.sh_addr + -section.sh_addr % 8
+        count = max(section.sh_addr + section.sh_size - start, 0) // 8
+        values = image.words(start, start + 8 * count, 8).astype(np.uint64)
+        yield shifted(start, 8 * np.arange(count)), values
+
+
+def shared_pointer(image: Linked) -> int | None:
+    """What gp holds in all code of the file; None where that is not known."""
+    for symbol in image.symbols:
+        if symbol.name == "__gp" and symbol.st_shndx:
+            return symbol.st_value
+    table = image.table(".dynamic")
+    stop = table.start + len(table) // WORD * WORD
+    pairs = image.words(table.start, stop, WORD).tolist() if len(table) else []
+    found = dict(zip(pairs[::2], pairs[1::2], strict=False))
+    return found.get(DT_PLTGOT)
+
+
+def led(image: Linked, place: int) -> int:
+    """Where a word that is a distance from itself leads."""
+    return (place + int.from_bytes(image.read(place, WORD), "little")) % (1 << 64)
+
+
+def word(place: int, target: int) -> bytes:
+    """The word at a place that leads to a target."""
+    return ((target - place) % (1 << 64)).to_bytes(WORD, "little")
+
+
+def entries(image: Linked, text: Text, table: int) -> tuple[int, ...]:
+    """Where a table of distances leads, as far as its words lead to bundles."""
+    found: list[int] = []
+    at = table
+    while at % WORD == 0 and image.is_mapped(at) and image.is_mapped(at + WORD - 1):
+        place = led(image, at)
+        if place % BUNDLE or text.index(place) is None:
+            break
+        found.append(place)
+        at += WORD
+    return tuple(found)
