@@ -1,4 +1,21 @@
-"""The passes, in the order in which they run."""
+"""The passes, in the order in which they run.
+
+align        Branch targets on fetch-block boundaries, in the room that fillers and other passes
+             left
+bitscan      Searches for a bit, where a chip without bit counts spelled them out as cascades of
+             tests
+bytes        Narrow loads, stores and sign extensions, where a chip without them spelled them out
+prefetch     Lines that a loop will read or write are asked for before it gets there
+replay       Loads that would be replayed for a narrower store before them get their value another
+             way
+schedule     Instructions of innermost loops in another order, where a model of the CPU says that
+             it pays
+substitute   A known routine is replaced by the tuned one for the CPU, where it stands or in new
+             room
+lib/         What passes are made of
+scheduling/  Instructions in another order: dependences, schedulers, bounds
+streams/     Loops that walk over memory, and how far ahead they may ask for it
+"""
 
 from __future__ import annotations
 

@@ -88,8 +88,8 @@ class Substitute:
               inside, the old code stays where it is.  The new code writes no register that a
               caller keeps a value in.  Unwinding finds an entry for every new instruction.
     Proof     None: TESTED.  In the output, code that is byte for byte the tuned routine keeps each
-              contract, entered where callers enter it (`rewriter/verify/routines/substituted`); sweeps of
-              millions of cases over the routines are part of the tests.
+              contract, entered where callers enter it (`rewriter/verify/routines/substituted`);
+              sweeps of millions of cases over the routines are part of the tests.
 
     In place costs nothing; the branch to a cave is one instruction a call.
     """

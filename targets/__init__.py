@@ -1,6 +1,15 @@
 """The registry of targets, by ELF machine number.
 
 A target is loaded when it is asked for: its tables take longer to build than a small file to read.
+
+assembly  What the assemblers of all targets share: what they make, what is wrong, texts that
+          include
+machines  ELF machine numbers (`e_machine`), by target: known before a target is loaded
+alpha/    DEC Alpha, from the 21064 to the 21264: what the floors above ask, answered
+forms/    How the manifest takes code of each architecture apart, by ELF machine number
+ia64/     Intel Itanium: what the floors above ask, answered
+
+ppc/  PowerPC, 32 and 64 bits, in either byte order: from the 750 to POWER10
 """
 
 from __future__ import annotations

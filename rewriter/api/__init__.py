@@ -2,4 +2,11 @@
 
 Nothing here prints or knows of a command line; the command, the batch and the Python interface
 stand on it.
+
+check     Two files compared, and the way back from a patched one
+difftest  The original and the retuned file run, and what they do compared
+facade    The Python interface `retune`: the work of the commands as functions with defaults
+files     The files that a command reads and writes: refused early, written whole
+identify  What is recognised in a file: functions, jump tables, and what points into the code
+report    The page of a retuned file: of a run, or of two files afterwards
 """

@@ -2,6 +2,23 @@
 
 Nothing here imports NumPy, LIEF, Z3, Rich or a target before a command's body runs, so that
 `retune --help` answers at once.
+
+batch       `retune batch`
+bench       `retune bench`: modelled cycles of known routines or of one path, before and after
+bisect      `retune bisect`
+boot        `retune difftest boot`: two kernels booted with one initial file system
+check       `retune verify` and `retune revert`
+difftest    `retune difftest`: the original and the retuned file run, and what they do is compared
+group       The group of all commands: how every one of them ends
+look        `retune identify`, `explain`, `edits`, `cpus`: nothing here writes a file
+options     Options that several commands share, each declared once
+patch       `retune patch`
+report      `retune report`
+show        Results on stdout, progress on stderr: for people on a terminal, for programs elsewhere
+signatures  `retune signatures`: databases of known routines
+testing     What the differential tests share: how programs are run, and where reports go
+pages/      What the command says of itself: its versions, its manual pages, and completion in a
+            shell
 """
 
 from __future__ import annotations

@@ -1,4 +1,20 @@
-"""Contracts of known routines, by name: what each must do, and cases to try it on."""
+"""Contracts of known routines, by name: what each must do, and cases to try it on.
+
+bits      ffs, ffsll: one more than the number of the lowest bit that is set, zero for zero
+checksum  csum_partial, csum_ipv6_magic: the Internet checksum (RFC 1071), bytes in memory order
+compare   memcmp, strcmp, strncmp: results by sign only
+contract  What a known routine must do: a reference model, how it is called, and cases to try it on
+copy      memcpy, mempcpy, memmove, bcopy
+divide    Division, which Alpha has no instruction for: routines with a linkage of their own
+fill      memset, bzero
+linkage   How a routine is called: which registers hold what, as a target says it
+pages     clear_page, copy_page: whole aligned pages, of a size that is built into the kernel
+place     Where the memory of a case lies, and what fills it
+search    strlen, strnlen, strchr, strrchr, memchr, rawmemchr
+strings   strcpy, stpcpy, strncpy, strcat, strncat
+user      __copy_user, __clear_user: they may fault at any access, and say how much was not done
+wide      udiv_qrnnd: 128 bits divided by 64, as GNU MP's longlong.h defines it; unsigned
+"""
 
 from __future__ import annotations
 

@@ -1,0 +1,9 @@
+"""Suites of routines that articles measured.
+
+article  Gorton's article "Kernel Tuning Gives 40% Gains" (2001) as a suite: its routines, a mix of
+         calls
+itanium  Chapman and Heiser's "Itanium tricks and gotchas" (2004) as a suite: one path, step by
+         step
+measure  Modelled cycles of a routine on a case of its contract
+run      Runs the article's jobs: the routines of a file against the tuned ones of its target
+"""

@@ -1,4 +1,28 @@
-"""DEC Alpha, from the 21064 to the 21264: what the floors above ask, answered."""
+"""DEC Alpha, from the 21064 to the 21264: what the floors above ask, answered.
+
+abi            Who may read which register when control leaves code that we see
+arithmetic     T-floating arithmetic on plain numbers, for trials: what the division routines of
+               glibc use
+assembler      A two-pass assembler on top of the table: the text that `TABLE.text` prints, and a
+               little more
+boots          Alpha kernels under `qemu-system-alpha`: a Clipper (DP264), from SRM, console on
+               COM1
+idioms         How Alpha spells what passes want: narrow accesses, sign extension, moves, bit
+               counts
+linkage        How known routines are called on Alpha
+registers      Alpha's registers
+systems        Machines around Alpha chips: clocks, board caches, memory; every figure with its
+               source
+trial_program  The program that runs a routine over cases inside qemu user emulation, for Linux on
+               Alpha
+cpus/          Alpha CPUs: names, features, and pipelines, every figure with its source; one file a
+               chip
+image/         What stands in Alpha's text beside instructions' meanings: addresses, tables, what
+               moves
+isa/           Alpha's instruction table
+meanings/      What Alpha's instructions do, as functions over `Machine`
+routines/      Our own tuned routines: assembly text, one file each, assembled by our own encoder
+"""
 
 from __future__ import annotations
 

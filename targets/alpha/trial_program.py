@@ -1,8 +1,8 @@
 """The program that runs a routine over cases inside qemu user emulation, for Linux on Alpha.
 
 It reads commands from standard input, four 64-bit words each and their data; what they are, and
-how a case is laid out, is in `rewriter.verify.trials.engines.sweep`.  Every register is set before a
-call and looked at after it.
+how a case is laid out, is in `rewriter.verify.trials.engines.sweep`.  Every register is set before
+a call and looked at after it.
 """
 
 from __future__ import annotations

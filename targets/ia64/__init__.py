@@ -2,6 +2,24 @@
 
 Its text says which instructions issue together, so that its unit of work is a region of whole
 bundles; `rewriter/core/target/bundling.py` says what such a target offers.
+
+calls         What the calling standard says of calls and returns in a shared library
+prefetching   Prefetches (SDM vol. 3, lfetch): an `adds` that makes the address, and an `lfetch`
+              behind it
+registers     IA-64's registers in one numbering, and their names (Intel SDM 2.3, volume 1, section
+              3.1)
+standard      The software conventions of IA-64: which registers mean something after a return
+substitution  What replaces known routines of a file, and how it is tried: asked by the floors
+              above
+asm/          The assembler of our own IA-64 routines
+cpus/         IA-64 CPUs: every figure with its source, one file a chip
+image/        What is known of an IA-64 file's code: regions, tables, unwind descriptors
+isa/          IA-64's instruction table, over slots and bundles
+machine/      A concrete machine that runs IA-64 code of real files, group by group
+meanings/     What IA-64's instructions do, one file a family
+prove/        IA-64 as a proof of reordering asks for it
+routines/     Our own tuned routines: assembly text, one file each, assembled by our own encoder
+schedule/     What orders IA-64 instructions, and packs them into bundles
 """
 
 from __future__ import annotations

@@ -13,6 +13,8 @@ it byte by byte. The door is here; behind it are
     aligned     one row of instructions told by another
     columns     columns packed into a block, and bounded on reading
     streams     the xz streams of the older formats
+
+texts  Pairs of short texts as columns: what pairs have in common, and the operands they differ in
 """
 
 from __future__ import annotations

@@ -1,4 +1,11 @@
-"""Profiles that others took: which format a file is in, and which functions it says are hot."""
+"""Profiles that others took: which format a file is in, and which functions it says are hot.
+
+bolt         BOLT's pre-aggregated profiles (perf2bolt --pa): lines of a letter, addresses, counts
+opreport     `opreport -l`: samples by symbol
+perf         `perf script`: one sample a line, or a line and its call chain below
+readprofile  /proc/profile as readprofile(8) copies it: how often the timer found the kernel where
+samples      What every profile becomes: places in the image, each with a weight
+"""
 
 from __future__ import annotations
 

@@ -203,7 +203,7 @@ class Noise:
     # What is made of it -------------------------------------------------------------------
 
     def apply(self, kind: str, data: Any, args: Sequence[Any]) -> Any:
-        """The value of a node of `rewriter.core.terms.term` that is not free, from its arguments'."""
+        """The value of a term's node that is not free, from its arguments'."""
         if kind == "const":
             return _constant(data)
         if kind == "opaque":

@@ -1,7 +1,7 @@
 """What stops a program on the IA-64 machine, besides the faults that every machine has.
 
-`AccessFault`, `BadInstruction` and `LimitReached` are `rewriter.core.readings.interpret`'s, `Misaligned` is
-`rewriter.core.readings.concrete`'s.
+`AccessFault`, `BadInstruction` and `LimitReached` are those of `rewriter.core.readings.interpret`,
+`Misaligned` is that of `rewriter.core.readings.concrete`.
 """
 
 from __future__ import annotations

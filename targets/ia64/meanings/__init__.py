@@ -3,6 +3,19 @@
 A table maps a row to its meaning: by its whole text as the format spells it (`mov {r1}=ip`) or,
 where that says enough, by its name.  The masks of what an instruction reads and writes are the
 table's (`targets.ia64.isa`); what a meaning really touches lies within them.
+
+binding     How a meaning gets the operands of an instruction
+branches    Branches, and what moves the frame or rotates it (SDM vol. 3, br, alloc, cover, clrrrb)
+integer     Integer arithmetic, logic, shifts and bit fields (SDM vol. 3, 2.2)
+memory      Loads and stores of general registers, and checks of speculation (SDM vol. 3, ld, st,
+            chk)
+moves       Moves between register files, and instructions that do nothing (SDM vol. 3, mov, nop)
+multimedia  Operations on the lanes of a general register (SDM vol. 3, padd to unpack)
+predicates  Compares and tests: what they do to two predicates (SDM vol. 3, cmp, tbit, tnat, tf)
+semaphores  Semaphores and prefetches (SDM vol. 3, cmpxchg, fetchadd, lfetch, xchg)
+system      System instructions: what they change of the state, and an event for the world (SDM
+            vol. 3, bsw to vmsw; vol. 2, 3.3)
+floating/   What floating-point instructions do to whole registers, exactly
 """
 
 from __future__ import annotations
