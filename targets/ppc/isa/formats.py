@@ -10,7 +10,7 @@ rows into `ROWS`:
 that is: the mnemonic that `objdump -Mraw` prints, the text of the operands, the fixed bits, the
 meaning, the scheduling class, and the feature that a CPU must have.  Each name in the text is one
 of `OPERANDS` (the manuals' names of the fields, in lower case; 0 behind the name of a register:
-the field's 0 means the number zero); everything else in it stands as it is.  All bits that no
+the field's 0 means the number zero; the base of an update form is not 0); everything else in it stands as it is.  All bits that no
 operand holds are fixed, so that `x(31, 266)` (and `d`, `md`, `va`, ... with the layout of the
 extended opcode of each form, Power ISA 3.1B, Book I, section 1.6) gives the opcodes alone.
 
@@ -69,12 +69,13 @@ def _files() -> list[Operand]:
         for file, base in bases.items()
         for field, low in _FIELDS.items()
     ]
-    zero_or = (ZERO, *range(1, 32))
+    zero_or, not_zero = (ZERO, *range(1, 32)), (None, *range(1, 32))
     found += [
         Operand(f"r{field}0", Kind.REGISTER, ((low, 5),), values=zero_or)
         for field, low in _FIELDS.items()
         if field in "ab"
     ]
+    found.append(Operand("ra_updated", Kind.REGISTER, ((16, 5),), values=not_zero))
     extra = {"t": 0, "s": 0, "a": 2, "b": 1, "c": 3}  # the sixth bit
     spelled = tuple(f"vs{n}" for n in range(64))
     found += [
