@@ -9,7 +9,8 @@ from rewriter.core.isa.instruction import Insn
 from rewriter.core.readings.interpret import Interpreter, Step
 from rewriter.core.target.cpu import System
 from rewriter.timing import simulate
-from rewriter.timing.model import Chip, chip
+from rewriter.timing.engine import Chip
+from rewriter.timing.model import chip
 from rewriter.verify.trials.engines.sweep import Code
 from rewriter.verify.trials.steps import Stepper, Stores
 from targets.alpha.cpus import CPUS

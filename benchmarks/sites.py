@@ -39,6 +39,7 @@ from rewriter.analysis.program import analyse
 from rewriter.core.code.listing import FLOW_CODE, Listing, decode_words
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.elf.image import Image, load
+from rewriter.timing.engines import engine_of
 from rewriter.timing.steady import Steady
 from rewriter.verify.terms.prover import Prover
 
@@ -125,7 +126,7 @@ def moves(listing: Listing, found: Sequence[Loop]) -> None:
     """Conditional moves, and the most that a pass of a loop could gain without them."""
     rows = [n for n, op in enumerate(ALPHA.table.rows) if op.sched == "cmov"]
     total = int(np.isin(listing.rows, rows).sum())
-    steady = Steady(EV67, ALPHA.table)
+    steady = engine_of(EV67).steady(ALPHA.table)
     gains: list[tuple[Fraction, Fraction, str]] = []
     inside = 0
     for loop in found:

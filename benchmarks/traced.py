@@ -18,8 +18,9 @@ from rewriter.core.readings.recorder import Recorder
 from rewriter.core.target.cpu import System
 from rewriter.elf.headers import PT_LOAD
 from rewriter.elf.image import Image, load
-from rewriter.timing.model import Chip, chip
-from rewriter.timing.outoforder.places import CONTROL
+from rewriter.timing.described import CONTROL
+from rewriter.timing.engine import Chip
+from rewriter.timing.model import chip
 from targets.alpha.cpus import CPUS
 from targets.alpha.isa.rows import TABLE
 

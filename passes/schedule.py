@@ -17,10 +17,9 @@ from rewriter.core.code.program import Function
 from rewriter.core.edit import Evidence, Grade
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.target.cpu import Cpu
-from rewriter.core.terms.term import Terms
 from rewriter.elf.unwind import rows as unwind_rows
-from rewriter.timing.outoforder.places import NotDescribed
-from rewriter.timing.steady import Steady
+from rewriter.timing.described import NotDescribed
+from rewriter.timing.engines import engine_of
 from rewriter.verify.terms.prover import Prover
 from rewriter.verify.walk.equivalence import Comparison, Different
 from rewriter.verify.walk.frames import Framed, account
@@ -85,7 +84,7 @@ class Scheduler:
 
     def __post_init__(self) -> None:
         self.target = self.program.target
-        self.steady = Steady(self.cpu, self.target.table)
+        self.steady = engine_of(self.cpu).steady(self.target.table)
         # A CPU may have been given another one's pipeline (--tune); it has its name in the target.
         named = self.target.cpus.get(self.cpu.name)
         fits = (c for c in self.target.cpus.values() if c.pipeline is self.cpu.pipeline)
@@ -215,11 +214,10 @@ class Scheduler:
             before, after = ([insns[n] for n in places] for insns in (old, new))
             if before == after:
                 continue
-            terms = Terms(target.table.width)
+            terms = target.table.terms()
             addresses = [one.addresses[n] for n in places]
             states = [
-                run(target.table, terms, target.cell, insns, addresses, ()).state
-                for insns in (before, after)
+                run(target.table, terms, insns, addresses, ()).state for insns in (before, after)
             ]
             comparison = Comparison(self.prover, terms, target.table.register_names)
             comparison.check(states[0], states[1], written(target.table, before))

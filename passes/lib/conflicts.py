@@ -20,8 +20,9 @@ from passes.lib.technique import Site
 from passes.scheduling.dependence import accesses
 from rewriter.core.code.listing import Listing
 from rewriter.core.isa.instruction import Flow, Insn, Op
-from rewriter.core.target.cpu import Cpu, OutOfOrder
+from rewriter.core.target.cpu import Cpu
 from rewriter.core.target.protocol import Target
+from rewriter.timing.engines import engine_of
 
 Key = tuple[str, int]
 """A technique's name and the address of a site."""
@@ -44,10 +45,8 @@ class Conflict:
 
 
 def window_of(cpu: Cpu, size: int) -> int:
-    """Instructions of `size` bytes that are in flight at once; none on an in-order CPU."""
-    if not isinstance(cpu.pipeline, OutOfOrder):
-        return 0
-    return cpu.pipeline.window.blocks.value * cpu.fetch_block.value // size
+    """How many instructions of `size` bytes a replayed load may be behind the store; 0 for none."""
+    return 0 if cpu.pipeline is None else engine_of(cpu).replayed_within(size)
 
 
 class Suspects:
@@ -96,7 +95,7 @@ def _following(
 def narrow(op: Op, target: Target) -> bool:
     """Whether an instruction stores less than a cell."""
     effects = target.table.effects(op)
-    return effects.stores and effects.size < target.cell
+    return effects.stores and effects.size < target.table.cell
 
 
 def conflicts(slots: Sequence[Insn | None], target: Target, reach: int) -> Iterator[Conflict]:
@@ -179,13 +178,13 @@ def _meet(
     distance, wide = here[1] - there[1], target.table.effects(insns[load].op).size
     rounds = [insns[n].name in target.spelling.CELL_ACCESSES for n in (store, load)]
     if any(rounds):
-        if effects.size == target.cell and not rounds[0] and distance < 0:
+        if effects.size == target.table.cell and not rounds[0] and distance < 0:
             return None
         # Both are in one cell surely, or in (cell - distance) of cell cases.
         sure = distance == 0 or (not rounds[0] and 0 <= distance < effects.size)
-        if not sure and 2 * abs(distance) >= target.cell:
+        if not sure and 2 * abs(distance) >= target.table.cell:
             return None
-        return distance, effects.size == target.cell, sure
+        return distance, effects.size == target.table.cell, sure
     if distance >= effects.size or -distance >= wide:
         return None
     return distance, distance >= 0 and distance + wide <= effects.size, True

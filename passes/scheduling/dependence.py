@@ -119,7 +119,7 @@ def _straight(
         for register in registers_of(table.uses(insn)):
             if register in writer:
                 needed.add(writer[register])
-                took = latency(steady, insns[writer[register]], insn, register)
+                took = steady.latency(insns[writer[register]], insn, register)
                 results[writer[register]].append((number, took))
             readers.setdefault(register, []).append(number)
         for register in registers_of(table.defs(insn)):
@@ -133,7 +133,7 @@ def _straight(
             needed.update(loads)
             stores.append(number)
         elif effects.loads:
-            cell = target.cell
+            cell = target.table.cell
             needed.update(s for s in stores if not _apart(places[s], places[number], cell))
             loads.append(number)
     return before, results, writer
@@ -158,22 +158,10 @@ def _carried(
             continue
         for register in registers_of(target.table.uses(insn) & ~written):
             if register in writer:
-                took = latency(steady, insns[writer[register]], insn, register)
+                took = steady.latency(insns[writer[register]], insn, register)
                 found[writer[register]].append((number, took))
         written |= target.table.defs(insn)
     return found
-
-
-def latency(steady: Steady, producer: Insn, consumer: Insn, register: int) -> int:
-    """Cycles from the first issue of one to that of another that reads its result in a register."""
-    made, used = steady.node(producer), steady.node(consumer)
-    for read, special in used.reads:
-        if read == register:
-            return made.after + special.get(made.name, made.latency)
-    # It is read at the second issue only.
-    specials = [special for read, special in used.late if read == register]
-    took = max(special.get(made.name, made.latency) for special in specials)
-    return max(0, made.after + took - used.after)
 
 
 def accesses(insns: Sequence[Insn], target: Target) -> tuple[Where | None, ...]:

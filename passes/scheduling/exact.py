@@ -18,8 +18,8 @@ from typing import Any
 
 from passes.scheduling.dependence import Dependences
 from passes.scheduling.list_scheduler import Order, Pass
-from rewriter.core.target.cpu import InOrder, OutOfOrder
-from rewriter.timing.steady import Steady
+from rewriter.core.target.cpu import InOrder
+from rewriter.timing.steady import Slotted, Steady
 from rewriter.timing.steady_node import Node
 
 LONGEST = 60
@@ -40,12 +40,16 @@ class Solved:
 def exact(
     loop: Pass, dependences: Dependences, steady: Steady, known: Order, cycles: Fraction
 ) -> Solved:
-    """Looks for an order that takes less than `cycles`, which `known` takes."""
-    if isinstance(steady.pipeline, InOrder):
-        return _in_order(_Problem(loop, dependences, known), steady, steady.pipeline, cycles)
-    if steady.busier(loop.placed(known), loop.standing(known)) < cycles:
+    """Looks for an order that takes less than `cycles`, which `known` takes.
+
+    On a CPU that neither issues in order alone nor in halves it looks for none.
+    """
+    if steady.in_order is not None:
+        return _in_order(_Problem(loop, dependences, known), steady, steady.in_order, cycles)
+    slotted = steady.slotted
+    if slotted is None or slotted.busier(loop.placed(known), loop.standing(known)) < cycles:
         return Solved(None, Fraction(0))  # the halves are not what it waits for
-    return _halves(_Problem(loop, dependences, known), steady, steady.pipeline, cycles)
+    return _halves(_Problem(loop, dependences, known), steady, slotted, cycles)
 
 
 class _Problem:
@@ -141,15 +145,15 @@ def _pipes(model: Any, pipeline: InOrder, nodes: Sequence[Node], issue: Sequence
                 model.add(issue[a] != issue[b])
 
 
-def _halves(problem: _Problem, steady: Steady, pipeline: OutOfOrder, cycles: Fraction) -> Solved:
+def _halves(problem: _Problem, steady: Steady, slotted: Slotted, cycles: Fraction) -> Solved:
     model, loop = problem.model, problem.loop
-    integer = {*pipeline.window.upper, *pipeline.window.lower}
+    integer = {*slotted.upper, *slotted.lower}
     nodes = [steady.node(insn) for insn in loop.insns]
     issues = [sum(bool(p) and {*p} <= integer for p in (n.pipes, n.then)) for n in nodes]
-    letters = [_LETTERS.index(steady.letter(insn)) for insn in loop.insns]
-    each = len(pipeline.window.upper)
+    letters = [_LETTERS.index(slotted.letter(insn)) for insn in loop.insns]
+    each = len(slotted.upper)
     most = ceil(cycles * each) - 1
-    upper = _upper_by_place(problem, steady, pipeline, letters)
+    upper = _upper_by_place(problem, steady, slotted, letters)
     busier = model.new_int_var(0, most, "")
     up = [problem.at(upper, n, 0, 1) for n in range(len(nodes)) if issues[n]]
     load = sum(u * count for u, count in zip(up, filter(None, issues), strict=True))
@@ -163,7 +167,7 @@ _LETTERS = "EUL"
 
 
 def _upper_by_place(
-    problem: _Problem, steady: Steady, pipeline: OutOfOrder, letters: Sequence[int]
+    problem: _Problem, steady: Steady, slotted: Slotted, letters: Sequence[int]
 ) -> list[Any]:
     """For each place whether its instruction goes to the upper half, by the slotting rule."""
     model, loop = problem.model, problem.loop
@@ -171,10 +175,10 @@ def _upper_by_place(
     rows = []
     for pattern in product(range(len(_LETTERS)), repeat=count):
         text = "".join(_LETTERS[n] for n in reversed(pattern))
-        halves = pipeline.window.slotting(text)[::-1]
+        halves = slotted.slotting(text)[::-1]
         rows.append((*pattern, *(int(half == "U") for half in halves)))
     stands = _letters_by_place(problem, letters)
-    known = {at: _LETTERS.index(steady.letter(insn)) for at, insn in loop.text.items()}
+    known = {at: _LETTERS.index(slotted.letter(insn)) for at, insn in loop.text.items()}
     upper: dict[int, Any] = {}
     for block in sorted({at // steady.block * steady.block for at in loop.addresses}):
         places = range(block, block + steady.block, size)

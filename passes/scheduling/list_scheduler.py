@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 
 from passes.scheduling.dependence import Dependences
 from rewriter.core.isa.instruction import Insn
-from rewriter.core.target.cpu import InOrder
-from rewriter.timing.steady import Steady
+from rewriter.timing.steady import Slotted, Steady, Stepper
 from rewriter.timing.steady_node import Placed, Where
 
 Order = tuple[int, ...]
@@ -69,9 +69,12 @@ def orders(
 ) -> Iterator[Order]:
     """Some good orders of a pass that takes so many cycles now, each by another rule of choice."""
     heights = dependences.heights(int(cycles))
-    if isinstance(steady.pipeline, InOrder):
-        yield _in_order(loop, dependences, steady, heights)
+    stepper, slotted = steady.stepper(), steady.slotted
+    if stepper is not None:
+        yield _in_order(loop, dependences, steady, stepper, heights)
+    if slotted is None:
         return
+    halves = partial(_Halves, loop, slotted, steady.block)
 
     def soonest(wait: int, number: int) -> Key:
         return wait, -heights[number], number
@@ -79,8 +82,8 @@ def orders(
     def highest(wait: int, number: int) -> Key:
         return -heights[number], number
 
-    yield _balanced(loop, dependences, steady, soonest)
-    yield _balanced(loop, dependences, steady, highest)
+    yield _balanced(loop, dependences, steady, halves(), soonest)
+    yield _balanced(loop, dependences, steady, halves(), highest)
 
 
 def _fill(loop: Pass, dependences: Dependences, choose: Choose) -> Order:
@@ -100,10 +103,10 @@ def _fill(loop: Pass, dependences: Dependences, choose: Choose) -> Order:
 
 
 def _in_order(
-    loop: Pass, dependences: Dependences, steady: Steady, heights: Sequence[int]
+    loop: Pass, dependences: Dependences, steady: Steady, pipeline: Stepper, heights: Sequence[int]
 ) -> Order:
     """What can issue first goes first; among these, what most waits for."""
-    pipeline, original = steady.repeated(), steady.nodes(loop.placed(loop.same))
+    original = steady.nodes(loop.placed(loop.same))
     pipeline.run(original, 1)
     blocks = [block for block, _, _ in original]
 
@@ -120,14 +123,18 @@ def _in_order(
 
 
 def _balanced(
-    loop: Pass, dependences: Dependences, steady: Steady, rule: Callable[[int, int], Key]
+    loop: Pass,
+    dependences: Dependences,
+    steady: Steady,
+    halves: _Halves,
+    rule: Callable[[int, int], Key],
 ) -> Order:
     """As many for the upper as for the lower half in each fetch block; then by the rule.
 
     The rule is asked with the cycles for which an instruction's operands would keep it waiting if
     a block went through every cycle.
     """
-    halves, times = _Halves(loop, steady), [0] * len(loop.insns)
+    times = [0] * len(loop.insns)
     blocks = [address // steady.block for address in loop.addresses]
 
     def choose(place: int, ready: list[int]) -> int:
@@ -148,16 +155,16 @@ def _balanced(
 class _Halves:
     """How many instructions of a fetch block go to each half whatever stands beside them."""
 
-    def __init__(self, loop: Pass, steady: Steady) -> None:
-        self._letters = [steady.letter(insn) for insn in loop.insns]
-        self._share = steady.block // loop.insns[0].size // 2
+    def __init__(self, loop: Pass, slotted: Slotted, block: int) -> None:
+        self._letters = [slotted.letter(insn) for insn in loop.insns]
+        self._share = block // loop.insns[0].size // 2
         self._taken: dict[tuple[int, str], int] = {}
         moving = {place for run in loop.runs for place in run}
         for address, insn in loop.text.items():
-            self._count(address // steady.block, steady.letter(insn))
+            self._count(address // block, slotted.letter(insn))
         for place, address in enumerate(loop.addresses):
             if place not in moving:
-                self._count(address // steady.block, self._letters[place])
+                self._count(address // block, self._letters[place])
         self._moving = moving
 
     def _count(self, block: int, letter: str) -> None:

@@ -10,9 +10,8 @@ from passes.lib.insert import Setting
 from passes.streams.accesses import Stream
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.readings.interpret import Step
-from rewriter.core.target.cpu import OutOfOrder
+from rewriter.timing.engines import engine_of
 from rewriter.timing.model import simulate
-from rewriter.timing.steady import Steady
 
 _LINES = 4  # of a stream that are timed beyond what is asked for ahead
 _PASSES = 16  # that are timed at least
@@ -44,8 +43,7 @@ class Walked:
     @property
     def line(self) -> int:
         """Bytes of a line of the chip's data cache."""
-        assert isinstance(self.setting.cpu.pipeline, OutOfOrder)
-        return self.setting.cpu.pipeline.memory.dcache.line.value
+        return engine_of(self.setting.cpu).line
 
     def warm(self, hints: Sequence[Hint]) -> Fraction:
         """Cycles a pass, when everything is in the cache; from a fetch block's start."""
@@ -54,7 +52,8 @@ class Walked:
         start = self.setting.target.arena.code
         placed = [(start + size * n, insn, None) for n, (insn, _) in enumerate(code)]
         text = {address: insn for address, insn, _ in placed}
-        return Steady(self.setting.cpu, self.setting.target.table).cycles(placed, text)
+        steady = engine_of(self.setting.cpu).steady(self.setting.target.table)
+        return steady.cycles(placed, text)
 
     def passes(self, stream: Stream, ahead: int) -> int:
         """Passes in which a stream gets some lines farther than what it asks for, bytes ahead."""

@@ -87,7 +87,7 @@ def _article(source: Path, name: str, machine: str | None, share: float | None, 
     from rewriter.report.suites.article import Suite, Timing
     from rewriter.suites import article
     from rewriter.suites.run import run
-    from rewriter.timing.outoforder.places import NotDescribed
+    from rewriter.timing.described import NotDescribed
 
     image = files.load(source).image
     target = choose.target_of(image)
@@ -104,7 +104,6 @@ def _article(source: Path, name: str, machine: str | None, share: float | None, 
 
 
 def _itanium(source: Path, name: str, function: str, view: View) -> None:
-    from rewriter.core.target.bundled_cpu import BundledCpu
     from rewriter.core.target.bundling import Grouped
     from rewriter.report.suites.itanium import Story
     from rewriter.suites import itanium
@@ -117,12 +116,13 @@ def _itanium(source: Path, name: str, function: str, view: View) -> None:
             hint=f"this is {target.name}",
         )
     cpu = choose.cpu_named(target, "--cpu", name)
-    if not isinstance(cpu, BundledCpu):
+    bundled = cpu.bundled
+    if bundled is None:
         raise BadUsage(f"--cpu {name}: no model of its pipeline is there")
     found = choose.function(choose.code_of(image, target).functions, image, function)
     slots = itanium.slots_of(image, target, found.start, found.end)
     try:
-        stages = tuple(itanium.stages(slots, target, cpu))
+        stages = tuple(itanium.stages(slots, target, bundled))
     except ValueError as problem:
         raise BadInput(f"{image.name}: {found.name}: {problem}") from problem
     show.result(Story(cpu.name, found.name, stages), view)

@@ -19,7 +19,7 @@ from rewriter.core.target.cpu import Cpu
 from rewriter.road.options import LINES, Options
 from rewriter.road.outcome import Done
 from rewriter.road.source_lines import Described
-from rewriter.timing.outoforder.places import NotDescribed
+from rewriter.timing.described import NotDescribed
 from rewriter.timing.saved import Savings
 from rewriter.timing.straight import Code
 from rewriter.verify.routines.replaceable import Known

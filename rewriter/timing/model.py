@@ -6,13 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.readings.interpret import Step
-from rewriter.core.target.cpu import Cpu, InOrder, OutOfOrder, System
-from rewriter.timing.inorder.pipeline import Chip as InOrderChip
-from rewriter.timing.outoforder.pipeline import Chip as OutOfOrderChip
-from rewriter.timing.outoforder.places import NotDescribed
+from rewriter.core.target.cpu import Cpu, System
+from rewriter.timing.engine import Chip
+from rewriter.timing.engines import engine_of
 from rewriter.timing.result import Result
-
-Chip = InOrderChip | OutOfOrderChip
 
 _LEARNING = 16  # passes: the longest branch history has ten bits, and then a counter must move
 
@@ -22,12 +19,7 @@ def chip(cpu: Cpu, system: System, text: Mapping[int, Insn]) -> Chip:
 
     Raises NotDescribed for a CPU without a pipeline.
     """
-    match cpu.pipeline:
-        case InOrder() as pipeline:
-            return InOrderChip(cpu, pipeline, system)
-        case OutOfOrder() as pipeline:
-            return OutOfOrderChip(cpu, pipeline, system, text)
-    raise NotDescribed(f"{cpu.name} has no timing description")
+    return engine_of(cpu).chip(system, text)
 
 
 def simulate(

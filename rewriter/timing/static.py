@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rewriter.core.isa.instruction import Insn
-from rewriter.core.target.cpu import Cpu, InOrder, OutOfOrder
-from rewriter.timing.outoforder.places import NotDescribed, letter, sched_of, traits_of
+from rewriter.core.target.cpu import Cpu, Pipeline
+from rewriter.timing.described import NotDescribed, sched_of, traits_of
+from rewriter.timing.engines import engine_of
 
 
-def pipeline_of(cpu: Cpu) -> InOrder | OutOfOrder:
+def pipeline_of(cpu: Cpu) -> Pipeline:
     """The CPU's pipeline."""
     if cpu.pipeline is None:
         raise NotDescribed(f"{cpu.name} has no timing description")
@@ -63,8 +64,4 @@ def slots(cpu: Cpu, block: Sequence[Insn]) -> str:
 
     Empty for a CPU that does not assign them by a rule.
     """
-    pipeline = pipeline_of(cpu)
-    if not isinstance(pipeline, OutOfOrder):
-        return ""
-    letters = [letter(cpu, pipeline, insn) for insn in block]
-    return pipeline.window.slotting("".join(reversed(letters)))[::-1]
+    return engine_of(cpu).slots(block)

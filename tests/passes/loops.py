@@ -9,6 +9,7 @@ from passes.scheduling.incumbent import Found, best
 from passes.scheduling.list_scheduler import Pass
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.readings.interpret import AccessFault, Interpreter, Memory
+from rewriter.timing.engines import engine_of
 from rewriter.timing.steady import Steady
 from targets import plain
 from targets.alpha.assembler import assemble
@@ -43,7 +44,7 @@ def of(insns: tuple[Insn, ...]) -> Pass:
 
 def steady(cpu: str) -> Steady:
     """The model of a CPU."""
-    return Steady(ALPHA.cpus[cpu], ALPHA.table)
+    return engine_of(ALPHA.cpus[cpu]).steady(ALPHA.table)
 
 
 def depends(one: Pass, model: Steady) -> Dependences:

@@ -9,6 +9,9 @@ bundling      What the floors above ask of a target whose instructions issue in 
 calls         Calls and returns of grouped code as its calling standard has them
 code_form     Code as a row of instructions without what a new layout changes, and back
 cpu           A CPU and the machine around it, as data: every number with where it comes from
+dispatched_cpu
+              A CPU that dispatches in order, in groups, to units that take what is ready, as
+              data
 emulation     How programs of a machine are run by user emulation
 prefetching   What a pass that asks for lines ahead needs of a machine whose text says what issues
               together

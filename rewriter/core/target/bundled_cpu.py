@@ -228,3 +228,8 @@ class BundledCpu(Cpu):
     """A CPU with such a pipeline."""
 
     issue: Bundled
+
+    @property
+    def bundled(self) -> BundledCpu:
+        """The CPU itself."""
+        return self

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
+from typing import TYPE_CHECKING, Protocol
 
 from rewriter.core.isa.instruction import Flow, Insn
+
+if TYPE_CHECKING:
+    from rewriter.core.target.bundled_cpu import BundledCpu
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +34,9 @@ class Traits:
     """What timing asks of one instruction; registers that cannot change are left out.
 
     `sched` is the scheduling class; `roles` names the operand that each of `reads` comes from
-    (empty where the encoding does not name it); `hint` is the distance from the next instruction
-    to the target that a computed jump foretells, known modulo `hint_span`.
+    (empty where the encoding does not name it); `results`, if any, names what each of `writes` is,
+    where results come at different times; `hint` is the distance from the next instruction to the
+    target that a computed jump foretells, known modulo `hint_span`.
     """
 
     sched: str
@@ -41,6 +46,7 @@ class Traits:
     writes: tuple[int, ...]
     hint: int | None = None
     hint_span: int = 1
+    results: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -50,7 +56,8 @@ class Sched:
     `unit`, if any, is a unit behind the pipe that takes nothing else for `busy` cycles.  A class
     with `then` is issued twice: to one of `then` at least `after` cycles after the first time,
     when the operands named `late` are there too; `latency` counts from the second issue.  A class
-    that is `split` takes two places when registers are renamed.  No pipe: never issued.
+    that is `split` takes two places when registers are renamed.  No pipe: never issued.  A result
+    of a name in `results` has the latency there.  Without a unit, `busy` is for the pipe.
     """
 
     pipes: tuple[str, ...]
@@ -62,6 +69,7 @@ class Sched:
     late: frozenset[str] = frozenset()
     split: bool = False
     retire: Figure | None = None
+    results: Mapping[str, Figure] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -110,6 +118,20 @@ class Tournament:
     global_history_bits: Figure
     global_counter_bits: Figure
     choice_counter_bits: Figure
+
+
+class Pipeline(Protocol):
+    """What the description of every pipeline has: how many start a cycle, classes, bypasses.
+
+    The rest depends on its kind, and so does the engine that reads it (`rewriter/timing/engines`).
+    """
+
+    @property
+    def width(self) -> Figure: ...
+    @property
+    def classes(self) -> Mapping[str, Sched]: ...
+    @property
+    def bypasses(self) -> tuple[Bypass, ...]: ...
 
 
 @dataclass(frozen=True)
@@ -258,8 +280,13 @@ class Cpu:
     features: frozenset[str]
     fetch_block: Figure
     figures: dict[str, Figure] = field(default_factory=dict)
-    pipeline: InOrder | OutOfOrder | None = None
+    pipeline: Pipeline | None = None
     traits: Callable[[Insn], Traits] | None = None
+
+    @property
+    def bundled(self) -> BundledCpu | None:
+        """The CPU, if it is described as one that issues what its code puts together."""
+        return None
 
 
 def figures_of(description: object, prefix: str = "") -> Iterator[tuple[str, Figure]]:

@@ -196,7 +196,6 @@ class Target(Protocol):
     cpus: Mapping[str, Cpu]
     everything: int
     returned: int
-    cell: int
     spelling: Any
     stack: int
     signatures: Path

@@ -8,7 +8,6 @@ from rewriter.analysis.functions import find_functions
 from rewriter.core.code.groups import Slot
 from rewriter.core.code.program import Function, Refusal
 from rewriter.core.isa.instruction import Flow
-from rewriter.core.target.bundled_cpu import BundledCpu
 from rewriter.core.target.bundling import Grouped
 from rewriter.core.target.cpu import Cpu
 from rewriter.elf.image import Image
@@ -22,7 +21,7 @@ class BundledText:
     def __init__(self, before: Image, after: Image, target: Grouped, cpu: Cpu) -> None:
         self.images = before, after
         self.target = target
-        self.cpu = cpu if isinstance(cpu, BundledCpu) else None
+        self.cpu = cpu.bundled
         self.block = target.bundle
         self.functions: Sequence[Function] = find_functions(before, target.described(before))
         self._code = target.code(before, self.functions)

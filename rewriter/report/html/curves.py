@@ -20,7 +20,7 @@ from rewriter.core.target.cpu import Cpu
 from rewriter.core.target.protocol import Target
 from rewriter.elf.image import Image
 from rewriter.report.html.subject import Subject
-from rewriter.timing.outoforder.places import NotDescribed
+from rewriter.timing.described import NotDescribed
 from rewriter.verify.routines.trial import Trials, Untried
 
 PASS = "substitute"
@@ -130,9 +130,10 @@ def _clocks(subject: Subject) -> Sequence[Clock] | str:
     """How routines of the two files are timed, or why they are not."""
     target, cpu, images = subject.target, subject.cpu, (subject.before, subject.after)
     if isinstance(target, Grouped):
-        if not isinstance(cpu, BundledCpu):
+        bundled = cpu.bundled
+        if bundled is None:
             return f"no model of {cpu.name}"
-        return [_bundled(image, target, cpu) for image in images]
+        return [_bundled(image, target, bundled) for image in images]
     if cpu.pipeline is None:
         return f"no model of {cpu.name}"
     return [_plain(image, target, cpu) for image in images]

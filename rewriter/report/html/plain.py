@@ -17,7 +17,7 @@ from rewriter.elf.unwind import entries
 from rewriter.report.cycles import letters
 from rewriter.report.html.text import Row, Stretch
 from rewriter.timing.causes import DRAIN, RETIRE, START
-from rewriter.timing.outoforder.places import NotDescribed
+from rewriter.timing.described import NotDescribed
 from rewriter.timing.straight import Stretch as Timed
 from rewriter.timing.straight import one, stretches
 

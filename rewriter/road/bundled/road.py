@@ -17,7 +17,6 @@ from rewriter.core.edit import Edit, Evidence, Grade, Skip
 from rewriter.core.errors import BadUsage, VerificationFailed
 from rewriter.core.run.guard import guarded
 from rewriter.core.run.workers import Apart, each
-from rewriter.core.target.bundled_cpu import BundledCpu
 from rewriter.core.target.bundling import Grouped, Routine
 from rewriter.core.target.cpu import Cpu
 from rewriter.elf.image import Image, parse
@@ -69,12 +68,13 @@ class GroupedRoad:
         self.code = self.target.code(self.image, self.functions)
         self.instructions = 3 * self.code.bundles
         progress("analyse", 1, 1)
-        if not isinstance(self.cpu, BundledCpu):
+        cpu = self.cpu.bundled
+        if cpu is None:
             raise BadUsage(f"--cpu {self.cpu.name}: no model of its pipeline is there")
-        model = self.target.scheduling(Model(self.cpu))
+        model = self.target.scheduling(Model(cpu))
         known = KnownGrouped(self.image, self.target, self.code, self.options.assume)
-        block = self.cpu.issue.front.fetch_bytes.value
-        hints = hinting(self.target, self.cpu, model) if HINT in self.options.passes else None
+        block = cpu.issue.front.fetch_bytes.value
+        hints = hinting(self.target, cpu, model) if HINT in self.options.passes else None
         self.reordering = Reordering(
             self.target, self.code, self.image, model, known.liveness, known.beyond, block, hints
         )

@@ -12,7 +12,6 @@ from rewriter.contracts import CONTRACTS
 from rewriter.core.code.program import Function
 from rewriter.core.edit import Edit, Evidence, Skip
 from rewriter.core.run.guard import guarded
-from rewriter.core.target.bundled_cpu import BundledCpu
 from rewriter.core.target.cpu import Cpu
 from rewriter.core.target.protocol import CannotMove, Tuned
 from rewriter.core.target.substitution import Room, Standing
@@ -206,10 +205,11 @@ class GroupedRoutines:
 
     def _saved(self, one: Replacement, new: Tried) -> Fraction | None:
         """Modelled cycles fewer, the mean of some cases of the contract; None if nobody asked."""
-        if not self.options.cycles or not isinstance(self.cpu, BundledCpu):
+        cpu = self.cpu.bundled
+        if not self.options.cycles or cpu is None:
             return None
         named = one.candidate.named
-        contract, cpu = CONTRACTS[named.contracts[0]], self.cpu
+        contract = CONTRACTS[named.contracts[0]]
         arena = self.known.target.substituting.arena
         cases = [contract.case(arena, point) for _, point in spread(contract, _TIMED)]
         before, after = (

@@ -7,8 +7,8 @@ from fractions import Fraction
 from passes.substitute import Substitution
 from rewriter.contracts import CONTRACTS
 from rewriter.road.work import Work
+from rewriter.timing.described import NotDescribed
 from rewriter.timing.model import simulate
-from rewriter.timing.outoforder.places import NotDescribed
 from rewriter.verify.routines.trial import Untried
 from rewriter.verify.trials.image import code_at
 

@@ -11,7 +11,7 @@ from rewriter.core.readings.interpret import Step
 from rewriter.core.target.cpu import Cpu, InOrder, Sched, System, Traits
 from rewriter.timing import causes
 from rewriter.timing.caches import Below, Tags
-from rewriter.timing.outoforder.places import CONTROL, sched_of, traits_of
+from rewriter.timing.described import CONTROL, sched_of, traits_of
 from rewriter.timing.predictors import ReturnStack, Saturating, hinted
 from rewriter.timing.result import Account, Delay, Moment, Result
 

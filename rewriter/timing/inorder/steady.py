@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 
-from rewriter.core.target.cpu import InOrder
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.isa.table import Table
+from rewriter.core.target.cpu import Cpu, InOrder
+from rewriter.timing.inorder.pipeline import assign
+from rewriter.timing.steady import Steady
 from rewriter.timing.steady_node import Node, Placed, Where
+
+_MEASURED = 8
+"""Passes over which the cycles of one are taken."""
 
 Fits = Callable[[Sequence[Node]], bool]
 """Whether instructions may issue together."""
@@ -85,3 +93,38 @@ class RepeatedInOrder:
             return cycle
         cycle = max(cycle, stored + 1)
         return cycle + self._after_store.get(cycle - stored, 0)
+
+
+class SteadyInOrder(Steady):
+    """Loops on a CPU that issues in order."""
+
+    def __init__(self, cpu: Cpu, pipeline: InOrder, table: Table) -> None:
+        super().__init__(cpu, pipeline, table)
+        self.in_order: InOrder = pipeline
+        self._fits: dict[tuple[str, ...], bool] = {}
+
+    def cycles(self, code: Sequence[Placed], text: Mapping[int, Insn]) -> Fraction:
+        """Cycles a pass: nothing is in flight but what the next one reads, so one warms it."""
+        ends = self.stepper().run(self.nodes(code), 1 + _MEASURED)
+        return Fraction(ends[-1] - ends[0], _MEASURED)
+
+    def least(self, code: Sequence[Placed]) -> int:
+        """Each fetch block takes a cycle, and the branch back its bubbles."""
+        blocks = {address & -self.block for address, _, _ in code}
+        return len(blocks) + self.in_order.taken.value
+
+    def stepper(self) -> RepeatedInOrder:
+        """A pipeline that has not run yet."""
+        return RepeatedInOrder(self.in_order, self.fits)
+
+    def fits(self, members: Sequence[Node]) -> bool:
+        """Whether instructions may issue together."""
+        classes = tuple([node.name for node in members])
+        found = self._fits.get(classes)
+        if found is None:
+            found = len(classes) <= self.in_order.width.value
+            for one, other in self.in_order.exclusions:
+                found = found and not (one & {*classes} and other & {*classes})
+            found = found and assign([node.pipes for node in members]) is not None
+            self._fits[classes] = found
+        return found

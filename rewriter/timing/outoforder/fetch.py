@@ -7,8 +7,8 @@ from rewriter.core.readings.interpret import Step
 from rewriter.core.target.cpu import Cpu, OutOfOrder
 from rewriter.timing import causes
 from rewriter.timing.caches import Below, Tags, Translations
-from rewriter.timing.outoforder.path import BEGINNING, Event, later
 from rewriter.timing.outoforder.places import Place
+from rewriter.timing.path import BEGINNING, Event, later
 from rewriter.timing.predictors import ReturnStack, TwoLevel, hinted
 
 

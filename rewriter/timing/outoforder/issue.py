@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from rewriter.core.target.cpu import OutOfOrder
 from rewriter.timing import causes
-from rewriter.timing.outoforder.path import Event, later
 from rewriter.timing.outoforder.places import Place
+from rewriter.timing.path import Event, later
 
 _EVERYWHERE = -1  # no cluster: a result that both clusters see at once
 _BOOKED, _KEPT = 4096, 2048  # cycles of a pipe that are remembered, and after clearing

@@ -7,8 +7,8 @@ from heapq import heappop, heappush
 
 from rewriter.core.target.cpu import Window
 from rewriter.timing import causes
-from rewriter.timing.outoforder.path import BEGINNING, Event
 from rewriter.timing.outoforder.places import Place
+from rewriter.timing.path import BEGINNING, Event
 from rewriter.timing.result import Delay
 
 

@@ -9,7 +9,7 @@ from rewriter.core.readings.interpret import Step
 from rewriter.core.target.cpu import OutOfOrder
 from rewriter.timing import causes
 from rewriter.timing.caches import Below, Tags, Translations
-from rewriter.timing.outoforder.path import BEGINNING, Event
+from rewriter.timing.path import BEGINNING, Event
 
 _CELL_SHIFT = 3  # stores are looked up by aligned 8-byte cells
 _KEPT = 8  # stores remembered for one cell

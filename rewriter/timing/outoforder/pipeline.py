@@ -18,9 +18,9 @@ from rewriter.timing.outoforder.fetch import Front
 from rewriter.timing.outoforder.issue import Issuer
 from rewriter.timing.outoforder.mapper import Mapper
 from rewriter.timing.outoforder.memory import Loaded, Mbox, Trap
-from rewriter.timing.outoforder.path import BEGINNING, Event, later, spent
 from rewriter.timing.outoforder.places import Place, Places
 from rewriter.timing.outoforder.retire import Retirement
+from rewriter.timing.path import BEGINNING, Event, later, spent
 from rewriter.timing.result import Delay, Moment, Result
 
 

@@ -5,33 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.isa.instruction import Insn
 from rewriter.core.target.cpu import Cpu, OutOfOrder, Sched, Traits
+from rewriter.timing.described import CONTROL, NotDescribed, sched_of, traits_of
 
 _NEITHER = "E"
 _WORD = 4
-CONTROL = frozenset(
-    (Flow.BRANCH, Flow.JUMP, Flow.CALL, Flow.INDIRECT, Flow.INDIRECT_CALL, Flow.RETURN)
-)
-
-
-class NotDescribed(ValueError):
-    """The CPU has no description, or none of this class of instructions."""
-
-
-def traits_of(cpu: Cpu, insn: Insn) -> Traits:
-    """What timing asks of an instruction on a CPU."""
-    if cpu.traits is None:
-        raise NotDescribed(f"{cpu.name} has no timing description")
-    return cpu.traits(insn)
-
-
-def sched_of(cpu: Cpu, traits: Traits) -> Sched:
-    """The scheduling class of an instruction on a CPU."""
-    classes = cpu.pipeline.classes if cpu.pipeline is not None else {}
-    if traits.sched not in classes:
-        raise NotDescribed(f"{cpu.name} does not describe class {traits.sched}")
-    return classes[traits.sched]
 
 
 @dataclass(slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rewriter.core.target.cpu import Window
 from rewriter.timing import causes
-from rewriter.timing.outoforder.path import BEGINNING, Event, later
+from rewriter.timing.path import BEGINNING, Event, later
 
 
 class Retirement:

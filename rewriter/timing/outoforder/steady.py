@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from heapq import heappop, heappush
+from itertools import pairwise
 
-from rewriter.core.target.cpu import OutOfOrder
-from rewriter.timing.steady_node import Node, Reads
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.isa.table import Table
+from rewriter.core.target.cpu import Cpu, OutOfOrder, Sched
+from rewriter.timing.outoforder.places import letter
+from rewriter.timing.steady import Steady
+from rewriter.timing.steady_node import Node, Placed, Reads
 
 _EVERYWHERE = -1  # no cluster: a result that both see at once
+
+_EARLY, _FEW = 56, 4
+"""Instructions, and passes at least, that are enough where the last few passes are alike."""
+
+_WARM, _MEASURED = 96, 8
+"""Else: instructions before it is measured (a window full), and passes while it is."""
 
 
 class RepeatedOutOfOrder:
@@ -136,3 +148,99 @@ class RepeatedOutOfOrder:
         self._blocks[-1] = self._retired
         for register in node.writes:
             self._taken[register in self._floating].append(self._retired)
+
+
+class SteadyOutOfOrder(Steady):
+    """Loops on a CPU that issues whatever is ready, from two halves of an integer unit."""
+
+    def __init__(self, cpu: Cpu, pipeline: OutOfOrder, table: Table) -> None:
+        super().__init__(cpu, pipeline, table)
+        self.slotted: SteadyOutOfOrder = self
+        self.upper, self.lower = pipeline.window.upper, pipeline.window.lower
+        self._pipeline = pipeline
+        self._halves: dict[tuple[Insn | None, ...], str] = {}
+        self._letters: dict[Insn, str] = {}
+        self._known: dict[tuple[tuple[int, bool], ...], Fraction] = {}
+
+    def cycles(self, code: Sequence[Placed], text: Mapping[int, Insn]) -> Fraction:
+        """Cycles a pass, once the window is full of passes."""
+        steps = self.sent(code, text)
+        key = tuple([(id(node), starts) for node, starts in steps])  # a node is made once
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = _repeated(RepeatedOutOfOrder(self._pipeline), steps)
+        return found
+
+    def least(self, code: Sequence[Placed]) -> int:
+        """Each fetch block takes a cycle, each split instruction one more, and so does each
+        transfer of control after a block's first."""
+        blocks: dict[int, int] = {}
+        splits = 0
+        for address, insn, _ in code:
+            node, block = self.node(insn), address & -self.block
+            blocks[block] = blocks.get(block, 0) + node.control
+            splits += node.split
+        return len(blocks) + splits + sum(max(controls - 1, 0) for controls in blocks.values())
+
+    def busier(self, code: Sequence[Placed], text: Mapping[int, Insn]) -> Fraction:
+        """Cycles a pass that the busier half of the integer unit takes."""
+        sent = [p for node, _ in self.sent(code, text) for p in (node.pipes, node.then) if p]
+        halves = self.upper, self.lower
+        return max(Fraction(sum({*p} <= {*half} for p in sent), len(half)) for half in halves)
+
+    def sent(self, code: Sequence[Placed], text: Mapping[int, Insn]) -> list[tuple[Node, bool]]:
+        """Each instruction in its half of the integer unit, and whether it starts a fetch block."""
+        size, found, last, halves = code[0][1].size, [], -1, ""
+        for address, insn, _ in code:
+            block = address & -self.block
+            if block != last:
+                halves = self.halves([text.get(block + at) for at in range(0, self.block, size)])
+            found.append((self.node(insn, halves[(address - block) // size]), block != last))
+            last = block
+        return found
+
+    def halves(self, block: Sequence[Insn | None]) -> str:
+        """The halves that a whole block's instructions go to; what is not known goes to either."""
+        key = tuple(block)
+        found = self._halves.get(key)
+        if found is None:
+            letters = "".join("E" if i is None else self.letter(i) for i in reversed(key))
+            found = self._halves[key] = self.slotting(letters)[::-1]
+        return found
+
+    def slotting(self, letters: str) -> str:
+        """The half of each instruction of a block by their letters; the highest address first."""
+        return self._pipeline.window.slotting(letters)
+
+    def letter(self, insn: Insn) -> str:
+        """Upper, lower or either half, as the slotting rule writes it."""
+        found = self._letters.get(insn)
+        if found is None:
+            found = self._letters[insn] = letter(self.cpu, self._pipeline, insn)
+        return found
+
+    def _narrowed(self, pipes: tuple[str, ...], half: str) -> tuple[str, ...]:
+        """Of pipes in both halves only those of the one."""
+        allowed = self.upper if half == "U" else self.lower
+        return tuple(p for p in pipes if p in allowed) or pipes
+
+    def _stage(self, sched: Sched) -> int:
+        """Cycles from issue to the earliest retirement."""
+        window = self._pipeline.window
+        return (sched.retire or window.retire_stage).value - window.issue_stage.value
+
+    def _floating(self, pipes: tuple[str, ...]) -> bool:
+        """Whether instructions for these pipes wait in the floating-point queue."""
+        return not {*pipes} <= {*self.upper, *self.lower}
+
+
+def _repeated(pipeline: RepeatedOutOfOrder, steps: Sequence[tuple[Node, bool]]) -> Fraction:
+    """Cycles a pass of the steps, as soon as that can be said."""
+    early = max(_FEW, -(-_EARLY // len(steps)))
+    ends = pipeline.run(steps, early)
+    took = {b - a for a, b in pairwise(ends[-_FEW:])}
+    if len(took) == 1:
+        return Fraction(took.pop())
+    warm = max(early, -(-_WARM // len(steps)))
+    ends += pipeline.run(steps, warm - early + _MEASURED)
+    return Fraction(ends[-1] - ends[warm - 1], _MEASURED)

@@ -1,0 +1,306 @@
+"""The core of a pipeline of dispatch groups: fetch, dispatch, issue, completion, in events.
+
+Instructions come in program order and each is given the cycle of every stage at once; each takes
+the first cycle that older ones left free, so that the oldest ready instruction comes first.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from heapq import heappop, heappush
+from typing import NamedTuple, Protocol
+
+from rewriter.core.isa.instruction import Flow
+from rewriter.core.target.dispatched_cpu import Dispatched, Fetching, Queue
+from rewriter.timing import causes
+from rewriter.timing.dispatch.group import Group
+from rewriter.timing.dispatch.items import Item, Ports, Reads
+from rewriter.timing.path import BEGINNING, Event, later
+
+_WORD = 4
+_BOOKED, _KEPT = 4096, 2048  # cycles of a pipe that are remembered, and after clearing
+_INDIRECT = (Flow.INDIRECT, Flow.INDIRECT_CALL, Flow.RETURN)
+
+
+class Loaded(NamedTuple):
+    """The latency of an access' result, and its cause where it is not the usual one."""
+
+    latency: int
+    cause: str
+
+
+class Access(Protocol):
+    """An access of the instruction that is being run."""
+
+    def held(self, least: Event) -> Event:
+        """When it may issue, if that is from `least` on otherwise."""
+
+    def issued(self, event: Event, usual: int) -> Loaded:
+        """It issues; `usual` is the latency of its class."""
+
+    def completed(self, event: Event) -> None:
+        """Its instruction completes."""
+
+
+class Stages(NamedTuple):
+    """When an instruction went through; `ready` is when its operands were there."""
+
+    fetched: Event
+    dispatched: Event
+    ready: Event
+    issued: Event
+    done: int
+    completed: Event
+    pipe: str
+
+
+class Front:
+    """Fetch: up to so many instructions a cycle from one aligned block."""
+
+    def __init__(self, figures: Fetching, block: int) -> None:
+        self._width, self._block = figures.width.value, block
+        self._bubbles = (figures.taken.value, figures.indirect.value)
+        self._left: deque[Event] = deque(maxlen=figures.buffer.value)  # dispatched from the buffer
+        self._next, self._room, self._at = 0, 0, -1
+        self._event, self._cause = BEGINNING, causes.FETCH
+        self._redirect: Event | None = None
+
+    def fetch(self, address: int) -> tuple[Event, bool]:
+        """When an instruction is fetched, the next on the way; whether that begins a block."""
+        block = address & -self._block
+        begins = block != self._at
+        if begins or not self._room or address != self._next:
+            event = Event(self._event.time + 1, self._event, self._cause)
+            if self._redirect is not None:
+                event = max(event, self._redirect, key=_time)
+            if len(self._left) == self._left.maxlen:
+                event = max(event, self._left[0], key=_time)  # only then is there room for it
+            self._event, self._cause, self._redirect = event, causes.FETCH, None
+            self._at, self._room = block, self._width
+        self._next, self._room = address + _WORD, self._room - 1
+        return self._event, begins
+
+    def late(self, event: Event) -> Event:
+        """The block comes late."""
+        self._event = max(self._event, event, key=_time)
+        return self._event
+
+    def dispatched(self, event: Event) -> None:
+        """The next instruction has left the buffer."""
+        self._left.append(event)
+
+    def taken(self, flow: Flow) -> None:
+        """Control goes elsewhere, as was foretold."""
+        bubbles = self._bubbles[flow in _INDIRECT]
+        self._at = -1
+        self._redirect = later(self._event, self._event.time + 1 + bubbles, causes.TAKEN)
+
+    def wrong(self, event: Event) -> None:
+        """What comes next is fetched again, at the event."""
+        self._at, self._redirect = -1, event
+
+
+class Waiting:
+    """Entries of a queue between dispatch and issue; what stands there leaves in any order."""
+
+    def __init__(self, queue: Queue) -> None:
+        self._entries = queue.entries.value
+        self._leaving: list[tuple[int, int, Event]] = []
+        self._count = 0
+
+    def free(self) -> Event | None:
+        """What leaves first, if every entry is taken."""
+        return None if len(self._leaving) < self._entries else self._leaving[0][2]
+
+    def enter(self, issued: Event) -> None:
+        """An instruction took an entry and left it when it was issued."""
+        if len(self._leaving) == self._entries:
+            heappop(self._leaving)
+        self._count += 1  # no two entries compare equal
+        heappush(self._leaving, (issued.time, self._count, issued))
+
+
+class _Value(NamedTuple):
+    """A register's newest value, made by an instruction of class `name`."""
+
+    issued: Event
+    latency: int
+    name: str
+    cause: str
+
+
+class Core:
+    """One run of a pipeline, from empty."""
+
+    def __init__(self, pipeline: Dispatched, block: int) -> None:
+        self.front = Front(pipeline.fetch, block)
+        self._depth = pipeline.issue.value
+        self._group = Group(pipeline.grouping)
+        self._queues: dict[str, Waiting] = {}
+        for queue in pipeline.queues:  # pipes of one queue share it
+            self._queues.update(dict.fromkeys(queue.pipes, Waiting(queue)))
+        self._booked: dict[str, set[int]] = {}
+        self._units: dict[str, int] = {}
+        self._values: dict[int, _Value] = {}
+        flight = pipeline.flight
+        self._completes = flight.completes.value
+        instructions, groups = flight.instructions, flight.groups
+        self._left: deque[Event] = deque(maxlen=instructions.value if instructions else 0)
+        self._groups: deque[Event] = deque(maxlen=groups.value if groups else 0)
+        self._dispatched = self._completed = BEGINNING
+        self._members = 0  # completed in the last cycle
+        self._opened = False  # whether a group has none completed yet
+        self._finished = 0
+        self._barrier = BEGINNING
+
+    def put(self, item: Item, fetched: Event, access: Access | None = None) -> Stages:
+        """Runs the next instruction."""
+        dispatched = self._dispatch(item, fetched)
+        self.front.dispatched(dispatched)
+        least = Event(dispatched.time + self._depth, dispatched, causes.START)
+        if item.folded:
+            least = dispatched
+        if access is not None:
+            least = access.held(least)
+        issued, ready, pipe = self._issue(item, least)
+        loaded = Loaded(item.latency, "")
+        if access is not None:
+            loaded = access.issued(issued, item.latency)
+        if item.waiting:
+            self._barrier = Event(issued.time + item.latency, issued, causes.BARRIER)
+        for register, latency in item.writes:
+            # What a miss delays is what was loaded: a result with the latency of the class.
+            took = loaded.latency if latency == item.latency else latency
+            self._values[register] = _Value(issued, took, item.name, loaded.cause)
+        done = issued.time + (loaded.latency if item.writes else 1)
+        completed = self._complete(item, issued, done, loaded.cause)
+        if access is not None:
+            access.completed(completed)
+        return Stages(fetched, dispatched, ready, issued, done, completed, pipe)
+
+    # Dispatch -----------------------------------------------------------------------------
+
+    def _dispatch(self, item: Item, fetched: Event) -> Event:
+        """The cycle of the instruction's group, a new one where it does not fit."""
+        event = self._dispatched
+        new = not self._group.fits(item)
+        if new:
+            event = Event(event.time + 1, event, causes.GROUP)
+        arrived = Event(fetched.time + 1, fetched, causes.START)
+        for bound in (arrived, self._room(item, new or self._dispatched is BEGINNING)):
+            if bound is not None and bound.time > event.time:
+                event = bound
+        if new or event.time > self._dispatched.time:
+            self._group.clear()
+            self._opened = True
+            if self._groups.maxlen:
+                self._groups.append(event)  # replaced as its members complete
+        self._group.take(item)
+        self._dispatched = event
+        return event
+
+    def _room(self, item: Item, new: bool) -> Event | None:
+        """When there is room behind dispatch."""
+        bounds = [self._barrier]
+        if item.waiting:
+            bounds.append(Event(self._finished, self._completed, causes.BARRIER))
+        if self._left.maxlen and len(self._left) == self._left.maxlen and not item.folded:
+            bounds.append(_behind(self._left[0], causes.WINDOW))
+        if new and self._groups.maxlen and len(self._groups) == self._groups.maxlen:
+            bounds.append(_behind(self._groups[0], causes.WINDOW))
+        full = [self._queues[port[0]].free() for port in item.ports if port[0] in self._queues]
+        if full and len(full) == len(item.ports) and None not in full:
+            first = min((event for event in full if event is not None), key=_time)
+            bounds.append(_behind(first, causes.QUEUE))
+        return max(bounds, key=_time)
+
+    # Issue --------------------------------------------------------------------------------
+
+    def _issue(self, item: Item, least: Event) -> tuple[Event, Event, str]:
+        """The last issue, when it was ready, and the pipes."""
+        ready = self._ready(item.reads, least)
+        if not item.ports or item.folded:
+            return ready, ready, ""
+        open_ = tuple(port for port in item.ports if self._has_room(port[0]))
+        event, pipe = self._taken(open_ or item.ports, item, ready)
+        if pipe in self._queues:
+            self._queues[pipe].enter(event)
+        if not item.then:
+            return event, ready, pipe
+        second = later(event, event.time + item.after, causes.OPERANDS)
+        event, other = self._taken(item.then, item, self._ready(item.late, second))
+        return event, ready, f"{pipe}+{other}"
+
+    def _has_room(self, pipe: str) -> bool:
+        """Whether what is dispatched now may wait for the pipe."""
+        queue = self._queues.get(pipe)
+        leaving = queue.free() if queue is not None else None
+        return leaving is None or leaving.time < self._dispatched.time
+
+    def _ready(self, reads: Reads, least: Event) -> Event:
+        """When the operands are there, from `least` on."""
+        event = least
+        for register, special in reads:
+            value = self._values.get(register)
+            if value is not None:
+                at = value.issued.time + special.get(value.name, value.latency)
+                if at > event.time:
+                    event = Event(at, value.issued, value.cause or causes.OPERANDS)
+        return event
+
+    def _taken(self, ports: Ports, item: Item, ready: Event) -> tuple[Event, str]:
+        """The first cycle in which one of the ports is free, and its first pipe."""
+        start, unit = ready.time, self._units.get(item.unit, 0) if item.unit else 0
+        start = max(start, unit)
+        length = 1 if item.unit else item.busy
+        best, chosen = -1, ports[0]
+        for port in ports:
+            at = self._free(port, start, length)
+            if best < 0 or at < best:
+                best, chosen = at, port
+        for pipe in chosen:
+            booked = self._booked.setdefault(pipe, set())
+            booked.update(range(best, best + length))
+            if len(booked) > _BOOKED:
+                self._booked[pipe] = {c for c in booked if c > best - _KEPT}
+        if item.unit:
+            self._units[item.unit] = best + item.busy
+        cause = causes.UNIT if item.unit or item.busy > 1 else causes.PIPES
+        return later(ready, best, cause), chosen[0]
+
+    def _free(self, port: tuple[str, ...], start: int, length: int) -> int:
+        """The first cycle from which all pipes of a port are free for a length."""
+        booked = [self._booked.setdefault(pipe, set()) for pipe in port]
+        while any(start + n in taken for n in range(length) for taken in booked):
+            start += 1
+        return start
+
+    # Completion ---------------------------------------------------------------------------
+
+    def _complete(self, item: Item, issued: Event, done: int, cause: str) -> Event:
+        """In order, so many a cycle: instructions, or groups."""
+        self._finished = max(self._finished, done)
+        counts = self._opened if self._groups.maxlen else not item.folded
+        event = later(issued, done, cause or causes.RETIRE)
+        if event.time <= self._completed.time:
+            event = self._completed
+            if counts and self._members >= self._completes:
+                event = _behind(event, causes.RETIRE)
+        if event.time > self._completed.time:
+            self._members = 0
+        self._members += counts
+        self._completed, self._opened = event, False
+        if self._left.maxlen and not item.folded:
+            self._left.append(event)
+        if self._groups.maxlen:
+            self._groups[-1] = event
+        return event
+
+
+def _behind(event: Event, cause: str) -> Event:
+    """The cycle after something."""
+    return Event(event.time + 1, event, cause)
+
+
+def _time(event: Event) -> int:
+    return event.time

@@ -1,0 +1,45 @@
+"""The group that is being put together: what still fits into it."""
+
+from __future__ import annotations
+
+from rewriter.core.target.dispatched_cpu import Grouping
+from rewriter.timing.dispatch.items import Item
+
+
+class Group:
+    """Places taken so far, in program order; a full or ended one takes nothing more."""
+
+    def __init__(self, grouping: Grouping) -> None:
+        self._places, self._branches = grouping.places.value, grouping.branches.value
+        self._apart = grouping.apart
+        self.clear()
+
+    def clear(self) -> None:
+        """The next group begins."""
+        self._taken = self._controls = 0
+        self._ended = False
+        self._names: set[str] = set()
+
+    def fits(self, item: Item) -> bool:
+        """Whether an instruction may be in the group, behind what is there."""
+        if item.folded or not self._names:
+            return True
+        if self._ended or item.alone or item.first or self._taken >= item.most:
+            return False
+        for earlier, later in self._apart:
+            if item.name in later and self._names & earlier:
+                return False
+        if item.control and self._branches:
+            return self._controls < self._branches
+        return self._taken + item.places <= self._places
+
+    def take(self, item: Item) -> None:
+        """The instruction is in the group."""
+        if item.folded:
+            return
+        self._names.add(item.name)
+        if item.control and self._branches:
+            self._controls += 1
+        else:
+            self._taken += item.places
+        self._ended = item.alone or item.last

@@ -1,0 +1,118 @@
+"""Loads and stores of a pipeline of dispatch groups: forwarding, the data cache, stores' queue."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import NamedTuple
+
+from rewriter.core.readings.interpret import Step
+from rewriter.core.target.dispatched_cpu import Accesses
+from rewriter.timing import causes
+from rewriter.timing.caches import Below, Tags
+from rewriter.timing.dispatch.core import Loaded
+from rewriter.timing.path import Event
+
+_CELL_SHIFT = 3  # stores are looked up by aligned 8-byte cells
+_KEPT = 8  # stores remembered for one cell
+
+
+class _Store(NamedTuple):
+    first: int
+    last: int
+    issued: Event
+    written: int
+
+    def meets(self, first: int, last: int) -> bool:
+        """Whether they have a byte in common."""
+        return self.first <= last and first <= self.last
+
+
+class Memory:
+    """What a chip's accesses meet; the tags survive a restart of the clock."""
+
+    def __init__(self, figures: Accesses, below: Below) -> None:
+        self._below, self._tags = below, Tags(figures.dcache)
+        self._after_store = figures.after_store.value
+        self._partial = figures.partial.value
+        self._entries = figures.stores.value
+        self.restart()
+
+    def restart(self) -> None:
+        """Time starts again at zero."""
+        self._stores: dict[int, list[_Store]] = {}
+        self._queue: deque[int] = deque(maxlen=self._entries)
+        self._written = 0
+
+    def met(self, first: int, last: int) -> _Store | None:
+        """The youngest store that has some of these bytes."""
+        cells = range(first >> _CELL_SHIFT, (last >> _CELL_SHIFT) + 1)
+        found = [s for cell in cells for s in self._stores.get(cell, ()) if s.meets(first, last)]
+        return max(found, key=lambda store: store.issued.time, default=None)
+
+    def room(self) -> int:
+        """When a store may enter the queue."""
+        return self._queue[0] if len(self._queue) == self._entries else 0
+
+    def read(self, address: int, at: int, usual: int) -> Loaded:
+        """Through the data cache; a line on its way is waited for."""
+        line = address >> self._tags.shift
+        fill = self._below.pending(line, at + usual)
+        if fill is None and self._tags.find(address) is None:
+            fill = self._below.fill(address, line, at)
+            self._tags.insert(address)
+        if fill is None:
+            return Loaded(usual, "")
+        return Loaded(max(fill[0] - at, usual), fill[1])
+
+    def forwarded(self, store: _Store, first: int, last: int, at: int, usual: int) -> Loaded:
+        """What a load of just-stored bytes takes."""
+        whole = store.first <= first and last <= store.last
+        there = store.issued.time + (self._after_store if whole else self._partial)
+        return Loaded(usual, "") if there <= at + usual else Loaded(there - at, causes.STORE)
+
+    def write(self, step: Step, issued: Event, completed: Event) -> None:
+        """A store: its line is asked for when it issues, written after it completes."""
+        assert step.access is not None
+        first, last = step.access, step.access + step.size - 1
+        ready = issued.time + self.read(first, issued.time, 1).latency
+        self._below.modify(first, issued.time)
+        self._written = max(completed.time, self._written, ready) + 1
+        self._queue.append(self._written)
+        store = _Store(first, last, issued, self._written)
+        for cell in range(first >> _CELL_SHIFT, (last >> _CELL_SHIFT) + 1):
+            held = self._stores.setdefault(cell, [])
+            held.append(store)
+            del held[:-_KEPT]
+
+
+class CachedAccess:
+    """One access of a trace."""
+
+    def __init__(self, memory: Memory, step: Step) -> None:
+        self._memory, self._step = memory, step
+        self._issued: Event | None = None
+
+    def held(self, least: Event) -> Event:
+        """A store waits for room in the queue."""
+        room = self._memory.room() if self._step.store else 0
+        return Event(room, least, causes.STORES) if room > least.time else least
+
+    def issued(self, event: Event, usual: int) -> Loaded:
+        """A load's latency; a hint reads a line that nobody waits for."""
+        step, memory = self._step, self._memory
+        assert step.access is not None
+        self._issued = event
+        if step.store:
+            return Loaded(usual, "")
+        first, last = step.access, step.access + max(step.size, 1) - 1
+        store = memory.met(first, last) if step.size else None
+        if store is not None and store.written > event.time:
+            return memory.forwarded(store, first, last, event.time, usual)
+        read = memory.read(first, event.time, usual)
+        return read if step.size else Loaded(usual, "")
+
+    def completed(self, event: Event) -> None:
+        """A store is written."""
+        if self._step.store:
+            assert self._issued is not None
+            self._memory.write(self._step, self._issued, event)

@@ -1,0 +1,115 @@
+"""Loops on a pipeline of dispatch groups, once they run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from itertools import pairwise
+
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.isa.table import Table
+from rewriter.core.target.cpu import Cpu
+from rewriter.core.target.dispatched_cpu import Dispatched
+from rewriter.timing import causes
+from rewriter.timing.dispatch.core import Core, Loaded
+from rewriter.timing.dispatch.group import Group
+from rewriter.timing.dispatch.items import Item, Items
+from rewriter.timing.path import Event
+from rewriter.timing.steady import Steady
+from rewriter.timing.steady_node import Placed, Where
+
+_FEW = 4
+"""Passes that are enough where they are alike."""
+
+_WARM, _MEASURED = 12, 12
+"""Else: passes before it is measured, and while it is."""
+
+
+class _Near:
+    """An access that hits; `stored` is when each known place was stored to in this pass."""
+
+    def __init__(self, stored: dict[Where, Event], where: Where, store: bool, after: int) -> None:
+        self._stored, self._where, self._store, self._after = stored, where, store, after
+
+    def held(self, least: Event) -> Event:
+        """Nothing holds it."""
+        return least
+
+    def issued(self, event: Event, usual: int) -> Loaded:
+        """A load of what was just stored waits for it."""
+        if self._store:
+            self._stored[self._where] = event
+            return Loaded(usual, "")
+        stored = self._stored.get(self._where)
+        there = stored.time + self._after if stored is not None else 0
+        return Loaded(max(usual, there - event.time), causes.STORE)
+
+    def completed(self, event: Event) -> None:
+        """Nothing waits for that."""
+
+
+class SteadyDispatched(Steady):
+    """The steady state of loops on such a CPU."""
+
+    def __init__(self, cpu: Cpu, pipeline: Dispatched, table: Table) -> None:
+        super().__init__(cpu, pipeline, table)
+        self._pipeline, self._items = pipeline, Items(cpu, pipeline)
+        self._after_store = pipeline.memory.after_store.value
+
+    def cycles(self, code: Sequence[Placed], text: Mapping[int, Insn]) -> Fraction:
+        """Cycles a pass: that of the last few if they are alike, else a mean."""
+        core = Core(self._pipeline, self.block)
+        ends = [self._pass(core, code) for _ in range(_WARM)]
+        took = {after - before for before, after in pairwise(ends[-_FEW:])}
+        if len(took) == 1:
+            return Fraction(took.pop())
+        ends += [self._pass(core, code) for _ in range(_MEASURED)]
+        return Fraction(ends[-1] - ends[-1 - _MEASURED], _MEASURED)
+
+    def least(self, code: Sequence[Placed]) -> int:
+        """Each group takes a cycle, and no order makes more of them full than there are places."""
+        places = controls = 0
+        for _, insn, _ in code:
+            item = self._items.of(insn)
+            controls += item.control and not item.folded
+            places += 0 if item.folded or item.control else item.places
+        return max(-(-places // self._pipeline.grouping.places.value), 1)
+
+    def latency(self, producer: Insn, consumer: Insn, register: int) -> int:
+        """Cycles from the first issue of one to that of another that reads its result there."""
+        made, used = self._items.of(producer), self._items.of(consumer)
+        took = dict(made.writes).get(register, made.latency)
+        for late, reads in ((0, used.reads), (used.after, used.late)):
+            for read, special in reads:
+                if read == register:
+                    return max(0, made.after + special.get(made.name, took) - late)
+        return 0
+
+    def groups(self, code: Sequence[Insn]) -> list[list[Insn]]:
+        """The groups that straight code is dispatched in when nothing else holds it up."""
+        group, found = Group(self._pipeline.grouping), list[list[Insn]]()
+        for insn in code:
+            item = self._items.of(insn)
+            if not found or not group.fits(item):
+                group.clear()
+                found.append([])
+            group.take(item)
+            found[-1].append(insn)
+        return found
+
+    def item(self, insn: Insn) -> Item:
+        """The instruction as the pipeline sees it."""
+        return self._items.of(insn)
+
+    def _pass(self, core: Core, code: Sequence[Placed]) -> int:
+        """Runs one pass; when its last instruction completes."""
+        stored: dict[Where, Event] = {}
+        for address, insn, where in code:
+            item, effects = self._items.of(insn), self.table.effects(insn.op)
+            fetched, _ = core.front.fetch(address)
+            access = None
+            if where is not None and (effects.loads or effects.stores):
+                access = _Near(stored, where, effects.stores, self._after_store)
+            stages = core.put(item, fetched, access)
+        core.front.taken(code[-1][1].op.flow)
+        return stages.completed.time

@@ -1,0 +1,49 @@
+"""What the model of a CPU is asked, whatever kind of pipeline it has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.isa.table import Table
+from rewriter.core.readings.interpret import Step
+from rewriter.core.target.cpu import System
+from rewriter.timing.result import Result
+from rewriter.timing.steady import Steady
+
+
+class Chip(Protocol):
+    """What a chip remembers from one run to the next: caches and predictors."""
+
+    def run(self, steps: Sequence[Step]) -> Result:
+        """Runs a trace from time zero."""
+
+    def learn(self, transfers: Sequence[Step]) -> None:
+        """What a run of these transfers of control leaves, as far as more is not asked."""
+
+
+class Engine(Protocol):
+    """The model of one CPU.
+
+    `line` is how many bytes a line of its first data cache has.  `asks_ahead`: lines that are
+    asked for come while the code goes on, so that it may pay to ask early.
+    """
+
+    @property
+    def line(self) -> int: ...
+    @property
+    def asks_ahead(self) -> bool: ...
+
+    def chip(self, system: System, text: Mapping[int, Insn]) -> Chip:
+        """A chip just switched on.  `text` has what stands in the fetch blocks that will run."""
+
+    def steady(self, table: Table) -> Steady:
+        """What loops take once they run."""
+
+    def slots(self, block: Sequence[Insn]) -> str:
+        """The halves of the machine that a fetch block's instructions go to; empty without such."""
+
+    def replayed_within(self, size: int) -> int:
+        """How many instructions of `size` bytes a load may be behind a store that it is replayed
+        for, because the store has only some of its bytes; none where such loads just wait."""

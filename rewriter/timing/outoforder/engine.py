@@ -1,0 +1,39 @@
+"""The model of a CPU that issues whatever is ready."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.isa.table import Table
+from rewriter.core.target.cpu import Cpu, OutOfOrder, System
+from rewriter.timing.outoforder.pipeline import Chip
+from rewriter.timing.outoforder.places import letter
+from rewriter.timing.outoforder.steady import SteadyOutOfOrder
+
+
+class OutOfOrderEngine:
+    """It goes on behind misses, and replays loads that a store has only some bytes of."""
+
+    asks_ahead = True
+
+    def __init__(self, cpu: Cpu, pipeline: OutOfOrder) -> None:
+        self._cpu, self._pipeline = cpu, pipeline
+        self.line = pipeline.memory.dcache.line.value
+
+    def chip(self, system: System, text: Mapping[int, Insn]) -> Chip:
+        """A chip just switched on.  `text` has what stands in the fetch blocks that will run."""
+        return Chip(self._cpu, self._pipeline, system, text)
+
+    def steady(self, table: Table) -> SteadyOutOfOrder:
+        """What loops take once they run."""
+        return SteadyOutOfOrder(self._cpu, self._pipeline, table)
+
+    def slots(self, block: Sequence[Insn]) -> str:
+        """The halves that a whole block's instructions go to, the lowest address first."""
+        letters = [letter(self._cpu, self._pipeline, insn) for insn in block]
+        return self._pipeline.window.slotting("".join(reversed(letters)))[::-1]
+
+    def replayed_within(self, size: int) -> int:
+        """As many as are in flight at once."""
+        return self._pipeline.window.blocks.value * self._cpu.fetch_block.value // size
