@@ -192,7 +192,6 @@ def _effect(table: Table, insn: Insn, seed: int) -> tuple[object, ...]:
     machine = Concrete(
         width=table.width,
         byteorder=table.byteorder,
-        aligned=table.aligned,
         constants=table.constants,
         initial_register=value,
         initial_byte=value,

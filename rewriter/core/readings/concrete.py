@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from rewriter.core.isa.registers import Reg
-from rewriter.core.readings.machine import ByteOrder, Machine
+from rewriter.core.readings.machine import Machine
 
 
 class Misaligned(Exception):
@@ -20,15 +20,11 @@ class Misaligned(Exception):
 
 @dataclass(kw_only=True)
 class Concrete(Machine):
-    """One run.  Registers and memory bytes not yet written come from `initial` functions.
-
-    `aligned` says that an access traps whose size does not divide its address.
-    """
+    """One run.  Registers and memory bytes not yet written come from `initial` functions."""
 
     width: int
     constants: dict[int, int] = field(default_factory=dict)
-    byteorder: ByteOrder
-    aligned: bool
+    byteorder: str
     initial_register: Callable[[int], int] = lambda register: 0
     initial_byte: Callable[[int], int] = lambda address: 0
     registers: dict[int, int] = field(default_factory=dict)
@@ -57,9 +53,9 @@ class Concrete(Machine):
 
     def _bytes(self, address: int, size: int) -> list[int]:
         address &= self.ones
-        if self.aligned and address % size:
+        if address % size:
             raise Misaligned(address, size)
-        addresses = [at & self.ones for at in range(address, address + size)]
+        addresses = list(range(address, address + size))
         return addresses if self.byteorder == "little" else addresses[::-1]
 
     def load(self, address: int, size: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rewriter.core.isa.instruction import Flow
+from rewriter.core.isa.instruction import To
 from rewriter.core.readings.interpret import Step
 from rewriter.core.target.cpu import Cpu, System
 from rewriter.core.target.dispatched_cpu import Dispatched
@@ -74,14 +74,16 @@ class Chip:
         """The cause of a misprediction, empty if there is none."""
         flow, following = item.traits.flow, step.address + step.insn.size
         target = following if step.target is None else step.target
-        if flow in (Flow.CALL, Flow.INDIRECT_CALL):
+        taken = step.target is not None
+        if flow.calls and (taken or not flow.conditional):
             self._returns.push(following)
-        if flow is Flow.BRANCH:
-            right = self._branches.right(step.address, step.target is not None)
-            return "" if right else causes.BRANCH
-        if flow is Flow.RETURN:
+        if flow.conditional and not self._branches.right(step.address, taken):
+            return causes.BRANCH
+        if flow.conditional and not taken:
+            return ""
+        if flow.to is To.CALLER:
             return "" if self._returns.right(target) else causes.JUMP
-        if flow in (Flow.INDIRECT, Flow.INDIRECT_CALL):
+        if flow.to is To.REGISTER:
             return "" if hinted(item.traits, following, target) else causes.JUMP
         return ""
 

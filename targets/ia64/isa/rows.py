@@ -21,7 +21,6 @@ TABLE = SlotTable(
     word_bits=LONG + 41,
     width=64,
     byteorder="little",
-    aligned=True,
     constants=CONSTANTS,
     register_names=NAMES,
 )
