@@ -95,7 +95,7 @@ def _following(
 def narrow(op: Op, target: Sequential) -> bool:
     """Whether an instruction stores less than a cell."""
     effects = target.table.effects(op)
-    return effects.stores and effects.size < target.cell
+    return effects.stores and effects.size < target.table.cell
 
 
 def conflicts(slots: Sequence[Insn | None], target: Sequential, reach: int) -> Iterator[Conflict]:
@@ -178,13 +178,13 @@ def _meet(
     distance, wide = here[1] - there[1], target.table.effects(insns[load].op).size
     rounds = [insns[n].name in target.spelling.CELL_ACCESSES for n in (store, load)]
     if any(rounds):
-        if effects.size == target.cell and not rounds[0] and distance < 0:
+        if effects.size == target.table.cell and not rounds[0] and distance < 0:
             return None
         # Both are in one cell surely, or in (cell - distance) of cell cases.
         sure = distance == 0 or (not rounds[0] and 0 <= distance < effects.size)
-        if not sure and 2 * abs(distance) >= target.cell:
+        if not sure and 2 * abs(distance) >= target.table.cell:
             return None
-        return distance, effects.size == target.cell, sure
+        return distance, effects.size == target.table.cell, sure
     if distance >= effects.size or -distance >= wide:
         return None
     return distance, distance >= 0 and distance + wide <= effects.size, True

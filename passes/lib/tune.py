@@ -69,7 +69,7 @@ class Tuner:
 
     def __post_init__(self) -> None:
         window, target = self.window, self.target
-        code = window.insns, window.address, target.cell, window.exits
+        code = window.insns, window.address, window.exits
         self.trace = Trace(target.table, *code, self.facts)
         self._reasons: dict[int, str] = {}
         self._known: dict[tuple[_Name, ...], Tried | str] = {}
@@ -275,7 +275,6 @@ class Tuner:
         new = run(
             table,
             trace.terms,
-            trace.cell,
             slots,
             trace.addresses,
             trace.states,

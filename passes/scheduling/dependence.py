@@ -133,7 +133,7 @@ def _straight(
             needed.update(loads)
             stores.append(number)
         elif effects.loads:
-            cell = target.cell
+            cell = target.table.cell
             needed.update(s for s in stores if not _apart(places[s], places[number], cell))
             loads.append(number)
     return before, results, writer

@@ -67,7 +67,6 @@ class Alpha:
     cpus: Mapping[str, Cpu] = CPUS
     everything = abi.ALL
     returned = abi.RETURN_LIVE
-    cell = 8
     spelling: Any = idioms
     stack = SP
     signatures = Path(__file__).with_name("signatures.json")

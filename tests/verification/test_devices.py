@@ -22,7 +22,7 @@ def _run(terms: Terms, text: str) -> tuple[Run, list[Insn]]:
     words = [int.from_bytes(code[at : at + 4], "little") for at in range(0, len(code), 4)]
     insns = [insn for insn in map(TABLE.decode, words) if insn is not None]
     places = [4 * n for n in range(len(insns))]
-    return run(TABLE, terms, 8, insns, places, [len(insns) - 1]), insns
+    return run(TABLE, terms, insns, places, [len(insns) - 1]), insns
 
 
 def _compare(old: str, new: str) -> None:

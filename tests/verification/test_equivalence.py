@@ -25,7 +25,7 @@ def _run(terms: Terms, text: str) -> Run:
     words = [int.from_bytes(code[at : at + 4], "little") for at in range(0, len(code), 4)]
     insns = [TABLE.decode(word) for word in words]
     addresses = [4 * n for n in range(len(insns))]
-    return run(TABLE, terms, 8, insns, addresses, [len(insns) - 1])
+    return run(TABLE, terms, insns, addresses, [len(insns) - 1])
 
 
 def compare(old: str, new: str, dead: str = "", aligned: bool = False) -> Grade:

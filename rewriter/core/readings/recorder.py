@@ -55,14 +55,14 @@ class Recorder(Machine):
             self.links.append(register)
 
     def load(self, address: Value, size: int) -> Value:
-        self.loads, self.size = True, size
+        self.loads, self.size = True, self.size + size
         return _ANY
 
     def store(self, address: Value, value: Value, size: int) -> None:
-        self.stores, self.size = True, size
+        self.stores, self.size = True, self.size + size
 
     def conditional_store(self, address: Value, value: Value, size: int) -> Value:
-        self.stores, self.size = True, size
+        self.stores, self.size = True, self.size + size
         self.events.append("conditional store")
         return _ANY
 

@@ -239,7 +239,6 @@ class Target(Protocol):
 class Sequential(Target, Protocol):
     """An architecture whose instructions stand alone, and take effect one after another."""
 
-    cell: int
     spelling: Any
     stack: int
     signatures: Path

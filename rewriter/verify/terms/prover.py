@@ -62,7 +62,7 @@ class Prover:
     @classmethod
     def of(cls, target: Sequential) -> Prover:
         """One for the registers and the memory of a target."""
-        return cls(target.table.width, target.cell)
+        return cls(target.table.width, target.table.cell)
 
     def __post_init__(self) -> None:
         self.decided = shared((self.width, self.cell))

@@ -95,4 +95,4 @@ def _words(
 
 def _granular(target: Sequential, terms: Terms, address: Term) -> tuple[Term, int]:
     root, distance = terms.linear(address)
-    return root, distance % target.cell
+    return root, distance % target.table.cell

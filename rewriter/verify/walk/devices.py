@@ -47,7 +47,7 @@ def based(run: Run, slot: int, insn: Insn, target: Sequential) -> tuple[Term, in
 
 def stack_of(terms: Terms, target: Sequential, facts: Facts) -> Term:
     """What addresses on the stack are a constant away from: the stack pointer before a run."""
-    state = machine(target.table, terms, target.cell, facts)
+    state = machine(target.table, terms, facts)
     return terms.linear(state.get(Reg(target.stack)))[0]
 
 
@@ -82,7 +82,7 @@ class _Cells:
         self, comparison: Comparison, target: Sequential, addresses: Iterable[Term]
     ) -> None:
         self.comparison, self.and_ = comparison, comparison.terms.and_
-        self.low = comparison.terms.const(-target.cell)
+        self.low = comparison.terms.const(-target.table.cell)
         self.addresses = addresses
 
     @cached_property

@@ -25,10 +25,10 @@ READABLE = "a page that can be written can be read"
 
 @dataclass(frozen=True)
 class Access:
-    """A load or a store of a run; `state` is what it finds, `fixup` where it resumes."""
+    """A load or a store of a run; `places` say what it touches, `fixup` where it resumes."""
 
     slot: int
-    place: Term
+    places: tuple[Term, ...]
     stores: bool
     fixup: Fixup | None
 
@@ -47,9 +47,9 @@ def accesses(
         state, insn = run.exits[slot - 1], insns[slot]
         base, displacement = target.spelling.address(insn)
         address = state.get(Reg(base)) + state.const(displacement)
-        place = state.terms.and_(address, ~state.const(target.cell - 1))
-        stores = target.table.effects(insn.op).stores
-        found.append(Access(slot, place, stores, fixups.get(slot)))
+        effects = target.table.effects(insn.op)
+        places = state.places(address, effects.size)
+        found.append(Access(slot, places, effects.stores, fixups.get(slot)))
     return found
 
 
@@ -92,7 +92,7 @@ class Matching:
 
     def _same(self, old: Access, new: Access) -> bool:
         try:
-            self.comparison.same(old.place, new.place, "place of an access")
+            self.comparison.same_places(old.places, new.places)
         except Different:
             return False
         return True

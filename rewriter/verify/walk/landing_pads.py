@@ -28,7 +28,7 @@ class _Thrower:
 
     slot: int
     pad: int
-    place: Term | None
+    places: tuple[Term, ...]
     name: str
     state: Symbolic
 
@@ -89,17 +89,17 @@ class Pads:
             state.control = None  # a branch before it is an exit of its own
             pad = self._pad(segment.addresses[slot])
             assert pad is not None
-            place = self._place(state, insn)
-            found.append(_Thrower(slot, pad, place, insn.name if place is None else "", state))
+            places = self._places(state, insn)
+            found.append(_Thrower(slot, pad, places, "" if places else insn.name, state))
         return found
 
-    def _place(self, state: Symbolic, insn: Insn) -> Term | None:
-        """The cell of memory that an access touches."""
+    def _places(self, state: Symbolic, insn: Insn) -> tuple[Term, ...]:
+        """What says which memory an access touches; nothing of what is no access."""
         if not self.table.accesses(insn):
-            return None
+            return ()
         base, displacement = self.target.spelling.address(insn)
         address = state.get(Reg(base)) + state.const(displacement)
-        return state.terms.and_(address, ~state.const(self.target.cell - 1))
+        return state.places(address, self.table.effects(insn.op).size)
 
     def meet(self, comparison: Comparison, old: list[_Thrower], new: _Thrower) -> None:
         """Shows that a new thrower stands for an old one; raises Different."""
@@ -116,10 +116,8 @@ class Pads:
 
 
 def _same(comparison: Comparison, old: _Thrower, new: _Thrower) -> bool:
-    if old.place is None or new.place is None:
-        return old.place is new.place
     try:
-        comparison.same(old.place, new.place, "place of an access")
+        comparison.same_places(old.places, new.places)
     except Different:
         return False
     return True

@@ -113,7 +113,7 @@ class Pairs:
         return read
 
     def _compare_given(self, pair: Pair, old: Segment, new: Segment, facts: Facts) -> Compared:
-        with Terms(self.target.table.width) as terms:
+        with self.target.table.terms() as terms:
             return self._compare_in(terms, pair, old, new, facts)
 
     def _compare_in(
@@ -186,12 +186,12 @@ class Pairs:
         faulting: bool,
     ) -> Run:
         """Runs a segment; where accesses may go on elsewhere, with the state before each access."""
-        table, cell = self.target.table, self.target.cell
+        table = self.target.table
         link = {pair.link: start} if pair.link is not None else {}
         exits = {*segment.exits, *(slot - 1 for slot in self.pads.slots(segment))}
         if faulting:
             exits.update(slot - 1 for slot in faults.access_slots(segment.insns, self.target))
-        return run(table, terms, cell, segment.insns, segment.addresses, exits, link, facts)
+        return run(table, terms, segment.insns, segment.addresses, exits, link, facts)
 
     def _link(
         self, before: Symbolic, after: Symbolic, old: Segment, new: Segment, slot: int, other: int

@@ -33,7 +33,7 @@ def nothing_below(
 def below(run: Run, insns: Sequence[Insn], target: Sequential, facts: Facts) -> Iterator[Term]:
     """The addresses of a run's accesses that are below the stack pointer when they are made."""
     table, terms = target.table, run.state.terms
-    pointer: Term | None = machine(table, terms, target.cell, facts).get(Reg(target.stack))
+    pointer: Term | None = machine(table, terms, facts).get(Reg(target.stack))
     half = 1 << terms.width - 1
     for slot, insn in enumerate(insns):
         operands = operands_of(run, slot, insn, target)
