@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +17,13 @@ from rewriter.core.readings.batched import Batched, Lanes
 from rewriter.verify.trials.engines.qemu import Batch
 from targets.ppc.isa.table import PpcTable
 from targets.ppc.meanings.answers import answer
-from targets.ppc.registers import CA, CR, CTR, LR, OV, SO, XER, ZERO
+from targets.ppc.registers import CA, CR, CTR, LR, OV, SO, TAR, XER, ZERO
 
 MIDDLE = 48  # where in a record's memory an access begins, at least
 _FIELDS = [Reg(CR + n) for n in range(8)]
-_STRIDES = (*range(-4, 5),)
 _XER_FLAGS = ((SO, 31), (OV, 30), (CA, 29))
+
+_RECORDED = frozenset((*range(32), *_FIELDS, CA, OV, SO, LR, CTR, XER))
 
 # Rows that are more than a function of registers and memory: events, results that the table does
 # not know, clocks; those with an event that changes nothing are tested all the same.
@@ -39,7 +39,7 @@ class Answering(Batched):
         found = [answer(name, *row) for row in zip(*columns, strict=True)]
         if None in found:
             raise NotImplementedError(name)
-        return np.array(found, dtype=values[0].dtype)
+        return np.array(found, dtype=np.uint64).astype(values[0].dtype)
 
 
 def values(count: int, width: int, source: np.random.Generator) -> Lanes:
@@ -48,7 +48,11 @@ def values(count: int, width: int, source: np.random.Generator) -> Lanes:
     anything = source.integers(0, 1 << 64, count, dtype=np.uint64)
     kind = source.integers(0, 8, count)
     edges = np.array(
-        [n % top for at in (7, 8, 15, 16, 31, 32, 33, 63) for n in (1 << at, (1 << at) - 1, -1 << at)]
+        [
+            n % top
+            for at in (7, 8, 15, 16, 31, 32, 33, 63)
+            for n in (1 << at, (1 << at) - 1, -1 << at)
+        ]
         + [0, 1, top - 1],
         dtype=np.uint64,
     )
@@ -90,7 +94,8 @@ def is_testable(table: PpcTable, op: Op) -> bool:
     """Whether the row is a function of what a record holds, and changes nothing else."""
     effects = table.effects(op)
     told = set(effects.events) - _HARMLESS - _HARMLESS_TOO
-    return op.flow is Flow.NEXT and not told and not effects.rounds
+    others = (effects.fixed_reads | effects.fixed_writes) - _RECORDED
+    return op.flow is Flow.NEXT and not told and not others and not effects.rounds
 
 
 def _drawn(operand: Operand, source: random.Random) -> int:
@@ -103,10 +108,11 @@ def _drawn(operand: Operand, source: random.Random) -> int:
         return source.choice((28, 29, 30, 31))
     if operand.name == "nb":
         return source.randrange(1, 5)
+    if operand.values:
+        return source.choice([value for value in operand.values if value is not None])
     low, high = operand.limits
     if operand.kind is Kind.REGISTER or source.random() < 0.7:
-        code = source.randrange(1 << operand.width)
-        value = operand.value(code)
+        value = operand.value(source.randrange(1 << operand.width))
         assert value is not None
         return value
     return source.choice((low, high))
@@ -137,8 +143,10 @@ def address_of(insn: Insn) -> Address | None:
     if number is not None:
         return None if register == ZERO else Address(register, None, insn.operand(number))
     index = insn.operand("rb") if insn.has("rb") else None
-    return None if index == register or (index is None and register == ZERO) else Address(
-        register, index, 0
+    return (
+        None
+        if index == register or (index is None and register == ZERO)
+        else Address(register, index, 0)
     )
 
 
@@ -192,6 +200,15 @@ class Run:
         self.before |= {flag: flags[n] for n, (flag, _) in enumerate(_XER_FLAGS)}
         shape = (self.count, MEMORY)
         self.memory = self.source.integers(0, 256, shape, dtype=np.uint8)
+
+        if self.insn.name.startswith("divde"):
+            self._tame()
+
+    def _tame(self) -> None:
+        """qemu 7.2 takes some overflows of divde for quotients: small dividends, long divisors."""
+        a, b = (Reg(self.insn.operand(name)) for name in ("ra", "rb"))
+        self.before[a] &= np.uint64(0xFF)
+        self.before[b] = self.before[b] & np.uint64((1 << 63) - 1) | np.uint64(1 << 44)
 
     def body(self, at: int) -> bytes:
         """The code of the routine."""
@@ -247,7 +264,9 @@ class Run:
         columns += [self.before[CTR], self.before[LR]]
         order = "<" if self.table.byteorder == "little" else ">"
         stacked = np.stack([column.astype(kind) for column in columns], axis=1)
-        return np.concatenate([stacked.astype(kind.newbyteorder(order)).view(np.uint8), self.memory], 1)
+        return np.concatenate(
+            [stacked.astype(kind.newbyteorder(order)).view(np.uint8), self.memory], 1
+        )
 
     def expected(self) -> Batched:
         """The batched reading of the same cases."""
@@ -323,4 +342,54 @@ def disagreements(run: Run, after: NDArray[np.uint8]) -> list[str]:
     return found
 
 
-_ = (TAKEN, XER, Any, _STRIDES)
+# Control -----------------------------------------------------------------------------------
+
+_NEXT, _THERE = 1, 2  # what register TAKEN gets
+
+
+@dataclass
+class ControlRun(Run):
+    """Cases of a branch, whose target is behind it, or in front."""
+
+    backward: bool = False
+
+    def body(self, at: int) -> bytes:
+        """The branch between two places that say where control went."""
+        find, wide = self.table.find, self.table.width == 64
+        jump, say = find("b"), find("addi")
+        here, there = (Insn(say, (Reg(TAKEN), ZERO, place)) for place in (_NEXT, _THERE))
+        to_tar: tuple[Insn, ...] = ()
+        if wide and "bctar" in self.insn.name:
+            to_tar = (Insn(find("mtspr", "815,rs"), (Reg(REGISTERS[-1]),)),)
+        first = (*to_tar, Insn(jump, (12,)), there, Insn(jump, (16,))) if self.backward else to_tar
+        last = (here,) if self.backward else (here, Insn(jump, (8,)), there)
+        self.address = at + 4 * len(first)
+        self.there = at + 4 * len(to_tar) + 4 if self.backward else self.address + 12
+        target = self.insn.op.format.target
+        if target is not None:
+            name = self.insn.op.format.operands[target].name
+            operand = self.insn.op.format.operands[target]
+            goal = operand.distance(self.there, self.address, 4)
+            self.insn = self.insn.replace(**{name: goal})
+        return self.bytes_of(*first, self.insn, *last)
+
+    def _aim(self) -> None:
+        """The registers that are jumped to hold the target, and two bits that do not count."""
+        kind = self.base.dtype.type
+        low = self.source.integers(0, 4, self.count).astype(self.base.dtype)
+        for register, name in ((LR, "bclr"), (CTR, "bcctr"), (Reg(REGISTERS[-1]), "bctar")):
+            if self.insn.name.startswith(name):
+                self.before[register] = low + kind(self.there)
+        if "bo" in "".join(self.insn.op.format.positions) and self.insn.name[:5] != "bcctr":
+            some = self.source.integers(0, 3, self.count).astype(self.base.dtype)
+            is_small = self.source.integers(0, 2, self.count) == 1
+            self.before[CTR] = np.where(is_small, some, self.before[CTR])
+
+    def execute(self, machine: Batched) -> None:
+        """The branch alone, and where it says that control goes."""
+        machine.registers[TAR] = self.before[Reg(REGISTERS[-1])]
+        machine.execute(self.insn, self.address)
+        assert machine.taken is not None and machine.target is not None
+        assert (machine.target[machine.taken] == self.there).all(), self.insn
+        kind = self.base.dtype
+        machine.registers[Reg(TAKEN)] = np.where(machine.taken, _THERE, _NEXT).astype(kind)

@@ -19,7 +19,7 @@ from rewriter.core.readings.machine import ByteOrder
 from rewriter.verify.trials.engines.qemu import headers_size
 
 REGISTERS = (3, 4, 5, 6, 7, 8)  # what a record holds of the general ones
-TAKEN = 9  # says where control went; not loaded
+TAKEN = 7  # says where control went
 SPECIAL = ("cr", "xer", "ctr", "lr")
 MEMORY = 192  # bytes of a record
 
@@ -106,7 +106,9 @@ class PpcGuest:
         self.elf_machine = 21 if self.word_bits == 64 else 20
         self.base = 0x10000000 + headers_size(self.word_bits)
         self.width = self.word_bits // 8
-        if self.word_bits == 64:  # a function descriptor is the entry, for the first of the two ABIs
+        if (
+            self.word_bits == 64
+        ):  # a function descriptor is the entry, for the first of the two ABIs
             self._code += (self.base + 16).to_bytes(8, self.byteorder) + bytes(8)
         self._code += self._assembled(_MAIN, buffer=self.buffer, stride=self.stride)
         names = {"l": "ld", "s": "std"} if self.word_bits == 64 else {"l": "lwz", "s": "stw"}
@@ -114,9 +116,12 @@ class PpcGuest:
         loads = [f"{names['l']} {n},{at}(31)" for n, at in zip(REGISTERS, places, strict=False)]
         stores = [f"{names['s']} {n},{at}(31)" for n, at in zip(REGISTERS, places, strict=False)]
         there = places[len(REGISTERS) :]
-        to = [f"{names['l']} 0,{at}(31)\n{move}" for at, move in zip(there, _TO_SPECIAL, strict=True)]
+        to = [
+            f"{names['l']} 0,{at}(31)\n{move}" for at, move in zip(there, _TO_SPECIAL, strict=True)
+        ]
         back = [
-            f"{move}\n{names['s']} 0,{at}(31)" for at, move in zip(there, _FROM_SPECIAL, strict=True)
+            f"{move}\n{names['s']} 0,{at}(31)"
+            for at, move in zip(there, _FROM_SPECIAL, strict=True)
         ]
         self._load = self._assembled("\n".join((*to, *loads, "")))
         self._store = self._assembled("\n".join((*stores, *back, "")))

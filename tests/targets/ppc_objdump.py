@@ -18,8 +18,10 @@ import numpy as np
 from elftools.elf.elffile import ELFFile
 from numpy.typing import NDArray
 
+from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.operands import Kind
 from targets.ppc.isa import table
+from targets.ppc.isa.formats import WORD
 from targets.ppc.isa.table import PpcTable
 
 Words = NDArray[np.uint64]
@@ -29,6 +31,8 @@ _ALTERED = (
     (re.compile(r"(mfcr +\w+),-1"), r"\1"),  # a mask that the instruction does not have
     (re.compile(r"(\S+) <.*"), r"\1"),  # the symbol that follows an address
     (re.compile(r"(.*?)\s+# .*"), r"\1"),  # an address that was worked out
+    (re.compile(r"(.*[ \t,])0x([0-9a-f]+)"), r"\1\2"),  # an address with no symbol near it
+    (re.compile(r"tendall\."), "tend. 1"),
     (re.compile(r"(\S+)\s+(.*)"), r"\1 \2"),
 )
 
@@ -134,3 +138,23 @@ def _all(result: Listing) -> Iterable[tuple[int, str, int | None, int]]:
         yield word, text, None, count
     for address, word, text in result.placed:
         yield word, text, address, 1
+
+
+def blob(
+    objdump: str, known: PpcTable, insns: Iterable[Insn], folder: Path
+) -> tuple[Text, Listing]:
+    """Instructions of ours in a file without headers, and what objdump says of them."""
+    base = 1 << 28  # so high that no branch goes below address 0
+    code, addresses, words = bytearray(), [], []
+    for insn in insns:
+        word = known.encode(insn)
+        addresses.append(base + len(code))
+        words.append(word)
+        for at in range(8 * insn.size - 32, -1, -32):
+            code += (word >> at & 0xFFFFFFFF).to_bytes(WORD, known.byteorder)
+    file = folder / "blob"
+    file.write_bytes(code)
+    text = Text(known, np.array(addresses, dtype=np.uint64), np.array(words, dtype=np.uint64))
+    order = "-EL" if known.byteorder == "little" else "-EB"
+    options = ("-D", "-b", "binary", "-m", "powerpc:common64", order, f"--adjust-vma={base:#x}")
+    return text, listing(objdump, text, *options, file)

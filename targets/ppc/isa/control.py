@@ -12,10 +12,6 @@ from targets.ppc.meanings.control import Asked
 from targets.ppc.registers import CTR, LR, TAR
 
 _AA, _LK = 2, 1
-_IF = {
-    n: Flow.__members__.get(n, Flow.BRANCH)
-    for n in ("CALL_IF", "INDIRECT_IF", "RETURN_IF", "INDIRECT_CALL_IF")
-}  # TEMPORARY
 
 # What BO asks for: the name of the operand that holds what is left of BO (`formats`), and its
 # fixed bits (Power ISA 3.1B, Book I, section 2.4, figure 40).
@@ -60,17 +56,18 @@ def _conditional() -> Iterator[Op]:
         ("bcla", "bd_abs", _AA | _LK, True),
     ):
         for bo, asked in _ASKED.items():
-            yield row(
-                *(name, f"{bo},{_tested(asked)},{target}", d(16, bits) | _fixed(bo)),
-                *(control.branch_conditional(asked, links), "branch"),
-                flow=_placed(asked, links),
+            text, meaning = (
+                f"{bo},{_tested(asked)},{target}",
+                control.branch_conditional(asked, links),
             )
+            flow = _placed(asked, links)
+            yield row(name, text, d(16, bits) | _fixed(bo), meaning, "branch", flow=flow)
 
 
 def _placed(asked: Asked, links: bool) -> Flow:
     if asked.always:
         return Flow.CALL if links else Flow.JUMP
-    return _IF["CALL_IF"] if links else Flow.BRANCH
+    return Flow.CALL_IF if links else Flow.BRANCH
 
 
 # name, register, extended opcode, feature
@@ -83,20 +80,18 @@ def _to_registers() -> Iterator[Op]:
             if register == CTR and asked.zero is not None:
                 continue  # an invalid form: it would count the target down
             for links in (False, True):
-                yield row(
-                    *(name + "l" * links, f"{bo},{_tested(asked)},bh"),
-                    *(x(19, extended, links) | _fixed(bo),),
-                    *(control.branch_to(register, asked, links), "jmpreg", needs),
-                    flow=_computed(register == LR, asked, links),
-                )
+                text = f"{bo},{_tested(asked)},bh"
+                meaning = control.branch_to(register, asked, links)
+                bits, flow = x(19, extended, links) | _fixed(bo), _computed(name, asked, links)
+                yield row(name + "l" * links, text, bits, meaning, "jmpreg", needs, flow)
 
 
-def _computed(returns: bool, asked: Asked, links: bool) -> Flow:
+def _computed(name: str, asked: Asked, links: bool) -> Flow:
     if links:
-        return Flow.INDIRECT_CALL if asked.always else _IF["INDIRECT_CALL_IF"]
-    if returns:
-        return Flow.RETURN if asked.always else _IF["RETURN_IF"]
-    return Flow.INDIRECT if asked.always else _IF["INDIRECT_IF"]
+        return Flow.INDIRECT_CALL if asked.always else Flow.INDIRECT_CALL_IF
+    if name == "bclr":
+        return Flow.RETURN if asked.always else Flow.RETURN_IF
+    return Flow.INDIRECT if asked.always else Flow.INDIRECT_IF
 
 
 _LOGIC: tuple[tuple[str, int, control.Logic], ...] = (
@@ -118,9 +113,9 @@ def _fields() -> Iterator[Op]:
     one = 1 << 20
     yield row("mcrf", "bf,bfa", x(19, 0), control.move_field, "cr_logical")
     yield row("mfcr", "rt", x(31, 19), control.read_all, "mfcr")
-    yield row("mfocrf", "rt,fxm", x(31, 19) | one, control.read_one, "mfcrf", "2.00")
+    yield row("mfocrf", "rt,fxm_one", x(31, 19) | one, control.read_one, "mfcrf", "2.00")
     yield row("mtcrf", "fxm,rs", x(31, 144), control.write_some, "mtcr")
-    yield row("mtocrf", "fxm,rs", x(31, 144) | one, control.write_some, "mtcr", "2.00")
+    yield row("mtocrf", "fxm_one,rs", x(31, 144) | one, control.write_some, "mtcr", "2.00")
 
 
 def _traps() -> Iterator[Op]:

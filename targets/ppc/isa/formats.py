@@ -10,9 +10,10 @@ rows into `ROWS`:
 that is: the mnemonic that `objdump -Mraw` prints, the text of the operands, the fixed bits, the
 meaning, the scheduling class, and the feature that a CPU must have.  Each name in the text is one
 of `OPERANDS` (the manuals' names of the fields, in lower case; 0 behind the name of a register:
-the field's 0 means the number zero; the base of an update form is not 0); everything else in it stands as it is.  All bits that no
-operand holds are fixed, so that `x(31, 266)` (and `d`, `md`, `va`, ... with the layout of the
-extended opcode of each form, Power ISA 3.1B, Book I, section 1.6) gives the opcodes alone.
+the field's 0 means the number zero; the base of an update form is not 0; p behind it: an even one
+and the next); everything else in it stands as it is.  All bits that no operand holds are fixed, so
+that `x(31, 266)` (and `d`, `md`, `va`, ... with the layout of the extended opcode of each form,
+Power ISA 3.1B, Book I, section 1.6) gives the opcodes alone.
 
 Bits are counted as in a shift, the least significant is 0: the manual's bit n is 31 - n.  A
 prefixed instruction is one word of 64 bits, the prefix above the suffix; `prefix` gives its bits.
@@ -75,6 +76,7 @@ def _files() -> list[Operand]:
         for field, low in _FIELDS.items()
         if field in "ab"
     ]
+    found += [_register(name, (22, 4), base=GPR, scale=2) for name in ("rtp", "rsp")]
     found.append(Operand("ra_updated", Kind.REGISTER, ((16, 5),), values=not_zero))
     extra = {"t": 0, "s": 0, "a": 2, "b": 1, "c": 3}  # the sixth bit
     spelled = tuple(f"vs{n}" for n in range(64))
@@ -89,6 +91,8 @@ _GENERAL = tuple(f"r{n}" for n in range(32))
 _CR_BIT_NAMES = tuple(
     f"4*cr{field}+{bit}" if field else bit for field in range(8) for bit in CR_BIT
 )
+
+_ONE_FIELD = tuple(mask if mask.bit_count() == 1 else None for mask in range(256))
 
 _PLAIN = (
     # Numbers
@@ -107,6 +111,7 @@ _PLAIN = (
     _selector("bh", (11, 2)),
     _selector("to", (21, 5)),
     _selector("fxm", (12, 8)),
+    _selector("fxm_one", (12, 8), values=_ONE_FIELD),
     _selector("spr", (16, 5), (11, 5)),
     _selector("nb", (11, 5), values=(32, *range(1, 32))),
     _selector("l", (21, 1)),
@@ -114,10 +119,10 @@ _PLAIN = (
     _selector("eh", (0, 1)),
     _selector("fc", (11, 5)),
     _selector("sr", (16, 4)),
-    _selector("l3", (21, 3)),
+    _selector("flushed", (21, 3), values=(0, 1, None, 3, 4, None, 6, None)),
+    _selector("synced", (21, 3), values=(0, 1, 2, None, 4, 5, None, None)),
     _selector("sc", (16, 2)),
-    _selector("wc", (21, 2)),
-    _selector("pl", (16, 2)),
+    _selector("wc", (21, 2), values=(0, 1, 2, None)),
     _selector("l16", (16, 1)),
     _selector("l2", (16, 2)),
     _selector("ih", (21, 3)),
@@ -148,12 +153,12 @@ class Hint(NamedTuple):
     """A part of the BO field that is free, and the values of the whole field."""
 
     pieces: tuple[Piece, ...]
-    values: tuple[int, ...]
+    values: tuple[int | None, ...]
 
     @property
     def fixed(self) -> int:
         """The bits of BO that are not free."""
-        return self.values[0]
+        return self.values[0] or 0
 
 
 _LOWEST, _LOW_TWO, _AROUND = ((21, 1),), ((21, 2),), ((21, 1), (24, 1))
@@ -166,7 +171,7 @@ BRANCH_HINTS = {
     "bo_t": Hint(_LOW_TWO, (12, 13, 14, 15)),
     "bo_nz": Hint(_AROUND, (16, 17, 24, 25)),
     "bo_z": Hint(_AROUND, (18, 19, 26, 27)),
-    "bo_always": Hint(((21, 2), (24, 1)), (20, 21, 22, 23, 28, 29, 30, 31)),
+    "bo_always": Hint(((21, 2), (24, 1)), (20, *[None] * 7)),
 }
 """What a branch asks for is in the fixed bits of BO, so that each question has rows of its own;
 what is left of it are hints.  A branch that does not look at a bit has a BI field all the same."""

@@ -193,12 +193,12 @@ def _logic() -> Iterator[Op]:
             meaning = operate.binary(function, forms)
             sched = "integer" + more
             yield row(name + more, "ra,rs,rb", x(31, extended, rc), meaning, sched)
-    for name, extended, function, sched, needs in _UNARY:
+    for name, extended, single, sched, needs in _UNARY:
         for more, _, rc, forms in _forms(overflows=False):
-            meaning = operate.unary(function, forms)
+            meaning = operate.unary(single, forms)
             yield row(name + more, "ra,rs", x(31, extended, rc), meaning, sched + more, needs)
-    for name, extended, function, sched, needs in _COUNTS:
-        yield row(name, "ra,rs", x(31, extended), operate.unary(function), sched, needs)
+    for name, extended, single, sched, needs in _COUNTS:
+        yield row(name, "ra,rs", x(31, extended), operate.unary(single), sched, needs)
     same = operate.binary(compare.equal_bytes)
     yield row("cmpb", "ra,rs,rb", x(31, 508), same, "integer", "2.05")
     permuted = operate.binary(counts.permuted_bits)

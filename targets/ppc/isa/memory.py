@@ -125,8 +125,8 @@ def _several() -> Iterator[Op]:
     yield row("lswi", "rt_many,ra0,nb", x(31, 597), memory.load_string, "load-many")
     yield row("stswx", "rs,ra0,rb", x(31, 661), memory.store_string_indexed, "store-many")
     yield row("stswi", "rs_many,ra0,nb", x(31, 725), memory.store_string, "store-many")
-    yield row("lq", "rt,dq(ra0)", d(56), memory.load_pair, "load-many", wide("2.03"))
-    yield row("stq", "rs,ds(ra0)", d(62, 2), memory.store_pair, "store-many", wide("2.03"))
+    yield row("lq", "rtp,dq(ra0)", d(56), memory.load_pair, "load-many", wide("2.03"))
+    yield row("stq", "rsp,ds(ra0)", d(62, 2), memory.store_pair, "store-many", wide("2.03"))
 
 
 def _prefixed() -> Iterator[Op]:
@@ -143,8 +143,8 @@ def _prefixed() -> Iterator[Op]:
         to_near, to_here = memory.store(size), memory.store_from_here(size)
         yield row(name, "rs,d34(ra0),0", prefix(kind, 0, suffix), to_near, "store", needs)
         yield row(name, "rs,d34(0),1", prefix(kind, 1, suffix), to_here, "store", needs)
-    yield row("plq", "rt,d34(ra0),0", prefix(0, 0, d(56)), memory.load_pair, "load-many", needs)
-    yield row("pstq", "rs,d34(ra0),0", prefix(0, 0, d(60)), memory.store_pair, "store-many", needs)
+    yield row("plq", "rtp,d34(ra0),0", prefix(0, 0, d(56)), memory.load_pair, "load-many", needs)
+    yield row("pstq", "rsp,d34(ra0),0", prefix(0, 0, d(60)), memory.store_pair, "store-many", needs)
     yield row("pnop", "", prefix(3, 0, 0), memory.nothing, "integer", needs)
 
 

@@ -1,4 +1,4 @@
-"""Rows: reservations, atomic updates, barriers, cache blocks (Power ISA 3.1B, Book II, chapter 4)."""
+"""Rows: reservations, atomic updates, barriers, cache blocks (Power ISA 3.1B, Book II, 4)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _RESERVED = (
 # name, text, extended opcode, fixed bits, class, feature
 _BLOCKS = (
     ("dcbst", "ra0,rb", 54, 0, "cache", ""),
-    ("dcbf", "ra0,rb,l3", 86, 0, "cache", ""),
+    ("dcbf", "ra0,rb,flushed", 86, 0, "cache", ""),
     ("dcbi", "ra0,rb", 470, 0, "cache", ""),
     ("dcba", "ra0,rb", 758, 0, "cache", ""),
     ("icbi", "ra0,rb", 982, 0, "cache", ""),
@@ -30,10 +30,10 @@ _BLOCKS = (
 
 # name, text, bits, class, feature
 _BARRIERS = (
-    ("sync", "l3,sc", x(31, 598), "sync", ""),
+    ("sync", "synced,sc", x(31, 598), "sync", ""),
     ("isync", "", x(19, 150), "isync", ""),
     ("eieio", "", x(31, 854), "sync", ""),
-    ("wait", "wc,pl", x(31, 30), "sync", "3.0"),
+    ("wait", "wc,0", x(31, 30), "sync", "3.0"),
     ("msgsync", "", x(31, 886), "sync", wide("3.0")),
 )
 
@@ -44,9 +44,9 @@ def _reservations() -> Iterator[Op]:
         yield row(f"l{unit}arx", "rt,ra0,rb,eh", x(31, loading), load, "load_l", needs)
         yield row(f"st{unit}cx.", "rs,ra0,rb", x(31, storing, 1), store, "store_c", needs)
     pair = memory.load_reserved_pair
-    yield row("lqarx", "rt,ra0,rb,eh", x(31, 276), pair, "load_l", wide("2.07"))
+    yield row("lqarx", "rtp,ra0,rb,eh", x(31, 276), pair, "load_l", wide("2.07"))
     stored = memory.store_conditional_pair
-    yield row("stqcx.", "rs,ra0,rb", x(31, 182, 1), stored, "store_c", wide("2.07"))
+    yield row("stqcx.", "rsp,ra0,rb", x(31, 182, 1), stored, "store_c", wide("2.07"))
     for name, text, extended in (("lwat", "rt,ra0,fc", 582), ("ldat", "rt,ra0,fc", 614)):
         updated = memory.update_loaded(name)
         yield row(name, text, x(31, extended), updated, "load_l", wide("3.0"))
@@ -62,9 +62,9 @@ def _blocks() -> Iterator[Op]:
         yield row(name, "ra0,rb,0", x(31, extended), memory.touch, "cache")
         stream = memory.touch_stream(name)
         yield row(name, "ra0,rb,th", x(31, extended), stream, "cache", "2.00")
-    yield row("copy", "ra,rb", x(31, 774) | 1 << 21, system.event("copy"), "load-x", wide("3.0"))
+    yield row("copy", "ra0,rb", x(31, 774) | 1 << 21, system.event("copy"), "load-x", wide("3.0"))
     paste = system.transaction("paste.")
-    yield row("paste.", "ra,rb,l", x(31, 902, 1), paste, "store-x", wide("3.0"))
+    yield row("paste.", "ra0,rb,l", x(31, 902, 1), paste, "store-x", wide("3.0"))
     yield row("cpabort", "", x(31, 838), system.event("cpabort"), "sync", wide("3.0"))
 
 

@@ -43,17 +43,17 @@ _EVENTS = (
     ("msgsndp", "rb", x(31, 142), wide("2.07")),
     ("msgclrp", "rb", x(31, 174), wide("2.07")),
     ("clrbhrb", "", x(31, 430), wide("2.07")),
-    ("hashst", "rb,hashdisp(ra)", x(31, 722), wide("3.1")),
-    ("hashchk", "rb,hashdisp(ra)", x(31, 754), wide("3.1")),
-    ("hashstp", "rb,hashdisp(ra)", x(31, 658), wide("3.1")),
-    ("hashchkp", "rb,hashdisp(ra)", x(31, 690), wide("3.1")),
+    ("hashst", "rb,hashdisp(ra0)", x(31, 722), wide("3.1")),
+    ("hashchk", "rb,hashdisp(ra0)", x(31, 754), wide("3.1")),
+    ("hashstp", "rb,hashdisp(ra0)", x(31, 658), wide("3.1")),
+    ("hashchkp", "rb,hashdisp(ra0)", x(31, 690), wide("3.1")),
     ("ecowx", "rs,ra0,rb", x(31, 438), OLD),
 )
 
 # The same, and the first operand gets what is said
 _ANSWERS = (
-    ("slbmfev", "rt,rb", x(31, 851), wide()),
-    ("slbmfee", "rt,rb", x(31, 915), wide()),
+    ("slbmfev", "rt,rb,l16", x(31, 851), wide()),
+    ("slbmfee", "rt,rb,l16", x(31, 915), wide()),
     ("slbfee.", "rt,rb", x(31, 979, 1), wide("2.05")),
     ("mfsr", "rt,sr", x(31, 595), ""),
     ("mfsrin", "rt,rb", x(31, 659), ""),
@@ -105,7 +105,6 @@ def _special() -> Iterator[Op]:
         for name, bits in (("mfspr", _MFSPR), ("mftb", _MFTB)):
             yield row(name, f"rt,{number}", bits | _number(number), meaning, "mfspr")
     yield row("mfspr", "rt,spr", _MFSPR, system.read_system("mfspr"), "mfspr")
-    yield row("mftb", "rt,spr", _MFTB, system.read_system("mftb"), "mfspr")
     yield row("mtspr", "spr,rs", _MTSPR, system.write_system("mtspr"), "mtspr")
     yield row("mcrxr", "bf", x(31, 512), system.move_flags, "cr_logical", OLD)
     yield row("mcrxrx", "bf", x(31, 576), system.copy_flags, "cr_logical", "3.0")

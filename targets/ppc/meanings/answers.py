@@ -31,6 +31,9 @@ def _divided(a: int, b: int) -> int:
 Number = Callable[[int, int], int]
 
 
+_REGISTER = (1 << 64) - 1
+
+
 def _quotient(bits: int, number: Number, extended: bool) -> Callable[[int, int], tuple[int, bool]]:
     """A quotient, and whether it exists; an extended one has zeros below its dividend."""
 
@@ -40,8 +43,8 @@ def _quotient(bits: int, number: Number, extended: bool) -> Callable[[int, int],
             dividend <<= bits
         found = _divided(dividend, divisor) if divisor else None
         if found is None or number(found, bits) != found:
-            return (0 if extended else a) & (1 << bits) - 1, False
-        return found & (1 << bits) - 1, True
+            return (0 if extended else a & (1 << bits) - 1), False
+        return found if extended else found & (1 << bits) - 1, True
 
     return divide
 
@@ -51,7 +54,7 @@ def _rest(bits: int, number: Number) -> Callable[[int, int], tuple[int, bool]]:
         dividend, divisor = number(a, bits), number(b, bits)
         if not divisor:
             return 0, False
-        return dividend - divisor * _divided(dividend, divisor) & (1 << bits) - 1, True
+        return dividend - divisor * _divided(dividend, divisor), True
 
     return divide
 
@@ -75,11 +78,11 @@ _QUOTIENTS: Mapping[str, Callable[[int, int], tuple[int, bool]]] = MappingProxyT
 
 
 def answer(name: str, *values: int) -> int | None:
-    """What an opaque operation gives; None where nothing is known of it."""
+    """What an opaque operation gives, in 64 bits; None where nothing is known of it."""
     if name.endswith(_UNDEFINED):
         return 0
     divide = _QUOTIENTS.get(name.removesuffix(_OVERFLOW))
     if divide is None:
         return None
     quotient, exists = divide(*values)
-    return int(not exists) if name.endswith(_OVERFLOW) else quotient
+    return int(not exists) if name.endswith(_OVERFLOW) else quotient & _REGISTER

@@ -119,13 +119,11 @@ def read_all(m: Machine, rt: Reg) -> None:
 
 
 def read_one(m: Machine, rt: Reg, fxm: int) -> None:
-    """mfocrf: what is not of the field is undefined."""
-    numbers = [n for n in range(8) if fxm & 0x80 >> n]
-    found = m.const(0)
-    for number in numbers:
-        found = found | m.shl(m.get(Reg(CR + number)), m.const(_place(number)))
-    known = sum(0xF << _place(number) for number in numbers)
-    m.set(rt, found | undefined(m, "mfocrf", found) & m.const(~known))
+    """mfocrf: all but the field is undefined."""
+    number = 8 - fxm.bit_length()
+    found = m.shl(m.get(Reg(CR + number)), m.const(_place(number)))
+    others = m.const(~(0xF << _place(number)))
+    m.set(rt, found | undefined(m, "mfocrf", found) & others)
 
 
 def write_some(m: Machine, fxm: int, rs: Reg) -> None:

@@ -1,4 +1,4 @@
-"""Counts and permutations of bits and bytes (Power ISA 3.1B, Book I, sections 3.3.13 and 3.3.15)."""
+"""Counts and permutations of bits and bytes (Power ISA 3.1B, Book I, 3.3.13 and 3.3.15)."""
 
 from __future__ import annotations
 

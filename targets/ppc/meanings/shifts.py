@@ -45,7 +45,7 @@ def _rotated(m: Machine, value: Value, by: int, kept: Mask) -> Value:
 
 
 def _rotated_word(m: Machine, value: Value, by: int, kept: Mask) -> Value:
-    """The bits of a word rotated left; a mask of 64 bits that wraps around sees it in both halves."""
+    """The bits of a word rotated left; a mask that wraps around sees it in both halves of 64."""
     if m.width == WORD:
         return _rotated(m, value, by, kept)
     word, low = unsigned_word(m, value), (1 << by) - 1
