@@ -135,7 +135,7 @@ class Address:
 def address_of(insn: Insn) -> Address | None:
     """How an access finds its address; None where these registers cannot give one."""
     form = insn.op.format
-    base = next((n for n in ("ra0", "ra_updated", "ra") if n in form.positions), None)
+    base = next((n for n in ("ra0", "ran", "ra") if n in form.positions), None)
     if base is None:
         return None
     register = insn.operand(base)
@@ -152,16 +152,13 @@ def address_of(insn: Insn) -> Address | None:
 
 def _makes_sense(table: PpcTable, insn: Insn) -> bool:
     """Whether the architecture says what happens, and this frame can bear it."""
-    if insn.has("ra_updated") and insn.has("rt"):
-        if insn.operand("rt") == insn.operand("ra_updated"):
-            return False
+    if insn.has("ran") and insn.has("rt") and insn.operand("rt") == insn.operand("ran"):
+        return False
     effects = table.effects(insn.op)
     if not effects.loads and not effects.stores:
         return True
     place = address_of(insn)
-    if place is None:
-        return False
-    return True
+    return place is not None
 
 
 def insns(table: PpcTable, op: Op, count: int, source: random.Random) -> Iterator[Insn]:

@@ -106,13 +106,13 @@ def is_valid(insn: Insn) -> bool:
     """Whether the architecture has the form: a load must not lose its base, or its index."""
     if any(operand.name.endswith("_abs") for operand in insn.op.format.operands):
         return min(insn.operands) >= 0  # a file without headers has addresses of 32 bits
-    named = [insn.operand(name) for name in ("ra0", "ra_updated", "rb") if insn.has(name)]
+    named = [insn.operand(name) for name in ("ra0", "ran", "rb") if insn.has(name)]
     if insn.has("rt_many"):
         first = insn.operand("rt_many")
         last = first + insn.operand("nb") // 4 + 1 if insn.has("nb") else 32
         return not any((first + n) % 32 in named for n in range(last - first))
     target = next((insn.operand(name) for name in ("rt", "rtp") if insn.has(name)), None)
-    loses_base = insn.has("ra_updated") or insn.has("rtp") or insn.name == "lswx"
+    loses_base = insn.has("ran") or insn.has("rtp") or insn.name == "lswx"
     return not (loses_base and target in named)
 
 

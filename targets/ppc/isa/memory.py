@@ -87,11 +87,11 @@ def _loads() -> Iterator[Op]:
         yield row(f"{one.name}x", "rt,ra0,rb", x(31, one.indexed), plain, f"{sched}-x", one.needs)
         if one.updating is not None:
             near = memory.load_update(one.size, 1, one.convert)
-            text = f"rt,{one.scale}(ra_updated)"
+            text = f"rt,{one.scale}(ran)"
             yield row(f"{one.name}u", text, one.updating, near, f"{sched}-u", one.needs)
         far = memory.load_update(one.size, 0, one.convert)
         bits = x(31, one.indexed_updating)
-        yield row(f"{one.name}ux", "rt,ra_updated,rb", bits, far, f"{sched}-ux", one.needs)
+        yield row(f"{one.name}ux", "rt,ran,rb", bits, far, f"{sched}-ux", one.needs)
 
 
 def _stores() -> Iterator[Op]:
@@ -100,10 +100,10 @@ def _stores() -> Iterator[Op]:
         plain = memory.store(one.size)
         yield row(one.name, f"rs,{one.scale}(ra0)", one.near, plain, "store", one.needs)
         yield row(f"{one.name}x", "rs,ra0,rb", x(31, one.indexed), plain, "store-x", one.needs)
-        near, text = memory.store_update(one.size, 1), f"rs,{one.scale}(ra_updated)"
+        near, text = memory.store_update(one.size, 1), f"rs,{one.scale}(ran)"
         yield row(f"{one.name}u", text, one.updating, near, "store-u", one.needs)
         far, bits = memory.store_update(one.size, 0), x(31, one.indexed_updating)
-        yield row(f"{one.name}ux", "rs,ra_updated,rb", bits, far, "store-ux", one.needs)
+        yield row(f"{one.name}ux", "rs,ran,rb", bits, far, "store-ux", one.needs)
 
 
 def _others() -> Iterator[Op]:
