@@ -2,6 +2,7 @@
 
 It stands on the shared floors like every other, without a line of them changed for it.
 
+cpus    Two CPUs, and the machine around them
 isa     Its instructions and what they do
 source  Programs: text to words, words to an ELF file
 target  What the floors above ask of it
