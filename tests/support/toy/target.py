@@ -26,10 +26,9 @@ ARGUMENTS = register_mask(range(3, 11))
 RESULTS = register_mask((3, 4, LR))
 
 
-class Idioms:
-    """How the toy spells what passes want."""
+class Spelling:
+    """How the toy says what all passes ask."""
 
-    CROSSING: frozenset[str] = frozenset()
     CELL_ACCESSES: frozenset[str] = frozenset()
     CLUES: Mapping[str, tuple[Clue, ...]] = {"bytes": (Clue(frozenset({"srawi"})),)}
     FENCES: frozenset[str] = frozenset()
@@ -40,32 +39,54 @@ class Idioms:
         """Base register and displacement of an access."""
         return (insn.operand("ra"), insn.operand("disp")) if insn.has("disp") else None
 
-    def sign_extend(self, size: int, source: int, result: int) -> Insn:
-        """The low bytes of a register with their sign."""
-        return Insn(TABLE.find({1: "extsb", 2: "extsh"}[size]), (result, source))
-
-    def move(self, source: int, result: int) -> Insn:
+    def move(self, source: int, target: int) -> Insn:
         """A copy of a register."""
-        return Insn(TABLE.find("addi"), (result, source, 0))
+        return Insn(TABLE.find("addi"), (target, source, 0))
+
+
+class Narrow:
+    """It always had narrow accesses; what it lacked is the extension of signs."""
+
+    CROSSING: frozenset[str] = frozenset()
+
+    def word_position(self, insn: Insn) -> tuple[int, int] | None:
+        """Nothing takes a word out of a register by a position."""
+        return None
+
+    def needs_top_word(self, insn: Insn) -> bool:
+        """Nothing is spelled with the upper part of a register."""
+        return False
 
     def keeps_top_word(self, insn: Insn) -> bool:
         """Nothing is spelled with the upper part of a register."""
         return False
 
-    def word_position(self, insn: Insn) -> None:
-        """Nothing takes a word out of a register by a position."""
+    def narrow_load(self, size: int, target: int, base: int, displacement: int) -> Insn | None:
+        """None was spelled out."""
+        return None
+
+    def narrow_store(
+        self, size: int, source: int | None, base: int, displacement: int
+    ) -> Insn | None:
+        """None was spelled out."""
+        return None
+
+    def sign_extend(self, size: int, source: int, target: int) -> Insn | None:
+        """The low bytes of a register with their sign."""
+        return Insn(TABLE.find({1: "extsb", 2: "extsh"}[size]), (target, source))
 
 
 class Toy:
     """The target."""
 
     name = "toy"
-    bundling = emulated = boots = None
+    bundling = emulated = boots = bit_counting = joining = hints = None
     table = TABLE
     cpus: Mapping[str, Cpu] = CPUS
     everything = ALL
     returned = SAVED | RESULTS
-    spelling: Any = Idioms()
+    spelling = Spelling()
+    narrow_memory = Narrow()
     stack = STACK
     signatures = Path(__file__).with_name("signatures.json")
     trials = None
