@@ -155,14 +155,14 @@ class Core:
 
     def put(self, item: Item, fetched: Event, access: Access | None = None) -> Stages:
         """Runs the next instruction."""
-        dispatched = self._dispatch(item, fetched)
+        dispatched, ports = self._dispatch(item, fetched)
         self.front.dispatched(dispatched)
         least = Event(dispatched.time + self._depth, dispatched, causes.START)
         if item.folded:
             least = dispatched
         if access is not None:
             least = access.held(least)
-        issued, ready, pipe = self._issue(item, least)
+        issued, ready, pipe = self._issue(item, ports, least)
         loaded = Loaded(item.latency, "")
         if access is not None:
             loaded = access.issued(issued, item.latency)
@@ -180,8 +180,8 @@ class Core:
 
     # Dispatch -----------------------------------------------------------------------------
 
-    def _dispatch(self, item: Item, fetched: Event) -> Event:
-        """The cycle of the instruction's group, a new one where it does not fit."""
+    def _dispatch(self, item: Item, fetched: Event) -> tuple[Event, Ports]:
+        """The cycle of the instruction's group, a new one where it does not fit, and its ports."""
         event = self._dispatched
         new = not self._group.fits(item)
         if new:
@@ -195,9 +195,8 @@ class Core:
             self._opened = True
             if self._groups.maxlen:
                 self._groups.append(event)  # replaced as its members complete
-        self._group.take(item)
         self._dispatched = event
-        return event
+        return event, self._group.take(item)
 
     def _room(self, item: Item, new: bool) -> Event | None:
         """When there is room behind dispatch."""
@@ -216,13 +215,13 @@ class Core:
 
     # Issue --------------------------------------------------------------------------------
 
-    def _issue(self, item: Item, least: Event) -> tuple[Event, Event, str]:
+    def _issue(self, item: Item, ports: Ports, least: Event) -> tuple[Event, Event, str]:
         """The last issue, when it was ready, and the pipes."""
         ready = self._ready(item.reads, least)
-        if not item.ports or item.folded:
+        if not ports:
             return ready, ready, ""
-        open_ = tuple(port for port in item.ports if self._has_room(port[0]))
-        event, pipe = self._taken(open_ or item.ports, item, ready)
+        roomy = tuple(port for port in ports if self._has_room(port[0]))
+        event, pipe = self._taken(roomy or ports, item, ready)
         if pipe in self._queues:
             self._queues[pipe].enter(event)
         if not item.then:

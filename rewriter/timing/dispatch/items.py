@@ -23,8 +23,7 @@ class Item(NamedTuple):
 
     It issues to one of `ports`, and again to one of `then` `after` cycles later at least; either
     keeps what it took for `busy` cycles.  `late` is what only the second issue needs; `writes` are
-    registers with the latency of each.  `places` are those of a group that it takes, `most` the
-    last in which it may start.
+    registers with the latency of each.  `places` are those of a group that it takes.
     """
 
     name: str
@@ -39,7 +38,6 @@ class Item(NamedTuple):
     writes: tuple[tuple[int, int], ...]
     latency: int
     places: int
-    most: int
     alone: bool
     first: bool
     last: bool
@@ -64,8 +62,8 @@ class Items:
 
     def _made(self, traits: Traits) -> Item:
         sched, grouping = sched_of(self._cpu, traits), self._pipeline.grouping
-        name, places = traits.sched, grouping.places.value
-        takes, most = grouping.takes.get(name), (grouping.early or {}).get(name)
+        name = traits.sched
+        takes = grouping.takes.get(name)
         reads = [
             (register, self._special(name, role), role in sched.late)
             for register, role in zip(traits.reads, traits.roles, strict=True)
@@ -87,7 +85,6 @@ class Items:
             writes=tuple(writes),
             latency=sched.latency.value,
             places=takes.value if takes else 1,
-            most=most.value if most else places,
             alone=name in grouping.alone,
             first=name in grouping.first,
             last=name in grouping.last,
