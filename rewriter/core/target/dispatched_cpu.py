@@ -99,8 +99,11 @@ class Accesses:
 class Dispatched:
     """A pipeline that dispatches groups in order, issues what is ready, and completes in order.
 
-    `issue` is how long after dispatch the first issue is.  What a class of `waiting` is comes
-    after everything before it is finished, and nothing is dispatched until it is.
+    `issue` is how long after dispatch the first issue is.  Results named `base` are addresses that
+    were moved: they count from the first issue of what is issued twice.  A class with `late`
+    operands and no `then` waits for them without a pipe, as a store does for its data.  What a
+    class of `waiting` is comes after everything before it is finished, and nothing is dispatched
+    until it is.
     """
 
     width: Figure

@@ -162,7 +162,7 @@ class Core:
             least = dispatched
         if access is not None:
             least = access.held(least)
-        issued, ready, pipe = self._issue(item, ports, least)
+        first, issued, ready, pipe = self._issue(item, ports, least)
         loaded = Loaded(item.latency, "")
         if access is not None:
             loaded = access.issued(issued, item.latency)
@@ -172,6 +172,8 @@ class Core:
             # What a miss delays is what was loaded: a result with the latency of the class.
             took = loaded.latency if latency == item.latency else latency
             self._values[register] = _Value(issued, took, item.name, loaded.cause)
+        for register, latency in item.bases:
+            self._values[register] = _Value(first, latency, item.name, "")
         done = issued.time + (loaded.latency if item.writes else 1)
         completed = self._complete(item, issued, done, loaded.cause)
         if access is not None:
@@ -215,20 +217,21 @@ class Core:
 
     # Issue --------------------------------------------------------------------------------
 
-    def _issue(self, item: Item, ports: Ports, least: Event) -> tuple[Event, Event, str]:
-        """The last issue, when it was ready, and the pipes."""
+    def _issue(self, item: Item, ports: Ports, least: Event) -> tuple[Event, Event, Event, str]:
+        """The first and the last issue, when the first was ready, and the pipes."""
         ready = self._ready(item.reads, least)
         if not ports:
-            return ready, ready, ""
+            return ready, ready, ready, ""
         roomy = tuple(port for port in ports if self._has_room(port[0]))
         event, pipe = self._taken(roomy or ports, item, ready)
         if pipe in self._queues:
             self._queues[pipe].enter(event)
-        if not item.then:
-            return event, ready, pipe
         second = later(event, event.time + item.after, causes.OPERANDS)
-        event, other = self._taken(item.then, item, self._ready(item.late, second))
-        return event, ready, f"{pipe}+{other}"
+        second = self._ready(item.late, second)
+        if item.then:
+            second, other = self._taken(item.then, item, second)
+            pipe = f"{pipe}+{other}"
+        return event, second, ready, pipe
 
     def _has_room(self, pipe: str) -> bool:
         """Whether what is dispatched now may wait for the pipe."""

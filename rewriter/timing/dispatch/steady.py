@@ -18,11 +18,11 @@ from rewriter.timing.path import Event
 from rewriter.timing.steady import Steady
 from rewriter.timing.steady_node import Placed, Where
 
-_FEW = 4
-"""Passes that are enough where they are alike."""
+_LEAST, _FEW = 12, 4
+"""Passes at least, and how many of the last must be alike to say what one takes."""
 
-_WARM, _MEASURED = 12, 12
-"""Else: passes before it is measured, and while it is."""
+_MEASURED = 12
+"""Else: passes while it is measured."""
 
 
 class _Near:
@@ -55,11 +55,15 @@ class SteadyDispatched(Steady):
         super().__init__(cpu, pipeline, table)
         self._pipeline, self._items = pipeline, Items(cpu, pipeline)
         self._after_store = pipeline.memory.after_store.value
+        flight, places = pipeline.flight, pipeline.grouping.places.value
+        self._room = flight.instructions.value if flight.instructions else 0
+        self._room = max(self._room, flight.groups.value * places if flight.groups else 0)
 
     def cycles(self, code: Sequence[Placed], text: Mapping[int, Insn]) -> Fraction:
         """Cycles a pass: that of the last few if they are alike, else a mean."""
         core = Core(self._pipeline, self.block)
-        ends = [self._pass(core, code) for _ in range(_WARM)]
+        warm = max(_LEAST, _FEW + -(-self._room // len(code)))  # until the chip is full of passes
+        ends = [self._pass(core, code) for _ in range(warm)]
         took = {after - before for before, after in pairwise(ends[-_FEW:])}
         if len(took) == 1:
             return Fraction(took.pop())
@@ -78,11 +82,12 @@ class SteadyDispatched(Steady):
     def latency(self, producer: Insn, consumer: Insn, register: int) -> int:
         """Cycles from the first issue of one to that of another that reads its result there."""
         made, used = self._items.of(producer), self._items.of(consumer)
-        took = dict(made.writes).get(register, made.latency)
+        base, result = dict(made.bases).get(register), dict(made.writes).get(register, made.latency)
         for late, reads in ((0, used.reads), (used.after, used.late)):
             for read, special in reads:
                 if read == register:
-                    return max(0, made.after + special.get(made.name, took) - late)
+                    took = special.get(made.name, result)
+                    return max(0, (made.after + took if base is None else base) - late)
         return 0
 
     def groups(self, code: Sequence[Insn]) -> list[list[Insn]]:
@@ -96,6 +101,15 @@ class SteadyDispatched(Steady):
             group.take(item)
             found[-1].append(insn)
         return found
+
+    def straight(self, code: Sequence[Insn]) -> int:
+        """Cycles from the first issue to the last of straight code, run once by itself."""
+        core, issued = Core(self._pipeline, self.block), list[int]()
+        for number, insn in enumerate(code):
+            item = self._items.of(insn)
+            fetched, _ = core.front.fetch(number * insn.size)
+            issued.append(core.put(item, fetched).issued.time)
+        return max(issued) - min(issued) + 1 if issued else 0
 
     def item(self, insn: Insn) -> Item:
         """The instruction as the pipeline sees it."""

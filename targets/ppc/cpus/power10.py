@@ -15,6 +15,7 @@ from targets.ppc.cpus import classes as c
 from targets.ppc.cpus.sources import (
     GCC10,
     P10,
+    apart,
     both,
     dispatched,
     figures,
@@ -37,8 +38,8 @@ _ROWS = (
     (f"{c.LOADS_UPDATE} load-ext-u load-ext-ux", takes(_UPDATE, 4, GCC10, base=2)),
     ("fpload", takes(_LU, 4, GCC10)),
     ("fpload-u fpload-ux", takes(_UPDATE, 4, GCC10, base=2)),
-    (f"{c.STORES} fpstore vecstore", stores(_STU, GCC10)),
-    (f"{c.STORES_UPDATE} fpstore-u fpstore-ux", stores(_STU, GCC10, base=2)),
+    (f"{c.STORES} fpstore vecstore", apart(stores(_STU, GCC10))),
+    (f"{c.STORES_UPDATE} fpstore-u fpstore-ux", apart(stores(_STU, GCC10, base=2))),
     ("load-many store-many", takes(_UPDATE, 37, "LLVM PPCScheduleG4Plus.td", 37)),
     ("sync isync", takes(_STU, 1, GCC10)),
     ("dcbt dcbz dcbf icbi", stores(_STU, GCC10)),

@@ -21,6 +21,7 @@ from targets.ppc.cpus.sources import (
     GCC4,
     LECTURE,
     TN2087,
+    apart,
     both,
     cache,
     dispatched,
@@ -36,7 +37,7 @@ FETCH = Figure(32, f"{LECTURE}: eight instructions of an aligned block")
 _IU, _LSU, _FPU = "iu1|iu2", "lsu1|lsu2", "fpu1|fpu2"
 _BOTH = both(_LSU, _IU)
 _CRACKED_SHIFT = then(takes(_IU, 1, GCC4, cr=3), _IU, 1)
-_STORE = then(stores(_LSU, GCC4), _IU, 1, "rs")
+_STORE = apart(stores(_LSU, GCC4), _IU)
 
 ROWS = (
     (f"{c.SIMPLE} {c.COUNT}", takes(_IU, 2, GCC4)),
@@ -51,9 +52,9 @@ ROWS = (
     ("fpload", takes(_LSU, 6, GCC4)),
     ("fpload-u fpload-ux", takes(_BOTH, 6, GCC4, base=2)),
     ("store store-x", _STORE),
-    ("store-u store-ux", then(stores(_BOTH, GCC4, base=2), _IU, 1, "rs")),
-    ("fpstore", then(stores(_LSU, GCC4), _FPU, 1, "frs")),
-    ("fpstore-u fpstore-ux", then(stores(_BOTH, GCC4, base=2), _FPU, 1, "frs")),
+    ("store-u store-ux", apart(stores(_BOTH, GCC4, base=2), _IU)),
+    ("fpstore", apart(stores(_LSU, GCC4), _FPU)),
+    ("fpstore-u fpstore-ux", apart(stores(_BOTH, GCC4, base=2), _FPU)),
     ("load-many store-many", takes("lsu1", 64, "LLVM PPCScheduleG5.td", 64)),
     ("load_l store_c sync", takes("lsu1", 11, GCC4)),
     ("isync", takes("lsu1", 2, GCC4)),

@@ -16,6 +16,7 @@ from targets.ppc.cpus.sources import (
     COSTS,
     GCC7,
     P7,
+    apart,
     both,
     dispatched,
     figures,
@@ -30,7 +31,7 @@ from targets.ppc.isa.features import ALTIVEC, DFP, GRAPHICS, ISEL, SQRT, VSX, le
 FETCH = guess(32, "eight instructions of an aligned block")
 _FXU, _LSU, _VSU, _BRU = "fx1|fx2", "ls1|ls2", "vs1|vs2", "br"
 _UPDATE = both(_LSU, _FXU)
-_STORE = stores(_UPDATE, GCC7)
+_STORE = apart(stores(_LSU, GCC7), _FXU)
 
 _ROWS = (
     (f"{c.SIMPLE} popcnt", takes(_FXU, 1, GCC7)),
@@ -44,9 +45,10 @@ _ROWS = (
     ("fpload vecload", takes(_LSU, 3, GCC7)),
     ("fpload-u fpload-ux", takes(_UPDATE, 3, GCC7, base=1)),
     ("store store-x", _STORE),
-    ("store-u store-ux", then(stores(_UPDATE, GCC7), _FXU, 1)),
-    ("fpstore fpstore-u fpstore-ux", stores(both(_LSU, _VSU), GCC7)),
-    ("vecstore", stores(both(_LSU, "vs2"), GCC7)),
+    ("store-u store-ux", apart(stores(_UPDATE, GCC7, base=1), _FXU)),
+    ("fpstore", apart(stores(_LSU, GCC7), _VSU)),
+    ("fpstore-u fpstore-ux", apart(stores(_UPDATE, GCC7, base=1), _VSU)),
+    ("vecstore", apart(stores(_LSU, GCC7), "vs2")),
     ("load-many store-many", takes("ls1", 37, "LLVM PPCScheduleG4Plus.td", 37)),
     ("load_l", takes(_LSU, 3, GCC7)),
     ("store_c", takes(_LSU, 10, GCC7)),

@@ -16,6 +16,7 @@ from targets.ppc.cpus.sources import (
     COSTS,
     GCC8,
     P8,
+    apart,
     both,
     dispatched,
     figures,
@@ -32,7 +33,6 @@ _FXU, _LU, _LSU, _VSU = "fx0|fx1", "lu0|lu1", "ls0|ls1", "vs0|vs1"
 _ANY = f"{_LU}|{_LSU}"
 _UPDATE = both(_ANY, _FXU)
 _STORE = both(_LSU, _LU)
-_VECTOR_STORE = both(_LSU, _VSU)
 
 _ROWS = (
     (f"{c.SIMPLE} insert. insert64.", takes(_FXU, 1, GCC8)),
@@ -45,8 +45,8 @@ _ROWS = (
     ("load-ext-u load-ext-ux", then(takes(_UPDATE, 2, GCC8), _FXU, 1)),
     ("fpload vecload", takes(_LU, 5, GCC8)),
     ("fpload-u fpload-ux", takes(both(_LU, _FXU), 5, GCC8, base=1)),
-    ("store store-x store-u store-ux", stores(_STORE, GCC8)),
-    ("fpstore fpstore-u fpstore-ux vecstore", stores(_VECTOR_STORE, GCC8)),
+    (f"{c.STORES} {c.STORES_UPDATE}", apart(stores(_LSU, GCC8, base=1), _LU)),
+    ("fpstore fpstore-u fpstore-ux vecstore", apart(stores(_LSU, GCC8, base=1), _VSU)),
     ("load-many store-many", takes("ls0", 37, "LLVM PPCScheduleG4Plus.td", 37)),
     ("load_l", takes(_ANY, 3, GCC8)),
     ("store_c", takes(_STORE, 10, GCC8)),

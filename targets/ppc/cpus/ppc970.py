@@ -8,7 +8,17 @@ from rewriter.core.target.cpu import Bypass, Figure
 from rewriter.core.target.dispatched_cpu import Queue
 from targets.ppc.cpus import classes as c
 from targets.ppc.cpus import power4
-from targets.ppc.cpus.sources import G5, GCC4, TN2087, cache, dispatched, guess, stores, takes, then
+from targets.ppc.cpus.sources import (
+    G5,
+    GCC4,
+    TN2087,
+    apart,
+    cache,
+    dispatched,
+    guess,
+    stores,
+    takes,
+)
 from targets.ppc.isa.features import ALTIVEC, GRAPHICS, SQRT, levels
 
 _ALU, _PERMUTE = "vec", "vperm"
@@ -20,7 +30,7 @@ _FLOAT, _STORE = frozenset({"vecfloat"}), frozenset({"vecstore"})
 CLASSES = c.table(
     *power4.ROWS,
     ("vecload", takes("lsu1|lsu2", 6, GCC4)),
-    ("vecstore", then(stores("lsu1|lsu2", GCC4), _ALU, 1, "vrs")),
+    ("vecstore", apart(stores("lsu1|lsu2", GCC4), _ALU)),
     ("vecsimple veclogical", takes(_ALU, 2, GCC4, cr=5)),
     ("veccomplex", takes(_ALU, 5, GCC4)),
     ("veccmp vecfloat", takes(_ALU, 8, GCC4)),

@@ -32,6 +32,7 @@ DS7450 = "MPC7445/7455 datasheet rev 4.1, page 8"
 AN2203 = "Freescale AN2203, software optimization guide"
 TN2087 = "Apple TN2087"
 LECTURE = "NPTEL 106104024, lecture 40"
+_DATA = frozenset({"rs", "frs", "vrs", "xs"})  # operands of the table that are stored
 _NO_RESULT = "no register result"
 GENERAL = "general knowledge of the chip, not confirmed"
 
@@ -65,10 +66,15 @@ def stores(ports: str, source: str, busy: int = 0, **results: int) -> Sched:
     return takes(ports, 1, f"{source}: {_NO_RESULT}", busy, **results)
 
 
-def then(sched: Sched, ports: str, after: int, late: str = "") -> Sched:
-    """The class with a second issue so many cycles later, which operands in `late` are for."""
+def apart(sched: Sched, ports: str = "") -> Sched:
+    """A store whose data may come later than its address, through ports of its own if it has."""
+    return replace(sched, then=tuple(ports.split("|")) if ports else (), late=_DATA)
+
+
+def then(sched: Sched, ports: str, after: int) -> Sched:
+    """The class with a second issue so many cycles later at least, of which its latency counts."""
     when = Figure(after, sched.latency.source)
-    return replace(sched, then=tuple(ports.split("|")), after=when, late=frozenset(late.split()))
+    return replace(sched, then=tuple(ports.split("|")), after=when)
 
 
 def both(first: str, second: str) -> str:

@@ -18,6 +18,9 @@ from targets.ppc.registers import CR, CTR, LR
 _TABLE = table(64, "big")  # what rows read and write is the same in all of them
 _JUMPS = 1 << LR | 1 << CTR
 _FIELDS = range(CR, CR + 8)
+_STATUS = ("so", "fpscr", "vscr", "time", "tm")
+"""Registers that nobody waits for: flags that only add up, rounding modes, clocks."""
+_TIMED = sum(1 << n for n, name in enumerate(_TABLE.register_names) if not name.startswith(_STATUS))
 
 
 @cache
@@ -31,7 +34,7 @@ def plain(insn: Insn) -> Traits:
         for value, operand in zip(insn.operands, insn.op.format.operands, strict=True)
         if operand.kind is Kind.REGISTER
     }
-    reads, writes = _bits(uses), _bits(defs)
+    reads, writes = _bits(uses & _TIMED), _bits(defs & _TIMED)
     moves = insn.op.sched.endswith(("-u", "-ux"))
     return Traits(
         sched=refined(insn, bool(defs & _JUMPS)),
@@ -47,7 +50,7 @@ def _result(register: int, named: dict[int, str], moves: bool) -> str:
     """What a written register is; `moves`: the instruction updates its base."""
     if register in _FIELDS:
         return "cr"
-    return "base" if moves and named.get(register) == "ra" else ""
+    return "base" if moves and named.get(register, "").startswith("ra") else ""
 
 
 def _bits(mask: int) -> tuple[int, ...]:
