@@ -19,13 +19,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import targets
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.spending import spend
 from fixtures.cross import SMALL, elf_files, libraries
 from fixtures.inputs import Missing
-from rewriter.batch.find import machine_of
-from targets import any_for
+from rewriter.batch.find import known_ident
 from tests.support.batch.dask import cluster
 from tests.support.batch.killed import entries, kill_after, tree_digests
 
@@ -57,8 +58,8 @@ def copied(files: Sequence[Path], folder: Path) -> Path:
 
 def machines(files: Sequence[Path]) -> str:
     """How many files of which machine."""
-    numbers = (machine_of(path.read_bytes()[:20]) for path in files)
-    found = Counter(any_for(number, "").name for number in numbers if number is not None)
+    idents = (known_ident(path.read_bytes()) for path in files)
+    found = Counter(targets.of_ident(ident).name for ident in idents if ident is not None)
     return ", ".join(f"{count} {name}" for name, count in sorted(found.items()))
 
 

@@ -22,6 +22,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import targets
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "targets"))
 
@@ -40,7 +42,6 @@ from rewriter.core.isa.instruction import Flow
 from rewriter.core.isa.operands import Kind
 from rewriter.elf import image
 from rewriter.suites.itanium import slots_of
-from targets import any_for
 from targets.ia64.cpus import CPUS
 from targets.ia64.isa import bundles
 from targets.ia64.isa.fields import BUNDLE, LONG
@@ -170,7 +171,7 @@ def fastpath() -> None:
     """The fast path, exactly."""
     with tempfile.TemporaryDirectory() as folder:
         loaded = image.load(ia64.fastpath(Path(folder)))
-    target = any_for(loaded.machine, loaded.name)
+    target = targets.of(loaded)
     symbols = {symbol.name: symbol.st_value for symbol in loaded.symbols}
     slots = slots_of(loaded, target, symbols["fastpath"], symbols["slow"])  # type: ignore[arg-type]
     scheduling = Scheduling(Model(CPU))

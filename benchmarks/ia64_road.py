@@ -24,6 +24,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import targets
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.ia64_bounds import least
@@ -31,12 +33,10 @@ from fixtures.inputs import Missing, find
 from passes.scheduling.bundled import Superblock
 from passes.scheduling.bundled_model import Model
 from rewriter.analysis.functions import find_functions
-from rewriter.core.target.bundling import Grouped
 from rewriter.elf.image import load
 from rewriter.road.bundled.function import Figures
 from rewriter.road.bundled.road import GroupedRoad
 from rewriter.road.options import Options
-from targets import any_for
 from targets.ia64.schedule.bundler import Scheduling
 
 LIBRARIES = "ia64-libsigar", "ia64-libjnidispatch"
@@ -121,8 +121,8 @@ def bound(road: GroupedRoad, sums: Sums) -> None:
 def archived(name: str) -> tuple[str, ...]:
     """Patterns of the names of the routines from a kernel's `lib.a`."""
     image = load(find(name))
-    target = any_for(image.machine, name)
-    assert isinstance(target, Grouped)
+    target = targets.of(image).bundling
+    assert target is not None
     functions = find_functions(image, target.described(image))
     first, last = (next(f.start for f in functions if f.name == end) for end in ARCHIVE)
     return tuple(re.escape(f.name) for f in functions if first <= f.start <= last)
@@ -131,8 +131,8 @@ def archived(name: str) -> tuple[str, ...]:
 def measure(name: str, cpu: str, funcs: tuple[str, ...]) -> Sums:
     """One input."""
     image = load(find(name))
-    target = any_for(image.machine, name)
-    assert isinstance(target, Grouped), f"{name} is of another kind"
+    target = targets.of(image).bundling
+    assert target is not None, f"{name} is of another kind"
     options = Options(passes=tuple(sorted(target.passes)), funcs=funcs)
     road = GroupedRoad(image, target, target.cpus[cpu], options, jobs=len(os.sched_getaffinity(0)))
     start, spent = time.perf_counter(), _spent()

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import targets
 from fixtures.inputs import find
 from rewriter.analysis.functions import find_functions
 from rewriter.core.code.groups import Slot
-from rewriter.core.target.bundling import Grouped
 from rewriter.elf import image
-from targets import any_for
 
 
 def superblocks(name: str, every: int = 1) -> Iterator[tuple[Slot, ...]]:
     """Those of one function in `every`."""
     loaded = image.load(find(name))
-    target = any_for(loaded.machine, name)
-    assert isinstance(target, Grouped)
+    target = targets.of(loaded).bundling
+    assert target is not None
     functions = find_functions(loaded, target.described(loaded))
     code = target.code(loaded, functions)
     for function in functions[::every]:

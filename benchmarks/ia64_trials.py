@@ -14,24 +14,24 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import targets
+
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "verification"))
 
 from region_trials import TrialRegions
 
 from fixtures.inputs import Missing, find
-from rewriter.core.target.bundling import Grouped
 from rewriter.elf.image import load
 from rewriter.road.bundled.road import GroupedRoad
 from rewriter.road.options import Options
 from rewriter.verify.regions.check import verify
-from targets import any_for
 
 
 def measure(name: str, states: int, funcs: tuple[str, ...]) -> bool:
     """One input; whether nothing was found."""
     image = load(find(name))
-    target = any_for(image.machine, name)
-    assert isinstance(target, Grouped), f"{name} is of another kind"
+    target = targets.of(image).bundling
+    assert target is not None, f"{name} is of another kind"
     options = Options(passes=tuple(sorted(target.passes)), funcs=funcs)
     road = GroupedRoad(image, target, target.cpus["itanium2"], options)
     new = replace(image, data=road.run(lambda *progress: None))

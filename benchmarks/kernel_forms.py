@@ -26,7 +26,8 @@ from benchmarks.kernel import RETUNE, cost
 from fixtures import initramfs, palcode
 from fixtures.forms import FORMS, loaded
 from fixtures.inputs import Missing, find, tool
-from fixtures.undefined import BOOTS, first_undefined
+from fixtures.undefined import first_undefined
+from targets.alpha.boots import BOOTS
 from targets.alpha.cpus import CPUS
 
 TRAPPED = frozenset({"BWX", "CIX"})

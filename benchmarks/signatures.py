@@ -26,7 +26,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-import targets
 from fixtures import sources
 from fixtures.inputs import Missing, find
 from rewriter.contracts import CONTRACTS
@@ -38,8 +37,9 @@ from rewriter.identify.search import search, text_of
 from rewriter.identify.signatures import Database, Signature
 from rewriter.identify.symbols import contract_of
 from rewriter.verify.routines.known import Status, known_routines, like_routines, unknown_functions
+from targets.alpha import Alpha
 
-TARGET = targets.plain()[0]
+TARGET = Alpha()
 LIBC_A = "/usr/alpha-linux-gnu/lib/libc.a"
 LEFT_OUT = """
 leave one build out: routines; matched by signatures of the others, known, refused;

@@ -27,7 +27,6 @@ from itertools import pairwise
 
 import numpy as np
 
-import targets
 from fixtures.inputs import Missing, find
 from passes.lib.conflicts import conflicts, window_of
 from passes.lib.insert import Insertion, Setting
@@ -42,8 +41,9 @@ from rewriter.elf.image import Image, load
 from rewriter.timing.engines import engine_of
 from rewriter.timing.steady import Steady
 from rewriter.verify.terms.prover import Prover
+from targets.alpha import Alpha
 
-ALPHA = next(t for t in targets.plain() if t.name == "alpha")
+ALPHA = Alpha()
 EV67 = ALPHA.cpus["ev67"]
 LINE = 64
 LOW = (1 << 40) - 1  # a kernel's addresses without the bits that all of them have

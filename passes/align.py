@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from rewriter.core.code.program import Function
-from rewriter.core.isa.instruction import AWAY, Flow, Insn
+from rewriter.core.isa.instruction import AWAY, BRANCHING, Insn
 from rewriter.core.target.cpu import Cpu
 
 LONGEST_LOOP = 128
@@ -89,7 +89,7 @@ class Code:
 def transfers(function: Function, items: Sequence[tuple[int, Insn]]) -> Iterator[tuple[int, int]]:
     """Branches and jumps inside a function: the number of each, and its target."""
     for n, (address, insn) in enumerate(items):
-        if insn.op.format.target is not None and insn.op.flow is not Flow.CALL:
+        if insn.op.flow in BRANCHING:
             target = insn.target(address)
             if target is not None and target in function:
                 yield n, target

@@ -20,7 +20,6 @@ from rewriter.core.code.program import Function
 from rewriter.core.edit import Evidence, Grade
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.isa.table import Table
-from rewriter.core.terms.term import Terms
 from rewriter.timing.engines import engine_of
 
 _LEAST = Fraction(1, 20)
@@ -256,8 +255,8 @@ class _Around:
             if insn is None or insn.op.flow not in (Flow.NEXT, Flow.BRANCH):
                 return None
             if table.defs(insn) >> tested[0] & 1:
-                terms = Terms(target.table.width)
-                value = run(table, terms, target.cell, (insn,), (0,), ()).value.get(0)
+                terms = target.table.terms()
+                value = run(table, terms, (insn,), (0,), ()).value.get(0)
                 known = value is not None and value.kind == "const"
                 return value.value // abs(own[0][2]) if known and value is not None else None
         return None

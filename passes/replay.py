@@ -15,8 +15,8 @@ from rewriter.core.code.dataflow import registers_of, run, written
 from rewriter.core.code.program import Function, Window
 from rewriter.core.edit import Evidence
 from rewriter.core.isa.instruction import Flow, Insn
-from rewriter.core.target.protocol import Target
-from rewriter.core.terms.term import Term, Terms
+from rewriter.core.target.protocol import Sequential
+from rewriter.core.terms.term import Term
 from rewriter.verify.walk.equivalence import Comparison, Different
 
 _KIND = "load of a narrower store"
@@ -130,14 +130,14 @@ def _stored(
     source = insn.operands[0]
     if source in target.table.constants:
         return target.table.constants[source]
-    terms = Terms(target.table.width)
-    ran = run(target.table, terms, target.cell, now[: store + 1], addresses[: store + 1], ())
+    terms = target.table.terms()
+    ran = run(target.table, terms, now[: store + 1], addresses[: store + 1], ())
     reads = registers_of(target.table.uses(insn))
     value: Term = ran.operand[store][reads.index(source)]
     return value.value if value.kind == "const" else None
 
 
-def _kept(target: Target, now: Sequence[Insn | None], conflict: Conflict) -> int | None:
+def _kept(target: Sequential, now: Sequence[Insn | None], conflict: Conflict) -> int | None:
     """The register whose value was stored, if it still has that at the load."""
     store = now[conflict.store]
     assert store is not None
@@ -149,7 +149,7 @@ def _kept(target: Target, now: Sequence[Insn | None], conflict: Conflict) -> int
 
 
 def _spare(
-    target: Target, now: Sequence[Insn | None], load: int, exits: Mapping[int, int]
+    target: Sequential, now: Sequence[Insn | None], load: int, exits: Mapping[int, int]
 ) -> int | None:
     """A register that is written behind a slot before anything reads it."""
     table, first = target.table, now[load]
@@ -187,14 +187,13 @@ def _proved(
 ) -> Evidence:
     """Both ways do the same from the window's start to the load; raises Different."""
     target = setting.target
-    terms = Terms(target.table.width)
+    terms = target.table.terms()
     behind = range(addresses[load] + 1, addresses[load] + len(insns))
     places = [*addresses[: load + 1], *behind]
     old: list[Insn | None] = [*now[: load + 1]]
     new: list[Insn | None] = [*now[:load], *insns]
     before, after = (
-        run(target.table, terms, target.cell, way, places[: len(way)], ()).state
-        for way in (old, new)
+        run(target.table, terms, way, places[: len(way)], ()).state for way in (old, new)
     )
     comparison = Comparison(setting.prover, terms, target.table.register_names)
     spare = written(target.table, insns) & ~written(target.table, [now[load]])

@@ -17,7 +17,6 @@ from rewriter.core.code.program import Function
 from rewriter.core.edit import Evidence, Grade
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.target.cpu import Cpu
-from rewriter.core.terms.term import Terms
 from rewriter.elf.unwind import rows as unwind_rows
 from rewriter.timing.described import NotDescribed
 from rewriter.timing.engines import engine_of
@@ -215,11 +214,10 @@ class Scheduler:
             before, after = ([insns[n] for n in places] for insns in (old, new))
             if before == after:
                 continue
-            terms = Terms(target.table.width)
+            terms = target.table.terms()
             addresses = [one.addresses[n] for n in places]
             states = [
-                run(target.table, terms, target.cell, insns, addresses, ()).state
-                for insns in (before, after)
+                run(target.table, terms, insns, addresses, ()).state for insns in (before, after)
             ]
             comparison = Comparison(self.prover, terms, target.table.register_names)
             comparison.check(states[0], states[1], written(target.table, before))

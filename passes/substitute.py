@@ -10,7 +10,7 @@ from rewriter.contracts import CONTRACTS
 from rewriter.core.code.program import Function
 from rewriter.core.edit import Edit
 from rewriter.core.target.cpu import Cpu
-from rewriter.core.target.protocol import CannotMove, FrameRow, Target, Tuned, suited
+from rewriter.core.target.protocol import CannotMove, FrameRow, Sequential, Tuned, suited
 from rewriter.elf.caves.room import Caves
 from rewriter.elf.caves.unwind import Body, replaced
 from rewriter.elf.emit import Patch
@@ -160,7 +160,7 @@ def _is_tuned(known: Known, named: Named) -> bool:
     return False
 
 
-def _suited(target: Target, named: Named, cpu: Cpu) -> list[Tuned]:
+def _suited(target: Sequential, named: Named, cpu: Cpu) -> list[Tuned]:
     """The routines for the CPU that are made for some contract of the old one, the best first."""
     found = [routine for name in named.contracts for routine in suited(target, name, cpu)]
     if not found:

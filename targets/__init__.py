@@ -1,4 +1,4 @@
-"""The registry of targets, by ELF machine number.
+"""The registry of targets, by what the ELF header says.
 
 A target is loaded when it is asked for: its tables take longer to build than a small file to read.
 
@@ -15,78 +15,111 @@ ppc/  PowerPC, 32 and 64 bits, in either byte order: from the 750 to POWER10
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
-from typing import TypeVar
+from typing import Protocol
 
 from rewriter.core.errors import BadInput
 from rewriter.core.plugins import Cpus, check_cpus
-from rewriter.core.target.bundling import Grouped
+from rewriter.core.target.ident import Ident
 from rewriter.core.target.protocol import Target
 from targets import machines
 
-_Target = TypeVar("_Target", bound=Target | Grouped)
+
+class Identified(Protocol):
+    """A file that says what it is for."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def ident(self) -> Ident: ...
+
+
+@dataclass(frozen=True)
+class Family:
+    """The targets of one architecture, which may differ by width, byte order and flags.
+
+    `load` gives the one of an identity, of which `knows` said that there is one; `usual` is the
+    identity of the one that stands for all of them where there is no file.
+    """
+
+    usual: Ident
+    knows: Callable[[Ident], bool]
+    load: Callable[[Ident], Target]
+
+    @property
+    def target(self) -> Target:
+        """The one that stands for all."""
+        return self.load(self.usual)
+
+
+def _alpha(ident: Ident) -> Target:
+    return _alphas()
+
+
+def _ia64(ident: Ident) -> Target:
+    return _itaniums()
 
 
 @cache
-def _alpha() -> Target:
+def _alphas() -> Target:
     from targets.alpha import Alpha
 
     return _with_plugins(Alpha())
 
 
 @cache
-def _ia64() -> Grouped:
+def _itaniums() -> Target:
     from targets.ia64 import Ia64
 
     return _with_plugins(Ia64())
 
 
-def _with_plugins(target: _Target) -> _Target:
-    """The target, which has the CPUs of plug-ins behind its own."""
+def _with_plugins(target: Target) -> Target:
+    """The target, which has the CPUs of plug-ins after its own."""
     target.cpus = Cpus(target.name, target.cpus)
     return target
 
 
-_PLAIN: dict[frozenset[int], Callable[[], Target]] = {machines.ALPHA: _alpha}
-_EVERY: dict[frozenset[int], Callable[[], Target | Grouped]] = {**_PLAIN, machines.IA64: _ia64}
+_FAMILIES = (
+    Family(machines.ALPHA, machines.is_alpha, _alpha),
+    Family(machines.IA64, machines.is_ia64, _ia64),
+)
 
 
-def plain() -> tuple[Target, ...]:
-    """The targets whose instructions stand alone."""
-    return tuple(load() for load in _PLAIN.values())
-
-
-def every() -> tuple[Target | Grouped, ...]:
-    """All targets: those whose code says what issues together stand last."""
-    found = tuple(load() for load in _EVERY.values())
+def every() -> tuple[Target, ...]:
+    """One target of each architecture."""
+    found = tuple(family.target for family in _FAMILIES)
     check_cpus([target.name for target in found])
     return found
 
 
-def knows(machine: int) -> bool:
-    """Whether there is a target for an `e_machine`."""
-    return any(machine in numbers for numbers in _EVERY)
+def named(name: str) -> Target:
+    """The target of an architecture that is called so; KeyError where there is none."""
+    return {target.name: target for target in every()}[name]
 
 
-def for_machine(machine: int, name: str) -> Target:
-    """The target of an `e_machine` whose instructions stand alone; BadInput for any other file."""
-    target = any_for(machine, name)
-    if isinstance(target, Grouped):
-        raise BadInput(
-            f"{name}: this is not done for {target.name}",
-            hint="patch, verify, revert, identify, explain and edits are",
-        )
-    return target
+def knows(ident: Ident) -> bool:
+    """Whether there is a target for a file."""
+    return any(family.knows(ident) for family in _FAMILIES)
 
 
-def any_for(machine: int, name: str) -> Target | Grouped:
-    """The target of an `e_machine`; BadInput for a file of an architecture that retune lacks."""
-    for numbers, load in _EVERY.items():
-        if machine in numbers:
-            return load()
+def of(file: Identified) -> Target:
+    """The target of a file; BadInput for one of an architecture, or a form, that retune lacks."""
+    return of_ident(file.ident, file.name)
+
+
+def of_ident(ident: Ident, name: str = "") -> Target:
+    """The target of files with this identity; BadInput, in which the file is called `name`."""
+    for family in _FAMILIES:
+        if family.knows(ident):
+            return family.load(ident)
     known = ", ".join(target.name for target in every())
-    other = machines.OTHERS.get(machine, "an architecture that has no name here")
+    forms = [family for family in _FAMILIES if family.usual.machine == ident.machine]
+    other = machines.OTHERS.get(ident.machine, "an architecture that has no name here")
+    if forms:
+        other = f"{forms[0].target.name}, but {ident}"
     raise BadInput(
-        f"{name}: is for {other} (e_machine {machine:#x}), which retune does not know",
+        f"{name}: is for {other} (e_machine {ident.machine:#x}), which retune does not know",
         hint=f"it knows {known}",
     )

@@ -11,10 +11,12 @@ _INCLUDE = re.compile(r"^\s*\.include\s+(\w+).*$", re.MULTILINE)
 
 
 class AssemblyError(ValueError):
-    """Assembly text that means nothing; `line` counts from one."""
+    """Assembly text that means nothing; `line` counts from one in `file`, if it has a name."""
 
-    def __init__(self, line: int, text: str, problem: str) -> None:
-        super().__init__(f"line {line}: {problem}: {text.strip()}")
+    def __init__(self, line: int, text: str, problem: str, file: str = "") -> None:
+        place = f"{file}, line {line}" if file else f"line {line}"
+        super().__init__(f"{place}: {problem}: {text.strip()}")
+        self.file = file
         self.line = line
         self.text = text
         self.problem = problem

@@ -21,7 +21,7 @@ from passes.scheduling.dependence import accesses
 from rewriter.core.code.listing import Listing
 from rewriter.core.isa.instruction import Flow, Insn, Op
 from rewriter.core.target.cpu import Cpu
-from rewriter.core.target.protocol import Target
+from rewriter.core.target.protocol import Sequential
 from rewriter.timing.engines import engine_of
 
 Key = tuple[str, int]
@@ -56,7 +56,7 @@ class Suspects:
     wider needs all that it meets or nothing.
     """
 
-    def __init__(self, listing: Listing, target: Target) -> None:
+    def __init__(self, listing: Listing, target: Sequential) -> None:
         rows, effects = listing.table.rows, target.table.effects
         loads = [effects(op).loads * effects(op).size for op in rows]
         stores = [narrow(op, target) * effects(op).size for op in rows]
@@ -92,13 +92,13 @@ def _following(
     return np.append(ascending, none)[np.searchsorted(ascending, positions, side="right")]
 
 
-def narrow(op: Op, target: Target) -> bool:
+def narrow(op: Op, target: Sequential) -> bool:
     """Whether an instruction stores less than a cell."""
     effects = target.table.effects(op)
-    return effects.stores and effects.size < target.cell
+    return effects.stores and effects.size < target.table.cell
 
 
-def conflicts(slots: Sequence[Insn | None], target: Target, reach: int) -> Iterator[Conflict]:
+def conflicts(slots: Sequence[Insn | None], target: Sequential, reach: int) -> Iterator[Conflict]:
     """Loads within `reach` instructions behind such a store, in straight code."""
     kept = [n for n, i in enumerate(slots) if i is not None and not target.is_filler(i)]
     insns = [insn for insn in slots if insn is not None and not target.is_filler(insn)]
@@ -161,14 +161,14 @@ def _cycles(tuned: TunedWindow, setting: Setting) -> int:
     return cycles([insn for insn in tuned.slots if insn is not None], setting)
 
 
-def _plain_load(insn: Insn, target: Target) -> bool:
+def _plain_load(insn: Insn, target: Sequential) -> bool:
     effects = target.table.effects(insn.op)
     return effects.loads and not effects.events and bool(target.table.defs(insn))
 
 
 def _meet(
     insns: Sequence[Insn], places: Sequence[tuple[object, int] | None], store: int, load: int,
-    target: Target,
+    target: Sequential,
 ) -> tuple[int, bool, bool] | None:  # fmt: skip
     """How far a load is from a store that it meets, whether that has all of it, and for sure."""
     there, here = places[store], places[load]
@@ -178,13 +178,13 @@ def _meet(
     distance, wide = here[1] - there[1], target.table.effects(insns[load].op).size
     rounds = [insns[n].name in target.spelling.CELL_ACCESSES for n in (store, load)]
     if any(rounds):
-        if effects.size == target.cell and not rounds[0] and distance < 0:
+        if effects.size == target.table.cell and not rounds[0] and distance < 0:
             return None
         # Both are in one cell surely, or in (cell - distance) of cell cases.
         sure = distance == 0 or (not rounds[0] and 0 <= distance < effects.size)
-        if not sure and 2 * abs(distance) >= target.cell:
+        if not sure and 2 * abs(distance) >= target.table.cell:
             return None
-        return distance, effects.size == target.cell, sure
+        return distance, effects.size == target.table.cell, sure
     if distance >= effects.size or -distance >= wide:
         return None
     return distance, distance >= 0 and distance + wide <= effects.size, True

@@ -14,7 +14,7 @@ from rewriter.core.edit import Evidence
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.readings.interpret import Step
 from rewriter.core.target.cpu import Cpu, System
-from rewriter.core.target.protocol import Target
+from rewriter.core.target.protocol import Sequential
 from rewriter.timing.model import simulate
 from rewriter.timing.straight import Probe
 from rewriter.verify.terms.prover import Prover
@@ -55,7 +55,7 @@ class Setting:
     `loops` are the innermost loops by the start of their function.
     """
 
-    target: Target
+    target: Sequential
     cpu: Cpu
     system: System
     prover: Prover

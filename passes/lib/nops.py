@@ -15,7 +15,7 @@ from rewriter.analysis.program import Program
 from rewriter.core.code.listing import INLINE, UNKNOWN, Listing
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import Flow, Insn
-from rewriter.core.target.protocol import Target
+from rewriter.core.target.protocol import Sequential
 
 Added = Mapping[int, Sequence[Insn]]
 """What stands right behind the instruction at an address, and was not there before.
@@ -72,7 +72,7 @@ class Fillers:
         return [(at, insn) for at, insn in sorted(found.items()) if insn is not None]
 
 
-def _idle(listing: Listing, target: Target) -> NDArray[np.bool_]:
+def _idle(listing: Listing, target: Sequential) -> NDArray[np.bool_]:
     """Whether there is a filler, by position: its word says so, if it writes no register."""
     table = listing.table
     rows = [op.flow is Flow.NEXT and not table.effects(op).stores for op in table.rows]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from rewriter.core.code.program import Fixup, Function
 from rewriter.core.target.cpu import Cpu
-from rewriter.core.target.protocol import CannotMove, Target, Tuned
+from rewriter.core.target.protocol import CannotMove, Sequential, Tuned
 from rewriter.verify.routines.pieces import Piece, cuts, insns_of, pieces
 from rewriter.verify.routines.replaceable import Known, Named
 from rewriter.verify.routines.rules import room_in_place
@@ -93,7 +93,7 @@ class Scattering:
 
     def __post_init__(self) -> None:
         program = self.known.program
-        self.target: Target = program.target
+        self.target: Sequential = program.target
         self.insns = insns_of(self.target, self.routine.code, program.image.byteorder)
         self.pieces = pieces(self.routine, self.target, program.image.byteorder)
         self.resumes = dict(self.routine.resumes)

@@ -10,7 +10,7 @@ from rewriter.core.code.dataflow import Trace, registers_of
 from rewriter.core.edit import Rewrite
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.target.cpu import Cpu
-from rewriter.core.target.protocol import Clue, Target
+from rewriter.core.target.protocol import Clue, Sequential
 
 UNRELATED = "address and position are not related in the block"
 """A reason that knowing more of the registers at the start may remove."""
@@ -59,7 +59,7 @@ def usable(cpu: Cpu, insns: Sequence[Any]) -> bool:
     return all(not insn.op.needs or insn.op.needs in cpu.features for insn in insns)
 
 
-def idle(insn: Insn | None, target: Target) -> bool:
+def idle(insn: Insn | None, target: Sequential) -> bool:
     """Whether a proposed instruction moves a register to itself: the value is there already."""
     if insn is None:
         return False

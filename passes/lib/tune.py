@@ -25,7 +25,7 @@ from rewriter.core.code.program import Fixup, Window
 from rewriter.core.edit import Evidence, Rewrite
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.target.cpu import Cpu
-from rewriter.core.target.protocol import Target
+from rewriter.core.target.protocol import Sequential
 from rewriter.core.terms.term import Term
 from rewriter.verify.terms.prover import Prover
 from rewriter.verify.walk.devices import Access, accessed, based, same_devices, stack_of
@@ -57,7 +57,7 @@ class Tuner:
 
     window: Window
     techniques: Sequence[Technique]
-    target: Target
+    target: Sequential
     cpu: Cpu
     prover: Prover
     locked: frozenset[int]
@@ -69,7 +69,7 @@ class Tuner:
 
     def __post_init__(self) -> None:
         window, target = self.window, self.target
-        code = window.insns, window.address, target.cell, window.exits
+        code = window.insns, window.address, window.exits
         self.trace = Trace(target.table, *code, self.facts)
         self._reasons: dict[int, str] = {}
         self._known: dict[tuple[_Name, ...], Tried | str] = {}
@@ -275,7 +275,6 @@ class Tuner:
         new = run(
             table,
             trace.terms,
-            trace.cell,
             slots,
             trace.addresses,
             trace.states,

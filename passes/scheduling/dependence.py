@@ -18,7 +18,7 @@ from fractions import Fraction
 
 from rewriter.core.code.dataflow import registers_of
 from rewriter.core.isa.instruction import Flow, Insn
-from rewriter.core.target.protocol import Target
+from rewriter.core.target.protocol import Sequential
 from rewriter.timing.steady import Steady
 from rewriter.timing.steady_node import Where
 
@@ -74,7 +74,7 @@ class Dependences:
         return following
 
 
-def free(insn: Insn, target: Target) -> bool:
+def free(insn: Insn, target: Sequential) -> bool:
     """Whether nothing but its operands ties an instruction to its place.
 
     A load that has no result is a hint, and a hint is given where somebody wanted it.
@@ -87,7 +87,7 @@ def free(insn: Insn, target: Target) -> bool:
 def dependences(
     insns: Sequence[Insn],
     places: Sequence[Where | None],
-    target: Target,
+    target: Sequential,
     steady: Steady,
     devices: bool = False,
 ) -> Dependences:
@@ -102,7 +102,7 @@ def dependences(
 
 
 def _straight(
-    insns: Sequence[Insn], places: Sequence[Where | None], target: Target, steady: Steady
+    insns: Sequence[Insn], places: Sequence[Where | None], target: Sequential, steady: Steady
 ) -> tuple[list[set[int]], list[list[Edge]], dict[int, int]]:
     table = target.table
     before: list[set[int]] = []
@@ -133,13 +133,13 @@ def _straight(
             needed.update(loads)
             stores.append(number)
         elif effects.loads:
-            cell = target.cell
+            cell = target.table.cell
             needed.update(s for s in stores if not _apart(places[s], places[number], cell))
             loads.append(number)
     return before, results, writer
 
 
-def _in_their_order(insns: Sequence[Insn], before: list[set[int]], target: Target) -> None:
+def _in_their_order(insns: Sequence[Insn], before: list[set[int]], target: Sequential) -> None:
     last: int | None = None
     for number, insn in enumerate(insns):
         if target.table.accesses(insn) and not target.is_filler(insn):
@@ -149,7 +149,7 @@ def _in_their_order(insns: Sequence[Insn], before: list[set[int]], target: Targe
 
 
 def _carried(
-    insns: Sequence[Insn], writer: dict[int, int], target: Target, steady: Steady
+    insns: Sequence[Insn], writer: dict[int, int], target: Sequential, steady: Steady
 ) -> list[list[Edge]]:
     found: list[list[Edge]] = [[] for _ in insns]
     written = 0
@@ -164,7 +164,7 @@ def _carried(
     return found
 
 
-def accesses(insns: Sequence[Insn], target: Target) -> tuple[Where | None, ...]:
+def accesses(insns: Sequence[Insn], target: Sequential) -> tuple[Where | None, ...]:
     """Where each instruction accesses memory: an unknown value, and bytes from it."""
     table = target.table
     values: dict[int, tuple[object, int]] = {}

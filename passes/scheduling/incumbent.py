@@ -9,7 +9,7 @@ from passes.scheduling.dependence import Dependences, dependences
 from passes.scheduling.exact import LONGEST, exact
 from passes.scheduling.list_scheduler import Order, Pass, orders
 from rewriter.core.isa.instruction import Flow
-from rewriter.core.target.protocol import Target
+from rewriter.core.target.protocol import Sequential
 from rewriter.timing.steady import Steady
 
 
@@ -27,7 +27,7 @@ class Found:
         return "proved optimal" if self.cycles <= self.least else f"no order below {self.least}"
 
 
-def best(loop: Pass, cycles: Fraction, target: Target, steady: Steady) -> Found:
+def best(loop: Pass, cycles: Fraction, target: Sequential, steady: Steady) -> Found:
     """The best order found of a pass that takes `cycles` now; the same one if none is better.
 
     What was found is looked at again until nothing more is: a second run finds nothing to do.
@@ -43,7 +43,7 @@ def best(loop: Pass, cycles: Fraction, target: Target, steady: Steady) -> Found:
             return found
 
 
-def _better(loop: Pass, cycles: Fraction, target: Target, steady: Steady) -> Found:
+def _better(loop: Pass, cycles: Fraction, target: Sequential, steady: Steady) -> Found:
     """The best order found, without looking again."""
     depends = dependences(loop.insns, loop.accesses, target, steady, loop.devices)
     least = max(Fraction(steady.least(loop.placed(loop.same))), depends.recurrence())

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rewriter.core.code.dataflow import registers_of
 from rewriter.core.isa.instruction import Insn
-from rewriter.core.target.protocol import Target
+from rewriter.core.target.protocol import Sequential
 
 Place = tuple[int, int] | None
 """A register as it was at the start of a pass, and what is added to it; None for the unknown."""
@@ -78,7 +78,7 @@ class Stream:
         return bool(same) and self.step % size == 0 and (self.ahead - same[0].offset) % size == 0
 
 
-def streams(insns: Sequence[Insn], target: Target) -> list[Stream]:
+def streams(insns: Sequence[Insn], target: Sequential) -> list[Stream]:
     """The streams of a loop whose pass is these instructions, one after the other."""
     return walked([_moving(insn, target)] for insn in insns)
 
@@ -110,7 +110,7 @@ def walked(groups: Iterable[Sequence[Moving]]) -> list[Stream]:
     return found
 
 
-def _moving(insn: Insn, target: Target) -> Moving:
+def _moving(insn: Insn, target: Sequential) -> Moving:
     """An instruction of a machine that says nothing of groups."""
     effects, touch = target.table.effects(insn.op), None
     if (effects.loads and target.table.defs(insn)) or effects.stores:

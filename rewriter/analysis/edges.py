@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rewriter.core.addresses import NOWHERE, Addresses, addresses
-from rewriter.core.code.listing import FLOW_CODE, FLOWS, INLINE, UNKNOWN, Listing
+from rewriter.core.code.listing import INLINE, UNKNOWN, Listing, among
 from rewriter.core.code.program import Fixup
-from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.isa.instruction import BRANCHING, CALLS, FALLING, Flow, Insn, To, leading
 from rewriter.core.isa.registers import Masks, in_columns
 from rewriter.core.target.protocol import References
 
@@ -84,23 +84,24 @@ class Collected:
         at = np.minimum(self.addresses.searchsorted(places), self.blocks - 1)
         return np.where(self.addresses[at] == places, at, np.int64(-1))
 
-    def ends(self, *flows: Flow) -> Edges:
+    def ends(self, flows: Collection[Flow]) -> Edges:
         """The blocks whose last instruction goes on in one of some ways."""
-        wanted = np.zeros(len(FLOWS) + 1, dtype=bool)  # the last is of what is not known
-        wanted[[FLOW_CODE[flow] for flow in flows]] = True
-        return np.flatnonzero(wanted[self.codes])
+        return np.flatnonzero(among(self.codes, flows))
 
     def add_all(self, references: References) -> None:
-        """The edges of every block but for accesses that fault."""
-        self._fall_through(self.ends(Flow.NEXT, Flow.BRANCH))
-        going = self.ends(Flow.BRANCH, Flow.JUMP)
+        """The edges of every block but for accesses that fault.
+
+        What is conditional has both ways; behind a call control goes on in either case.
+        """
+        self._fall_through(self.ends(FALLING - CALLS))
+        going = self.ends(BRANCHING)
         self._go(going, self.listing.targets[self.final[going]])
         self._fall_through(self._traps())
-        calls = self.ends(Flow.CALL)
+        calls = self.ends(leading(To.PLACE) & CALLS)
         self._calls(calls, self.listing.targets[self.final[calls]])
-        self._computed_calls(self.ends(Flow.INDIRECT_CALL), references.callees)
-        self._returns(self.ends(Flow.RETURN))
-        self._computed(self.ends(Flow.INDIRECT), references)
+        self._computed_calls(self.ends(leading(To.REGISTER) & CALLS), references.callees)
+        self._returns(self.ends(leading(To.CALLER)))
+        self._computed(self.ends(leading(To.REGISTER) - CALLS), references)
         self._escape(np.flatnonzero(self.codes == UNKNOWN))
 
     def add_fixups(self, fixups: Sequence[Fixup]) -> None:
@@ -156,7 +157,7 @@ class Collected:
 
     def _traps(self) -> Edges:
         """The blocks whose trap comes back: there is no data behind it."""
-        traps = self.ends(Flow.TRAP)
+        traps = self.ends({Flow.TRAP})
         after = np.minimum(self.last[traps], len(self.listing) - 1)
         followed = (after == self.last[traps]) & (self.listing.rows[after] == INLINE)
         return np.asarray(traps[~followed])

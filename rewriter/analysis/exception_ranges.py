@@ -15,15 +15,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.core.code.listing import FLOW_CODE, Listing
+from rewriter.core.code.listing import FLOW_CODE, Listing, among
 from rewriter.core.code.program import Fixup
-from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.isa.instruction import COMING_BACK, Flow, Insn
 from rewriter.core.isa.table import Table
 from rewriter.elf.image import Image
 from rewriter.elf.unwind.entries import Fde
 from rewriter.elf.unwind.lsda import CallSite, lsda_ranges
-
-_CALLS = (Flow.CALL, Flow.INDIRECT_CALL, Flow.TRAP)
 
 
 def throws(insn: Insn, table: Table) -> bool:
@@ -62,9 +60,8 @@ class ExceptionRanges:
 
     def calls(self, listing: Listing) -> Iterator[tuple[int, int]]:
         """Calls in ranges with a landing pad: the address of the call, and the pad."""
-        codes = [FLOW_CODE[flow] for flow in _CALLS]
         for pad, first, last in self._padded(listing):
-            for at in first + np.flatnonzero(np.isin(listing.flows[first:last], codes)):
+            for at in first + np.flatnonzero(among(listing.flows[first:last], COMING_BACK)):
                 yield int(listing.addresses[at]), pad
 
     def accesses(self, listing: Listing) -> Iterator[Fixup]:

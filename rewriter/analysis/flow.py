@@ -19,7 +19,7 @@ from rewriter.analysis.edges import CALL, INSIDE, Collected, Convention, Edges
 from rewriter.core.addresses import Addresses, addresses, contains, first_at, holders, span
 from rewriter.core.code.listing import FLOW_CODE, Listing
 from rewriter.core.code.program import Fixup, Function, JumpTable
-from rewriter.core.isa.instruction import Flow
+from rewriter.core.isa.instruction import STRAIGHT, Flow
 from rewriter.core.target.protocol import References
 
 
@@ -177,7 +177,7 @@ def _leaders(
 def _after_straight(found: Collected) -> NDArray[np.bool_]:
     """The blocks that control may come to from the one before."""
     straight = np.zeros(found.blocks + 1, dtype=bool)
-    straight[found.ends(Flow.NEXT, Flow.BRANCH) + 1] = True
+    straight[found.ends(STRAIGHT) + 1] = True
     return straight[:-1]
 
 

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from rewriter.core.addresses import addresses, holders
-from rewriter.core.code.listing import FLOW_CODE, Listing
+from rewriter.core.code.listing import Listing, among
 from rewriter.core.code.program import Function
-from rewriter.core.isa.instruction import Flow
+from rewriter.core.isa.instruction import CALLS, To, leading
 from rewriter.core.target.bundling import Range
 from rewriter.elf.image import Image
 from rewriter.elf.linking import Symbol
@@ -52,7 +52,7 @@ def with_called(functions: Sequence[Function], listing: Listing) -> tuple[Functi
     Hand-written code often has neither an unwind entry nor a symbol.  Such a function reaches to
     the next start or the end of the text it is in.
     """
-    calls = listing.targets[listing.flows == FLOW_CODE[Flow.CALL]]
+    calls = listing.targets[among(listing.flows, leading(To.PLACE) & CALLS)]
     starts = addresses(f.start for f in functions)
     called = np.unique(calls)
     owner = holders(((f.start, f.end) for f in functions), called)

@@ -22,7 +22,7 @@ from rewriter.analysis.reaching import Reaching
 from rewriter.core.code.listing import FLOW_CODE
 from rewriter.core.code.program import Function, JumpTable, Origin, TableRead
 from rewriter.core.isa.instruction import Flow, Insn
-from rewriter.core.target.protocol import Memory, References, Target
+from rewriter.core.target.protocol import Memory, References, Sequential
 
 _ROUNDS = 6
 """Graphs that are looked at until what is found is all: real files need two or three."""
@@ -32,7 +32,7 @@ def followed(
     graph_of: Callable[[References], Graph],
     pruned: Callable[[Graph, References], References],
     memory: Memory,
-    target: Target,
+    target: Sequential,
     references: References,
     named: Collection[int],
 ) -> tuple[References, Graph]:
@@ -68,7 +68,7 @@ def _without(references: References, jumps: Collection[int]) -> References:
 
 
 def _unreached(
-    graph: Graph, memory: Memory, target: Target, references: References
+    graph: Graph, memory: Memory, target: Sequential, references: References
 ) -> frozenset[int]:
     """The jumps whose table goes on behind its bound, to code that nothing else leads to."""
     found = set[int]()
@@ -89,7 +89,7 @@ class _Settle:
 
     graph: Graph
     memory: Memory
-    target: Target
+    target: Sequential
     references: References
     named: frozenset[int]
     _reads: dict[int, list[TableRead]] = field(default_factory=dict)

@@ -14,10 +14,10 @@ import numpy as np
 
 from rewriter.analysis.flow import Graph
 from rewriter.core.code.program import Function
-from rewriter.core.target.protocol import References, Target
+from rewriter.core.target.protocol import References, Sequential
 
 
-def unmade(graph: Graph, target: Target, references: References) -> frozenset[int]:
+def unmade(graph: Graph, target: Sequential, references: References) -> frozenset[int]:
     """The labels inside functions that no pair makes, by a graph in which all of them count."""
     inside = frozenset(_inside(graph.functions, references.labels))
     if not inside:

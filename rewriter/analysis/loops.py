@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rewriter.analysis.program import Program
-from rewriter.core.code.listing import FLOW_CODE
-from rewriter.core.isa.instruction import Flow
+from rewriter.core.code.listing import among
+from rewriter.core.isa.instruction import BRANCHING
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,7 @@ class Loop:
 def innermost(program: Program) -> dict[int, list[Loop]]:
     """Loops that contain no other, by the start of their function; ascending."""
     listing, graph = program.listing, program.graph
-    kinds = (FLOW_CODE[Flow.BRANCH], FLOW_CODE[Flow.JUMP])
-    going = listing.transfers[np.isin(listing.flows[listing.transfers], kinds)]
+    going = listing.transfers[among(listing.flows[listing.transfers], BRANCHING)]
     latches = going[listing.targets[going] <= listing.addresses[going]]
     owners = graph.function_of[np.searchsorted(graph.first, latches, side="right") - 1]
     found: dict[int, dict[int, int]] = {}

@@ -22,7 +22,7 @@ from rewriter.core.code.program import Fixup, Function, JumpTable, Pin, Window
 from rewriter.core.errors import BadInput
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.run.garbage import seldom_collected
-from rewriter.core.target.protocol import References, Target, whole
+from rewriter.core.target.protocol import References, Sequential, whole
 from rewriter.elf.headers import ET_EXEC
 from rewriter.elf.image import Image
 from rewriter.elf.pins import data_pins, pinned, relocated, text_words
@@ -41,7 +41,7 @@ class Program:
     """
 
     image: Image
-    target: Target
+    target: Sequential
     listing: Listing
     functions: tuple[Function, ...]
     frames: dict[int, unwind.Fde]
@@ -164,7 +164,7 @@ class Program:
             if insns and listing.flows[first - 1] == FLOW_CODE[Flow.BRANCH]:
                 branched = int(listing.targets[first - 1])
                 exits[-1] = (exits[-1][0], self.live_into(branched))
-            elif insns:
+            elif insns and listing.flows[first - 1] == FLOW_CODE[Flow.NEXT]:
                 exits.pop()
             insns += [insn for insn in listing.insns_at(first, last) if insn is not None]
             if graph.faulting[last - 1]:
@@ -232,7 +232,7 @@ def _holds(function: Function, ascending: Sequence[int]) -> bool:
 
 
 @seldom_collected()
-def analyse(image: Image, target: Target, assume: frozenset[str] = EVERY) -> Program:
+def analyse(image: Image, target: Sequential, assume: frozenset[str] = EVERY) -> Program:
     """Reads a whole file's text; `assume` names what may be relied on beyond it.
 
     BadInput where it has none.
@@ -281,7 +281,7 @@ def analyse(image: Image, target: Target, assume: frozenset[str] = EVERY) -> Pro
     )
 
 
-def _pruned(target: Target, graph: flow.Graph, references: References) -> References:
+def _pruned(target: Sequential, graph: flow.Graph, references: References) -> References:
     """The references without labels that no path of a graph makes."""
     unmade = labels.unmade(graph, target, references)
     return replace(references, labels=references.labels - unmade) if unmade else references
@@ -297,7 +297,7 @@ def _made_by_jumps(listing: Listing) -> list[int]:
 
 def _graph(
     listing: Listing,
-    target: Target,
+    target: Sequential,
     functions: tuple[Function, ...],
     entries: set[int],
     fixups: Sequence[Fixup],

@@ -13,16 +13,16 @@ import numpy as np
 from rewriter.analysis.flow import Graph
 from rewriter.core.code.listing import FLOW_CODE
 from rewriter.core.code.program import Bound, TableRead
-from rewriter.core.isa.instruction import Flow
-from rewriter.core.target.protocol import Target
+from rewriter.core.isa.instruction import COMING_BACK
+from rewriter.core.target.protocol import Sequential
 
-_CALLS = frozenset(FLOW_CODE[flow] for flow in (Flow.CALL, Flow.INDIRECT_CALL, Flow.TRAP))
+_COMING_BACK = frozenset(FLOW_CODE[flow] for flow in COMING_BACK)
 
 
 class Reaching:
     """Walks a graph back, over calls with what callees save."""
 
-    def __init__(self, graph: Graph, target: Target) -> None:
+    def __init__(self, graph: Graph, target: Sequential) -> None:
         self.graph, self.target = graph, target
         self._bounds: dict[int, Bound | None] = {}
         self.listing = graph.listing
@@ -128,7 +128,7 @@ class Reaching:
     def _keeps(self, block: int, register: int) -> bool:
         """Whether what ends a block leaves a register alone: a call may not."""
         at = int(self.graph.last[block]) - 1
-        if int(self.flows[at]) not in _CALLS:
+        if int(self.flows[at]) not in _COMING_BACK:
             return True
         insn = self.listing.insn(at)
         return insn is not None and bool(self.target.kept_over(insn) >> register & 1)

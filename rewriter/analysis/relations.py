@@ -14,8 +14,8 @@ from itertools import count
 from rewriter.analysis.flow import Graph
 from rewriter.core.code.dataflow import registers_of
 from rewriter.core.code.program import Function
-from rewriter.core.isa.instruction import Flow
-from rewriter.core.target.protocol import Target
+from rewriter.core.isa.instruction import COMING_BACK
+from rewriter.core.target.protocol import Sequential
 
 Value = tuple[int, int]
 """An unknown number's name, and what is added to it."""
@@ -27,8 +27,6 @@ Facts = dict[int, tuple[int, int]]
 Effect = tuple[tuple[int, int, int] | None, tuple[int, ...], int | None]
 """What an instruction makes of a register and a constant, else what it writes; of a call, the
 registers that outlive it."""
-
-_CALLS = (Flow.CALL, Flow.INDIRECT_CALL, Flow.TRAP)
 
 
 def relations(graph: Graph, function: Function, effects: LinearEffects) -> dict[int, Facts]:
@@ -60,7 +58,7 @@ def relations(graph: Graph, function: Function, effects: LinearEffects) -> dict[
 class LinearEffects:
     """What instructions do to registers, found once for each word."""
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: Sequential) -> None:
         self.target = target
         self.known: dict[int, Effect] = {}
 
@@ -75,7 +73,7 @@ class LinearEffects:
         insn = self.target.table.decode(word)
         assert insn is not None
         written = registers_of(self.target.table.defs(insn))
-        kept = self.target.kept_over(insn) if insn.op.flow in _CALLS else None
+        kept = self.target.kept_over(insn) if insn.op.flow in COMING_BACK else None
         return self.target.linear(insn), written, kept
 
 

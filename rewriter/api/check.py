@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rewriter.api.choose import any_target_of
+from rewriter.api.choose import target_of
 from rewriter.api.files import Loaded
 from rewriter.api.patch import Progress, quiet
 from rewriter.core.assumptions import EVERY
@@ -29,14 +29,14 @@ def verify(
     """
     before = old.image
     if before.machine != new.machine:
-        any_target_of(before)  # says so where it is that one which is foreign
+        target_of(before)  # says so where it is that one which is foreign
         raise BadInput(f"{new.name}: is for another architecture than {before.name}")
     if before.section(note.NAME) is not None and new.section(note.NAME) is None:
         raise BadInput(
             f"{before.name}: was retuned, and {new.name} was not",
             hint="name the original first: `retune verify OLD NEW`",
         )
-    comparison = compare(old.image, new, any_target_of, progress, jobs, assume)
+    comparison = compare(old.image, new, target_of, progress, jobs, assume)
     return _with_wrapping(comparison, old, new)
 
 

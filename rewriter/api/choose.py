@@ -7,7 +7,7 @@ import difflib
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from rewriter.core.errors import BadInput, BadUsage
 
@@ -15,14 +15,11 @@ if TYPE_CHECKING:
     from passes import Pass
     from rewriter.core.code.program import Function
     from rewriter.core.edit import Edit
-    from rewriter.core.target.bundling import Code, Grouped
+    from rewriter.core.target.bundling import Bundling, Code
     from rewriter.core.target.cpu import Cpu, System
-    from rewriter.core.target.protocol import Target
+    from rewriter.core.target.protocol import Sequential, Target
     from rewriter.elf.image import Image
     from rewriter.road.options import Options
-
-
-_Target = TypeVar("_Target")
 
 
 @dataclass(frozen=True)
@@ -50,7 +47,7 @@ class Wanted:
 class Chosen:
     """A tuning with every name looked up."""
 
-    target: Target | Grouped
+    target: Target
     cpu: Cpu
     options: Options
 
@@ -101,26 +98,16 @@ def assumed(given: str) -> frozenset[str]:
 
 
 def target_of(image: Image) -> Target:
-    """The target of a file that holds code; BadInput where a command does not know its kind."""
+    """The target of a file that holds code."""
     import targets
 
-    return _with_code(image, targets.for_machine(image.machine, image.name))
-
-
-def _with_code(image: Image, target: _Target) -> _Target:
+    target = targets.of(image)
     if not image.executable_ranges():
         raise BadInput(f"{image.name}: holds no code", hint="no section or segment is executable")
     return target
 
 
-def any_target_of(image: Image) -> Target | Grouped:
-    """The target of a file that holds code, of either kind."""
-    import targets
-
-    return _with_code(image, targets.any_for(image.machine, image.name))
-
-
-def code_of(image: Image, target: Grouped) -> Code:
+def code_of(image: Image, target: Bundling) -> Code:
     """The code of a file whose text says what issues together."""
     from rewriter.analysis.functions import find_functions
 
@@ -129,12 +116,12 @@ def code_of(image: Image, target: Grouped) -> Code:
 
 def resolve(image: Image, wanted: Wanted) -> Chosen | None:
     """Look all names up for a file; None when no pass runs, which needs no target."""
-    if wanted.passes == "none" and not (_known_machine(image) and image.executable_ranges()):
+    if wanted.passes == "none" and not (_known(image) and image.executable_ranges()):
         return None
-    return resolve_for(any_target_of(image), wanted)
+    return resolve_for(target_of(image), wanted)
 
 
-def resolve_for(target: Target | Grouped, wanted: Wanted) -> Chosen | None:
+def resolve_for(target: Target, wanted: Wanted) -> Chosen | None:
     """Look all names up for a target; None when no pass runs."""
     from rewriter.road.options import Options
 
@@ -203,13 +190,13 @@ def function(functions: Sequence[Function], image: Image, name: str) -> Function
     return found
 
 
-def _known_machine(image: Image) -> bool:
+def _known(image: Image) -> bool:
     import targets
 
-    return targets.knows(image.machine)
+    return targets.knows(image.ident)
 
 
-def cpu_named(target: Target | Grouped, option: str, name: str) -> Cpu:
+def cpu_named(target: Target, option: str, name: str) -> Cpu:
     """A CPU by its name (ev67) or by its chip's (21264A), in any case."""
     names = {key.casefold(): key for key in target.cpus}
     if name.casefold() in names:
@@ -228,7 +215,7 @@ def cpu_named(target: Target | Grouped, option: str, name: str) -> Cpu:
     )
 
 
-def system_named(target: Target, name: str) -> System:
+def system_named(target: Sequential, name: str) -> System:
     """A machine by its name, in any case."""
     found = target.systems.get(name.casefold())
     if found is None:
@@ -252,11 +239,10 @@ def _named_passes(text: str | None) -> tuple[Pass, ...] | None:
     return passes.chosen(names)
 
 
-def _passes(text: str | None, cpu: Cpu, target: Target | Grouped) -> tuple[str, ...]:
+def _passes(text: str | None, cpu: Cpu, target: Target) -> tuple[str, ...]:
     import passes
-    from rewriter.core.target.bundling import Grouped
 
-    offered = target.passes if isinstance(target, Grouped) else passes.names()
+    offered = target.bundling.passes if target.bundling is not None else passes.names()
     named = _named_passes(text)
     for technique in named or ():
         if technique.name not in offered:

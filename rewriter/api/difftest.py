@@ -9,6 +9,8 @@ from tempfile import TemporaryDirectory
 from rewriter.api import choose, files
 from rewriter.api.patch import Progress, quiet
 from rewriter.core.errors import BadInput, BadUsage
+from rewriter.core.target.boots import Boots
+from rewriter.core.target.capability import needed
 from rewriter.core.target.protocol import Target
 from rewriter.difftest.boot.compare import Tried, compare
 from rewriter.difftest.boot.kernel import Kernel, kernel
@@ -33,8 +35,8 @@ def boot(
     append: str = "",
     limit: float = 300.0,
     progress: Progress = quiet,
-) -> tuple[Tried, Target]:
-    """Boots two kernels with one initial file system, compares the consoles; also their target.
+) -> tuple[Tried, Boots]:
+    """Boots two kernels with one initial file system, compares the consoles; and says how.
 
     `machine` and `cpu` are what is emulated, `memory` is in MiB, `append` goes to the kernel's
     command line, `limit` is in seconds for the original. Raises BadUsage for a CPU that cannot be
@@ -44,16 +46,16 @@ def boot(
     if before.image.machine != after.image.machine:
         raise BadInput(f"{after.name}: is for another architecture than {before.name}")
     target = choose.target_of(before.image)
-    boots = target.boots
+    boots = needed(target.boots, "difftest boot", target, before.name)
     setup = Setup(
         machine=machine or boots.machine,
         memory=memory or boots.memory,
         parameters=f"{boots.parameters} {append}".rstrip(),
         initrd=files.read(initrd),
-        cpu=_emulated(target, cpu, firmware is None) if cpu else None,
+        cpu=_emulated(target, boots, cpu, firmware is None) if cpu else None,
         firmware=files.read(firmware) if firmware else None,
     )
-    return compare(before, after, boots, setup, limit, progress), target
+    return compare(before, after, boots, setup, limit, progress), boots
 
 
 def program(
@@ -92,10 +94,9 @@ def _kernel(path: Path) -> Kernel:
     return kernel(files.read(path), str(path))
 
 
-def _emulated(target: Target, name: str, packaged: bool) -> str:
+def _emulated(target: Target, boots: Boots, name: str, packaged: bool) -> str:
     """A CPU's name for the emulator; `packaged` if its own firmware is used."""
     cpu = choose.cpu_named(target, "--cpu", name)
-    boots = target.boots
     if cpu.name not in boots.cpus:
         raise BadUsage(
             f"--cpu {name}: the emulator does not have it", hint=f"it has {', '.join(boots.cpus)}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rewriter.api import choose
-from rewriter.core.target.bundling import Grouped
+from rewriter.core.target.capability import needed
 from rewriter.elf.image import Image
 from rewriter.report.regions import RegionSurvey
 from rewriter.report.survey import Survey
@@ -14,7 +14,8 @@ def surveyed(image: Image) -> Survey | RegionSurvey:
     from rewriter.analysis.program import analyse
     from rewriter.report import regions, survey
 
-    target = choose.any_target_of(image)
-    if isinstance(target, Grouped):
-        return regions.survey(target, choose.code_of(image, target))
-    return survey.survey(analyse(image, target))
+    target = choose.target_of(image)
+    if target.bundling is not None:
+        return regions.survey(target.bundling, choose.code_of(image, target.bundling))
+    words = needed(target.sequential, "identify", target, image.name)
+    return survey.survey(analyse(image, words))

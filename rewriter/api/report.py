@@ -8,7 +8,6 @@ from rewriter.api import choose
 from rewriter.api.files import Loaded
 from rewriter.api.patch import Patched, Progress, quiet
 from rewriter.core.errors import BadInput, BadUsage
-from rewriter.core.target.bundling import Grouped
 from rewriter.core.target.cpu import Cpu
 from rewriter.core.target.protocol import Target
 from rewriter.elf import manifest
@@ -34,7 +33,7 @@ def of_patched(
     if tuned is None:
         raise BadUsage("--report: no pass ran, so there is nothing to report")
     options = patched.record.options if patched.record is not None else {}
-    target = choose.any_target_of(image)
+    target = choose.target_of(image)
     subject = of_run(image, parse(tuned.data, image.name), target, tuned, options)
     return page(subject, progress, jobs, limit)
 
@@ -54,7 +53,7 @@ def of_pair(
     where there is none, or where it does not lead from one file to the other.
     """
     bare, record = _led_back(old, new, record)
-    target = choose.any_target_of(old.image)
+    target = choose.target_of(old.image)
     cpu = _cpu(target, record, new.name)
     subject = of_files(old.image, parse(bare, new.name), target, cpu, record)
     text = text_of(subject)
@@ -76,7 +75,7 @@ def _led_back(old: Loaded, new: Image, record: Manifest | None) -> tuple[bytes, 
     return bare, record
 
 
-def _cpu(target: Target | Grouped, record: Manifest, name: str) -> Cpu:
+def _cpu(target: Target, record: Manifest, name: str) -> Cpu:
     """The CPU that a manifest names, with what pays decided by the one that it says."""
     try:
         cpu = choose.cpu_named(target, "cpu", record.cpu)

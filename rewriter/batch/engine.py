@@ -34,6 +34,7 @@ from rewriter.batch.pool.watch import Unwatched, Watch
 from rewriter.batch.summary import Line, Summary
 from rewriter.batch.task import Job, Runner, Task
 from rewriter.core.errors import BadInput, RetuneError
+from rewriter.core.target.ident import Ident
 from rewriter.elf import manifest
 from rewriter.elf.emit import CannotWrite
 from rewriter.elf.note import NAME
@@ -118,7 +119,7 @@ class _Batch:
         self.mirror = Mirror(roots, output) if output is not None else None
         self.output = output
         self.lines: dict[Path, Line] = {}
-        self.choices: dict[int, tuple[Wanted, str, Mapping[str, Any]] | None] = {}
+        self.choices: dict[Ident, tuple[Wanted, str, Mapping[str, Any]] | None] = {}
 
     def open(self, path: Path | None) -> Journal | NoJournal:
         """The journal; what a killed run left half done is finished or cleaned up."""
@@ -191,7 +192,7 @@ class _Batch:
         denied = next(
             filter(None, (self.policy.reason(one, file.package) for one in file.inside)), ""
         )
-        choice = self._choice(file.machine)
+        choice = self._choice(file.ident)
         try:
             data = file.path.read_bytes()
         except OSError as error:
@@ -224,19 +225,19 @@ class _Batch:
         self._finish(task, outcome, log, None, placer, how)
         return None
 
-    def _choice(self, machine: int) -> tuple[Wanted, str, Mapping[str, Any]] | None:
+    def _choice(self, ident: Ident) -> tuple[Wanted, str, Mapping[str, Any]] | None:
         """The tuning for a machine, the name of its CPU, and options as a manifest has them."""
-        if machine not in self.choices:
-            target = targets.any_for(machine, "")
+        if ident not in self.choices:
+            target = targets.of_ident(ident)
             wanted = self.policy.machines.get(target.name)
             chosen = choose.resolve_for(target, wanted) if wanted is not None else None
             if wanted is None:
-                self.choices[machine] = None
+                self.choices[ident] = None
             else:
                 options = chosen.record(wanted) if chosen is not None else {}
                 name = chosen.cpu.name if chosen is not None else ""
-                self.choices[machine] = wanted, name, json.loads(json.dumps(options))
-        return self.choices[machine]
+                self.choices[ident] = wanted, name, json.loads(json.dumps(options))
+        return self.choices[ident]
 
     def _before(
         self, data: bytes, file: Candidate, cpu: str, options: Mapping[str, Any]

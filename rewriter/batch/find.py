@@ -15,14 +15,11 @@ from pathlib import Path, PurePosixPath
 
 import targets
 from rewriter.core.errors import BadInput
-from rewriter.core.readings.machine import ByteOrder
+from rewriter.core.target.ident import HEAD, Ident, ident_of, type_of
 from rewriter.elf.headers import ET_DYN, ET_EXEC, printable
 
 ASIDE = re.compile(r"\.retune-[0-9a-f]{16}-\d+")
 """Names of files that a run writes aside."""
-
-_HEAD = 20
-"""Bytes of an ELF file up to the end of `e_machine`."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +41,7 @@ class Candidate:
     names: tuple[Path, ...]
     inside: tuple[str, ...]
     size: int
-    machine: int
+    ident: Ident
     links: int
     package: str | None = None
     named: bool = False
@@ -89,13 +86,12 @@ def listed(path: Path) -> list[Path]:
     return [Path(os.fsdecode(line)) for line in wanted if line and not line.startswith(b"#")]
 
 
-def machine_of(head: bytes) -> int | None:
-    """The `e_machine` of a linked ELF file by its first bytes, None for anything else."""
-    if len(head) < _HEAD or head[:4] != b"\x7fELF" or head[5] not in (1, 2):
+def known_ident(head: bytes) -> Ident | None:
+    """What a linked ELF file that retune knows is for, by its first bytes; None for all else."""
+    ident = ident_of(head)
+    if ident is None or type_of(head, ident) not in (ET_EXEC, ET_DYN):
         return None
-    order: ByteOrder = "little" if head[5] == 1 else "big"
-    kind = int.from_bytes(head[16:18], order)
-    return int.from_bytes(head[18:20], order) if kind in (ET_EXEC, ET_DYN) else None
+    return ident if targets.knows(ident) else None
 
 
 def walk(top: Path) -> Iterator[os.DirEntry[str]]:
@@ -149,8 +145,8 @@ def _add(found: Found, group: list[tuple[Root, Path, os.stat_result]]) -> None:
     once = {path: (root, about) for root, path, about in group if path in real.values()}
     names = sorted(once, key=os.fsencode)
     root, about = once[names[0]]
-    machine, reason = _machine(names[0], about)
-    if machine is None or not targets.knows(machine):
+    ident, reason = _ident(names[0], about)
+    if ident is None:
         if reason:
             found.faults.append((names[0], reason))
             return
@@ -160,17 +156,17 @@ def _add(found: Found, group: list[tuple[Root, Path, os.stat_result]]) -> None:
         return
     inside = tuple(_inside(once[name][0], name) for name in names)
     found.candidates.append(
-        Candidate(tuple(names), inside, about.st_size, machine, about.st_nlink, root.package, named)
+        Candidate(tuple(names), inside, about.st_size, ident, about.st_nlink, root.package, named)
     )
 
 
-def _machine(path: Path, about: os.stat_result) -> tuple[int | None, str]:
-    """The machine of a file, None with a reason where it cannot be read."""
+def _ident(path: Path, about: os.stat_result) -> tuple[Ident | None, str]:
+    """What a file is for; None if that is not known, with a reason if it cannot be read."""
     if not stat.S_ISREG(about.st_mode):  # opening a FIFO would wait for a writer for ever
         return None, "is not a regular file"
     try:
         with path.open("rb") as file:
-            return machine_of(file.read(_HEAD)), ""
+            return known_ident(file.read(HEAD)), ""
     except OSError as error:
         return None, f"cannot be read: {error.strerror}"
 

@@ -122,7 +122,7 @@ def _against(compared: Comparison) -> str:
 def _figures(patched: Patched) -> Figures:
     image, report = patched.loaded.image, patched.report
     return Figures(
-        machine=choose.any_target_of(image).name,
+        machine=choose.target_of(image).name,
         cpu=report.cpu,
         size=len(image.data),
         text=sum(end - start for start, end in image.executable_ranges()),

@@ -19,8 +19,8 @@ from rewriter.bisect.units import NOBODY, Changes, Offsets, Unit, by_function, p
 from rewriter.core.code.program import Function
 from rewriter.core.edit import Edit
 from rewriter.core.run.guard import guarded
-from rewriter.core.target.bundling import Code, Grouped
-from rewriter.core.target.protocol import CannotMove, Target
+from rewriter.core.target.bundling import Bundling, Code
+from rewriter.core.target.protocol import CannotMove, Sequential
 from rewriter.elf.image import Image, parse
 from rewriter.elf.manifest import Manifest
 from rewriter.report import regions
@@ -55,7 +55,7 @@ class Reader(Protocol):
 class PlainReader:
     """Instructions that stand alone."""
 
-    def __init__(self, old: Image, new: bytes, record: Manifest, target: Target) -> None:
+    def __init__(self, old: Image, new: bytes, record: Manifest, target: Sequential) -> None:
         self.old, self.new, self.record, self.target = old, new, record, target
         self.program = analyse(old, target)
         functions = self.program.functions
@@ -122,7 +122,7 @@ class PlainReader:
 class GroupedReader:
     """Code that says what issues together."""
 
-    def __init__(self, old: Image, new: bytes, record: Manifest, target: Grouped) -> None:
+    def __init__(self, old: Image, new: bytes, record: Manifest, target: Bundling) -> None:
         self.old, self.new, self.record, self.target = old, new, record, target
         code = target.code(old, find_functions(old, target.described(old)))
         changes = by_function(old, new, code.functions, self._spans(code), record.edits)

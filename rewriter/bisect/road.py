@@ -14,7 +14,7 @@ from rewriter.bisect.search import Outcome, Search, Units
 from rewriter.bisect.state import State, key
 from rewriter.bisect.units import Changes, Unit
 from rewriter.core.errors import BadInput, NothingToDo, RetuneError
-from rewriter.core.target.bundling import Grouped
+from rewriter.core.target.capability import needed
 from rewriter.elf.image import Image
 from rewriter.elf.manifest import Manifest
 from rewriter.report.listing import Explanation
@@ -77,13 +77,14 @@ def culprit(
     """
     tester = _Tester(judge, state, progress)
     _ends(old, new, tester)
-    target = targets.any_for(old.machine, old.name)
+    target = targets.of(old)
     progress("analyse", 0, 1)
     reader: Reader
-    if isinstance(target, Grouped):
-        reader = GroupedReader(old, new, record, target)
+    if target.bundling is not None:
+        reader = GroupedReader(old, new, record, target.bundling)
     else:
-        reader = PlainReader(old, new, record, target)
+        words = needed(target.sequential, "bisect", target, old.name)
+        reader = PlainReader(old, new, record, words)
     changes, needs = reader.changes, reader.needs()
     progress("analyse", 1, 1)
     if not changes.units:

@@ -11,6 +11,7 @@ from rewriter.cli import show
 from rewriter.cli.options import PATH, View, viewing
 from rewriter.cli.pages import completion
 from rewriter.core.errors import BadInput, BadUsage
+from rewriter.core.target.capability import needed
 
 
 @click.command()
@@ -90,7 +91,8 @@ def _article(source: Path, name: str, machine: str | None, share: float | None, 
     from rewriter.timing.described import NotDescribed
 
     image = files.load(source).image
-    target = choose.target_of(image)
+    known = choose.target_of(image)
+    target = needed(known.sequential, "the suite article", known, image.name)
     cpu = choose.cpu_named(target, "--cpu", name)
     system = choose.system_named(target, machine) if machine else target.system(cpu)
     try:
@@ -104,13 +106,12 @@ def _article(source: Path, name: str, machine: str | None, share: float | None, 
 
 
 def _itanium(source: Path, name: str, function: str, view: View) -> None:
-    from rewriter.core.target.bundling import Grouped
     from rewriter.report.suites.itanium import Story
     from rewriter.suites import itanium
 
     image = files.load(source).image
-    target = choose.any_target_of(image)
-    if not isinstance(target, Grouped):
+    target = choose.target_of(image)
+    if target.bundling is None:
         raise BadInput(
             f"{image.name}: the suite itanium is for code that says what issues together",
             hint=f"this is {target.name}",
@@ -119,10 +120,10 @@ def _itanium(source: Path, name: str, function: str, view: View) -> None:
     bundled = cpu.bundled
     if bundled is None:
         raise BadUsage(f"--cpu {name}: no model of its pipeline is there")
-    found = choose.function(choose.code_of(image, target).functions, image, function)
-    slots = itanium.slots_of(image, target, found.start, found.end)
+    found = choose.function(choose.code_of(image, target.bundling).functions, image, function)
+    slots = itanium.slots_of(image, target.bundling, found.start, found.end)
     try:
-        stages = tuple(itanium.stages(slots, target, bundled))
+        stages = tuple(itanium.stages(slots, target.bundling, bundled))
     except ValueError as problem:
         raise BadInput(f"{image.name}: {found.name}: {problem}") from problem
     show.result(Story(cpu.name, found.name, stages), view)

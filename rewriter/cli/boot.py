@@ -81,7 +81,7 @@ def boot(
         times = "once" if len(kernels) == 1 else f"{len(kernels)} times"
         raise BadUsage(f"--kernel is given {times}", hint="name OLD, then NEW")
     with show.progress() as progress:
-        found, target = tests.boot(
+        found, boots = tests.boot(
             kernels[0],
             kernels[1],
             initrd,
@@ -93,7 +93,7 @@ def boot(
             limit=limit,
             progress=progress,
         )
-    report = Booted(found, rules(target.boots))
+    report = Booted(found, rules(boots))
     written(junit, report.comparison, kernels[0])
     show.result(report, view)
     if not found.same:

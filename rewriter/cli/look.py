@@ -14,11 +14,12 @@ from rewriter.api.choose import Wanted
 from rewriter.cli import show
 from rewriter.cli.options import PATH, SYMBOLS, View, tuning, viewing
 from rewriter.core.errors import BadInput, BadUsage
+from rewriter.core.target.capability import needed
 
 if TYPE_CHECKING:
     from rewriter.core.code.program import Function
-    from rewriter.core.target.bundling import Grouped
-    from rewriter.core.target.protocol import Target
+    from rewriter.core.target.bundling import Bundling
+    from rewriter.core.target.protocol import Sequential
     from rewriter.elf.image import Image
     from rewriter.report.cycles import Timed
     from rewriter.report.listing import Explanation
@@ -76,7 +77,6 @@ def identify(
 
 def _known(image: Image, like: bool, database: tuple[Path, ...], view: View) -> int:
     from rewriter.contracts import CONTRACTS
-    from rewriter.core.target.bundling import Grouped
     from rewriter.elf.headers import printable
     from rewriter.identify.signatures import Database, shipped
     from rewriter.identify.signatures import parse as parse_database
@@ -84,15 +84,16 @@ def _known(image: Image, like: bool, database: tuple[Path, ...], view: View) -> 
     from rewriter.verify.routines.bundled_known import KnownGrouped, identified
     from rewriter.verify.routines.known import known_routines, like_routines, unknown_functions
 
-    chosen = choose.any_target_of(image)
-    if isinstance(chosen, Grouped):
+    chosen = choose.target_of(image)
+    if chosen.bundling is not None:
         if like or database:
             raise BadUsage(f"--like and --database are not done for {chosen.name}")
-        code = choose.code_of(image, chosen)
-        report = Known(chosen.name, tuple(identified(KnownGrouped(image, chosen, code))))
+        code = choose.code_of(image, chosen.bundling)
+        known_of = KnownGrouped(image, chosen.bundling, code)
+        report = Known(chosen.name, tuple(identified(known_of)))
         show.result(report, view)
         return report.return_code
-    target = chosen
+    target = needed(chosen.sequential, "identify --known", chosen, image.name)
     given = [parse_database(files.read(path), printable(str(path))) for path in database]
     used = Database.merged(target.name, given) if given else shipped(target)
     with show.progress() as progress:
@@ -133,23 +134,23 @@ def explain(
 
     Exit status: 0 done, 2 bad usage (no such function), 3 bad input.
     """
-    from rewriter.core.target.bundling import Grouped
-
     choose.check(wanted)
     image = files.load(source, symbols).image
     chosen = choose.resolve(image, wanted)
     if chosen is None:
         raise BadUsage("--passes none: there is nothing to explain")
-    if isinstance(chosen.target, Grouped):
+    target = chosen.target
+    if target.bundling is not None:
         if cycles:
-            raise BadUsage(f"--cycles: explain does not show them for {chosen.target.name}")
-        show.result(_explained_regions(image, chosen.target, chosen, name), view)
+            raise BadUsage(f"--cycles: explain does not show them for {target.name}")
+        show.result(_explained_regions(image, target.bundling, chosen, name), view)
     else:
-        show.result(_explained(image, chosen.target, chosen, name, cycles), view)
+        words = needed(target.sequential, "explain", target, image.name)
+        show.result(_explained(image, words, chosen, name, cycles), view)
 
 
 def _explained(
-    image: Image, target: Target, chosen: choose.Chosen, name: str, cycles: bool
+    image: Image, target: Sequential, chosen: choose.Chosen, name: str, cycles: bool
 ) -> Explanation | Timed:
     from rewriter.analysis.program import analyse
     from rewriter.elf.image import parse
@@ -167,7 +168,7 @@ def _explained(
 
 
 def _explained_regions(
-    image: Image, target: Grouped, chosen: choose.Chosen, name: str
+    image: Image, target: Bundling, chosen: choose.Chosen, name: str
 ) -> Explanation:
     from rewriter.report import regions
     from rewriter.verify.routines.bundled_known import KnownGrouped

@@ -10,6 +10,7 @@ from rewriter.api import files
 from rewriter.cli import show
 from rewriter.cli.options import PATH, View, viewing
 from rewriter.core.errors import NothingToDo
+from rewriter.core.target.capability import needed
 
 
 @click.group()
@@ -51,7 +52,7 @@ def make(sources: tuple[Path, ...], output: Path, note: str, view: View) -> None
     """
     import targets
     from rewriter.contracts import CONTRACTS
-    from rewriter.elf.archive.text import machine_of
+    from rewriter.elf.archive.text import first_ident
     from rewriter.identify.compiler import compile_file
     from rewriter.identify.signatures import Database
     from rewriter.report.known import Made
@@ -60,10 +61,9 @@ def make(sources: tuple[Path, ...], output: Path, note: str, view: View) -> None
         files.check_output(source, output)
     contents = {str(source): files.read(source) for source in sources}
     first = str(sources[0])
-    target = targets.for_machine(machine_of(contents[first], first), first)
-    compiled = [
-        compile_file(data, name, target, CONTRACTS, note) for name, data in contents.items()
-    ]
+    target = targets.of_ident(first_ident(contents[first], first), first)
+    words = needed(target.sequential, "signatures", target, first)
+    compiled = [compile_file(data, name, words, CONTRACTS, note) for name, data in contents.items()]
     made = Made(Database.of(target.name, (s for c in compiled for s in c.signatures)), compiled)
     if made.return_code == NothingToDo.exit_code:
         raise NothingToDo(f"{first}: no function is named after a routine that retune knows")

@@ -89,7 +89,7 @@ def _limited(
     arena: Arena, count: int, first: int, second: int, place: int, end: int, limit: int
 ) -> Case:
     common = text(count, count + first + second)
-    most = limited(count, limit)
+    most = limited(arena, count, limit)
     one, two = ((common + tail + b"\0")[:most] for tail in _TAILS[end])
     case = _pair(arena, one, two, (first, second), place)
     return Case((*case.arguments, most), case.pieces)

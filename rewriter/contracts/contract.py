@@ -20,11 +20,13 @@ MASK64 = (1 << 64) - 1
 class Arena:
     """Rooms of accessible memory at fixed addresses, nothing accessible between them.
 
-    `base` and `room` are multiples of every page size (64 KiB); sizes are in bytes.
+    `base` and `room` are multiples of every page size (64 KiB); sizes are in bytes.  Arguments are
+    values of registers of `width` bits.
     """
 
     base: int
     page: int
+    width: int
     rooms: int = 2
     room: int = 0x30000
 
@@ -35,6 +37,10 @@ class Arena:
     def end(self, room: int) -> int:
         """Address behind the last byte of a room."""
         return self.start(room) + self.room
+
+    def widened(self, value: int) -> int:
+        """A 32-bit integer as an argument: sign-extended to the register's width."""
+        return widen(value) & (1 << self.width) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +58,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One call: the values of the arguments (modulo 2**64) and the memory around them.
+    """One call: the values of the arguments (as registers have them) and the memory around them.
 
     `promised` says that the contract promises something; otherwise it may fault, and a replacement
     does what the original does.
@@ -119,7 +125,7 @@ class View:
 class Result(Enum):
     """How a result is compared with the model's."""
 
-    QUAD = "all 64 bits"
+    QUAD = "the whole register"
     INT = "a 32-bit integer, as the ABI widens it"
     SIGN = "the sign of a 32-bit integer"
     UNDONE = "bytes not done: no fewer than could not be, and none if all could"

@@ -11,7 +11,6 @@ from rewriter.contracts.contract import (
     Plan,
     Result,
     View,
-    widen,
 )
 from rewriter.contracts.copy import LARGE, LONG, SHORT
 from rewriter.contracts.place import EIGHT, END, MIDDLE, START, address, held, noise, piece
@@ -41,7 +40,7 @@ def _zeroed(arena: Arena, count: int, to: int, place: int) -> Case:
 def _filled(arena: Arena, count: int, to: int, place: int, byte: int) -> Case:
     case = _zeroed(arena, count, to, place)
     start, many = case.arguments
-    return Case((start, widen(_BYTES[byte]), many), case.pieces)
+    return Case((start, arena.widened(_BYTES[byte]), many), case.pieces)
 
 
 def _plans(**more: tuple[int, ...]) -> tuple[Plan, ...]:

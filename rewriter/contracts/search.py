@@ -14,7 +14,6 @@ from rewriter.contracts.contract import (
     Plan,
     Result,
     View,
-    widen,
 )
 from rewriter.contracts.place import (
     EIGHT,
@@ -81,10 +80,10 @@ def strrchr(view: View, source: int, byte: int) -> int:
     return source + found if found >= 0 else 0
 
 
-def limited(length: int, limit: int) -> int:
-    """The limit that number `limit` of LIMITS is for a length."""
+def limited(arena: Arena, length: int, limit: int) -> int:
+    """The limit that number `limit` of LIMITS is for a length; the last two fill a register."""
     distance = LIMITS[limit]
-    return distance if distance >= 1 << 63 else max(0, length + distance)
+    return distance >> 64 - arena.width if distance >= 1 << 63 else max(0, length + distance)
 
 
 def _string(arena: Arena, count: int, source: int, place: int, seed: int) -> Case:
@@ -95,7 +94,7 @@ def _string(arena: Arena, count: int, source: int, place: int, seed: int) -> Cas
 
 
 def _bounded(arena: Arena, count: int, source: int, place: int, limit: int) -> Case:
-    most = limited(count, limit)
+    most = limited(arena, count, limit)
     content = (text(count, count + source) + b"\0")[:most]
     start = address(arena, 1, len(content), source, place)
     return Case((start, most), (piece(arena, start, content, 0, b"\0"),))
@@ -117,7 +116,7 @@ def _in_string(arena: Arena, count: int, source: int, place: int, needle: int, h
     content = _sought(count, source, value, hit if value & 0xFF else NOWHERE) + b"\0"
     start = address(arena, 1, len(content), source, place)
     around = bytes((value & 0xFF,)) if hit == BEYOND else bytes((value & 0xFF, 0))
-    return Case((start, widen(value)), (piece(arena, start, content, 0, around),))
+    return Case((start, arena.widened(value)), (piece(arena, start, content, 0, around),))
 
 
 def _in_bytes(
@@ -127,9 +126,10 @@ def _in_bytes(
     value = _NEEDLES[needle]
     content = _sought(count, source, value, hit)
     start = address(arena, 1, count, source, place)
-    most = LIMITS[limit] if limit and bytes((value & 0xFF,)) in content else count
+    endless = limit and bytes((value & 0xFF,)) in content
+    most = limited(arena, count, limit) if endless else count
     memory = piece(arena, start, content, 0, bytes((value & 0xFF,)))
-    return Case((start, widen(value), most), (memory,))
+    return Case((start, arena.widened(value), most), (memory,))
 
 
 def _found(arena: Arena, count: int, source: int, place: int, needle: int, hit: int) -> Case:

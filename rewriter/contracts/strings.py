@@ -71,7 +71,7 @@ def _copied(arena: Arena, count: int, to: int, source: int, place: int) -> Case:
 
 
 def _bounded(arena: Arena, count: int, to: int, source: int, place: int, limit: int) -> Case:
-    most = limited(count, limit)
+    most = limited(arena, count, limit)
     content = _source(arena, count, source, place, most)
     target = address(arena, 0, most, to, place)
     origin = address(arena, 1, len(content), source, place)
@@ -95,7 +95,7 @@ def _onto(arena: Arena, to: int, source: int, place: int, content: bytes, count:
 
 
 def _joined_limited(arena: Arena, count: int, to: int, source: int, place: int, limit: int) -> Case:
-    most = limited(count, limit)
+    most = limited(arena, count, limit)
     content = _source(arena, count, source, place, most)
     case = _onto(arena, to, source, place, content, min(count, most))
     return Case((*case.arguments, most), case.pieces)

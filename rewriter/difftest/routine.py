@@ -12,8 +12,9 @@ from rewriter.contracts import CONTRACTS
 from rewriter.contracts.contract import Contract
 from rewriter.core.edit import Evidence
 from rewriter.core.errors import BadInput, BadUsage
-from rewriter.core.target.bundling import Grouped
-from rewriter.core.target.protocol import Target
+from rewriter.core.target.bundling import Bundling
+from rewriter.core.target.capability import needed
+from rewriter.core.target.protocol import Sequential
 from rewriter.difftest.case import Case, Comparison, Verdict
 from rewriter.elf.headers import printable
 from rewriter.elf.image import Image
@@ -63,21 +64,22 @@ def compare(old: Image, new: Image, name: str, chosen: str | None) -> Comparison
     """A routine of the old file against what stands at its address in the new one."""
     if old.machine != new.machine:
         raise BadInput(f"{new.name}: is for another architecture than {old.name}")
-    target = targets.any_for(old.machine, old.name)
+    target = targets.of(old)
     address = place(old, name)
     if address != place(new, f"{address:#x}"):
         raise BadInput(f"{new.name}: has another layout than {old.name}")
     cases: list[Case] = []
     for contract in contracts(old, address, chosen):
-        if isinstance(target, Grouped):
-            cases += _grouped(old, new, target, address, contract)
+        if target.bundling is not None:
+            cases += _grouped(old, new, target.bundling, address, contract)
         else:
-            cases += _plain(old, new, target, address, contract)
+            words = needed(target.sequential, "difftest routine", target, old.name)
+            cases += _plain(old, new, words, address, contract)
     return Comparison("routine", old.name, new.name, tuple(cases), (f"{name} at {address:#x}",))
 
 
 def _plain(
-    old: Image, new: Image, target: Target, address: int, contract: Contract
+    old: Image, new: Image, target: Sequential, address: int, contract: Contract
 ) -> Iterator[Case]:
     """Step by step, where all that it reads and writes is seen; then all shapes, emulated."""
     functions = find_functions(old, entries.frames(old))
@@ -106,7 +108,7 @@ def _plain(
 
 
 def _grouped(
-    old: Image, new: Image, target: Grouped, address: int, contract: Contract
+    old: Image, new: Image, target: Bundling, address: int, contract: Contract
 ) -> Iterator[Case]:
     """By group, in as many cases as come to all of its code."""
     started = time.monotonic()
@@ -134,6 +136,6 @@ def _case(name: str, before: Evidence | str, after: Evidence | str, seconds: flo
     return Case(name, Verdict.SAME, f"{before.cases} cases", seconds=(seconds, 0.0))
 
 
-def _resumes(image: Image, target: Target) -> Mapping[int, int]:
+def _resumes(image: Image, target: Sequential) -> Mapping[int, int]:
     """Where control goes on after an access that faults, by the file's exception table."""
     return {f.access: f.resume for f in target.fixups(image) if not f.sets}

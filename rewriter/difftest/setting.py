@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import struct
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,6 +13,7 @@ from threading import Event
 import targets
 from rewriter.core.errors import BadInput, BadUsage
 from rewriter.core.target.emulation import Emulated
+from rewriter.core.target.ident import HEAD, Ident, ident_of
 from rewriter.difftest import roots
 from rewriter.difftest.executed import compiled
 from rewriter.difftest.running import Launch
@@ -118,14 +118,14 @@ def arranged(old: Path, new: Path, command: Sequence[str], wishes: Wishes, folde
     replaces the one of its name (DT_SONAME), or, without any command, the program itself.
     """
     words = tuple(command) or (PLACE,)
-    machine = machine_of(old)
-    program = old if words[0] == PLACE else _program(words[0], wishes, machine)
+    ident = ident_at(old)
+    program = old if words[0] == PLACE else _program(words[0], wishes, ident)
     libraries = dict(wishes.libraries)
     under_test = any(PLACE in word for word in words)
     if not under_test and (name := _soname(old)) is not None:
         libraries.setdefault(name, (old, new))
-    emulator = _emulator(machine_of(program), program, wishes)
-    rooms = _Roots(wishes, machine, emulator)
+    emulator = _emulator(ident_at(program), program, wishes)
+    rooms = _Roots(wishes, ident, emulator)
     setting = Setting(
         (words[0] if words[0] == PLACE else str(program.absolute()), *words[1:]),
         emulator,
@@ -149,40 +149,40 @@ def arranged(old: Path, new: Path, command: Sequence[str], wishes: Wishes, folde
     return Sides(setting, original, candidate(new, folder / "new"), candidate)
 
 
-def machine_of(path: Path) -> int | None:
-    """`e_machine` of a file; None for what is not ELF."""
+def ident_at(path: Path) -> Ident | None:
+    """What an ELF file is for; None for what is not ELF."""
     try:
         with path.open("rb") as file:
-            head = file.read(20)
+            return ident_of(file.read(HEAD))
     except OSError as error:
         raise BadInput(f"{printable(str(path))}: cannot be read: {error.strerror}") from error
-    if len(head) < 20 or head[:4] != b"\x7fELF":
-        return None
-    return int(struct.unpack_from("<H" if head[5] == 1 else ">H", head, 18)[0])
 
 
 @cache
-def _host() -> int | None:
-    return machine_of(Path(sys.executable))
+def _host() -> Ident | None:
+    return ident_at(Path(sys.executable))
 
 
-def _native(machine: int | None) -> bool:
+def _native(ident: Ident | None) -> bool:
     """Whether this machine runs such files; a script is run by an interpreter of its own."""
-    return machine is None or machine == _host()
+    host = _host()
+    if ident is None or host is None:
+        return ident is None
+    return replace(ident, flags=0) == replace(host, flags=0)
 
 
-def _emulated(machine: int | None) -> Emulated | None:
-    if machine is None or not targets.knows(machine):
+def _emulated(ident: Ident | None) -> Emulated | None:
+    if ident is None or not targets.knows(ident):
         return None
-    return targets.any_for(machine, "").emulated
+    return targets.of_ident(ident).emulated
 
 
-def _emulator(machine: int | None, program: Path, wishes: Wishes) -> tuple[str, ...]:
+def _emulator(ident: Ident | None, program: Path, wishes: Wishes) -> tuple[str, ...]:
     """The emulator of a program with its options; nothing on the machine itself."""
-    emulated = _emulated(machine)
+    emulated = _emulated(ident)
     if wishes.emulator is not None:
         chosen, package = wishes.emulator, ""
-    elif _native(machine):
+    elif _native(ident):
         chosen, package = (), ""
     elif emulated is None:
         raise BadInput(
@@ -213,11 +213,11 @@ def _cpu(emulated: Emulated | None, wishes: Wishes) -> Iterator[str]:
         raise BadUsage(f"--cpu {wishes.cpu}: no emulator is used that takes it")
 
 
-def _program(name: str, wishes: Wishes, machine: int | None) -> Path:
+def _program(name: str, wishes: Wishes, ident: Ident | None) -> Path:
     """The command's first word: a path, or a name that the root has, or this machine."""
     if Path(name).exists():
         return Path(name)
-    emulated = _emulated(machine)
+    emulated = _emulated(ident)
     sysroot = wishes.sysroot or (Path(emulated.sysroot) if emulated else None)
     if sysroot is not None and "/" not in name:
         for folder in _FOLDERS:
@@ -239,7 +239,7 @@ def check_used(old: Path, command: Sequence[str]) -> None:
 
 
 def _soname(path: Path) -> str | None:
-    return (roots.soname(path) or None) if machine_of(path) is not None else None
+    return (roots.soname(path) or None) if ident_at(path) is not None else None
 
 
 @dataclass(frozen=True)
@@ -247,20 +247,20 @@ class _Roots:
     """Makes folders of libraries for programs that use files of a machine."""
 
     wishes: Wishes
-    machine: int | None
+    ident: Ident | None
     emulator: tuple[str, ...]
 
     @property
     def native(self) -> bool:
         """Whether libraries of this machine itself are replaced."""
-        return _native(self.machine)
+        return _native(self.ident)
 
     def made(self, libraries: Mapping[str, Path], place: Path) -> Path | None:
         """The root with these libraries; None where the host's own is meant."""
         chosen = self.wishes.sysroot
         if self.native and chosen is None:
             return roots.alone(libraries, place) if libraries else None
-        emulated = _emulated(self.machine)
+        emulated = _emulated(self.ident)
         sysroot = chosen or (Path(emulated.sysroot) if emulated else None)
         if sysroot is None or not (sysroot.is_dir() or chosen or self.emulator):
             return None  # what runs here may have no use for it

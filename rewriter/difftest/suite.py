@@ -18,7 +18,7 @@ from rewriter.difftest.corpus import words
 from rewriter.difftest.outcome import Masks
 from rewriter.difftest.program import AT_LEAST, SLOWER
 from rewriter.difftest.running import Ending, Input, Run, run
-from rewriter.difftest.setting import Side, Sides, machine_of
+from rewriter.difftest.setting import Side, Sides, ident_at
 from rewriter.elf.headers import ET_DYN, ET_EXEC, printable
 
 UNSUPPORTED = 77
@@ -55,7 +55,7 @@ def tests(folder: Path, chosen: str | None) -> tuple[Test, ...]:
 def _is_program(path: Path) -> bool:
     if not path.is_file() or not path.stat().st_mode & 0o111 or re.search(r"\.so(\.|$)", path.name):
         return False
-    if machine_of(path) is None:
+    if ident_at(path) is None:
         return False
     with path.open("rb") as file:
         head = file.read(18)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from rewriter.core.errors import BadInput
 from rewriter.core.readings.machine import ByteOrder
+from rewriter.core.target.ident import Ident
 from rewriter.elf.headers import (
     PF_X,
     PT_LOAD,
@@ -51,6 +52,11 @@ class Image:
     relocations: tuple[Relocation, ...]
     e_flags: int = 0
     debug: Image | None = None
+
+    @property
+    def ident(self) -> Ident:
+        """What its header says of the machine that it is for."""
+        return Ident(self.machine, self.bits, self.byteorder, self.e_flags)
 
     def section(self, name: str) -> Section | None:
         """Return the first section of that name, or None."""

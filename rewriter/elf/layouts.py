@@ -7,7 +7,6 @@ loads, their names and headers.  The program is what is loaded; the rest is take
 from __future__ import annotations
 
 from rewriter.core.errors import BadInput
-from rewriter.core.target.bundling import Grouped
 from rewriter.core.target.protocol import Target
 from rewriter.elf.caves.build import room_of
 from rewriter.elf.caves.sections import grow, new_parts
@@ -18,7 +17,7 @@ _E_SHOFF, _E_SHENTSIZE, _E_SHNUM, _E_SHSTRNDX = 5, 10, 11, 12
 _IDENT = 16  # bytes in front of the fields of the ELF header
 
 
-def in_layout_of(old: Image, data: bytes, target: Target | Grouped) -> bytes | None:
+def in_layout_of(old: Image, data: bytes, target: Target) -> bytes | None:
     """What `data` loads, in a file that has all else from its original `old`.
 
     Every loaded byte, the program headers and the ELF header are those of `data`, but for the three
@@ -58,9 +57,9 @@ def _same_places(old: Headers, new: Headers) -> bool:
     return same and old.layout == new.layout and places[0] == places[1]
 
 
-def _grown(old: Image, data: bytes, target: Target | Grouped) -> bytes:
+def _grown(old: Image, data: bytes, target: Target) -> bytes:
     """The original with the sections that `data` has over new code."""
-    room = None if isinstance(target, Grouped) else room_of(old, target)
+    room = room_of(old, target.sequential) if target.sequential is not None else None
     if room is None:
         return old.data
     try:

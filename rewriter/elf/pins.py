@@ -10,14 +10,14 @@ import numpy as np
 from rewriter.core.addresses import addresses, contains
 from rewriter.core.code.listing import Listing
 from rewriter.core.code.program import Function, Pin
-from rewriter.core.target.protocol import Target
+from rewriter.core.target.protocol import Sequential
 from rewriter.elf.headers import SHF_ALLOC, SHF_EXECINSTR
 from rewriter.elf.image import Image
 from rewriter.elf.unwind.entries import Fde
 from rewriter.elf.unwind.lsda import lsda_ranges
 
 
-def relocated(image: Image, target: Target) -> dict[int, int]:
+def relocated(image: Image, target: Sequential) -> dict[int, int]:
     """What the loader's relocations make of each word, where that is an address of this image."""
     defined = {s.name: s.st_value for s in image.symbols if s.dynamic and s.st_shndx}
     found = {}
@@ -36,7 +36,7 @@ _Source = tuple[int, str, str | int]
 
 def _sources(
     image: Image,
-    target: Target,
+    target: Sequential,
     listing: Listing,
     functions: Sequence[Function],
     frames: Iterable[Fde],
@@ -65,7 +65,7 @@ def _inside(listing: Listing, sources: Sequence[_Source]) -> list[bool]:
 
 def pinned(
     image: Image,
-    target: Target,
+    target: Sequential,
     listing: Listing,
     functions: Sequence[Function],
     frames: Iterable[Fde],
@@ -77,7 +77,7 @@ def pinned(
 
 def data_pins(
     image: Image,
-    target: Target,
+    target: Sequential,
     listing: Listing,
     functions: Sequence[Function],
     frames: Iterable[Fde],

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 
 from rewriter.analysis.functions import find_functions, function_symbols
 from rewriter.core.code.program import Function
-from rewriter.core.target.bundling import Grouped
+from rewriter.core.target.bundling import Bundling
 from rewriter.elf.image import Image
 from rewriter.identify.search import Match, search, text_of
 from rewriter.identify.signatures import (
@@ -21,7 +21,7 @@ from rewriter.identify.signatures import (
 from rewriter.identify.symbols import contract_of
 
 
-def compiled(image: Image, target: Grouped, contracts: Collection[str], file: File) -> Database:
+def compiled(image: Image, target: Bundling, contracts: Collection[str], file: File) -> Database:
     """The signatures of the functions that symbols name after contracts."""
     functions = {f.start: f for f in find_functions(image, target.described(image))}
     found = []
@@ -34,7 +34,7 @@ def compiled(image: Image, target: Grouped, contracts: Collection[str], file: Fi
 
 
 def _signature(
-    image: Image, target: Grouped, function: Function, contract: str, source: Source
+    image: Image, target: Bundling, function: Function, contract: str, source: Source
 ) -> Signature:
     spelling = target.substituting.spelling
     size = spelling.table.size
@@ -44,7 +44,7 @@ def _signature(
     return Signature(contract, len(words), start, digest(normal), (source,))
 
 
-def known(image: Image, target: Grouped, contracts: Collection[str]) -> Iterator[Match]:
+def known(image: Image, target: Bundling, contracts: Collection[str]) -> Iterator[Match]:
     """The places of a file that one of the target's own signatures fits, and no other place."""
     path = target.substituting.signatures
     if path.is_file():

@@ -10,9 +10,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rewriter.core.errors import BadInput
-from rewriter.core.isa.instruction import Flow
 from rewriter.core.isa.operands import Words
-from rewriter.core.target.protocol import Target
+from rewriter.core.target.protocol import Sequential
 from rewriter.elf.archive.members import Part, parts
 from rewriter.elf.archive.text import Text, read
 from rewriter.elf.headers import printable
@@ -47,7 +46,7 @@ class _Unusable(Exception):
 
 
 def compile_file(
-    data: bytes, name: str, target: Target, contracts: Collection[str], note: str = ""
+    data: bytes, name: str, target: Sequential, contracts: Collection[str], note: str = ""
 ) -> Compiled:
     """The signatures in a file: ELF of any type, `ar` archive, or Debian package; BadInput."""
     made = _Compiler(target, contracts)
@@ -74,7 +73,7 @@ _NO_FILE = File("", "", "", "")
 
 
 class _Compiler:
-    def __init__(self, target: Target, contracts: Collection[str]) -> None:
+    def __init__(self, target: Sequential, contracts: Collection[str]) -> None:
         self.target, self.contracts = target, contracts
         self.signatures: list[Signature] = []
         self.refused: list[Refused] = []
@@ -84,11 +83,11 @@ class _Compiler:
     def add(self, part: Part, name: str) -> str:
         """Signatures of one ELF file; gives the compiler that it names."""
         found = read(part, name)
-        if found.machine not in self.target.machines:
+        if not self.target.fits(found.ident):
             return ""
         self.seen = self.seen or bool(found.texts)
         size = self.target.table.size
-        order = "<" if found.byteorder == "little" else ">"
+        order = "<" if found.ident.byteorder == "little" else ">"
         for text in found.texts:
             content = text.data[: len(text.data) // size * size]
             words = np.frombuffer(content, dtype=f"{order}u{size}").astype(f"u{size}")
@@ -132,7 +131,7 @@ class _Routine:
     offset: int
     size: int
 
-    def words_of(self, target: Target) -> Words:
+    def words_of(self, target: Sequential) -> Words:
         """The routine's own words, relocated fields made to lead out of it."""
         first = self.offset // self.size
         if self.offset % self.size:
@@ -149,7 +148,7 @@ class _Routine:
             raise _Unusable("it does no more than go elsewhere")
         return linked
 
-    def _last(self, target: Target, first: int) -> int:
+    def _last(self, target: Sequential, first: int) -> int:
         """The position behind the routine: what it falls into is part of it, filler is not."""
         end = self._end(self.offset) // self.size
         while True:
@@ -157,7 +156,7 @@ class _Routine:
             while last > first and self._is_filler(target, last - 1):
                 last -= 1
             insn = target.table.decode(int(self.words[last - 1])) if last > first else None
-            falls = insn is None or insn.op.flow in (Flow.NEXT, Flow.BRANCH)
+            falls = insn is None or insn.op.flow.falls
             if not falls or end >= len(self.words):
                 return last
             at = bisect_left(self.text.bounds, end * self.size)
@@ -173,11 +172,11 @@ class _Routine:
         at = bisect_right(self.text.bounds, offset)
         return self.text.bounds[at] if at < len(self.text.bounds) else len(self.text.data)
 
-    def _is_filler(self, target: Target, at: int) -> bool:
+    def _is_filler(self, target: Sequential, at: int) -> bool:
         insn = target.table.decode(int(self.words[at]))
         return insn is not None and target.is_filler(insn)
 
-    def _linked(self, target: Target, words: Words) -> Words:
+    def _linked(self, target: Sequential, words: Words) -> Words:
         """The normal form must not depend on what a linker will fill in."""
         begin, end = self.offset, self.offset + len(words) * self.size
         fields = [(at - begin, r_type) for at, r_type in self.text.fields if begin <= at < end]

@@ -15,18 +15,18 @@ from numpy.typing import NDArray
 from rewriter.contracts.contract import Contract
 from rewriter.contracts.contract import Kind as Argument
 from rewriter.contracts.linkage import Linkage
-from rewriter.core.code.listing import FLOW_CODE, UNKNOWN
+from rewriter.core.code.listing import FLOW_CODE, UNKNOWN, among
 from rewriter.core.code.program import Function
-from rewriter.core.isa.instruction import Flow
+from rewriter.core.isa.instruction import CALLS, Flow, To, leading
 from rewriter.core.isa.operands import Kind, Words
 from rewriter.core.isa.registers import Masks, of_row, register_mask
 from rewriter.core.isa.table import Table
-from rewriter.core.target.protocol import Target
+from rewriter.core.target.protocol import Sequential
 from rewriter.identify.search import Range
 
 _LONGEST = 400  # words: hand-unrolled routines reach 325 in glibc, 288 in Linux
 _CALLS = 4  # direct calls of a function that is nearly a leaf
-_FORBIDDEN = (FLOW_CODE[Flow.INDIRECT_CALL], FLOW_CODE[Flow.TRAP], UNKNOWN)
+_UNTOLD = (leading(To.REGISTER) & CALLS) | {Flow.TRAP}  # what they do cannot be told
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Shape:
 
 def candidates(
     ranges: Sequence[Range],
-    target: Target,
+    target: Sequential,
     functions: Sequence[Function],
     contracts: Mapping[str, Contract],
 ) -> Iterator[tuple[Function, tuple[str, ...]]]:
@@ -82,17 +82,18 @@ class Glance:
         """The shape of a function; None where it calls what cannot be told, or traps."""
         part = slice(first, last)
         flows = self.flows[part]
-        if np.any(np.isin(flows, _FORBIDDEN)):
+        if np.any(among(flows, _UNTOLD) | (flows == UNKNOWN)):
             return None
-        calls = flows == FLOW_CODE[Flow.CALL]
+        calls = among(flows, CALLS)
         goals = self.goals[part][~calls]
         away = (goals >= 0) & ((goals < first) | (goals >= last))
         # A call may have written any register.
-        defs = np.where(calls[:, None], ~np.uint64(0), self.defs[part])
+        certain = flows == FLOW_CODE[Flow.CALL]
+        defs = np.where(certain[:, None], ~np.uint64(0), self.defs[part])
         return Shape(
             words=last - first,
             calls=int(np.sum(calls)),
-            leaves=bool(np.any(away) or np.any(flows == FLOW_CODE[Flow.INDIRECT])),
+            leaves=bool(np.any(away) or np.any(among(flows, leading(To.REGISTER)))),
             live=_live(self.uses[part], defs),
             loads=bool(np.any(self.loads[part])),
             stores=bool(np.any(self.stores[part])),

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from rewriter.core.errors import BadInput
 from rewriter.core.isa.operands import Words
-from rewriter.core.target.protocol import Target
+from rewriter.core.target.protocol import Sequential
 
 FORMAT = 1
 LONGEST_START = 8  # words of a routine that the search looks at first
@@ -129,7 +129,7 @@ def _entry(signature: Signature) -> dict[str, Any]:
     }
 
 
-def shipped(target: Target) -> Database:
+def shipped(target: Sequential) -> Database:
     """The signatures that come with retune."""
     return parse(target.signatures.read_text(encoding="utf-8"), target.signatures.name)
 

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import targets
-from rewriter.batch.find import Root, machine_of
+from rewriter.batch.find import Root, known_ident
 from rewriter.batch.policy import REFUSE, Policy
 from rewriter.batch.summary import Summary
 from rewriter.core.errors import BadInput, BadUsage
@@ -97,8 +96,7 @@ def retuned(
 
 def _wanted(head: bytes) -> bool:
     """Whether a file is a linked one for a machine that is known."""
-    machine = machine_of(head)
-    return machine is not None and targets.knows(machine)
+    return known_ident(head) is not None
 
 
 def _named(text: str, trees: Sequence[Tree]) -> str:

@@ -14,7 +14,7 @@ hot       What a profile says is hot, and what was done there
 junit     A differential test as JUnit XML, which build servers read
 known     Known routines of a file, and what a compilation of signatures gave
 listing   One function before and after, with the edits where they stand
-regions   Grouped code to look at: what retune knows of a file, and one function before and after
+regions   Bundled code to look at: what retune knows of a file, and one function before and after
 survey    What retune knows of a file before it touches it: functions, tables, pins, refusals
 verdict   What the independent verifier found, to be looked at
 html/     One page to look at: what was done to a file, or to many, as one HTML file that needs no

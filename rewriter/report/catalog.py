@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rewriter.core.target.bundling import Grouped
 from rewriter.core.target.cpu import Cpu, Figure
 from rewriter.core.target.protocol import Target
 from rewriter.report.grid import Grid
@@ -16,7 +15,7 @@ from rewriter.report.grid import Grid
 class Catalog:
     """CPUs by target."""
 
-    targets: Sequence[Target | Grouped]
+    targets: Sequence[Target]
 
     @property
     def return_code(self) -> int:

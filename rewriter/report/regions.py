@@ -1,4 +1,4 @@
-"""Grouped code to look at: what retune knows of a file, and one function before and after."""
+"""Bundled code to look at: what retune knows of a file, and one function before and after."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rewriter.core.code.program import Function
-from rewriter.core.target.bundling import Code, Grouped, Routine
+from rewriter.core.target.bundling import Bundling, Code, Routine
 from rewriter.elf.headers import printable
 from rewriter.elf.image import Image
 from rewriter.report.grid import Grid, counted, in_order
@@ -113,13 +113,13 @@ class RegionSurvey:
                 yield r.function, len(r.regions), printable(reason)
 
 
-def survey(target: Grouped, code: Code) -> RegionSurvey:
+def survey(target: Bundling, code: Code) -> RegionSurvey:
     """The figures of code that was read."""
     return RegionSurvey(target.name, code.bundles, tuple(map(code.routine, code.functions)))
 
 
 def explain(
-    function: Function, target: Grouped, before: Image, after: Image, outcome: Outcome
+    function: Function, target: Bundling, before: Image, after: Image, outcome: Outcome
 ) -> Explanation:
     """A function in both files, and what was done to it."""
     old, new = (slots(target, image, function) for image in (before, after))
@@ -130,7 +130,7 @@ def explain(
     return Explanation(function, outcome.cpu.name, rows, edits, skips, next(refusals, ""))
 
 
-def slots(target: Grouped, image: Image, function: Function) -> list[tuple[object, Line]]:
+def slots(target: Bundling, image: Image, function: Function) -> list[tuple[object, Line]]:
     """(what it is, how it looks) of each slot; two semicolons are a stop."""
     code = image.read(function.start, function.end - function.start)
     found: list[tuple[object, Line]] = []
@@ -139,7 +139,7 @@ def slots(target: Grouped, image: Image, function: Function) -> list[tuple[objec
     return found
 
 
-def _bundle(target: Grouped, code: bytes, address: int) -> list[tuple[object, Line]]:
+def _bundle(target: Bundling, code: bytes, address: int) -> list[tuple[object, Line]]:
     """The slots of a bundle; one line for bytes that are none."""
     try:
         if len(code) < target.bundle:

@@ -10,7 +10,7 @@ from rewriter.analysis.functions import find_functions, with_called
 from rewriter.core.assumptions import EVERY
 from rewriter.core.code.program import Function
 from rewriter.core.errors import VerificationFailed
-from rewriter.core.target.bundling import Grouped
+from rewriter.core.target.capability import needed
 from rewriter.core.target.protocol import Target
 from rewriter.elf import manifest
 from rewriter.elf.headers import printable
@@ -119,7 +119,7 @@ class Comparison:
 def compare(
     old: Image,
     new: Image,
-    target_of: Callable[[Image], Target | Grouped],
+    target_of: Callable[[Image], Target],
     progress: Callable[[str, int, int], None],
     jobs: int = 1,
     assume: frozenset[str] = EVERY,
@@ -129,7 +129,7 @@ def compare(
     The target is asked for only when code must be compared: identical files need none.  Of a file
     that strip or objcopy laid out anew, what it loads is compared.
     """
-    target: Target | Grouped | None = None
+    target: Target | None = None
     record: Manifest | None = None
     try:
         bare, findings, record = manifest.examine(old.data, new.data, new.name)
@@ -149,26 +149,28 @@ def compare(
     return Comparison.of(found, findings, said)
 
 
-def _functions(image: Image, target: Target | Grouped) -> Sequence[Function]:
+def _functions(image: Image, target: Target) -> Sequence[Function]:
     """All functions, as the verifier finds them."""
-    if isinstance(target, Grouped):
-        return find_functions(image, target.described(image))
-    return with_called(find_functions(image, entries.frames(image)), target.listing(image))
+    if target.bundling is not None:
+        return find_functions(image, target.bundling.described(image))
+    words = needed(target.sequential, "verify", target, image.name)
+    return with_called(find_functions(image, entries.frames(image)), words.listing(image))
 
 
 def _verified(
     old: Image,
     new: Image,
-    target: Target | Grouped,
+    target: Target,
     progress: Callable[[str, int, int], None],
     jobs: int,
     assume: frozenset[str],
 ) -> Found:
     """The verdict of the verifier for this kind of code."""
-    if isinstance(target, Grouped):
+    if target.bundling is not None:
         from rewriter.verify.regions.check import compare as compare_regions
 
-        return compare_regions(old, new, target, progress, jobs, assume)
+        return compare_regions(old, new, target.bundling, progress, jobs, assume)
     from rewriter.verify.check import compare as compare_windows
 
-    return compare_windows(old, new, target, progress, jobs, assume)
+    words = needed(target.sequential, "verify", target, old.name)
+    return compare_windows(old, new, words, progress, jobs, assume)

@@ -20,7 +20,8 @@ from rewriter.core.edit import Edit, Skip
 from rewriter.core.run.garbage import seldom_collected
 from rewriter.core.run.guard import guarded
 from rewriter.core.run.workers import Together, each
-from rewriter.core.target.bundling import Grouped
+from rewriter.core.target.bundling import Bundling
+from rewriter.core.target.capability import needed
 from rewriter.core.target.cpu import Cpu
 from rewriter.core.target.protocol import Target
 from rewriter.elf.caves.build import caves_of
@@ -75,7 +76,7 @@ class Tuned:
 @seldom_collected()
 def tune(
     image: Image,
-    target: Target | Grouped,
+    target: Target,
     cpu: Cpu,
     options: Options,
     progress: Progress,
@@ -88,10 +89,11 @@ def tune(
     the hottest functions come first: they get the room and the edits that are limited, and stand
     first in what is reported.
     """
-    if isinstance(target, Grouped):
-        return _tune_grouped(image, target, cpu, options, progress, profile, jobs)
+    if target.bundling is not None:
+        return _tune_grouped(image, target.bundling, cpu, options, progress, profile, jobs)
+    words = needed(target.sequential, "tuning", target, image.name)
     progress("analyse", 0, 1)
-    program = analyse(image, target, options.assume)
+    program = analyse(image, words, options.assume)
     progress("analyse", 1, 1)
     heat = heat_of(profile, program.functions) if profile is not None else None
     work = Work(program, cpu, options)
@@ -118,7 +120,7 @@ def tune(
 
 def _tune_grouped(
     image: Image,
-    target: Grouped,
+    target: Bundling,
     cpu: Cpu,
     options: Options,
     progress: Progress,

@@ -18,7 +18,7 @@ from rewriter.core.code.groups import Slot
 from rewriter.core.errors import BadInput
 from rewriter.core.isa.instruction import Flow
 from rewriter.core.target.bundled_cpu import BundledCpu
-from rewriter.core.target.bundling import Grouped
+from rewriter.core.target.bundling import Bundling
 from rewriter.elf.image import Image
 from rewriter.timing.bundled.result import Timing
 from rewriter.timing.bundled.run import run
@@ -78,7 +78,7 @@ class Stage:
         return tuple(issued.slot for issued in self.timing.timeline)
 
 
-def slots_of(image: Image, target: Grouped, start: int, end: int) -> tuple[Slot, ...]:
+def slots_of(image: Image, target: Bundling, start: int, end: int) -> tuple[Slot, ...]:
     """The slots of a function; BadInput where control leaves before its last bundle."""
     try:
         slots = tuple(target.straight(image.read(start, end - start), start))
@@ -95,7 +95,7 @@ def slots_of(image: Image, target: Grouped, start: int, end: int) -> tuple[Slot,
 
 
 def stages(
-    slots: Sequence[Slot], target: Grouped, cpu: BundledCpu, effort: float = EFFORT
+    slots: Sequence[Slot], target: Bundling, cpu: BundledCpu, effort: float = EFFORT
 ) -> Iterator[Stage]:
     """The code as it stands, in a better order, and in the best that `effort` finds.
 
@@ -114,7 +114,7 @@ def stages(
 def stage(
     name: str,
     slots: Sequence[Slot],
-    target: Grouped,
+    target: Bundling,
     cpu: BundledCpu,
     what: str = "",
     least: int | None = None,

@@ -8,7 +8,7 @@ from rewriter.contracts import CONTRACTS
 from rewriter.core.readings.concrete import Misaligned
 from rewriter.core.readings.interpret import AccessFault, BadInstruction, LimitReached, Unspecified
 from rewriter.core.target.cpu import Cpu, System
-from rewriter.core.target.protocol import Target, suited
+from rewriter.core.target.protocol import Sequential, suited
 from rewriter.elf.image import Image
 from rewriter.suites.article import Job
 from rewriter.suites.measure import Bench, Laboratory
@@ -22,7 +22,7 @@ Left = tuple[str, str]
 
 def run(
     image: Image,
-    target: Target,
+    target: Sequential,
     cpu: Cpu,
     system: System,
     jobs: Iterable[Job],
@@ -53,7 +53,7 @@ def run(
 
 
 def _benches(
-    image: Image, target: Target, laboratory: Laboratory, name: str
+    image: Image, target: Sequential, laboratory: Laboratory, name: str
 ) -> tuple[Bench, Bench] | str:
     """The file's routine and the tuned one, or why one of them is not there."""
     found = function_named(image, name)

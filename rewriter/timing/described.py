@@ -5,9 +5,7 @@ from __future__ import annotations
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.target.cpu import Cpu, Sched, Traits
 
-CONTROL = frozenset(
-    (Flow.BRANCH, Flow.JUMP, Flow.CALL, Flow.INDIRECT, Flow.INDIRECT_CALL, Flow.RETURN)
-)
+CONTROL = frozenset(Flow) - {Flow.NEXT, Flow.TRAP, Flow.STOP}
 
 
 class NotDescribed(ValueError):

@@ -92,7 +92,12 @@ class Probe(Concrete):
     @classmethod
     def of(cls, table: Table) -> Probe:
         """One for the registers of a table."""
-        return cls(width=table.width, byteorder=table.byteorder, constants=dict(table.constants))
+        return cls(
+            width=table.width,
+            byteorder=table.byteorder,
+            aligned=table.aligned,
+            constants=dict(table.constants),
+        )
 
     def step(self, insn: Insn, address: int) -> Step:
         """What an instruction does; control goes on behind it."""

@@ -26,7 +26,7 @@ from rewriter.core.errors import BadInput
 from rewriter.core.run.garbage import seldom_collected
 from rewriter.core.run.guard import guarded
 from rewriter.core.run.workers import each
-from rewriter.core.target.protocol import Target
+from rewriter.core.target.protocol import Sequential
 from rewriter.elf.image import Image
 from rewriter.elf.lines.file import without_grown
 from rewriter.verify.exception_check import FixupTables
@@ -75,7 +75,7 @@ class Verdict:
 def compare(
     old: Image,
     new: Image,
-    target: Target,
+    target: Sequential,
     progress: Progress,
     jobs: int = 1,
     assume: frozenset[str] = EVERY,

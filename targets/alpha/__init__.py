@@ -42,7 +42,6 @@ from rewriter.core.code.program import Function, JumpTable
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.target.arena import WIDE
 from rewriter.core.target.cpu import Cpu, System
-from rewriter.core.target.emulation import Emulated
 from rewriter.core.target.protocol import Memory, Pair, References
 from targets.alpha import abi, boots, idioms, routines
 from targets.alpha.cpus import CPUS
@@ -52,7 +51,7 @@ from targets.alpha.registers import SP
 from targets.alpha.systems import SYSTEMS, UP1000, USUAL
 from targets.alpha.trial_program import AlphaTrials
 from targets.assembly import ROUTINE_ALIGNMENT
-from targets.machines import ALPHA
+from targets.machines import is_alpha
 
 R_REFQUAD, R_GLOB_DAT, R_JMP_SLOT, R_RELATIVE = 2, 25, 26, 27
 LOCAL_ENTRY = 8  # bytes that a caller with the same gp skips
@@ -62,12 +61,12 @@ class Alpha:
     """The target."""
 
     name = "alpha"
-    machines = ALPHA
+    fits = staticmethod(is_alpha)
+    bundling = None
     table = TABLE
     cpus: Mapping[str, Cpu] = CPUS
     everything = abi.ALL
     returned = abi.RETURN_LIVE
-    cell = 8
     spelling: Any = idioms
     stack = SP
     signatures = Path(__file__).with_name("signatures.json")
@@ -79,7 +78,7 @@ class Alpha:
     branch = staticmethod(placing.branch)
     frame_rows = staticmethod(placing.frame_rows)
     systems: Mapping[str, System] = SYSTEMS
-    emulated: Emulated | None = boots.EMULATED
+    emulated = boots.EMULATED
     boots = boots.BOOTS
     linear = staticmethod(idioms.linear)
     is_kernel = staticmethod(kernel.is_kernel)
@@ -92,6 +91,11 @@ class Alpha:
     unwound = staticmethod(abi.unwound)
     whole = staticmethod(abi.whole)
     in_order = staticmethod(abi.in_order)
+
+    @property
+    def sequential(self) -> Alpha:
+        """Its own answers."""
+        return self
 
     def system(self, cpu: Cpu) -> System:
         """The machine that a CPU is timed in when nothing is said."""

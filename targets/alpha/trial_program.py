@@ -29,7 +29,7 @@ _STACK = 0x8000  # from the base: its end, below the registers
 _REGISTERS = 0x8000  # what each register holds before a call
 _DATA = {"words": 0x8100, "state": 0x8120, "timer": 0x8140, "saved": 0x8200}
 _BUFFER = 0x10000
-_ARENA = Arena(0x200000000, page=0x2000)
+_ARENA = Arena(0x200000000, page=0x2000, width=64)
 
 # Linux system calls and constants (arch/alpha/kernel/syscalls/syscall.tbl, include/uapi).
 # Memory holds what must outlive a call: state is where the case and the last one are.
@@ -187,6 +187,7 @@ class AlphaSweep:
     base: int = _BASE + _HEADERS
     capacity: int = 1 << 22
     elf_machine: int = 0x9026
+    elf_flags: int = 0
     word_bits: int = 64
     byteorder: str = "little"
 

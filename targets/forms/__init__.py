@@ -18,7 +18,10 @@ ALPHA = Words(
 
 IA64 = Bundles()
 
-_FORMS: dict[frozenset[int], CodeForm] = {machines.ALPHA: ALPHA, machines.IA64: IA64}
+_FORMS: dict[frozenset[int], CodeForm] = {
+    machines.ALPHA_NUMBERS: ALPHA,
+    frozenset({machines.EM_IA_64}): IA64,
+}
 
 
 def form_of(machine: int) -> CodeForm | None:

@@ -35,7 +35,6 @@ from rewriter.core.target import substitution as core
 from rewriter.core.target.arena import WIDE
 from rewriter.core.target.bundling import Linked
 from rewriter.core.target.cpu import Cpu
-from rewriter.core.target.emulation import Emulated
 from targets.ia64.cpus import CPUS
 from targets.ia64.image import facts, layout, regions, tables
 from targets.ia64.isa import bundles
@@ -48,15 +47,16 @@ from targets.ia64.schedule import bundler
 from targets.ia64.schedule.bundler import Model, Scheduling
 from targets.ia64.standard import RETURNED
 from targets.ia64.substitution import Substituting
-from targets.machines import IA64
+from targets.machines import is_ia64
 
 
 class Ia64:
     """The target."""
 
     name = "ia64"
-    machines = IA64
-    emulated: Emulated | None = None  # no emulator runs its programs
+    fits = staticmethod(is_ia64)
+    sequential = None
+    emulated = boots = None  # no emulator runs its programs or kernels
     table: Table = TABLE
     cpus: Mapping[str, Cpu] = CPUS
     passes = frozenset({"align", "prefetch", "schedule", "substitute"})
@@ -72,6 +72,11 @@ class Ia64:
     assembled = staticmethod(bundler.code)
     place_free = staticmethod(layout.place_free)
     described = staticmethod(facts.unwind_entries)
+
+    @property
+    def bundling(self) -> Ia64:
+        """Its own answers."""
+        return self
 
     def scheduling(self, model: Model) -> Scheduling:
         """What a scheduler asks, with a CPU's model."""

@@ -1,7 +1,11 @@
 """PowerPC, 32 and 64 bits, in either byte order: from the 750 to POWER10.
 
 - `registers`: one numbering of all registers, and their names.
+- `linkage`: how known routines are called.
+- `trial_program`: what runs them over cases inside qemu.
 
 - `isa`: the instruction table, a file for each family of rows; `isa.table` is the door.
 - `meanings`: what the rows do.
+- `asm`: an assembler for tuned routines.
+- `routines`: those routines.
 """

@@ -11,13 +11,11 @@ import pytest
 from click.testing import Result
 from elftools.elf.elffile import ELFFile
 
+import targets
 from fixtures import ia64, inputs
-from rewriter.core.target.bundled_cpu import BundledCpu
-from rewriter.core.target.bundling import Grouped
 from rewriter.elf import image
 from rewriter.report.suites.itanium import Story
 from rewriter.suites.itanium import slots_of, stage
-from targets import any_for
 
 Run = Callable[..., Result]
 SUITE = ("--suite", "itanium", "--cpu", "itanium2")
@@ -64,10 +62,10 @@ def test_both_tables(run: Run, path: Path) -> None:
 def test_for_programs(path: Path) -> None:
     """The same as JSON."""
     loaded = image.load(path)
-    target = any_for(loaded.machine, loaded.name)
+    target = targets.of(loaded)
     cpu = target.cpus["itanium2"]
-    assert isinstance(target, Grouped)
-    assert isinstance(cpu, BundledCpu)
+    assert target is not None
+    assert cpu.bundled is not None
     symbols = {symbol.name: symbol.st_value for symbol in loaded.symbols}
     slots = slots_of(loaded, target, symbols["fastpath"], symbols["slow"])
     document = Story(cpu.name, "fastpath", [stage("as written", slots, target, cpu)]).as_json()

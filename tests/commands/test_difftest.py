@@ -30,7 +30,7 @@ from rewriter.difftest.boot.kernel import kernel
 Run = Callable[..., Result]
 Boot = Callable[..., Result]
 
-ALPHA: Boots = next(t.boots for t in targets.plain() if t.name == "alpha")
+ALPHA: Boots = targets.named("alpha").boots
 OFF = "reboot: Power down\n"
 
 

@@ -11,7 +11,7 @@ from rewriter.core.target.boots import Place
 from rewriter.difftest.boot import compare as difftest
 from rewriter.difftest.boot import console
 
-RULES = difftest.rules(next(t.boots for t in targets.plain() if t.name == "alpha"))
+RULES = difftest.rules(targets.named("alpha").boots)
 
 # For each rule lines that it matches, as they are compared, and lines that it must not match.
 LINES = {

@@ -17,14 +17,15 @@ from click.testing import Result
 
 from fixtures import initramfs, inputs, palcode
 from fixtures.forms import FORMS, loaded
-from fixtures.undefined import BOOTS, first_undefined
+from fixtures.undefined import first_undefined
 from rewriter.analysis.program import Program, analyse
-from rewriter.core.target.protocol import Target
+from rewriter.core.target.protocol import Sequential
 from rewriter.difftest.boot.compare import compare
 from rewriter.difftest.boot.kernel import Kernel, kernel
 from rewriter.difftest.boot.machine import Ending, Setup, boot
 from rewriter.elf.image import Image
 from rewriter.road import pipeline
+from targets.alpha.boots import BOOTS
 
 Run = Callable[..., Result]
 Edits = list[dict[str, Any]]
@@ -43,7 +44,7 @@ def analysed_once() -> Iterator[None]:
     """What is known of a kernel does not depend on the CPU; finding it out takes longest."""
     known: dict[tuple[str, int], Program] = {}
 
-    def remembered(image: Image, target: Target, assume: frozenset[str]) -> Program:
+    def remembered(image: Image, target: Sequential, assume: frozenset[str]) -> Program:
         key = (image.name, hash(image.data))
         return known.get(key) or known.setdefault(key, analyse(image, target, assume))
 

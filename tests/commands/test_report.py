@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
+import targets
 from fixtures import inputs
 from rewriter.core.code.program import Function, Refusal
 from rewriter.core.edit import Edit, Evidence, Grade, Skip
@@ -21,7 +22,6 @@ from rewriter.report.grid import Grid
 from rewriter.report.summary import Report
 from rewriter.report.tables import render
 from rewriter.report.verdict import Comparison
-from targets import for_machine
 
 CPU = Cpu("x1", "made up", frozenset(), Figure(16, "nowhere"))
 FUNCTION = Function(0x100, 0x200, "f", "symbol")
@@ -140,7 +140,7 @@ def test_a_manifest_is_listed() -> None:
 def test_a_listing_follows_code_that_moves() -> None:
     """Two instructions change places with a branch over them: only what differs is marked."""
     image = load(inputs.require("alpha-sample"))
-    target = for_machine(image.machine, image.name)
+    target = targets.of(image)
     old = target.listing(image)
     # sample_length ends in `subq v0,a0,v0; ret`; the nop before its loop takes one slot.
     function = next(

@@ -159,7 +159,7 @@ def test_a_subset_of_the_units_is_a_right_program(sample: Path, tmp_path: Path, 
     assert run("patch", sample, "-o", path, "--cpu", "ev67", "--passes", passes).exit_code == 0
     old = load(sample)
     bare, record = manifest.detach(path.read_bytes())
-    target = targets.for_machine(old.machine, old.name)
+    target = targets.of(old)
     reader = PlainReader(old, bare, record, target)
     changes, draw = reader.changes, random.Random(7)
     count = len(changes.units)
@@ -229,7 +229,7 @@ def test_code_that_says_its_groups(run: Run, script: Script, tmp_path: Path) -> 
     assert run("patch", source, "-o", path, *options).exit_code == 0
     old = load(source)
     bare, record = manifest.detach(path.read_bytes())
-    target = targets.any_for(old.machine, old.name)
+    target = targets.of(old)
     changes = GroupedReader(old, bare, record, target).changes
     count = len(changes.units)
     assert count > 2
@@ -254,7 +254,7 @@ BRANCH, REACH = 0xC3E00000, (1 << 21) - 1  # br zero, so many words ahead
 def test_code_that_goes_into_the_room_of_another_function_needs_it(sample: Path) -> None:
     """Routines in pieces stand in such room; a branch to a function's start is a call."""
     old = load(sample)
-    target = targets.for_machine(old.machine, old.name)
+    target = targets.of(old)
     functions = analyse(old, target).functions
     one, other, third = sorted(functions, key=lambda f: f.start - f.end)[:3]
 

@@ -13,7 +13,7 @@ import targets
 from fixtures import inputs
 from fixtures.local import LOCAL
 from rewriter.contracts import CONTRACTS
-from rewriter.core.target.protocol import Target
+from rewriter.core.target.protocol import Sequential
 from rewriter.elf.image import Image, load
 from rewriter.identify.compiler import compile_file
 from rewriter.identify.signatures import Database
@@ -24,9 +24,9 @@ EXPORTED = 30  # routines of glibc 2.36 for Alpha that have a contract
 
 
 @pytest.fixture(scope="session")
-def target() -> Target:
+def target() -> Sequential:
     """Alpha."""
-    return targets.plain()[0]
+    return targets.named("alpha")
 
 
 @pytest.fixture(scope="session")
@@ -61,7 +61,7 @@ def all_places(places: Places) -> Places:
 
 
 @pytest.fixture(scope="session")
-def made(target: Target) -> Made:
+def made(target: Sequential) -> Made:
     """`made(path)`: the signatures of a file."""
 
     @cache

@@ -19,7 +19,7 @@ from made import Made
 from fixtures import inputs
 from rewriter.contracts import CONTRACTS
 from rewriter.core.errors import BadInput
-from rewriter.core.target.protocol import Target
+from rewriter.core.target.protocol import Sequential
 from rewriter.elf.archive.members import ARCHIVE, members, parts
 from rewriter.elf.archive.text import read
 from rewriter.identify.compiler import compile_file
@@ -94,7 +94,7 @@ def test_names(symbol: str, contract: str | None) -> None:
 
 
 def test_the_database_does_not_depend_on_the_order(
-    made: Made, archive: Path, libc: Path, target: Target
+    made: Made, archive: Path, libc: Path, target: Sequential
 ) -> None:
     one, two = made(archive), made(libc)
     text = Database.merged(target.name, [one, two]).text()
@@ -104,7 +104,7 @@ def test_the_database_does_not_depend_on_the_order(
     assert Database.of(target.name, again.signatures).text() == two.text()
 
 
-def test_what_comes_with_retune_is_in_order_and_holds_no_code(target: Target) -> None:
+def test_what_comes_with_retune_is_in_order_and_holds_no_code(target: Sequential) -> None:
     text = target.signatures.read_text(encoding="utf-8")
     database = shipped(target)
     assert database.text() == text
@@ -164,7 +164,9 @@ PACKED: dict[str, Callable[[bytes], bytes]] = {
 
 
 @pytest.mark.parametrize("suffix", PACKED)
-def test_a_package_gives_what_its_files_give(suffix: str, target: Target, archive: Path) -> None:
+def test_a_package_gives_what_its_files_give(
+    suffix: str, target: Sequential, archive: Path
+) -> None:
     sample = inputs.require("alpha-sample").read_bytes()
     inside = next(data for name, data in members(archive.read_bytes(), "a") if name == "strlen.o")
     nested = _ar(("strlen.o/", inside), ("text/", b"no code"))
@@ -194,7 +196,7 @@ def test_a_package_gives_what_its_files_give(suffix: str, target: Target, archiv
         (_ar(("a.o", b"\x7fELF")), "ELF header"),
     ],
 )
-def test_a_bad_file_is_one_line(data: bytes, said: str, target: Target) -> None:
+def test_a_bad_file_is_one_line(data: bytes, said: str, target: Sequential) -> None:
     with pytest.raises(BadInput, match=said) as caught:
         compile_file(data, "x", target, CONTRACTS)
     assert "\n" not in str(caught.value)

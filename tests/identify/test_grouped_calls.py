@@ -6,22 +6,21 @@ from pathlib import Path
 
 import pytest
 
+import targets
 from fixtures.ia64 import CROSSING, linked
 from rewriter.analysis.bundled_liveness import Beyond
 from rewriter.analysis.functions import find_functions
 from rewriter.core.isa.instruction import Flow
-from rewriter.core.target.bundling import Grouped
 from rewriter.elf.image import load
 from rewriter.verify.routines.bundled_known import KnownGrouped
-from targets import any_for
 from targets.ia64.registers import NUMBERS
 
 
 def known(file: Path) -> KnownGrouped:
     """What is known of a file."""
     image = load(file)
-    target = any_for(image.machine, "an example")
-    assert isinstance(target, Grouped)
+    target = targets.of(image).bundling
+    assert target is not None
     code = target.code(image, find_functions(image, target.described(image)))
     return KnownGrouped(image, target, code)
 

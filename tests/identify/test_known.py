@@ -14,7 +14,7 @@ from made import Made, Places
 from fixtures import inputs
 from fixtures.local import LOCAL
 from rewriter.contracts import CONTRACTS
-from rewriter.core.target.protocol import Target
+from rewriter.core.target.protocol import Sequential
 from rewriter.elf.image import Image, load, parse
 from rewriter.identify.search import search, text_of
 from rewriter.identify.signatures import Database, digest, shipped, start_of
@@ -24,7 +24,7 @@ from rewriter.verify.routines.known import Status, known_routines, like_routines
 SOME = ("strlen", "memcpy", "strncmp", "memmove", "ffsll", "divqu")
 
 
-def _known(image: Image, target: Target, database: Database) -> dict[str, int]:
+def _known(image: Image, target: Sequential, database: Database) -> dict[str, int]:
     found = known_routines(image, target, database, CONTRACTS)
     known = {finding.routine: finding.address for finding in found if finding.known}
     assert len(known) == sum(finding.known for finding in found), "one place for each routine"
@@ -39,7 +39,7 @@ def emulator() -> None:
 
 @pytest.mark.usefixtures("emulator")
 def test_the_signatures_that_come_with_retune_find_the_libc(
-    hidden: Image, target: Target, all_places: Places
+    hidden: Image, target: Sequential, all_places: Places
 ) -> None:
     """All of it, and nothing else: a place that is called known is what its symbol says."""
     assert _known(hidden, target, shipped(target)) == all_places
@@ -47,7 +47,7 @@ def test_the_signatures_that_come_with_retune_find_the_libc(
 
 @pytest.mark.usefixtures("emulator")
 def test_signatures_of_the_archive_find_the_library(
-    hidden: Image, target: Target, all_places: Places, made: Made, archive: Path
+    hidden: Image, target: Sequential, all_places: Places, made: Made, archive: Path
 ) -> None:
     """The linker relaxed the calls in between."""
     assert _known(hidden, target, made(archive)) == all_places
@@ -71,7 +71,7 @@ def test_a_routine_without_a_symbol_is_the_archives(name: str, image: Image, arc
     assert image.data.index(code) == image.offset_of(LOCAL[name])
 
 
-def test_the_kernel(target: Target) -> None:
+def test_the_kernel(target: Sequential) -> None:
     """Built by others with flags of its own; the linker has no names for us."""
     image = load(inputs.require("alpha-vmlinux"))
     named = {(contract_of(s.name, CONTRACTS), s.st_value) for s in image.symbols if s.st_shndx}
@@ -86,7 +86,7 @@ def test_the_kernel(target: Target) -> None:
 
 @pytest.mark.parametrize("routine", SOME)
 def test_one_changed_instruction_is_another_routine(
-    routine: str, image: Image, target: Target, places: Places, made: Made, libc: Path
+    routine: str, image: Image, target: Sequential, places: Places, made: Made, libc: Path
 ) -> None:
     """A literal operand, a register, or a displacement, in the middle of it."""
     signature = next(s for s in made(libc).signatures if s.routine == routine)
@@ -107,7 +107,7 @@ def test_one_changed_instruction_is_another_routine(
     assert changed >= 4
 
 
-def _matches(image: Image, target: Target, database: Database, address: int) -> set[str]:
+def _matches(image: Image, target: Sequential, database: Database, address: int) -> set[str]:
     size = max(s.words for s in database.signatures)
     words = text_of(image, target)
     near = [(start, part) for start, part in words if start <= address < start + 4 * len(part)]
@@ -122,7 +122,7 @@ def _matches(image: Image, target: Target, database: Database, address: int) -> 
     [("strlen", "strchr"), ("memcpy", "memset"), ("strcmp", "strcpy"), ("ffsll", "strlen")],
 )
 def test_a_forged_signature_is_refused(
-    code: str, claimed: str, hidden: Image, target: Target, made: Made, libc: Path
+    code: str, claimed: str, hidden: Image, target: Sequential, made: Made, libc: Path
 ) -> None:
     entry = next(s for s in made(libc).signatures if s.routine == code)
     forged = Database.of(target.name, [replace(entry, routine=claimed)])
@@ -132,7 +132,7 @@ def test_a_forged_signature_is_refused(
 
 
 def test_a_subtle_difference_is_refused(
-    hidden: Image, target: Target, places: Places, made: Made, libc: Path
+    hidden: Image, target: Sequential, places: Places, made: Made, libc: Path
 ) -> None:
     """strlen that subtracts another register, with a signature made of its own bytes."""
     at = hidden.offset_of(places["strlen"])
@@ -153,7 +153,7 @@ def test_a_subtle_difference_is_refused(
 
 
 def test_the_same_code_twice_is_ambiguous_unless_named(
-    image: Image, hidden: Image, target: Target, places: Places, made: Made, libc: Path
+    image: Image, hidden: Image, target: Sequential, places: Places, made: Made, libc: Path
 ) -> None:
     """A copy of strlen over strchr, which is longer."""
     data = bytearray(image.data)
@@ -171,7 +171,7 @@ def test_the_same_code_twice_is_ambiguous_unless_named(
     }
 
 
-def test_behaviour_alone_says_like(hidden: Image, target: Target, places: Places) -> None:
+def test_behaviour_alone_says_like(hidden: Image, target: Sequential, places: Places) -> None:
     """An unknown build: no signature, and still strlen behaves like strlen."""
     functions = unknown_functions(hidden, target, ())
     near = [f for f in functions if places["bcopy"] <= f.start <= places["strrchr"]]
@@ -187,13 +187,13 @@ def test_behaviour_alone_says_like(hidden: Image, target: Target, places: Places
     }
 
 
-def test_a_foreign_target_has_no_matches(target: Target) -> None:
+def test_a_foreign_target_has_no_matches(target: Sequential) -> None:
     """Words of another architecture: the search looks, and finds nothing."""
     other = load(inputs.require("ppc-libc"))
     assert not search(text_of(other, target), target, shipped(target))
 
 
-def test_a_file_without_functions_is_searched(sample_bytes: bytes, target: Target) -> None:
+def test_a_file_without_functions_is_searched(sample_bytes: bytes, target: Sequential) -> None:
     image = parse(sample_bytes, "sample")
     found = known_routines(image, target, shipped(target), CONTRACTS)
     assert all(f.status in (Status.KNOWN, Status.REFUSED) for f in found)

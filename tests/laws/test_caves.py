@@ -13,6 +13,7 @@ from elftools.dwarf.callframe import FDE, CallFrameInfo
 from elftools.dwarf.structs import DWARFStructs
 from elftools.elf.elffile import ELFFile
 
+import targets
 from fixtures import inputs, programs
 from rewriter.analysis.program import Program, analyse
 from rewriter.core.errors import BadInput
@@ -25,7 +26,6 @@ from rewriter.elf.image import Image, load, parse
 from rewriter.elf.unwind import entries
 from rewriter.verify.check import compare, verify
 from rewriter.verify.routines.replaceable import Known
-from targets import for_machine
 from tests.conftest import Patched
 from tests.laws.test_strip import TOOLS, processed
 
@@ -238,7 +238,7 @@ def test_the_original_comes_back_with_a_manifest_beside(noted: Path, libc: Path)
 
 
 def test_no_body_no_change(original: Image) -> None:
-    target = for_machine(original.machine, original.name)
+    target = targets.of(original)
     assert with_bodies(original, target, original.data, []) == original.data
 
 
@@ -248,7 +248,7 @@ def test_no_body_no_change(original: Image) -> None:
 @pytest.fixture(scope="module")
 def known(original: Image) -> Known:
     """The analysed original, shared by what follows: none of it depends on the new file."""
-    return Known(analyse(original, for_machine(original.machine, original.name)))
+    return Known(analyse(original, targets.of(original)))
 
 
 def _findings(known: Known, data: bytes) -> tuple[str, ...]:
@@ -265,7 +265,7 @@ def _findings(known: Known, data: bytes) -> tuple[str, ...]:
 
 
 def test_the_verifier_accepts_the_whole_file(original: Image, bare: bytes) -> None:
-    target = for_machine(original.machine, original.name)
+    target = targets.of(original)
     verdict = compare(original, parse(bare, "new"), target, lambda *_: None)
     assert not verdict.findings
     assert verdict.grades == {"TESTED": len(verdict.tried)} and len(verdict.tried) > 20

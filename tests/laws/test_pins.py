@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+import targets
 from fixtures import inputs
 from rewriter.analysis.program import Program, analyse
 from rewriter.core.edit import Edit
@@ -14,7 +15,6 @@ from rewriter.elf import image
 from rewriter.elf.image import Image
 from rewriter.road.options import Options
 from rewriter.road.pipeline import Tuned, tune
-from targets import for_machine
 from targets.alpha.cpus import CPUS
 
 PASSES = ("bytes", "bitscan", "align")
@@ -27,7 +27,7 @@ def sample() -> Image:
 
 
 def _tuned(loaded: Image) -> Tuned:
-    target = for_machine(loaded.machine, loaded.name)
+    target = targets.of(loaded)
     return tune(loaded, target, CPUS["ev67"], Options(PASSES), lambda stage, done, total: None)
 
 
@@ -46,7 +46,7 @@ def _free_words(program: Program) -> Iterator[int]:
 
 
 def test_a_word_of_data_that_points_into_a_function_stops_its_move(sample: Image) -> None:
-    program = analyse(sample, for_machine(sample.machine, sample.name))
+    program = analyse(sample, targets.of(sample))
     place = next(_free_words(program))
     moved = _moved(_tuned(sample))
     assert moved
@@ -62,7 +62,7 @@ def test_a_word_of_data_that_points_into_a_function_stops_its_move(sample: Image
 
 
 def test_a_word_that_points_at_a_start_stops_nothing(sample: Image) -> None:
-    program = analyse(sample, for_machine(sample.machine, sample.name))
+    program = analyse(sample, targets.of(sample))
     place = next(_free_words(program))
     moved = _moved(_tuned(sample))
     name = next(iter(moved))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import targets
 from passes.scheduling.dependence import Dependences, accesses, dependences, free
 from passes.scheduling.incumbent import Found, best
 from passes.scheduling.list_scheduler import Pass
@@ -11,10 +12,9 @@ from rewriter.core.isa.instruction import Insn
 from rewriter.core.readings.interpret import AccessFault, Interpreter, Memory
 from rewriter.timing.engines import engine_of
 from rewriter.timing.steady import Steady
-from targets import plain
 from targets.alpha.assembler import assemble
 
-ALPHA = next(t for t in plain() if t.name == "alpha")
+ALPHA = targets.named("alpha")
 CODE, DATA = 0x10000, 0x20000
 PAGE = 0x1000
 

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import targets
 from fixtures import inputs
 from passes.align import LONGEST_LOOP, Align, Code, Layout
 from rewriter.analysis.program import Program, analyse
@@ -23,7 +24,6 @@ from rewriter.elf.image import Image, load
 from rewriter.elf.unwind import rows
 from rewriter.road.options import Options
 from rewriter.road.pipeline import Tuned, tune
-from targets import for_machine
 from targets.alpha.cpus import CPUS
 from targets.alpha.isa.rows import TABLE
 from targets.alpha.registers import GP, RA, ZERO
@@ -43,7 +43,7 @@ FUNCTIONS = (
 @pytest.fixture(scope="module")
 def program(libc: Path) -> Program:
     loaded = load(str(libc))
-    return analyse(loaded, for_machine(loaded.machine, loaded.name))
+    return analyse(loaded, targets.of(loaded))
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from fixtures import inputs
 from rewriter.core.code.program import Function
 from rewriter.core.readings.interpret import Memory
-from rewriter.core.target.bundled_cpu import BundledCpu
 from rewriter.core.target.bundling import Region, Routine
 from rewriter.elf.image import load
 from rewriter.road.bundled.road import GroupedRoad
@@ -112,6 +111,6 @@ def test_what_the_model_says_of_a_dense_loop(start: int, cycles: int) -> None:
         prepare(processor, (), sp=0)
         processor.state.r[NUMBERS["ar.lc"]] = passes
         cpu = ia64.Ia64().cpus["itanium2"]
-        assert isinstance(cpu, BundledCpu)
+        assert cpu.bundled is not None
         taken.append(trace(cpu, processor.run(start, RETURN)).cycles)
     assert taken[1] - taken[0] == 40 * cycles

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+import targets
 from passes.bitscan import BitScan
 from passes.bytes import Bytes
 from passes.lib.changes import TunedWindow
@@ -27,13 +28,12 @@ from rewriter.core.code.program import Window
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.registers import register_mask
 from rewriter.verify.terms.prover import Prover
-from targets import plain
 from targets.alpha.assembler import REGISTERS, assemble
 
 TECHNIQUES: dict[str, type[Technique]] = {"bytes": Bytes, "bitscan": BitScan}
 FOLDER = Path(__file__).parents[2] / "fixtures" / "passes"
 CASES = sorted(path for name in TECHNIQUES for path in FOLDER.glob(f"{name}/*.case"))
-ALPHA = next(t for t in plain() if t.name == "alpha")
+ALPHA = targets.named("alpha")
 BASE = 0x10000
 PROVER = Prover(64, 8)
 

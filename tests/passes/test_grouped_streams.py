@@ -48,7 +48,7 @@ FREE = ("r14", "r16", "r17", "r18", "r19", "r20")
 
 def cpu() -> BundledCpu:
     found = TARGET.cpus["itanium2"]
-    assert isinstance(found, BundledCpu)
+    assert found.bundled is not None
     return found
 
 

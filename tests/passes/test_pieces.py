@@ -8,16 +8,16 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+import targets
 from passes.lib.pieces import Space, Spaces
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.verify.routines.pieces import Piece, cuts, insns_of, pieces, placement, reached
-from targets import for_machine
 from targets.alpha import routines
 from targets.alpha.isa.rows import TABLE
 from targets.alpha.routines import Routine
 
-ALPHA = for_machine(0x9026, "")
+ALPHA = targets.named("alpha")
 OURS = [routine for name in routines.names() for routine in routines.variants(name)]
 ENDS = (Flow.JUMP, Flow.RETURN)
 WHOLE = 0x4000  # bytes between pieces, at most

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from loops import ALPHA, CODE, DATA, PAGE
 from test_cases import BASE, read, text
 
+import targets
 from fixtures import inputs, programs
 from passes.lib.insert import Declined, Insertion, Setting
 from passes.prefetch import Body, Prefetch
@@ -26,7 +27,6 @@ from rewriter.road.pipeline import Tuned, tune
 from rewriter.timing import simulate
 from rewriter.verify.check import verify
 from rewriter.verify.terms.prover import Prover
-from targets import for_machine
 from targets.alpha.assembler import assemble
 from targets.alpha.cpus import CPUS
 from targets.alpha.systems import CS20, UP1000
@@ -177,7 +177,7 @@ def test_a_kernel_may_walk_over_a_device() -> None:
 @pytest.fixture(scope="module")
 def program(libc: Path) -> Program:
     loaded = load(str(libc))
-    return analyse(loaded, for_machine(loaded.machine, loaded.name))
+    return analyse(loaded, targets.of(loaded))
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from loops import ALPHA, CODE, DATA, PAGE, Run
 from test_cases import BASE, Case, decoded, locked, read, text
 
+import targets
 from fixtures import inputs, programs
 from passes.bytes import Bytes
 from passes.lib.changes import TunedWindow
@@ -30,7 +31,6 @@ from rewriter.timing import causes, simulate
 from rewriter.timing.straight import Probe
 from rewriter.verify.check import verify
 from rewriter.verify.terms.prover import Prover
-from targets import for_machine
 from targets.alpha.cpus import CPUS
 from targets.alpha.systems import UP1000
 
@@ -190,7 +190,7 @@ def test_other_stores_become_narrow(lines: str, cpu: str) -> None:
 @pytest.fixture(scope="module")
 def program(libc: Path) -> Program:
     loaded = load(str(libc))
-    return analyse(loaded, for_machine(loaded.machine, loaded.name))
+    return analyse(loaded, targets.of(loaded))
 
 
 @pytest.fixture(scope="module")

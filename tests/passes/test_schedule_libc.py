@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import targets
 from fixtures import inputs, programs
 from passes.schedule import NotReordered, Reordered, Scheduler
 from rewriter.analysis.loops import innermost
@@ -22,7 +23,6 @@ from rewriter.road.options import Options
 from rewriter.road.pipeline import Tuned, tune
 from rewriter.timing import simulate
 from rewriter.verify.check import verify
-from targets import for_machine
 from targets.alpha.cpus import CPUS
 from targets.alpha.isa.rows import TABLE
 from targets.alpha.systems import UP1000
@@ -33,7 +33,7 @@ SAID = re.compile(r"(\S+) cycles a pass became (\S+) in the model of (\w+), (.*)
 
 def _analysed(path: Path) -> Program:
     loaded = load(str(path))
-    return analyse(loaded, for_machine(loaded.machine, loaded.name))
+    return analyse(loaded, targets.of(loaded))
 
 
 @pytest.fixture(scope="module")

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+import targets
 from passes.bitscan import BitScan
 from passes.bytes import Bytes
 from passes.lib.changes import Accepted
@@ -28,7 +29,6 @@ from rewriter.core.isa.registers import Reg
 from rewriter.core.readings.concrete import Concrete, Misaligned
 from rewriter.elf import image
 from rewriter.verify.terms.prover import Prover
-from targets import for_machine
 
 EVERY = 12
 RUNS, TRIES = 8, 60  # runs that count, of so many tries: a block may trap on what we draw
@@ -148,7 +148,7 @@ class Sample:
 @pytest.fixture(scope="module")
 def program(libc: Path) -> Program:
     loaded = image.load(str(libc))
-    return analyse(loaded, for_machine(loaded.machine, loaded.name))
+    return analyse(loaded, targets.of(loaded))
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import targets
 from fixtures import programs
 from fixtures.local import LOCAL
 from passes.substitute import Substitute, Substitution
@@ -27,7 +28,6 @@ from rewriter.elf.unwind import rows as unwind_rows
 from rewriter.verify.check import verify
 from rewriter.verify.routines.calls import ASSUMED
 from rewriter.verify.routines.replaceable import Known, Named
-from targets import for_machine
 from tests.conftest import Patched, Retune
 
 ONLY = ("--passes", "substitute")
@@ -45,7 +45,7 @@ def image(libc: Path) -> Image:
 @pytest.fixture(scope="module")
 def known(image: Image) -> Known:
     """What is known of its routines."""
-    return Known(analyse(image, for_machine(image.machine, image.name)))
+    return Known(analyse(image, targets.of(image)))
 
 
 @pytest.fixture(scope="module")
@@ -253,7 +253,7 @@ def test_what_does_not_behave_like_its_name_stays(image: Image) -> None:
 
 
 def _known(image: Image, data: bytes) -> Known:
-    return Known(analyse(replace(image, data=data), for_machine(image.machine, image.name)))
+    return Known(analyse(replace(image, data=data), targets.of(image)))
 
 
 def _try(known: Known, named: Named) -> Substitution:
@@ -357,6 +357,6 @@ def test_a_name_alone_is_not_believed(known: Known, ev67: Path) -> None:
 
 def test_a_second_run_finds_nothing_to_do(ev67: Path) -> None:
     again = parse(manifest.detach(ev67.read_bytes())[0], "again")
-    other = Known(analyse(again, for_machine(again.machine, again.name)))
+    other = Known(analyse(again, targets.of(again)))
     for name in ("strlen", "memcpy", "memset", "divl"):
         assert _refusal(other, name) == "a tuned routine already"

@@ -14,7 +14,7 @@ from rewriter.contracts.contract import MASK64, Arena, Contract, Piece, Result, 
 from rewriter.contracts.divide import quotient, remainder
 from rewriter.contracts.place import without
 
-ARENA = Arena(0x10000000, 0x2000)
+ARENA = Arena(0x10000000, 0x2000, 64)
 AT = 0x1000
 
 

@@ -102,6 +102,7 @@ class AlphaGuest:
     base: int = 0x120000000 + _HEADERS
     room: int = 1 << 24  # bytes for code
     elf_machine: int = 0x9026
+    elf_flags: int = 0
     word_bits: int = 64
     byteorder: str = "little"
     _code: bytearray = field(default_factory=bytearray)

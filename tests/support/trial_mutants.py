@@ -192,6 +192,7 @@ def _effect(table: Table, insn: Insn, seed: int) -> tuple[object, ...]:
     machine = Concrete(
         width=table.width,
         byteorder=table.byteorder,
+        aligned=table.aligned,
         constants=table.constants,
         initial_register=value,
         initial_byte=value,

@@ -174,7 +174,12 @@ def prove_shapes(
 
 def _shape(code: Code, contract: Contract, program: Program, table: Table, case: Case) -> str:
     """What is wrong with one shape; empty when it is proved."""
-    machine = Labels(width=table.width, byteorder=table.byteorder, constants=table.constants)
+    machine = Labels(
+        width=table.width,
+        byteorder=table.byteorder,
+        aligned=table.aligned,
+        constants=table.constants,
+    )
     wanted, result = _expected(contract, case)
     for number, at in enumerate(wanted):
         machine.memory[at] = number + _FIRST_LABEL

@@ -98,6 +98,7 @@ class Run:
             base=self.base,
             width=TABLE.width,
             byteorder=TABLE.byteorder,
+            aligned=TABLE.aligned,
             constants=TABLE.constants,
             registers=self._unused() | self.before,
         )

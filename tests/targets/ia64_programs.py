@@ -23,7 +23,7 @@ from targets.ia64.registers import FR, GR
 BACKING, STACK, ROOMS = 0x6000_0000_0000_0000, 0x7000_0000_0000_0000, 0x2000_0000_0000_0000
 _SIZE = 0x10000
 R8 = GR + 8
-ARENA = Arena(ROOMS, page=0x10000, room=0x40000)  # the kernel's pages are of 64 KiB
+ARENA = Arena(ROOMS, page=0x10000, width=64, room=0x40000)  # the kernel's pages are of 64 KiB
 
 
 @dataclass(frozen=True)

@@ -155,7 +155,7 @@ end:    lda     t0,end-start(t1)
 
 @given(st.one_of(st.integers(0, (1 << 64) - 1), st.integers(-(1 << 33), 1 << 33)))
 def test_any_constant_is_loaded(value: int) -> None:
-    machine = Concrete(width=64, byteorder="little", constants=TABLE.constants)
+    machine = Concrete(width=64, byteorder="little", aligned=True, constants=TABLE.constants)
     insns = load_constant(Reg(1), value)
     for insn in insns:
         machine.execute(insn, 0)

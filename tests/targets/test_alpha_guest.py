@@ -94,6 +94,7 @@ def test_a_body_may_not_outgrow_the_guest() -> None:
 def test_the_executable_is_one_that_others_read(bits: int, byteorder: str) -> None:
     guest = SimpleNamespace(
         elf_machine=21,
+        elf_flags=0,
         word_bits=bits,
         byteorder=byteorder,
         base=0x10000000 + (120 if bits == 64 else 84),

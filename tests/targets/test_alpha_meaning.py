@@ -64,6 +64,7 @@ def _reaches_nothing_opaque(op: Op) -> bool:
         TABLE.constants,
         width=64,
         byteorder="little",
+        aligned=True,
     )
     machine.registers = {Reg(r): np.zeros(1, np.uint64) for r in range(64)}
     insn = next(variants(op)).insn if straight else random_insn(op, random.Random(1))
@@ -143,7 +144,9 @@ def test_f_format_is_the_handbooks(text: str) -> None:
         registers[Reg(FP + 1)] = loaded
     else:
         memory = words[:, None].copy().view(np.uint8)
-    machine = Batched(count, memory, base, TABLE.constants, registers, width=64, byteorder="little")
+    machine = Batched(
+        count, memory, base, TABLE.constants, registers, width=64, byteorder="little", aligned=True
+    )
     insn = TABLE.decode(int.from_bytes(assemble(text).code, "little"))
     assert insn is not None
     machine.execute(insn, 0)

@@ -67,6 +67,7 @@ def _concrete(insn: Insn, states: States, lane: int) -> Concrete:
     machine = Concrete(
         width=TABLE.width,
         byteorder=TABLE.byteorder,
+        aligned=TABLE.aligned,
         constants=TABLE.constants,
         registers=dict(states.lanes[lane]),
         initial_byte=partial(states.byte, lane),
@@ -82,6 +83,7 @@ def _check_batched(insn: Insn, states: States, runs: list[Concrete]) -> None:
         base=states.base,
         width=TABLE.width,
         byteorder=TABLE.byteorder,
+        aligned=TABLE.aligned,
         constants=TABLE.constants,
         registers=dict(states.registers),
     )
@@ -102,7 +104,7 @@ def _check_batched(insn: Insn, states: States, runs: list[Concrete]) -> None:
 
 
 def _check_symbolic(insn: Insn, states: States, runs: list[Concrete]) -> None:
-    machine = Symbolic(Terms(64), TABLE.constants, 8, movable=False)
+    machine = Symbolic(Terms(64), TABLE.constants, "little", movable=False)
     machine.execute(insn, ADDRESS)
     for lane, run in enumerate(runs):
         evaluate = Evaluator(
@@ -144,7 +146,7 @@ def test_readings_agree(part: int) -> None:
 
 def test_every_defined_row_has_a_symbolic_meaning() -> None:
     for op in TABLE:
-        machine = Symbolic(Terms(64), TABLE.constants, 8)
+        machine = Symbolic(Terms(64), TABLE.constants, "little")
         machine.execute(random_insn(op, random.Random(op.match)), ADDRESS)
         opaque = {
             term.data

@@ -31,8 +31,8 @@ def test_a_run_over_known_terms_is_as_the_first(seed: int, length: int) -> None:
     insns = [source.choice(few) for _ in range(length)]
     addresses = [4 * slot for slot in range(length)]
     terms = Terms(64)
-    plain = machine(TABLE, terms, 8)
+    plain = machine(TABLE, terms)
     for insn, address in zip(insns, addresses, strict=True):
         plain.execute(insn, address)
     for _ in range(2):
-        assert _seen(run(TABLE, terms, 8, insns, addresses, ()).state) == _seen(plain)
+        assert _seen(run(TABLE, terms, insns, addresses, ()).state) == _seen(plain)

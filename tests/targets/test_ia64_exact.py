@@ -9,16 +9,15 @@ from pathlib import Path
 import pytest
 from ia64_assembled import complaints
 
+import targets
 from fixtures import ia64
 from fixtures.inputs import require_tool
 from passes.scheduling.bundled import Superblock, counted
 from passes.scheduling.bundled_model import Model
 from passes.scheduling.bundled_proved import Proved, prove
 from rewriter.core.code.groups import Slot, groups
-from rewriter.core.target.bundling import Grouped
 from rewriter.elf import image
 from rewriter.suites.itanium import slots_of
-from targets import any_for
 from targets.ia64.cpus import CPUS
 from targets.ia64.isa.bundles import straight
 from targets.ia64.schedule.bundler import Scheduling, code
@@ -30,8 +29,8 @@ SCHEDULING = Scheduling(Model(CPUS["itanium2"]))
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> tuple[Slot, ...]:
     loaded = image.load(ia64.fastpath(tmp_path_factory.mktemp("fastpath")))
-    target = any_for(loaded.machine, loaded.name)
-    assert isinstance(target, Grouped)
+    target = targets.of(loaded).bundling
+    assert target is not None
     symbols = {symbol.name: symbol.st_value for symbol in loaded.symbols}
     return slots_of(loaded, target, symbols["fastpath"], symbols["slow"])
 

@@ -6,17 +6,17 @@ from collections.abc import Iterator
 
 import pytest
 
+import targets
 from fixtures import inputs
 from rewriter.analysis.program import Program, analyse
 from rewriter.elf import image
-from targets import for_machine
 from targets.alpha.image import sums
 
 
 @pytest.fixture(scope="module")
 def program() -> Program:
     loaded = image.load(str(inputs.require("alpha-libc")))
-    return analyse(loaded, for_machine(loaded.machine, loaded.name))
+    return analyse(loaded, targets.of(loaded))
 
 
 def _possible(program: Program) -> Iterator[int]:

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+import targets
 from rewriter.analysis.program import Program, analyse
 from rewriter.core.code.listing import FLOW_CODE
 from rewriter.core.isa.instruction import Flow
 from rewriter.elf import image
-from targets import for_machine
 from targets.alpha.image import pointers
 from targets.alpha.registers import PV
 
@@ -24,7 +24,7 @@ GP = 0x209688  # .got 0x201678 + 0x8010
 @pytest.fixture(scope="module")
 def program(libc: Path) -> Program:
     loaded = image.load(str(libc))
-    return analyse(loaded, for_machine(loaded.machine, loaded.name))
+    return analyse(loaded, targets.of(loaded))
 
 
 def _jumps(program: Program) -> list[int]:

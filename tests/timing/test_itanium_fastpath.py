@@ -27,17 +27,15 @@ from ia64_path import (
     passed,
 )
 
+import targets
 from fixtures import ia64
 from rewriter.core.code.groups import Slot
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.readings.concrete import Misaligned
 from rewriter.core.readings.interpret import AccessFault
-from rewriter.core.target.bundled_cpu import BundledCpu
-from rewriter.core.target.bundling import Grouped
 from rewriter.elf import image
 from rewriter.suites.itanium import Stage, slots_of, stages
 from rewriter.verify.regions.proof import Regions, Straight
-from targets import any_for
 from targets.ia64.isa.fields import BUNDLE
 from targets.ia64.isa.rows import TABLE
 from targets.ia64.machine.faults import MachineFault
@@ -57,10 +55,10 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def story(path: Path) -> tuple[Stage, ...]:
     loaded, start, end = _place(path)
-    target = any_for(loaded.machine, loaded.name)
+    target = targets.of(loaded)
     cpu = target.cpus["itanium2"]
-    assert isinstance(target, Grouped)
-    assert isinstance(cpu, BundledCpu)
+    assert target is not None
+    assert cpu.bundled is not None
     return tuple(stages(slots_of(loaded, target, start, end), target, cpu))
 
 

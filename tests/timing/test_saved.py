@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+import targets
 from fixtures import inputs
 from rewriter.elf.image import load
 from rewriter.timing import causes
 from rewriter.timing.saved import Savings, packed
 from rewriter.timing.straight import Code, timed
-from targets import for_machine
 from targets.alpha.assembler import assemble
 from targets.alpha.cpus import CPUS
 from targets.alpha.isa.rows import TABLE
@@ -71,7 +71,7 @@ def test_the_same_code_elsewhere_is_timed_only_where_it_stands_otherwise() -> No
 
 def test_whole_functions_of_the_sample() -> None:
     image = load(inputs.find("alpha-sample"))
-    listing = for_machine(image.machine, image.name).listing(image)
+    listing = targets.of(image).listing(image)
     code = [(int(listing.addresses[at]), listing.insn(at)) for at in range(64)]
     known = [(at, insn) for at, insn in code if insn is not None]
     savings = Savings(CPUS["ev67"], TABLE, UP1000)

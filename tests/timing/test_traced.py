@@ -70,6 +70,7 @@ class Program:
     memory_size: int = 2 * DATA
     emulator: tuple[str, ...] = ("qemu-alpha", "-cpu", "ev67")
     elf_machine: int = EM_ALPHA
+    elf_flags: int = 0
     word_bits: int = 64
     byteorder: str = "little"
 

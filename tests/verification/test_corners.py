@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+import targets
 from fixtures import corners, inputs
 from rewriter.analysis.program import Program, analyse
 from rewriter.elf import image
 from rewriter.elf.image import Image
 from rewriter.verify.check import verify
-from targets import for_machine
 from targets.alpha.image.pointers import UNOP
 from tests.conftest import Retune
 
@@ -85,7 +85,7 @@ def test_two_loads_of_a_place_may_become_one(retune: Retune) -> None:
 
 def _analysed(path: Path) -> Program:
     loaded = image.load(path)
-    return analyse(loaded, for_machine(loaded.machine, loaded.name))
+    return analyse(loaded, targets.of(loaded))
 
 
 def _changed(program: Program, words: dict[int, bytes]) -> Image:

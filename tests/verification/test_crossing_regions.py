@@ -9,12 +9,11 @@ from pathlib import Path
 
 import pytest
 
+import targets
 from fixtures.ia64 import CROSSING, linked
-from rewriter.core.target.bundling import Grouped
 from rewriter.elf.image import load
 from rewriter.verify.regions.check import Verdict, compare
 from rewriter.verify.regions.function import STANDARD
-from targets import any_for
 
 
 def _compared(folder: Path, function: str, old: str, new: str) -> Verdict:
@@ -31,8 +30,8 @@ def _compared(folder: Path, function: str, old: str, new: str) -> Verdict:
         files.append(load(linked(source, source.parent, "-shared")))
     before, after = files
     assert before.data != after.data
-    target = any_for(before.machine, "an example")
-    assert isinstance(target, Grouped)
+    target = targets.of(before).bundling
+    assert target is not None
     return compare(before, after, target, lambda *progress: None)
 
 

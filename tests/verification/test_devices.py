@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
+import targets
 from rewriter.core.code.dataflow import Run, run
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.terms.term import Terms
 from rewriter.verify.terms.prover import Prover
 from rewriter.verify.walk.devices import accessed, same_devices
 from rewriter.verify.walk.equivalence import Comparison, Different
-from targets import for_machine
 from targets.alpha.assembler import assemble
 from targets.alpha.isa.rows import TABLE
 
-TARGET = for_machine(0x9026, "made up")
+TARGET = targets.named("alpha")
 
 
 def _run(terms: Terms, text: str) -> tuple[Run, list[Insn]]:
@@ -22,7 +22,7 @@ def _run(terms: Terms, text: str) -> tuple[Run, list[Insn]]:
     words = [int.from_bytes(code[at : at + 4], "little") for at in range(0, len(code), 4)]
     insns = [insn for insn in map(TABLE.decode, words) if insn is not None]
     places = [4 * n for n in range(len(insns))]
-    return run(TABLE, terms, 8, insns, places, [len(insns) - 1]), insns
+    return run(TABLE, terms, insns, places, [len(insns) - 1]), insns
 
 
 def _compare(old: str, new: str) -> None:

@@ -25,7 +25,7 @@ def _run(terms: Terms, text: str) -> Run:
     words = [int.from_bytes(code[at : at + 4], "little") for at in range(0, len(code), 4)]
     insns = [TABLE.decode(word) for word in words]
     addresses = [4 * n for n in range(len(insns))]
-    return run(TABLE, terms, 8, insns, addresses, [len(insns) - 1])
+    return run(TABLE, terms, insns, addresses, [len(insns) - 1])
 
 
 def compare(old: str, new: str, dead: str = "", aligned: bool = False) -> Grade:
@@ -123,3 +123,10 @@ def test_from_the_impossible_nothing_follows() -> None:
     assert compare(old, good, "t1 t2", aligned=True) is Grade.PROVED
     with pytest.raises(Different):
         compare(old, good.replace("stw a2,0", "stw a2,1"), "t1 t2", aligned=True)
+
+
+def test_what_is_less_than_a_cell_is_narrow_whatever_chip_has_it() -> None:
+    """`ldl` is as old as the architecture, `ldwu` came with BWX; of a byte none is misaligned."""
+    with Terms(TABLE.width) as terms:
+        found = _run(terms, "ldl t0,4(a0); ldwu t1,2(a0); ldbu t2,1(a0); ldq t3,8(a0)")
+    assert {slot: size for slot, (_, size) in found.narrow.items()} == {0: 4, 1: 2}

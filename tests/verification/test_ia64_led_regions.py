@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
+import targets
 from fixtures.inputs import require
-from rewriter.core.target.bundling import Grouped
+from rewriter.core.target.bundling import Bundling
 from rewriter.elf.image import Image, load, parse
 from rewriter.road.bundled.road import GroupedRoad
 from rewriter.road.options import Options
 from rewriter.verify.regions.check import compare
-from targets import any_for
 from targets.ia64.image import tables
 from targets.ia64.image.text import read
 
@@ -26,25 +26,25 @@ def image() -> Image:
 
 
 @pytest.fixture(scope="module")
-def target(image: Image) -> Grouped:
-    found = any_for(image.machine, NAME)
-    assert isinstance(found, Grouped)
+def target(image: Image) -> Bundling:
+    found = targets.of(image).bundling
+    assert found is not None
     return found
 
 
 @pytest.fixture(scope="module")
-def road(image: Image, target: Grouped) -> tuple[GroupedRoad, bytes]:
+def road(image: Image, target: Bundling) -> tuple[GroupedRoad, bytes]:
     options = Options(passes=("align", "schedule"), funcs=(FUNCTION,))
     road = GroupedRoad(image, target, target.cpus["itanium2"], options)
     return road, road.run(lambda *progress: None)
 
 
-def _findings(image: Image, data: bytes, target: Grouped) -> Sequence[str]:
+def _findings(image: Image, data: bytes, target: Bundling) -> Sequence[str]:
     return compare(image, replace(image, data=data), target, lambda *progress: None).findings
 
 
 def test_a_function_with_such_regions_moves(
-    image: Image, target: Grouped, road: tuple[GroupedRoad, bytes]
+    image: Image, target: Bundling, road: tuple[GroupedRoad, bytes]
 ) -> None:
     (placing,) = road[0].placings.values()
     assert placing.moved
@@ -54,7 +54,7 @@ def test_a_function_with_such_regions_moves(
 
 
 def test_a_word_that_leads_elsewhere_is_found(
-    image: Image, target: Grouped, road: tuple[GroupedRoad, bytes]
+    image: Image, target: Bundling, road: tuple[GroupedRoad, bytes]
 ) -> None:
     """Each of some words leads one bundle further on."""
     (placing,) = road[0].placings.values()

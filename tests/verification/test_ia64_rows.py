@@ -12,15 +12,14 @@ import pytest
 from region_shuffle import NOPS, unit_of
 from region_text import assembled
 
+import targets
 from fixtures import inputs
 from fixtures.ia64 import ROWS, linked
 from rewriter.core.code.groups import Slot, groups
 from rewriter.core.isa.instruction import Insn, Op
-from rewriter.core.target.bundling import Grouped
 from rewriter.elf.image import load
 from rewriter.verify.regions.check import compare
 from rewriter.verify.regions.proof import Regions, Straight
-from targets import any_for
 from targets.ia64.image.layout import place_free
 from targets.ia64.isa.bundles import SLOTS, TEMPLATES
 from targets.ia64.isa.fields import Unit
@@ -177,6 +176,6 @@ def test_a_file_with_another_row_is_refused(old: str, new: str, tmp_path: Path) 
         source.write_text(written)
         images.append(load(linked(source, source.parent, "-e", "_start")))
     before, after = images
-    target = any_for(before.machine, ROWS.name)
-    assert isinstance(target, Grouped) and before.data != after.data
+    target = targets.of(before).bundling
+    assert target is not None and before.data != after.data
     assert compare(before, after, target, lambda *progress: None).findings

@@ -6,14 +6,14 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+import targets
 from rewriter.core.code.listing import decode_words
 from rewriter.core.isa.instruction import Op
 from rewriter.core.isa.operands import Kind
 from rewriter.verify.walk.insn_classes import FILLER, HINT, WHOLE, Kinds
-from targets import for_machine
 from targets.alpha.isa.rows import TABLE
 
-TARGET = for_machine(0x9026, "made up")
+TARGET = targets.named("alpha")
 KINDS = Kinds(TARGET)  # for all examples: a kind that one word gave is believed of the next
 
 ASKED = ("bis", "cpys", "lda", "ldbu", "ldl", "ldq", "ldq_u", "lds", "ldt", "stq", "subq")

@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import targets
 from rewriter.core.code.listing import decode_words
 from rewriter.core.isa.registers import register_mask
 from rewriter.verify.walk.insn_classes import Kinds
 from rewriter.verify.walk.link_register import same_but_for_place
 from rewriter.verify.walk.segments import Cutter, Segment
-from targets import for_machine
 from targets.alpha.assembler import assemble
 from targets.alpha.isa.rows import TABLE
 from targets.alpha.registers import GP, RA
 
-TARGET = for_machine(0x9026, "made up")
+TARGET = targets.named("alpha")
 OLD, NEW = 0x1_2000_0100, 0x1_2000_0080  # 128 bytes apart
 
 MADE = "ldah gp,2({0}); lda gp,{1}(gp)"

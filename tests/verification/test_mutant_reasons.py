@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+import targets
 from fixtures import inputs
 from fixtures.ia64 import ROWS, linked
 from rewriter.analysis.program import analyse
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.elf.image import load
-from targets import for_machine
 from targets.alpha.image.pointers import UNOP
 from targets.alpha.isa.rows import TABLE
 from targets.ia64.image.layout import nop
@@ -31,7 +31,7 @@ OPPOSITE = {"beq": "bne", "bne": "beq", "blt": "bge", "bge": "blt", "ble": "bgt"
 @pytest.fixture(scope="module")
 def base() -> AlphaBase:
     image = load(str(inputs.require("alpha-sample")))
-    return AlphaBase.original(Shared.of(analyse(image, for_machine(image.machine, image.name))))
+    return AlphaBase.original(Shared.of(analyse(image, targets.of(image))))
 
 
 def insns(base: AlphaBase) -> Iterator[tuple[int, Insn]]:

@@ -16,11 +16,11 @@ import pytest
 from mutants import Bench, Maker, Mutant, batches, is_wrong
 from run_oracle import Oracle
 
+import targets
 from rewriter.analysis.program import analyse
 from rewriter.core.errors import RetuneError
 from rewriter.elf import image, manifest
 from rewriter.verify.check import Verdict, verify
-from targets import for_machine
 from tests.support.depth import depth
 
 WANTED = depth(250, 500)
@@ -34,7 +34,7 @@ KINDS = {  # shares of what is tried
 def bench(libc: Path, libc_proved: Path) -> Bench:
     loaded = image.load(str(libc))
     right, _ = manifest.detach(libc_proved.read_bytes())
-    return Bench(analyse(loaded, for_machine(loaded.machine, loaded.name)), right)
+    return Bench(analyse(loaded, targets.of(loaded)), right)
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import targets
 from fixtures import corners, inputs
 from passes.substitute import Substitute
 from rewriter.analysis.program import analyse
@@ -22,7 +23,6 @@ from rewriter.identify.trusted import soname, trusts_names
 from rewriter.road.options import Options
 from rewriter.road.pipeline import tune
 from rewriter.verify.routines.replaceable import Known, Named
-from targets import for_machine
 from tests.conftest import Retune
 
 C_LIBRARY = ("-shared", "-fPIC", "-Wl,-Bsymbolic", "-nostdlib", "-Wl,-soname,libc.so.6.1")
@@ -79,7 +79,7 @@ def test_a_library_is_what_it_calls_itself(name: str, trusted: bool, tmp_path: P
 
 
 def known_of(image: Image) -> Known:
-    return Known(analyse(image, for_machine(image.machine, image.name)))
+    return Known(analyse(image, targets.of(image)))
 
 
 @pytest.fixture

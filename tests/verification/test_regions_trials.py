@@ -15,6 +15,7 @@ from region_shuffle import end_of, planned, regions
 from region_text import assembled
 from region_trials import TrialRegions
 
+import targets
 from fixtures.inputs import require, require_tool
 from passes.scheduling.bundled import Superblock, schedule
 from passes.scheduling.bundled_model import Model
@@ -24,7 +25,6 @@ from rewriter.road.bundled.road import GroupedRoad
 from rewriter.road.options import Options
 from rewriter.verify.regions.check import verify
 from rewriter.verify.regions.proof import Regions, Straight, Verdict
-from targets import any_for
 from targets.ia64.cpus import CPUS
 from targets.ia64.prove.proving import Proving
 from targets.ia64.registers import NUMBERS
@@ -42,7 +42,7 @@ PARTS = {
 @pytest.mark.parametrize("name", PARTS)
 def test_what_the_road_makes_does_the_same(name: str) -> None:
     image = load(require(name))
-    target = any_for(image.machine, name)
+    target = targets.of(image)
     options = Options(passes=tuple(sorted(target.passes)), funcs=(PARTS[name],))
     road = GroupedRoad(image, target, target.cpus["itanium2"], options)
     new = replace(image, data=road.run(lambda *progress: None))

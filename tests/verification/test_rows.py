@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import targets
 from fixtures import inputs
 from rewriter.analysis.program import Program, analyse
 from rewriter.core.code.program import Function
@@ -18,7 +19,6 @@ from rewriter.core.isa.operands import Kind
 from rewriter.elf.image import Image, load
 from rewriter.elf.unwind import rows
 from rewriter.verify.check import verify
-from targets import for_machine
 from tests.support.depth import depth
 
 SOURCES = Path(__file__).parents[2] / "fixtures" / "corners"
@@ -28,7 +28,7 @@ Swap = tuple[int, int]
 
 def analysed(path: Path) -> Program:
     loaded = load(str(path))
-    return analyse(loaded, for_machine(loaded.machine, loaded.name))
+    return analyse(loaded, targets.of(loaded))
 
 
 def quiet(stage: str, done: int, count: int) -> None:

@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
+import targets
 from fixtures.inputs import require
 from rewriter.analysis.bundled_liveness import GroupedLiveness
 from rewriter.core.code.groups import Slot
 from rewriter.core.isa.instruction import Flow
-from rewriter.core.target.bundling import Grouped, Region
+from rewriter.core.target.bundling import Bundling, Region
 from rewriter.elf.image import Image, load
 from rewriter.road.bundled import road as grouped
 from rewriter.road.bundled.regions import Reordering
 from rewriter.road.bundled.road import GroupedRoad
 from rewriter.road.options import Options
-from targets import any_for
 
 NAME, FUNCS = "ia64-libjnidispatch", r"ffi_[cp]\w+"
 
@@ -28,8 +28,8 @@ def image() -> Image:
 
 def travelled(image: Image, functions: str = FUNCS) -> GroupedRoad:
     """The road over a part of the file."""
-    target = any_for(image.machine, NAME)
-    assert isinstance(target, Grouped)
+    target = targets.of(image).bundling
+    assert target is not None
     options = Options(passes=tuple(sorted(target.passes)), funcs=(functions,))
     road = GroupedRoad(image, target, target.cpus["itanium2"], options)
     road.run(lambda *progress: None)
@@ -67,7 +67,7 @@ def test_what_a_wrong_rewriter_takes_for_dead_is_refused(
 ) -> None:
     """A rewriter for which nothing is read behind calls, returns and what it does not know."""
 
-    def careless(target: Grouped, *others: Any) -> Reordering:
+    def careless(target: Bundling, *others: Any) -> Reordering:
         code, image, model, _, beyond, *rest = others
         liveness = GroupedLiveness(target.proving, 0)
         return Reordering(target, code, image, model, liveness, beyond, *rest)
@@ -85,7 +85,7 @@ def test_what_a_wrong_rewriter_takes_for_unread_by_others_is_refused(
 ) -> None:
     """A rewriter for which callees and callers read nothing at all."""
 
-    def careless(target: Grouped, *others: Any) -> Reordering:
+    def careless(target: Bundling, *others: Any) -> Reordering:
         code, image, model, liveness, beyond, *rest = others
         return Reordering(target, code, image, model, liveness, dict.fromkeys(beyond, 0), *rest)
 

@@ -14,6 +14,7 @@ from mutants import Bench
 from random_runs import Code, Start, World
 from run_oracle import SEEDS, Oracle
 
+import targets
 from fixtures import inputs
 from rewriter.analysis.program import analyse
 from rewriter.api.choose import target_of
@@ -25,7 +26,6 @@ from rewriter.elf.headers import read_headers
 from rewriter.elf.image import Image
 from rewriter.report.verdict import compare
 from rewriter.verify.check import Verdict, verify
-from targets import for_machine
 from targets.alpha.assembler import assemble
 from targets.alpha.isa.rows import TABLE
 from tests.support.depth import depth
@@ -41,7 +41,7 @@ def _quiet(stage: str, done: int, total: int) -> None:
 def _bench(original: Path, tuned: Path) -> Bench:
     loaded = image.load(str(original))
     right, _ = manifest.detach(tuned.read_bytes())
-    return Bench(analyse(loaded, for_machine(loaded.machine, loaded.name)), right)
+    return Bench(analyse(loaded, targets.of(loaded)), right)
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ from rewriter.core.isa.registers import Reg
 from rewriter.core.isa.table import Table
 from rewriter.core.masks import bits
 from rewriter.core.readings.symbolic import Symbolic
+from rewriter.core.readings.unaligned import Unaligned
 from rewriter.core.terms.term import Term, Terms
 
 INPUT = -1  # the "slot" that defines what the block gets
@@ -26,9 +27,10 @@ Facts = Mapping[int, tuple[int, int]]
 """Register: (another register, distance)."""
 
 
-def machine(table: Table, terms: Terms, cell: int, facts: Facts | None = None) -> Symbolic:
+def machine(table: Table, terms: Terms, facts: Facts | None = None) -> Symbolic:
     """A symbolic machine of the table's registers in an unknown state, but for the facts."""
-    state = Symbolic(terms, table.constants, cell)
+    reading = Symbolic if table.aligned else Unaligned
+    state = reading(terms, table.constants, table.byteorder)
     for register, (base, distance) in (facts or {}).items():
         state.registers[register] = state.get(Reg(base)) + terms.const(distance)
     return state
@@ -47,7 +49,6 @@ def inputs(table: Table, insns: Iterable[Insn | None]) -> int:
 def run(
     table: Table,
     terms: Terms,
-    cell: int,
     insns: Sequence[Insn | None],
     addresses: Sequence[int],
     exits: Iterable[int],
@@ -59,7 +60,7 @@ def run(
     An exit INPUT is the start.  `code` are registers that hold code addresses at the start, `facts`
     registers that are another plus a constant.
     """
-    state = machine(table, terms, cell, facts)
+    state = machine(table, terms, facts)
     for register, place in (code or {}).items():
         state.registers[register] = state.code(place)
     leaving = set(exits)
@@ -67,12 +68,14 @@ def run(
     if INPUT in leaving:
         found.exits[INPUT] = state.snapshot()
     uses, defs, computes, get = table.uses, table.defs, table.computes, state.get
+    effects = table.effects
     registers, stored = state.registers, state.stored
     for slot, (insn, address) in enumerate(zip(insns, addresses, strict=True)):
         if insn is not None:
             operands = tuple(map(get, registers_of(uses(insn))))
             found.operand[slot] = operands
-            before = set(state.narrow) if insn.op.needs else None
+            is_narrow = 1 < effects(insn.op).size < state.cell  # of one byte none is misaligned
+            before = set(state.narrow) if is_narrow else None
             result = computes(insn)
             if result is not None:
                 found.value[slot] = state.compute(insn, address, operands, result)
@@ -126,7 +129,6 @@ class Trace:
     table: Table
     insns: tuple[Insn, ...]
     address: int
-    cell: int
     exits: tuple[tuple[int, int], ...]
     facts: Facts = field(default_factory=dict)
     terms: Terms = field(init=False)
@@ -138,8 +140,8 @@ class Trace:
 
     def __post_init__(self) -> None:
         leaving, table, value = dict(self.exits), self.table, self.value
-        self.terms = Terms(table.width)
-        self.state = state = machine(table, self.terms, self.cell, self.facts)
+        self.terms = table.terms()
+        self.state = state = machine(table, self.terms, self.facts)
         registers, stored, known, address = state.registers, state.stored, 0, self.address
         self._initial = dict(registers)
         self._several: dict[int, dict[int, Term]] = {}
@@ -162,6 +164,11 @@ class Trace:
             value.append(registers[writes.bit_length() - 1] if single else None)
             if writes and not single:
                 self._several[slot] = {r: registers[r] for r in registers_of(writes)}
+
+    @property
+    def cell(self) -> int:
+        """Bytes of a cell of memory."""
+        return self.table.cell
 
     @property
     def definition(self) -> list[dict[int, int]]:

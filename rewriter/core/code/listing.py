@@ -6,7 +6,7 @@ makes the listing: for fixed-width words with `decode_words`, for bundles slot b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -23,6 +23,12 @@ FLOWS = tuple(Flow)
 FLOW_CODE = {flow: code for code, flow in enumerate(FLOWS)}
 UNKNOWN = -1  # in `rows` and `flows`: the word is not an instruction
 INLINE = -2  # in `rows`: data that belongs to the instruction before it; UNKNOWN in `flows`
+
+
+def among(codes: NDArray[np.int8], flows: Collection[Flow]) -> NDArray[np.bool_]:
+    """Which of some codes of flows are of one of the `flows`; what is UNKNOWN is not."""
+    wanted = np.array([*(flow in flows for flow in FLOWS), False])
+    return np.asarray(wanted[codes])
 
 
 @dataclass(frozen=True)

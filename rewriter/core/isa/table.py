@@ -19,6 +19,7 @@ from rewriter.core.isa.operands import Kind, Operand, Plan, Words, plan
 from rewriter.core.isa.registers import Masks, Reg, in_columns, register, register_mask
 from rewriter.core.readings.machine import ByteOrder
 from rewriter.core.readings.recorder import record, record_insn
+from rewriter.core.terms.term import Terms
 
 Groups: TypeAlias = list[tuple[int, dict[int, int]]]
 """Masks, the most specific first, and the row of each match."""
@@ -49,7 +50,8 @@ class Table:
     """The rows of one instruction set, with what is derived from them.
 
     `word_bits` is the length of an instruction, `width` that of a register, in bits; `byteorder` is
-    that of memory.  `constants` maps registers that cannot change (Alpha's $31) to their value;
+    that of memory; `aligned` says that an access traps whose size does not divide its address.
+    `constants` maps registers that cannot change (Alpha's $31) to their value;
     `data` is a row for words that are no instructions, which `decode` never gives.
     """
 
@@ -58,6 +60,7 @@ class Table:
     word_bits: int
     width: int
     byteorder: ByteOrder
+    aligned: bool
     constants: dict[int, int] = field(default_factory=dict)
     register_names: tuple[str, ...] = ()
     _decoded: dict[int, Insn | None] = field(default_factory=dict, repr=False, init=False)
@@ -86,6 +89,15 @@ class Table:
     def size(self) -> int:
         """Bytes of text of an instruction; 0 where it has none of its own, as in a bundle."""
         return self.rows[0].format.size
+
+    @property
+    def cell(self) -> int:
+        """Bytes of a register, and of memory that one access takes at most."""
+        return self.width // 8
+
+    def terms(self) -> Terms:
+        """A store of terms for its registers."""
+        return Terms(self.width)
 
     def __iter__(self) -> Iterator[Op]:
         return iter(self.rows)
@@ -254,6 +266,14 @@ class Table:
     def defs(self, insn: Insn) -> int:
         """Mask of the registers that `insn` writes."""
         return (insn.masks or self._masks(insn))[1]
+
+    def link(self, insn: Insn) -> Reg | None:
+        """The register in which `insn` leaves the address of the next instruction."""
+        effects = self.effects(insn.op)
+        if effects.selected:
+            effects = record_insn(insn.op, self.width, insn.operands)
+        given = (*(insn.operands[index] for index in effects.links), *effects.fixed_links)
+        return next((register(r) for r in given if self._variable >> r & 1), None)
 
     def computes(self, insn: Insn) -> Reg | None:
         """The register that `insn` makes of registers and memory if it does no more than that."""

@@ -4,8 +4,10 @@ batched    The batched reading: NumPy lanes, thousands of inputs through the sam
            once
 concrete   The concrete reading: Python integers, one run, with traps for what hardware would trap
            on
+extents    The bytes of memory that a number takes: how many, and in which order
 interpret  Runs machine code on plain integers and says what it did, step by step
 machine    What a row's meaning sees: a machine with registers, memory, control, and arithmetic
 recorder   The reading of a meaning that finds out what it reads and writes
 symbolic   The symbolic reading: registers and memory as terms over the state at the start
+unaligned  The symbolic reading where accesses may stand anywhere: memory as bytes, in either order
 """

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewriter.core.isa.registers import Reg
-from rewriter.core.readings.machine import Machine
+from rewriter.core.readings.machine import ByteOrder, Machine
 
-Lanes = NDArray[np.uint64]
-_ONE = np.uint64(1)
+Lanes = NDArray[np.unsignedinteger[Any]]
+"""A value in each lane, in as many bits as a register has."""
 
 
 @dataclass
@@ -20,7 +20,8 @@ class Batched(Machine):
     """One run per lane, in lockstep.
 
     `memory` has one row of bytes per lane, the row of lane n standing at address `base[n]`.
-    Misaligned or outside accesses raise `IndexError`: a batch is drawn so that it has none.
+    Accesses outside, and misaligned ones where they trap (`aligned`), raise `IndexError`: a batch
+    is drawn so that it has none.  `width` is 8, 16, 32 or 64 bits.
     """
 
     lanes: int
@@ -32,7 +33,12 @@ class Batched(Machine):
     target: Lanes | None = None
     events: list[tuple[Any, ...]] = field(default_factory=list)
     width: int = field(kw_only=True)
-    byteorder: str = field(kw_only=True)
+    byteorder: ByteOrder = field(kw_only=True)
+    aligned: bool = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        self._kind = np.dtype(f"u{self.width // 8}")
+        self._signed = np.dtype(f"i{self.width // 8}")
 
     def get(self, source: Reg | Lanes) -> Lanes:
         if not isinstance(source, Reg):
@@ -46,22 +52,24 @@ class Batched(Machine):
             self.registers[register] = value
 
     def _at(self, address: Lanes, size: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        offset = (address - self.base).astype(np.int64)
-        if np.any(address % np.uint64(size)) or np.any(
-            (offset < 0) | (offset + size > self.memory.shape[1])
-        ):
+        offset = (address - self.base).view(self._signed).astype(np.int64)
+        misaligned = self.aligned and np.any(address % address.dtype.type(size))
+        if misaligned or np.any((offset < 0) | (offset + size > self.memory.shape[1])):
             raise IndexError(f"{size}-byte access outside its lane or misaligned")
         order = np.arange(size) if self.byteorder == "little" else np.arange(size)[::-1]
         return np.arange(self.lanes)[:, None], offset[:, None] + order
 
     def load(self, address: Lanes, size: int) -> Lanes:
-        data = self.memory[self._at(address, size)].astype(np.uint64)
-        weights = _ONE << (np.arange(size, dtype=np.uint64) * np.uint64(8))
-        return np.asarray((data * weights).sum(axis=1, dtype=np.uint64))
+        data = self.memory[self._at(address, size)].astype(self._kind)
+        return np.asarray((data << self._shifts(size)).sum(axis=1, dtype=self._kind))
 
     def store(self, address: Lanes, value: Lanes, size: int) -> None:
-        shifts = np.arange(size, dtype=np.uint64) * np.uint64(8)
-        self.memory[self._at(address, size)] = (value[:, None] >> shifts).astype(np.uint8)
+        parts = value[:, None] >> self._shifts(size)
+        self.memory[self._at(address, size)] = parts.astype(np.uint8)
+
+    def _shifts(self, size: int) -> Lanes:
+        """How far up each byte of a number is, the lowest first."""
+        return np.arange(0, 8 * size, 8, dtype=self._kind)
 
     def conditional_store(self, address: Lanes, value: Lanes, size: int) -> Lanes:
         self.store(address, value, size)
@@ -80,7 +88,7 @@ class Batched(Machine):
         self.events.append((name, *values))
 
     def const(self, value: int) -> Lanes:
-        return np.full(self.lanes, value % (1 << self.width), dtype=np.uint64)
+        return np.full(self.lanes, value % (1 << self.width), dtype=self._kind)
 
     def code(self, address: int) -> Lanes:
         return self.const(address)
@@ -92,7 +100,8 @@ class Batched(Machine):
         return value >> amount
 
     def ashr(self, value: Lanes, amount: Lanes) -> Lanes:
-        return (value.view(np.int64) >> amount.view(np.int64)).view(np.uint64)
+        shifted = value.view(self._signed) >> amount.view(self._signed)
+        return np.asarray(shifted.view(self._kind))
 
     def eq(self, a: Lanes, b: Lanes) -> NDArray[np.bool_]:
         return np.equal(a, b)
@@ -101,7 +110,7 @@ class Batched(Machine):
         return np.less(a, b)
 
     def slt(self, a: Lanes, b: Lanes) -> NDArray[np.bool_]:
-        return np.less(a.view(np.int64), b.view(np.int64))
+        return np.asarray(np.less(a.view(self._signed), b.view(self._signed)))
 
     def both(self, a: NDArray[np.bool_], b: NDArray[np.bool_]) -> NDArray[np.bool_]:
         return np.logical_and(a, b)
@@ -113,19 +122,22 @@ class Batched(Machine):
         return np.where(condition, a, b)
 
     def umulh(self, a: Lanes, b: Lanes) -> Lanes:
-        half, low = np.uint64(32), np.uint64(0xFFFFFFFF)
+        bits = self.width // 2
+        half, low = self._kind.type(bits), self._kind.type((1 << bits) - 1)
         a1, a0, b1, b0 = a >> half, a & low, b >> half, b & low
         middle = a1 * b0 + (a0 * b0 >> half)
         high: Lanes = a1 * b1 + (middle >> half) + ((a0 * b1 + (middle & low)) >> half)
         return high
 
     def ctpop(self, value: Lanes) -> Lanes:
-        return np.asarray(np.bitwise_count(value), dtype=np.uint64)
+        return np.asarray(np.bitwise_count(value), dtype=value.dtype)
 
     def cttz(self, value: Lanes) -> Lanes:
-        return self.ctpop(~value & (value - _ONE))
+        return self.ctpop(~value & (value - value.dtype.type(1)))
 
     def ctlz(self, value: Lanes) -> Lanes:
+        kind = value.dtype.type
         for shift in (1, 2, 4, 8, 16, 32):
-            value = value | value >> np.uint64(shift)
-        return np.uint64(self.width) - self.ctpop(value)
+            if shift < self.width:
+                value = value | value >> kind(shift)
+        return np.asarray(kind(self.width) - self.ctpop(value))

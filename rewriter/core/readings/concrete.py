@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from rewriter.core.isa.registers import Reg
-from rewriter.core.readings.machine import Machine
+from rewriter.core.readings.machine import ByteOrder, Machine
 
 
 class Misaligned(Exception):
@@ -20,11 +20,15 @@ class Misaligned(Exception):
 
 @dataclass(kw_only=True)
 class Concrete(Machine):
-    """One run.  Registers and memory bytes not yet written come from `initial` functions."""
+    """One run.  Registers and memory bytes not yet written come from `initial` functions.
+
+    `aligned` says that an access traps whose size does not divide its address.
+    """
 
     width: int
     constants: dict[int, int] = field(default_factory=dict)
-    byteorder: str
+    byteorder: ByteOrder
+    aligned: bool
     initial_register: Callable[[int], int] = lambda register: 0
     initial_byte: Callable[[int], int] = lambda address: 0
     registers: dict[int, int] = field(default_factory=dict)
@@ -53,9 +57,9 @@ class Concrete(Machine):
 
     def _bytes(self, address: int, size: int) -> list[int]:
         address &= self.ones
-        if address % size:
+        if self.aligned and address % size:
             raise Misaligned(address, size)
-        addresses = list(range(address, address + size))
+        addresses = [at & self.ones for at in range(address, address + size)]
         return addresses if self.byteorder == "little" else addresses[::-1]
 
     def load(self, address: int, size: int) -> int:

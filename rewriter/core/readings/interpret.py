@@ -123,6 +123,19 @@ class Memory:
         self._near = self._regions[index]
         return self._near
 
+    def parts(self, address: int, size: int, ones: int) -> list[tuple[int, int]]:
+        """An access as (address, size) of what lies in one region; `ones` is the last address."""
+        found, done = list[tuple[int, int]](), 0
+        while done < size:
+            at = address + done & ones
+            region = self.region(at, 1)
+            if region is None:
+                return [(address, size)]
+            count = min(size - done, region.end - at)
+            found.append((at, count))
+            done += count
+        return found
+
     def read(self, address: int, size: int) -> bytes:
         """The bytes there; raises AccessFault."""
         region = self.region(address, size)
@@ -176,7 +189,12 @@ class _Machine(Concrete):
     ones = 0  # an attribute: the inherited property is too slow for this
 
     def __init__(self, table: Table, memory: Memory, opaque: Opaque | None) -> None:
-        super().__init__(width=table.width, byteorder=table.byteorder, constants=table.constants)
+        super().__init__(
+            width=table.width,
+            byteorder=table.byteorder,
+            aligned=table.aligned,
+            constants=table.constants,
+        )
         self.ones = (1 << self.width) - 1
         self.registers = dict.fromkeys(range(len(table.register_names)), 0) | table.constants
         self.space = memory
@@ -242,6 +260,29 @@ class _Machine(Concrete):
         return found
 
 
+class _Unaligned(_Machine):
+    """The same where an access may stand anywhere, and so in two regions."""
+
+    def load(self, address: int, size: int) -> int:
+        address &= self.ones
+        self.access, self.size, self.stored = address, size, False
+        parts = self.space.parts(address, size, self.ones)
+        return int.from_bytes(b"".join(self.space.read(*part) for part in parts), self.order)
+
+    def store(self, address: int, value: int, size: int) -> None:
+        address &= self.ones
+        self.access, self.size, self.stored = address, size, True
+        content = (value & (1 << 8 * size) - 1).to_bytes(size, self.order)
+        parts = self.space.parts(address, size, self.ones)
+        for at, count in parts:  # it does nothing if any of it faults
+            region = self.space.region(at, count)
+            if region is None or not region.write:
+                raise AccessFault(at, count, write=True)
+        for at, count in parts:
+            self.space.write(at, content[:count])
+            content = content[count:]
+
+
 class Interpreter:
     """A machine with its memory, run from an address to an address.
 
@@ -263,7 +304,7 @@ class Interpreter:
     ) -> None:
         self.table = table
         self.memory = memory
-        self._machine = _Machine(table, memory, opaque)
+        self._machine = (_Machine if table.aligned else _Unaligned)(table, memory, opaque)
         self._machine.write_hints = dict(write_hints or {})
         self._machine.poison = poison
         self._decoded: dict[int, _Decoded] = {}

@@ -48,11 +48,11 @@ class Machine(ABC):
 
     @abstractmethod
     def load(self, address: Value, size: int) -> Value:
-        """`size` bytes at a naturally aligned address, zero-extended."""
+        """`size` bytes at an address, zero-extended; no more than a register holds."""
 
     @abstractmethod
     def store(self, address: Value, value: Value, size: int) -> None:
-        """Writes the low `size` bytes of `value` at a naturally aligned address."""
+        """Writes the low `size` bytes of `value` at an address."""
 
     @abstractmethod
     def conditional_store(self, address: Value, value: Value, size: int) -> Value:

@@ -12,16 +12,16 @@ from rewriter.core.readings.machine import Machine, Value
 
 
 class _Any:
-    """A value of which nothing is known; every operation gives another."""
+    """A value of which nothing is known; every operation gives another such value."""
 
-    def _same(self, *_: Any) -> _Any:
-        return self
+    def _other(self, *_: Any) -> _Any:
+        return _ANY
 
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _same
-    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __invert__ = __neg__ = _same
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _other
+    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __invert__ = __neg__ = _other
 
 
-_ANY = _Any()
+_ANY, _NEXT = _Any(), _Any()
 _OPERAND = 1 << 16  # times n + 1 stands for "the register in operand n"
 
 
@@ -33,11 +33,16 @@ class Recorder(Machine):
     following: int = 0
     reads: list[int] = field(default_factory=list)
     writes: list[int] = field(default_factory=list)
+    links: list[int] = field(default_factory=list)
     loads: bool = False
     stores: bool = False
     size: int = 0
     events: list[str] = field(default_factory=list)
     rounds: bool = False
+
+    @property
+    def next(self) -> Value:
+        return _NEXT
 
     def get(self, source: Reg | Value) -> Value:
         if isinstance(source, Reg):
@@ -46,16 +51,18 @@ class Recorder(Machine):
 
     def set(self, register: Reg, value: Value) -> None:
         self.writes.append(register)
+        if value is _NEXT:
+            self.links.append(register)
 
     def load(self, address: Value, size: int) -> Value:
-        self.loads, self.size = True, size
+        self.loads, self.size = True, self.size + size
         return _ANY
 
     def store(self, address: Value, value: Value, size: int) -> None:
-        self.stores, self.size = True, size
+        self.stores, self.size = True, self.size + size
 
     def conditional_store(self, address: Value, value: Value, size: int) -> Value:
-        self.stores, self.size = True, size
+        self.stores, self.size = True, self.size + size
         self.events.append("conditional store")
         return _ANY
 
@@ -169,6 +176,8 @@ def _run(op: Op, width: int, operands: tuple[Any, ...]) -> Effects:
         rounds=machine.rounds,
         more_reads=_beside(machine.reads),
         more_writes=_beside(machine.writes),
+        links=_named(machine.links),
+        fixed_links=_fixed(machine.links),
     )
 
 
@@ -183,6 +192,8 @@ def _either(one: Effects, other: Effects) -> Effects:
         more_reads=tuple(sorted({*one.more_reads, *other.more_reads})),
         more_writes=tuple(sorted({*one.more_writes, *other.more_writes})),
         selected=True,
+        links=tuple(sorted({*one.links, *other.links})),
+        fixed_links=one.fixed_links | other.fixed_links,
     )
 
 

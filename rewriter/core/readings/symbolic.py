@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.registers import Reg
-from rewriter.core.readings.machine import Machine
+from rewriter.core.readings.machine import ByteOrder, Machine
 from rewriter.core.terms.term import Term, Terms
 
 
@@ -14,17 +14,17 @@ from rewriter.core.terms.term import Term, Terms
 class Symbolic(Machine):
     """A straight run from an unknown state.
 
-    Memory is an array of naturally aligned cells of `cell` bytes: hardware traps on a
-    misaligned access, so none crosses a cell.  `code` addresses are relative to the unknown
-    load address when `movable` holds.  `loaded` are the cells read, `stored` the stores in
-    order (cell, value, memory afterwards, mask of the bytes that are written), `narrow` the
-    accesses that trap when misaligned.  `events` are in order, with the memory that each sees;
-    floating-point arithmetic, whose traps come late, sees none.
+    Memory is an array of naturally aligned cells, each as wide as a register: hardware traps
+    on a misaligned access, so none crosses a cell (`unaligned` is of those that do not).  `code`
+    addresses are relative to the unknown load address when `movable` holds.  `loaded` are the
+    cells read, `stored` the stores in order (cell, value, memory afterwards, mask of the bytes
+    that are written), `narrow` the accesses that trap when misaligned.  `events` are in order,
+    with the memory that each sees; floating-point arithmetic, whose traps come late, sees none.
     """
 
     terms: Terms
     constants: dict[int, int]
-    cell: int
+    byteorder: ByteOrder
     movable: bool = True
     registers: dict[int, Term] = field(default_factory=dict)
     memory: Term = field(init=False)
@@ -36,7 +36,7 @@ class Symbolic(Machine):
 
     def snapshot(self) -> Symbolic:
         """The state as it is now; the terms are shared."""
-        now = object.__new__(Symbolic)
+        now = object.__new__(self.__class__)
         now.__dict__.update(self.__dict__)
         now.registers = dict(self.registers)
         now.events, now.stored = list(self.events), list(self.stored)
@@ -48,6 +48,8 @@ class Symbolic(Machine):
         self._accesses: list[tuple[Term, Term, int]] = []
         self._placed = False
         self.width = self.terms.width
+        self.cell = self.width // 8
+        self._is_big = self.byteorder == "big"
         self._base = self.terms.var("load address") if self.movable else self.terms.const(0)
         self._low, self._high = self.const(self.cell - 1), self.const(-self.cell)
         self._zero, self._eight = self.const(0), self.const(3)
@@ -90,6 +92,10 @@ class Symbolic(Machine):
 
     # Memory -------------------------------------------------------------------------------
 
+    def places(self, address: Term, size: int) -> tuple[Term, ...]:
+        """What says where an access faults: the cell that it is in."""
+        return (self.terms.and_(address, self._high),)
+
     def _place(self, address: Term, size: int) -> tuple[Term, Term]:
         """The cell's address, and the shift in bits of an access of `size` bytes in it."""
         if size > 1:
@@ -99,6 +105,8 @@ class Symbolic(Machine):
         if size == self.cell:
             return place, self._zero
         inside = self.terms.and_(address, self._low)
+        if self._is_big:  # it is aligned: counted from the other end, that is
+            inside = self.terms.xor(inside, self.const(self.cell - size))
         return place, self.terms.shl(inside, self._eight)
 
     def load(self, address: Term, size: int) -> Term:
@@ -143,7 +151,7 @@ class Symbolic(Machine):
         self.events.append((name, values, None))
 
     def conditional_store(self, address: Term, value: Term, size: int) -> Term:
-        self.event("conditional store", address, self.zext(value, 8 * size))
+        self.event("conditional store", address, self.zext(value, 8 * size), self.const(size))
         return self.terms.make("opaque", self.memory, data="lock held")
 
     # Arithmetic ---------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What the floors above ask of a target whose instructions issue in groups of its text's making.
+"""The capability `bundling`: code whose text says which instructions issue together.
 
 Its unit of work is a region, straight code of whole bundles, and not a window of instructions of
 one size each: nothing of what the passes for other machines do applies.
@@ -9,19 +9,15 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rewriter.core.code import transfer
 from rewriter.core.code.groups import Slot
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import Insn
-from rewriter.core.isa.table import Table
 from rewriter.core.run.portable import Portable
-from rewriter.core.target.arena import Arena
-from rewriter.core.target.cpu import Cpu
-from rewriter.core.target.emulation import Emulated
 from rewriter.core.target.prefetching import Prefetching
-from rewriter.core.target.protocol import Sectioned
+from rewriter.core.target.protocol import Sectioned, Target
 from rewriter.core.target.substitution import Substituting
 
 if TYPE_CHECKING:
@@ -238,24 +234,15 @@ class Code(Protocol):
         ...
 
 
-@runtime_checkable
-class Grouped(Protocol):
-    """One architecture whose code says what issues together."""
+class Bundling(Target, Protocol):
+    """An architecture whose code says what issues together."""
 
-    name: str
-    machines: frozenset[int]
-    table: Table
-    cpus: Mapping[str, Cpu]
     passes: frozenset[str]
-    arena: Arena
     bundle: int
     jump_word: int  # bytes of a word of a jump table
-    everything: int
-    returned: int
     proving: transfer.Provable
     substituting: Substituting
     prefetching: Prefetching
-    emulated: Emulated | None
 
     def described(self, image: Linked) -> Iterable[Range]:
         """The ranges of the unwind table."""

@@ -1,11 +1,14 @@
-"""What the floors above ask of a target.  Whatever differs between architectures is here."""
+"""What the floors above ask of a target.  Whatever differs between architectures is here.
+
+`Target` is what every architecture has, and its capabilities: what only some of them offer.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from numpy.typing import NDArray
 
@@ -18,6 +21,10 @@ from rewriter.core.target.arena import Arena
 from rewriter.core.target.boots import Boots
 from rewriter.core.target.cpu import Cpu, System
 from rewriter.core.target.emulation import Emulated
+from rewriter.core.target.ident import Ident
+
+if TYPE_CHECKING:
+    from rewriter.core.target.bundling import Bundling
 
 
 class Memory(Protocol):
@@ -90,7 +97,7 @@ class Assembled(Protocol):
 
 
 class Tuned(Assembled, Protocol):
-    """A tuned routine, on `Target.alignment`; its name is that of the contract that it keeps."""
+    """A tuned routine, on `Sequential.alignment`, called like the contract that it keeps."""
 
     @property
     def folder(self) -> str:
@@ -103,7 +110,7 @@ class Tuned(Assembled, Protocol):
         ...
 
 
-def suited(target: Target, name: str, cpu: Cpu) -> Iterator[Tuned]:
+def suited(target: Sequential, name: str, cpu: Cpu) -> Iterator[Tuned]:
     """The tuned routines for a contract that pay on a CPU, the best first.
 
     One that was made for another chip might run and not pay.
@@ -113,12 +120,12 @@ def suited(target: Target, name: str, cpu: Cpu) -> Iterator[Tuned]:
             yield routine
 
 
-def whole(insn: Insn, target: Target) -> bool:
+def whole(insn: Insn, target: Sequential) -> bool:
     """Whether an access is one to a cell of memory, whatever the low bits of its address."""
     return insn.name in target.spelling.CELL_ACCESSES
 
 
-def is_hint(insn: Insn, target: Target) -> bool:
+def is_hint(insn: Insn, target: Sequential) -> bool:
     """Whether a load does nothing but ask for a line; an architecture may have no such."""
     found = getattr(target.spelling, "is_hint", None)
     return found is not None and bool(found(insn))
@@ -188,27 +195,59 @@ class Pair:
 
 
 class Target(Protocol):
-    """One architecture."""
+    """One architecture: what all of them have, and the capabilities that only some offer.
+
+    A capability is an object with the answers, or None where it is not offered; who asks for one
+    says what cannot be done without it (`capability.needed`).
+
+    `everything` is the mask of all registers, `returned` of those in which the calling standard
+    returns values.
+    """
 
     name: str
-    machines: frozenset[int]
     table: Table
     cpus: Mapping[str, Cpu]
     everything: int
     returned: int
-    cell: int
+    arena: Arena
+
+    def fits(self, ident: Ident) -> bool:
+        """Whether files with this identity are for it."""
+        ...
+
+    @property
+    def sequential(self) -> Sequential | None:
+        """Code that runs as if one instruction came after another: the road of windows."""
+        ...
+
+    @property
+    def bundling(self) -> Bundling | None:
+        """Code whose text says which instructions issue together: the road of regions."""
+        ...
+
+    @property
+    def emulated(self) -> Emulated | None:
+        """How programs are run by user emulation."""
+        ...
+
+    @property
+    def boots(self) -> Boots | None:
+        """How kernels are booted in an emulator."""
+        ...
+
+
+class Sequential(Target, Protocol):
+    """An architecture whose instructions stand alone, and take effect one after another."""
+
     spelling: Any
     stack: int
     signatures: Path
     trials: Any
-    arena: Arena
     page: int
     alignment: int
     entry_size: int
 
     systems: Mapping[str, System]
-    boots: Boots
-    emulated: Emulated | None
 
     def system(self, cpu: Cpu) -> System:
         """The machine that a CPU is timed in when nothing is said."""

@@ -82,7 +82,7 @@ class Harness(Protocol):
 
 
 class Substituting(Protocol):
-    """One target's answers; `code` is what it made of an image (`Grouped.code`)."""
+    """One target's answers; `code` is what it made of an image (`Bundling.code`)."""
 
     alignment: int
     signatures: Path

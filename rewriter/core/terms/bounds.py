@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rewriter.core.readings.extents import Extent
+
 if TYPE_CHECKING:
     from rewriter.core.terms.term import Term
 
@@ -17,6 +19,8 @@ def most(term: Term, depth: int = _DEPTH) -> int:
     if kind == "const":
         return term.value
     if kind not in _OF_TWO or not depth:
+        if kind == "read":
+            return min(Extent.of(term.data).mask, ones)
         return _shifted(term, depth) if kind in ("lshr", "shl") and depth else ones
     first = most(args[-2], depth - 1)  # an `ite` has a condition before its values
     if first == ones and kind != "and":

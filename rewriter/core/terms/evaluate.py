@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from rewriter.core.readings.extents import Extent
 from rewriter.core.terms.term import Term
 
 Opaque = Callable[[str, tuple[Any, ...]], int]
@@ -23,6 +24,21 @@ class Cells:
     older: Cells | None = None
     address: int = 0
     value: int = 0
+
+    def written(self, address: int, value: int, extent: Extent, ones: int) -> Cells:
+        """The memory of bytes after a write at `address`; `ones` is the last address."""
+        memory = self
+        for byte in range(extent.size):
+            part = value >> extent.significance(byte) & 0xFF
+            memory = Cells(memory.initial, memory, address + byte & ones, part)
+        return memory
+
+    def number(self, address: int, extent: Extent, ones: int) -> int:
+        """What a memory of bytes holds at `address`."""
+        return sum(
+            (self.read(address + byte & ones) & 0xFF) << extent.significance(byte)
+            for byte in range(extent.size)
+        )
 
     def read(self, address: int) -> int:
         """The cell at `address`."""
@@ -42,10 +58,10 @@ def _no_opaque(name: str, values: tuple[Any, ...]) -> int:
 class Evaluator:
     """Evaluates many terms of one store under one assignment, each distinct term once.
 
-    `variables` gives values by name, `memory` the cell (an integer as wide as a register) at
-    an address before the run.  `opaque` decides uninterpreted functions from their name and
-    argument values (a memory argument comes as `Cells`).  Events ("world" terms) leave
-    memory as it was.
+    `variables` gives values by name, `memory` the cell (an integer as wide as a register, or a
+    byte where accesses may stand anywhere) at an address before the run.  `opaque` decides
+    uninterpreted functions from their name and argument values (a memory argument comes as
+    `Cells`).  Events ("world" terms) leave memory as it was.
     """
 
     variables: Mapping[str, int]
@@ -131,6 +147,10 @@ _LEAVES: dict[str, Callable[[Evaluator, Term, list[Any]], Any]] = {
     "mem": lambda e, term, args: Cells(e.memory),
     "store": lambda e, term, args: Cells(e.memory, *args),
     "load": lambda e, term, args: args[0].read(args[1]) & term.store.ones,
+    "write": lambda e, term, args: args[0].written(
+        *args[1:], Extent.of(term.data), term.store.ones
+    ),
+    "read": lambda e, term, args: args[0].number(args[1], Extent.of(term.data), term.store.ones),
     "world": lambda e, term, args: args[0],
     "opaque": lambda e, term, args: e.opaque(str(term.data), tuple(args)) & term.store.ones,
 }

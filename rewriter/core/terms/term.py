@@ -6,8 +6,9 @@ a low mask, a sign that a mask, a shift or a comparison hides.  Each folding rul
 in the tests.  What remains different is for the prover.
 
 Kinds: const, var, add, sub, mul, and, or, xor, not, shl, lshr, ashr, umulh, ctpop, cttz, ctlz,
-ite (values); eq, ult, slt, band, bnot, true, false (conditions); mem, store, world (memories; a
-world is what an event left); load (value of a memory cell); opaque (uninterpreted).
+ite (values); eq, ult, slt, band, bnot, true, false (conditions); mem, store, write, world
+(memories; a world is what an event left); load (value of a memory cell), read (bytes of memory,
+wherever they stand); opaque (uninterpreted).
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ from itertools import count
 from types import MappingProxyType
 from typing import TypeAlias
 
+from rewriter.core.readings.extents import Extent
 from rewriter.core.terms.bounds import most
 
-_SUMMED = frozenset({"or", "add", "ite"})
+_SUMMED = frozenset({"or", "add", "ite", "read"})
 """Kinds whose values may be so small that a mask leaves all of them, though none was masked."""
 
 
@@ -349,6 +351,34 @@ class Terms:
         (root, c), (other, d) = self.linear(a.args[0]), self.linear(b.args[0])
         return root is other and cell <= (c - d) & self.ones <= self.ones + 1 - cell
 
+    def read(self, memory: Term, address: Term, extent: Extent) -> Term:
+        """Bytes at `address`, past writes that are certainly elsewhere, or of one that has all."""
+        root, place = self._located(address)
+        while memory.kind == "write":
+            _, other, value = memory.args
+            base, start = self._located(other)
+            if base is not root:
+                break
+            written, first = Extent.of(memory.data), place - start & self.ones
+            if first + extent.size <= written.size and written.order == extent.order:
+                return self._part(value, written, first, extent)
+            if first < written.size or first + extent.size > self.ones + 1:
+                break
+            memory = memory.args[0]
+        return self.make("read", memory, address, data=extent.data)
+
+    def _located(self, address: Term) -> tuple[Term, int]:
+        """An address as (root, displacement); constants are all reached from nothing."""
+        if address.kind == "const":
+            return self.const(0), address.value
+        return self.linear(address)
+
+    def _part(self, value: Term, written: Extent, first: int, part: Extent) -> Term:
+        """Bytes of a value that was written, from the `first` in memory on."""
+        lowest = first if written.order == "little" else first + part.size - 1
+        found = self.lshr(value, self.const(written.significance(lowest)))
+        return self.and_(found, self.const(part.mask))
+
     # Conditions ---------------------------------------------------------------------------
 
     def boolean(self, value: bool) -> Term:
@@ -410,6 +440,8 @@ class Terms:
         if args == term.args:
             return term
         if term.kind not in _FOLDING:
+            if term.kind == "read":
+                return self.read(args[0], args[1], Extent.of(term.data))
             return self.make(term.kind, *args, data=term.data)
         folded: Term = getattr(self, _FOLDING[term.kind])(*args)
         return folded

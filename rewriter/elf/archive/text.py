@@ -6,6 +6,7 @@ import struct
 from dataclasses import dataclass
 
 from rewriter.core.errors import BadInput
+from rewriter.core.target.ident import Ident, ident_of
 from rewriter.elf.archive.members import Part, parts
 from rewriter.elf.headers import (
     ET_REL,
@@ -57,17 +58,17 @@ class Text:
 class Texts:
     """All code of one ELF file, and what made it, as its .comment says."""
 
-    machine: int
-    byteorder: str
+    ident: Ident
     compiler: str
     texts: tuple[Text, ...]
 
 
-def machine_of(data: bytes, name: str) -> int:
-    """The `e_machine` of the first ELF file inside; BadInput when there is none."""
+def first_ident(data: bytes, name: str) -> Ident:
+    """What the first ELF file inside is for; BadInput when there is none."""
     for part in parts(data, name):
-        if len(part.data) >= 20 and part.data[5] in (1, 2):
-            return int.from_bytes(part.data[18:20], "little" if part.data[5] == 1 else "big")
+        found = ident_of(part.data)
+        if found is not None:
+            return found
     raise BadInput(f"{name}: holds no ELF file")
 
 
@@ -99,7 +100,7 @@ def _linked(image: Image) -> Texts:
         found.append(_text(image.read(start, end - start), start, symbols, bounds, ()))
     comment = image.section(".comment")
     said = image.data[comment.sh_offset : comment.file_end] if comment else b""
-    return Texts(image.machine, image.byteorder, _compiler(said), tuple(found))
+    return Texts(image.ident, _compiler(said), tuple(found))
 
 
 def _text(
@@ -129,7 +130,7 @@ class _Object:
     def __init__(self, data: bytes, name: str, layout: Layout) -> None:
         self.data, self.name, self.layout = data, name, layout
         ehdr = self._records(16, 1, layout.ehdr)[0]
-        self.machine: int = ehdr[1]
+        self.ident = Ident(ehdr[1], layout.bits, layout.byteorder, ehdr[6])
         e_shoff, e_shnum, self.names = ehdr[5], ehdr[11], ehdr[12]
         if e_shnum >= SHN_LORESERVE:
             raise BadInput(f"{name}: e_shnum {e_shnum:#x} is too large")
@@ -149,7 +150,7 @@ class _Object:
                 content = self._content(section)
                 inside = {s for at, s in symbols if at == index and s.offset < len(content)}
                 found.append(_text(content, 0, inside, set(), tuple(fields.get(index, ()))))
-        return Texts(self.machine, self.layout.byteorder, _compiler(comment), tuple(found))
+        return Texts(self.ident, _compiler(comment), tuple(found))
 
     def _symbols(self) -> set[tuple[int, Named]]:
         found = set()

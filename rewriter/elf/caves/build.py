@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rewriter.core.errors import BadInput
-from rewriter.core.target.protocol import Target
+from rewriter.core.target.protocol import Sequential
 from rewriter.elf.caves.room import Caves, Room, gap
 from rewriter.elf.caves.sections import ALIGNMENTS, FRAMES, SEARCH, TEXT, Part, grow
 from rewriter.elf.caves.unwind import Body, entries, reaches, search_content
@@ -17,12 +17,12 @@ _HEAD, _PAIR, _ENTRY, _CIES = 12, 8, 32, 96  # bytes of tables: those of a leaf 
 _MARGIN = 64  # bytes: what a table says is counted from places near its start
 
 
-def room_of(image: Image, target: Target) -> Room | None:
+def room_of(image: Image, target: Sequential) -> Room | None:
     """The room that a file has behind its code."""
     return gap(_headers(image), image.data, target.page)
 
 
-def caves_of(image: Image, target: Target, routines: int) -> Caves:
+def caves_of(image: Image, target: Sequential, routines: int) -> Caves:
     """Room for code, less what tables for so many routines take."""
     room, table = room_of(image, target) if routines else None, _table(image)
     # Without section headers strip would take new code away; without a table none would unwind.
@@ -35,7 +35,7 @@ def caves_of(image: Image, target: Target, routines: int) -> Caves:
     return Caves((Room(room.start, max(room.start, room.end - tables), room.offset),))
 
 
-def with_bodies(image: Image, target: Target, data: bytes, bodies: Sequence[Body]) -> bytes:
+def with_bodies(image: Image, target: Sequential, data: bytes, bodies: Sequence[Body]) -> bytes:
     """Return the file `data`, of the layout of `image`, with bodies in its room."""
     room = room_of(image, target)
     if room is None or not bodies:
@@ -46,7 +46,7 @@ def with_bodies(image: Image, target: Target, data: bytes, bodies: Sequence[Body
     return grow(data, room, parts)
 
 
-def parts_for(image: Image, target: Target, bodies: Sequence[Body]) -> list[Part]:
+def parts_for(image: Image, target: Sequential, bodies: Sequence[Body]) -> list[Part]:
     """Return what a file gets for bodies: code, unwind entries, and a table that leads to all."""
     bodies = sorted(bodies, key=lambda body: body.address)
     text = bytearray()

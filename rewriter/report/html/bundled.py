@@ -8,7 +8,7 @@ from rewriter.analysis.functions import find_functions
 from rewriter.core.code.groups import Slot
 from rewriter.core.code.program import Function, Refusal
 from rewriter.core.isa.instruction import Flow
-from rewriter.core.target.bundling import Grouped
+from rewriter.core.target.bundling import Bundling
 from rewriter.core.target.cpu import Cpu
 from rewriter.elf.image import Image
 from rewriter.report.html.text import Row, Stretch
@@ -18,7 +18,7 @@ from rewriter.timing.bundled.run import run
 class BundledText:
     """Both images, read bundle by bundle."""
 
-    def __init__(self, before: Image, after: Image, target: Grouped, cpu: Cpu) -> None:
+    def __init__(self, before: Image, after: Image, target: Bundling, cpu: Cpu) -> None:
         self.images = before, after
         self.target = target
         self.cpu = cpu.bundled

@@ -15,9 +15,10 @@ from rewriter.core.errors import BadInput
 from rewriter.core.readings.concrete import Misaligned
 from rewriter.core.readings.interpret import AccessFault, BadInstruction, LimitReached, Unspecified
 from rewriter.core.target.bundled_cpu import BundledCpu
-from rewriter.core.target.bundling import Grouped
+from rewriter.core.target.bundling import Bundling
+from rewriter.core.target.capability import needed
 from rewriter.core.target.cpu import Cpu
-from rewriter.core.target.protocol import Target
+from rewriter.core.target.protocol import Sequential, Target
 from rewriter.elf.image import Image
 from rewriter.report.html.subject import Subject
 from rewriter.timing.described import NotDescribed
@@ -69,7 +70,7 @@ def curves(subject: Subject, progress: Callable[[str, int, int], None]) -> list[
     if not replaced:
         return []
     clocks = _clocks(subject)
-    arena = _arena(subject.target)
+    arena = _arena(subject.target, subject.before.name)
     found = []
     for done, edit in enumerate(replaced):
         progress("routines", done, len(replaced))
@@ -114,13 +115,14 @@ def points(contract: Contract) -> tuple[str, list[dict[str, int]]]:
     return axis, [{**rest, axis: value} for value in values]
 
 
-def _arena(target: Target | Grouped) -> Callable[[str], Arena]:
-    if isinstance(target, Grouped):
-        arena: Arena = target.substituting.arena
+def _arena(target: Target, name: str) -> Callable[[str], Arena]:
+    if target.bundling is not None:
+        arena: Arena = target.bundling.substituting.arena
         return lambda linkage: arena
+    trials = needed(target.sequential, "timing of routines", target, name).trials
 
     def of(linkage: str) -> Arena:
-        found: Arena = target.trials.program(linkage).arena
+        found: Arena = trials.program(linkage).arena
         return found
 
     return of
@@ -129,17 +131,14 @@ def _arena(target: Target | Grouped) -> Callable[[str], Arena]:
 def _clocks(subject: Subject) -> Sequence[Clock] | str:
     """How routines of the two files are timed, or why they are not."""
     target, cpu, images = subject.target, subject.cpu, (subject.before, subject.after)
-    if isinstance(target, Grouped):
-        bundled = cpu.bundled
-        if bundled is None:
-            return f"no model of {cpu.name}"
-        return [_bundled(image, target, bundled) for image in images]
-    if cpu.pipeline is None:
-        return f"no model of {cpu.name}"
-    return [_plain(image, target, cpu) for image in images]
+    if target.bundling is not None and cpu.bundled is not None:
+        return [_bundled(image, target.bundling, cpu.bundled) for image in images]
+    if target.sequential is not None and cpu.pipeline is not None:
+        return [_plain(image, target.sequential, cpu) for image in images]
+    return f"no model of {cpu.name}"
 
 
-def _plain(image: Image, target: Target, cpu: Cpu) -> Clock:
+def _plain(image: Image, target: Sequential, cpu: Cpu) -> Clock:
     from rewriter.suites.measure import Bench, Laboratory
     from rewriter.verify.trials.steps import Stepper
 
@@ -166,7 +165,7 @@ def _plain(image: Image, target: Target, cpu: Cpu) -> Clock:
     return clock
 
 
-def _bundled(image: Image, target: Grouped, cpu: BundledCpu) -> Clock:
+def _bundled(image: Image, target: Bundling, cpu: BundledCpu) -> Clock:
     from rewriter.analysis.functions import find_functions
     from rewriter.timing.bundled.trace import trace
     from rewriter.verify.routines.bundled_known import Tried

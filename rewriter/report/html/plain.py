@@ -11,7 +11,7 @@ from rewriter.core.code.listing import Listing
 from rewriter.core.code.program import Function, Refusal
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.target.cpu import Cpu
-from rewriter.core.target.protocol import Target
+from rewriter.core.target.protocol import Sequential
 from rewriter.elf.image import Image
 from rewriter.elf.unwind import entries
 from rewriter.report.cycles import letters
@@ -46,7 +46,7 @@ class PlainText:
     not timed again.
     """
 
-    def __init__(self, before: Image, after: Image, target: Target, cpu: Cpu) -> None:
+    def __init__(self, before: Image, after: Image, target: Sequential, cpu: Cpu) -> None:
         self.image, self.target, self.cpu = before, target, cpu
         self.old = target.listing(before)
         self.new = target.listing(after, self.old)

@@ -11,7 +11,6 @@ import numpy as np
 
 from rewriter.core.code.program import Refusal
 from rewriter.core.edit import Edit, Skip
-from rewriter.core.target.bundling import Grouped
 from rewriter.core.target.cpu import Cpu
 from rewriter.core.target.protocol import Target
 from rewriter.elf.emit import Patch
@@ -34,7 +33,7 @@ class Subject:
 
     before: Image
     after: Image
-    target: Target | Grouped
+    target: Target
     cpu: Cpu
     retune: str
     edits: Sequence[Edit]
@@ -69,7 +68,7 @@ class Subject:
 def of_run(
     before: Image,
     after: Image,
-    target: Target | Grouped,
+    target: Target,
     outcome: Outcome,
     options: Mapping[str, Any],
 ) -> Subject:
@@ -95,7 +94,7 @@ def of_run(
 def of_files(
     before: Image,
     after: Image,
-    target: Target | Grouped,
+    target: Target,
     cpu: Cpu,
     record: Manifest,
 ) -> Subject:

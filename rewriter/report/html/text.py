@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from rewriter.core.code.program import Function, Refusal
-from rewriter.core.target.bundling import Grouped
+from rewriter.core.target.capability import needed
 from rewriter.report.html.subject import Subject
 
 
@@ -67,10 +67,12 @@ class Text(Protocol):
 def text_of(subject: Subject) -> Text:
     """The code of both files."""
     before, after, cpu = subject.before, subject.after, subject.cpu
-    if isinstance(subject.target, Grouped):
+    target = subject.target
+    if target.bundling is not None:
         from rewriter.report.html.bundled import BundledText
 
-        return BundledText(before, after, subject.target, cpu)
+        return BundledText(before, after, target.bundling, cpu)
     from rewriter.report.html.plain import PlainText
 
-    return PlainText(before, after, subject.target, cpu)
+    words = needed(target.sequential, "a report", target, before.name)
+    return PlainText(before, after, words, cpu)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from rewriter.core.code.groups import Slot
 from rewriter.core.isa.instruction import Flow
-from rewriter.core.target.bundling import Grouped, Region, Routine
+from rewriter.core.target.bundling import Bundling, Region, Routine
 from rewriter.verify.regions.placement import leads_to
 
 _LONGEST = 16  # bundles
@@ -23,7 +23,7 @@ _CALLS = (Flow.CALL, Flow.INDIRECT_CALL)
 class Boundaries:
     """Asks what a loop costs a pass; `block` is how many bytes are fetched in a cycle."""
 
-    target: Grouped
+    target: Bundling
     block: int
     cycles: Callable[[Sequence[Slot]], int]
 

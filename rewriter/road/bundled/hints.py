@@ -14,7 +14,7 @@ from rewriter.core.code.groups import Slot
 from rewriter.core.code.program import Function
 from rewriter.core.edit import Edit, Evidence
 from rewriter.core.target.bundled_cpu import BundledCpu
-from rewriter.core.target.bundling import Grouped
+from rewriter.core.target.bundling import Bundling
 from rewriter.road.work import edit_id
 
 PASS = "prefetch"
@@ -27,7 +27,7 @@ BEFORE = 48  # slots before a loop in which its count and its addresses may be s
 class Hinting:
     """Asks for hints in the regions of functions."""
 
-    target: Grouped
+    target: Bundling
     streams: GroupedStreams
 
     def loop(
@@ -47,14 +47,14 @@ class Hinting:
         return self.streams.hinted(WalkingLoop(block, slots, dead, tuple(before[-BEFORE:])))
 
 
-def hinting(target: Grouped, cpu: BundledCpu, scheduling: Scheduling) -> Hinting:
+def hinting(target: Bundling, cpu: BundledCpu, scheduling: Scheduling) -> Hinting:
     """The pass for a CPU."""
     walked = GroupedWalked(cpu, Reading(target.proving, target.prefetching))
     return Hinting(target, GroupedStreams(walked, scheduling))
 
 
 def hint_edit(
-    target: Grouped, function: Function, start: int, found: Hinted, evidence: Evidence
+    target: Bundling, function: Function, start: int, found: Hinted, evidence: Evidence
 ) -> Edit:
     """What was put into the loop at `start`; gain and cycles are of a pass."""
     made = target.prefetching.asking(found.asked, start)

@@ -13,7 +13,7 @@ from passes.streams.bundled import Hinted, Scheduled
 from rewriter.analysis.bundled_liveness import Beyond, GroupedLiveness
 from rewriter.core.code.groups import Slot, groups
 from rewriter.core.errors import BadInput
-from rewriter.core.target.bundling import Code, Grouped, Laid, Region, Routine
+from rewriter.core.target.bundling import Bundling, Code, Laid, Region, Routine
 from rewriter.core.target.protocol import CannotMove, Memory
 from rewriter.road.bundled.boundaries import Boundaries
 from rewriter.road.bundled.function import Figures, Placing, Reordered
@@ -27,7 +27,7 @@ NO_GAIN = "nothing is saved where it stands"
 class Reordering:
     """Reorders the regions of functions, and lays the functions out."""
 
-    target: Grouped
+    target: Bundling
     code: Code
     image: Memory
     scheduling: Scheduling
@@ -252,7 +252,7 @@ def _codes(made: Mapping[int, Reordered]) -> dict[int, bytes]:
     return {start: one.code for start, one in made.items()}
 
 
-def _or_none(target: Grouped, code: bytes) -> list[Slot]:
+def _or_none(target: Bundling, code: bytes) -> list[Slot]:
     """The slots of code; none where it holds something else."""
     try:
         return list(target.straight(code, 0))

@@ -17,7 +17,7 @@ from rewriter.core.edit import Edit, Evidence, Grade, Skip
 from rewriter.core.errors import BadUsage, VerificationFailed
 from rewriter.core.run.guard import guarded
 from rewriter.core.run.workers import Apart, each
-from rewriter.core.target.bundling import Grouped, Routine
+from rewriter.core.target.bundling import Bundling, Routine
 from rewriter.core.target.cpu import Cpu
 from rewriter.elf.image import Image, parse
 from rewriter.identify.profiles import Heat, Profile
@@ -48,7 +48,7 @@ class GroupedRoad:
     """What was done to a file, and the edits that say so."""
 
     image: Image
-    target: Grouped
+    target: Bundling
     cpu: Cpu
     options: Options
     profile: Profile | None = None

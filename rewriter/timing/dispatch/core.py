@@ -10,7 +10,7 @@ from collections import deque
 from heapq import heappop, heappush
 from typing import NamedTuple, Protocol
 
-from rewriter.core.isa.instruction import Flow
+from rewriter.core.isa.instruction import Flow, To
 from rewriter.core.target.dispatched_cpu import Dispatched, Fetching, Queue
 from rewriter.timing import causes
 from rewriter.timing.dispatch.group import Group
@@ -19,7 +19,6 @@ from rewriter.timing.path import BEGINNING, Event, later
 
 _WORD = 4
 _BOOKED, _KEPT = 4096, 2048  # cycles of a pipe that are remembered, and after clearing
-_INDIRECT = (Flow.INDIRECT, Flow.INDIRECT_CALL, Flow.RETURN)
 
 
 class Loaded(NamedTuple):
@@ -91,7 +90,7 @@ class Front:
 
     def taken(self, flow: Flow) -> None:
         """Control goes elsewhere, as was foretold."""
-        bubbles = self._bubbles[flow in _INDIRECT]
+        bubbles = self._bubbles[flow.to in (To.REGISTER, To.CALLER)]
         self._at = -1
         self._redirect = later(self._event, self._event.time + 1 + bubbles, causes.TAKEN)
 

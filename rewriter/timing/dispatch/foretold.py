@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewriter.core.isa.instruction import Flow
+from rewriter.core.isa.instruction import To
 from rewriter.core.readings.interpret import Step
 from rewriter.core.target.dispatched_cpu import Fetching
 from rewriter.timing import causes
@@ -24,17 +24,16 @@ class Foretold:
 
     def fault(self, step: Step) -> str:
         """The cause if the branch was not foretold, empty if it was; learns from it."""
-        flow, following = step.insn.op.flow, step.address + step.insn.size
-        if flow in (Flow.CALL, Flow.INDIRECT_CALL) and self._returns is not None:
-            self._returns.push(following)
-        if flow is Flow.BRANCH and not self._right(step):
+        flow, goal = step.insn.op.flow, step.target
+        if flow.calls and goal is not None and self._returns is not None:
+            self._returns.push(step.address + step.insn.size)
+        if flow.conditional and not self._right(step):
             return causes.BRANCH
-        if step.target is None or step.insn.target(step.address) is not None:
+        if goal is None or flow.to not in (To.REGISTER, To.CALLER):
             return ""
-        # To a register.
-        if flow is Flow.RETURN and self._returns is not None:
-            return "" if self._returns.right(step.target) else causes.JUMP
-        return self._remembered(step.address, step.target)
+        if flow.to is To.CALLER and self._returns is not None:
+            return "" if self._returns.right(goal) else causes.JUMP
+        return self._remembered(step.address, goal)
 
     def _right(self, step: Step) -> bool:
         """Whether the direction of a condition was foretold."""

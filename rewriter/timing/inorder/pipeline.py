@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rewriter.core.isa.instruction import Flow
+from rewriter.core.isa.instruction import To
 from rewriter.core.readings.interpret import Step
 from rewriter.core.target.cpu import Cpu, InOrder, Sched, System, Traits
 from rewriter.timing import causes
@@ -271,14 +271,16 @@ class _Run:
         following = step.address + step.insn.size
         target = following if step.target is None else step.target
         returns = self._chip.returns
-        if traits.flow in (Flow.CALL, Flow.INDIRECT_CALL):
+        flow, taken = traits.flow, step.target is not None
+        if flow.calls and (taken or not flow.conditional):
             returns.push(following)
-        if traits.flow is Flow.BRANCH:
-            right = self._chip.branches.right(step.address, step.target is not None)
-            return "" if right else causes.BRANCH
-        if traits.flow is Flow.RETURN:
+        if flow.conditional and not self._chip.branches.right(step.address, taken):
+            return causes.BRANCH
+        if flow.conditional and not taken:
+            return ""
+        if flow.to is To.CALLER:
             return "" if returns.right(target) else causes.JUMP
-        if traits.flow in (Flow.INDIRECT, Flow.INDIRECT_CALL):
+        if flow.to is To.REGISTER:
             return "" if hinted(traits, following, target) else causes.JUMP
         return ""
 

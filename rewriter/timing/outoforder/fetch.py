@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewriter.core.isa.instruction import Flow
+from rewriter.core.isa.instruction import To
 from rewriter.core.readings.interpret import Step
 from rewriter.core.target.cpu import Cpu, OutOfOrder
 from rewriter.timing import causes
@@ -96,14 +96,16 @@ class Front:
         flow = place.traits.flow
         following = step.address + step.insn.size
         target = following if step.target is None else step.target
-        if flow in (Flow.CALL, Flow.INDIRECT_CALL):
+        taken = step.target is not None
+        if flow.calls and (taken or not flow.conditional):
             self._returns.push(following)
-        if flow is Flow.BRANCH:
-            right = self._branches.right(step.address, step.target is not None)
-            return "" if right else causes.BRANCH
-        if flow is Flow.RETURN:
+        if flow.conditional and not self._branches.right(step.address, taken):
+            return causes.BRANCH
+        if flow.conditional and not taken:
+            return ""
+        if flow.to is To.CALLER:
             return "" if self._returns.right(target) else causes.JUMP
-        if flow in (Flow.INDIRECT, Flow.INDIRECT_CALL):
+        if flow.to is To.REGISTER:
             return "" if self._jump(place, following, target) else causes.JUMP
         return ""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.isa.instruction import Insn
 from rewriter.core.readings.interpret import Step
 from rewriter.core.target.cpu import Cpu, OutOfOrder, System
 from rewriter.timing import causes
@@ -210,7 +210,7 @@ class _Run:
         cause = loaded.cause or causes.OPERANDS
         ready = later(issued, issued.time + late, cause)
         ready = Event(ready.time + usual, ready, causes.RETIRE)
-        retired = self._retirement.retire(ready, place.traits.flow is Flow.BRANCH)
+        retired = self._retirement.retire(ready, place.traits.flow.conditional)
         self._mapper.retired(place, retired)
         if step.access is not None and step.size and place.name not in self._hints:
             if step.store:

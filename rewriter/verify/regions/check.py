@@ -22,7 +22,7 @@ from rewriter.core.edit import Evidence
 from rewriter.core.run.garbage import seldom_collected
 from rewriter.core.run.guard import guarded
 from rewriter.core.run.workers import Apart, each
-from rewriter.core.target.bundling import Grouped
+from rewriter.core.target.bundling import Bundling
 from rewriter.elf.image import Image
 from rewriter.verify.line_check import LineCheck
 from rewriter.verify.owners import Offsets, changed_offsets, owners
@@ -62,7 +62,7 @@ class Verdict:
 def compare(
     old: Image,
     new: Image,
-    target: Grouped,
+    target: Bundling,
     progress: Progress,
     jobs: int = 1,
     assume: frozenset[str] = EVERY,

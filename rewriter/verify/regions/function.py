@@ -12,7 +12,7 @@ from rewriter.core.code.program import Function
 from rewriter.core.edit import Evidence, Grade
 from rewriter.core.errors import BadInput
 from rewriter.core.isa.instruction import Flow
-from rewriter.core.target.bundling import Code, Grouped, Routine
+from rewriter.core.target.bundling import Bundling, Code, Routine
 from rewriter.elf.image import Image
 from rewriter.verify.regions.landmarks import unwound
 from rewriter.verify.regions.placement import Code as Bundles
@@ -35,7 +35,7 @@ Edges = tuple[tuple[Slot, ...], tuple[Slot, ...]]
 class Files:
     """The two files, what is known of the code of each, and who proves."""
 
-    target: Grouped
+    target: Bundling
     old: Image
     new: Image
     before: Code
@@ -242,7 +242,7 @@ class Comparison:
         return [self._whole("what stands behind its last region is no nop")]
 
 
-def open_at_end(target: Grouped, slots: Sequence[Slot]) -> tuple[Slot, ...]:
+def open_at_end(target: Bundling, slots: Sequence[Slot]) -> tuple[Slot, ...]:
     """The slots of the group that goes on behind straight code; none if nothing goes on."""
     stops = [n for n, slot in enumerate(slots) if slot.stop]
     tail = tuple(slots[stops[-1] + 1 if stops else 0 :])

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rewriter.core.code.groups import Slot
-from rewriter.core.target.bundling import Code, Grouped, Routine, Stretch
+from rewriter.core.target.bundling import Bundling, Code, Routine, Stretch
 from rewriter.verify.regions.placement import Code as Bundles
 from rewriter.verify.regions.placement import Placed, within
 
 
 def unwound(
-    target: Grouped,
+    target: Bundling,
     routine: Routine,
     placed: Sequence[Placed],
     old: tuple[Code, Bundles],
@@ -37,7 +37,7 @@ class _Unwound:
 
     def __init__(
         self,
-        target: Grouped,
+        target: Bundling,
         routine: Routine,
         placed: Sequence[Placed],
         old: Bundles,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rewriter.core.code.groups import Slot
 from rewriter.core.isa.instruction import Flow
 from rewriter.core.isa.operands import Kind
-from rewriter.core.target.bundling import Grouped, Region, Routine
+from rewriter.core.target.bundling import Bundling, Region, Routine
 
 
 class Lost(Exception):
@@ -28,7 +28,7 @@ class Placed:
     end: int
 
 
-def bundles_of(target: Grouped, code: bytes, start: int) -> Code:
+def bundles_of(target: Bundling, code: bytes, start: int) -> Code:
     """The slots of code by bundle; ValueError where it holds no instructions."""
     found: dict[int, list[Slot]] = {}
     for slot in target.straight(code, start):
@@ -56,7 +56,7 @@ def in_place(routine: Routine) -> list[Placed]:
     return [Placed(region, region.start, region.end) for region in routine.regions]
 
 
-def keeps_transfers(target: Grouped, routine: Routine, old: Code, new: Code) -> bool:
+def keeps_transfers(target: Bundling, routine: Routine, old: Code, new: Code) -> bool:
     """Whether every region has its transfers of control within the range that it had."""
 
     def kept(code: Code, region: Region) -> list[Hashable]:
@@ -67,7 +67,7 @@ def keeps_transfers(target: Grouped, routine: Routine, old: Code, new: Code) -> 
 
 
 def one_behind_another(
-    target: Grouped, routine: Routine, old: Code, new: Code, led: Callable[[int], int]
+    target: Bundling, routine: Routine, old: Code, new: Code, led: Callable[[int], int]
 ) -> list[Placed]:
     """The regions from the function's start on without room between them; raises Lost.
 
@@ -97,7 +97,7 @@ def one_behind_another(
     return placed
 
 
-def _idle_up_to(target: Grouped, new: Code, end: int, head: int) -> int:
+def _idle_up_to(target: Bundling, new: Code, end: int, head: int) -> int:
     """Where a region ends behind which nops stand up to the head of the next one."""
     between = range(end, head, target.bundle)
     nops = all(target.is_nop(slot.insn) for at in between for slot in new[at])
@@ -132,7 +132,7 @@ def _heads(
     return heads
 
 
-def _rest(target: Grouped, new: Code, start: int, end: int) -> int:
+def _rest(target: Bundling, new: Code, start: int, end: int) -> int:
     """Where the last region ends that control leaves at the function's end: before the nops."""
     while end > start + target.bundle:
         if not all(target.is_nop(slot.insn) for slot in new[end - target.bundle]):

@@ -18,7 +18,7 @@ from rewriter.core.code.groups import Slot
 from rewriter.core.code.program import Function
 from rewriter.core.edit import Evidence, Grade
 from rewriter.core.errors import BadInput
-from rewriter.core.target.bundling import Code, Grouped, Region
+from rewriter.core.target.bundling import Bundling, Code, Region
 from rewriter.core.target.protocol import CannotMove, Tuned
 from rewriter.core.target.substitution import Harness, Room, Standing
 from rewriter.elf.headers import PT_LOAD
@@ -41,7 +41,7 @@ class Tried:
     """Trials of one file's routines where they stand, or of other code that stands alone."""
 
     image: Image
-    target: Grouped
+    target: Bundling
     code: Code
     alone: tuple[int, bytes] | None = None
 
@@ -120,7 +120,7 @@ class KnownGrouped:
     """What is known of an original file."""
 
     image: Image
-    target: Grouped
+    target: Bundling
     code: Code
     assume: frozenset[str] = EVERY
     _outcomes: dict[int, Mapping[str, Observed] | str] = field(default_factory=dict)
@@ -231,7 +231,7 @@ def read(image: Image, address: int, size: int) -> bytes:
         return b""
 
 
-def _goal(target: Grouped, image: Image, address: int) -> int | None:
+def _goal(target: Bundling, image: Image, address: int) -> int | None:
     """Where the bundle at an address goes, if it goes away for ever."""
     try:
         slots = list(target.straight(read(image, address, target.bundle), address))
@@ -253,7 +253,7 @@ def identified(known: KnownGrouped) -> Iterator[Identification]:
             yield Identification(Status.REFUSED, *place, None, outcome)
 
 
-def filled(target: Grouped, room: Room, standing: Sequence[Standing], entry: int) -> bytes:
+def filled(target: Bundling, room: Room, standing: Sequence[Standing], entry: int) -> bytes:
     """The bytes of a room: the way to where its own function's work is done, and routines.
 
     `entry` is where that is; CannotMove where a branch does not reach it, or they do not fit.

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Sequence
 from rewriter.core.code.groups import Slot
 from rewriter.core.errors import BadInput
 from rewriter.core.isa.instruction import Flow
-from rewriter.core.target.bundling import Code, Grouped
+from rewriter.core.target.bundling import Bundling, Code
 from rewriter.elf.image import Image
 from rewriter.verify.regions.placement import leads_to
 from rewriter.verify.routines.reached import Unreached
@@ -24,7 +24,7 @@ Went = Collection[tuple[int, bool]]
 _ON = (Flow.NEXT, Flow.TRAP, Flow.RETURN)
 
 
-def unreached(image: Image, target: Grouped, code: Code, entry: int, went: Went) -> str:
+def unreached(image: Image, target: Bundling, code: Code, entry: int, went: Went) -> str:
     """What of a routine no case came to; nothing when they have been everywhere."""
     looking, seen = [entry], set[int]()
     functions = [(f.start, f.end) for f in code.functions]
@@ -40,7 +40,7 @@ def unreached(image: Image, target: Grouped, code: Code, entry: int, went: Went)
 
 
 def _following(
-    image: Image, target: Grouped, functions: Sequence[tuple[int, int]], at: int, went: Went
+    image: Image, target: Bundling, functions: Sequence[tuple[int, int]], at: int, went: Went
 ) -> Iterator[int]:
     """The bundles to which control may go from one; raises Unreached."""
     try:
@@ -58,7 +58,7 @@ def _following(
     yield at + target.bundle
 
 
-def _gone(target: Grouped, slot: Slot, went: Went) -> Iterator[int]:
+def _gone(target: Bundling, slot: Slot, went: Went) -> Iterator[int]:
     flow, on = slot.insn.op.flow, (slot.address, True) in went
     came = on or (slot.address, False) in went
     if not on and (flow is Flow.NEXT or not came):

@@ -24,9 +24,9 @@ from rewriter.analysis.edges import CALL, WITHIN
 from rewriter.analysis.flow import Graph
 from rewriter.analysis.liveness import summaries
 from rewriter.analysis.program import Program
-from rewriter.core.code.listing import FLOW_CODE
+from rewriter.core.code.listing import FLOW_CODE, among
 from rewriter.core.code.program import Function
-from rewriter.core.isa.instruction import Flow
+from rewriter.core.isa.instruction import BRANCHING, FALLING, Flow
 from rewriter.core.isa.registers import Masks, from_columns, of_row
 
 ASSUMED = "arguments of a later call are set after the call"
@@ -96,7 +96,7 @@ class Calls:
         callers: dict[int, set[int]] = defaultdict(set)
         jumping: dict[int, set[int]] = defaultdict(set)
         ends = self._flows[graph.last - 1]
-        leaves = np.isin(ends, [FLOW_CODE[f] for f in (Flow.JUMP, Flow.BRANCH, Flow.NEXT)])
+        leaves = among(ends, FALLING | BRANCHING)
         source, target = graph.source, graph.target
         callee = np.append(graph.function_of, np.full(len(graph.functions), -1))[target]
         inside = np.flatnonzero((source < blocks) & (target < blocks) & (callee >= 0))
@@ -117,7 +117,7 @@ class Calls:
         """The function of each block, and of the fillers through which control leaves one."""
         graph, owners = self._graph, self._graph.function_of.copy()
         ends = self._flows[graph.last - 1]
-        through = np.isin(ends, [FLOW_CODE[Flow.NEXT], FLOW_CODE[Flow.BRANCH]])
+        through = among(ends, FALLING)
         for block in np.flatnonzero(owners < 0).tolist():
             if block and through[block - 1]:
                 owners[block] = owners[block - 1]
@@ -145,7 +145,7 @@ class Calls:
     def _summaries(self) -> tuple[Masks, Masks]:
         """Per node: read by an instruction that calls no system, before any write; and written."""
         listing, uses = self.program.listing, self.program.listing.uses.copy()
-        uses[np.isin(self._flows, [FLOW_CODE[Flow.TRAP], FLOW_CODE[Flow.STOP]])] = 0
+        uses[among(self._flows, {Flow.TRAP, Flow.STOP})] = 0
         return summaries(replace(self._graph, listing=replace(listing, uses=uses)))
 
     @property
@@ -169,6 +169,8 @@ class Calls:
             standard = insn is not None and target.live_after(insn) != target.everything
             if standard and block not in known:
                 lost[block] = table.columns_of(scratch)
+        perhaps = among(self._flows[graph.last - 1], FALLING)  # a call that need not happen
+        lost[: len(perhaps)][perhaps] = 0
         return lost
 
     @cached_property

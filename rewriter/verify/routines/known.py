@@ -15,7 +15,7 @@ from rewriter.analysis.functions import find_functions, with_called
 from rewriter.contracts.contract import Contract
 from rewriter.core.code.program import Function
 from rewriter.core.edit import Evidence
-from rewriter.core.target.protocol import Target
+from rewriter.core.target.protocol import Sequential
 from rewriter.elf.image import Image
 from rewriter.elf.unwind import entries
 from rewriter.identify.search import Match, search, text_of
@@ -66,7 +66,7 @@ class Identification:
 
 def known_routines(
     image: Image,
-    target: Target,
+    target: Sequential,
     database: Database,
     contracts: Mapping[str, Contract],
     cases: int = CASES,
@@ -174,7 +174,7 @@ def _unique(
 
 
 def unknown_functions(
-    image: Image, target: Target, known: Iterable[Identification]
+    image: Image, target: Sequential, known: Iterable[Identification]
 ) -> tuple[Function, ...]:
     """Functions in which nothing was identified, as symbols, unwind table and direct calls say."""
     functions = find_functions(image, entries.frames(image))
@@ -191,7 +191,7 @@ def unknown_functions(
 
 def like_routines(
     image: Image,
-    target: Target,
+    target: Sequential,
     functions: Sequence[Function],
     contracts: Mapping[str, Contract],
     cases: int = GUESSES,

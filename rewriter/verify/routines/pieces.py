@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from rewriter.core.isa.instruction import AWAY, Flow, Insn
 from rewriter.core.readings.machine import ByteOrder
-from rewriter.core.target.protocol import Target, Tuned
+from rewriter.core.target.protocol import Sequential, Tuned
 from rewriter.elf.image import Image
 
 
@@ -24,7 +24,7 @@ class Piece:
     size: int
 
 
-def insns_of(target: Target, code: bytes, order: ByteOrder) -> dict[int, Insn]:
+def insns_of(target: Sequential, code: bytes, order: ByteOrder) -> dict[int, Insn]:
     """A routine's instructions by offset."""
     size = target.table.size
     words = {at: int.from_bytes(code[at : at + size], order) for at in range(0, len(code), size)}
@@ -54,7 +54,7 @@ def _after(at: int, insn: Insn) -> Iterator[int]:
         yield at + insn.size
 
 
-def pieces(routine: Tuned, target: Target, order: ByteOrder) -> tuple[Piece, ...]:
+def pieces(routine: Tuned, target: Sequential, order: ByteOrder) -> tuple[Piece, ...]:
     """The pieces of a routine in its order, without what control does not come to."""
     insns = insns_of(target, routine.code, order)
     offsets = sorted(reached(routine, insns))
@@ -96,7 +96,7 @@ class Placement:
         return {*self.places.values(), *self.ways}
 
 
-def placement_at(image: Image, target: Target, routine: Tuned, entry: int) -> Placement | None:
+def placement_at(image: Image, target: Sequential, routine: Tuned, entry: int) -> Placement | None:
     """Where a routine is in an image, by the exception table of that; None if it is another."""
     size = target.table.size
 
@@ -110,7 +110,7 @@ def placement_at(image: Image, target: Target, routine: Tuned, entry: int) -> Pl
 
 
 def placement(
-    target: Target,
+    target: Sequential,
     routine: Tuned,
     order: ByteOrder,
     entry: int,

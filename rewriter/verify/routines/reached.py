@@ -15,12 +15,10 @@ from collections.abc import Collection, Iterable, Iterator
 
 from rewriter.analysis.program import Program
 from rewriter.core.code.program import Function
-from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.isa.instruction import AWAY, BRANCHING, Flow, Insn, To
 
 Ways = Collection[tuple[int, int | None]]
 """Addresses of instructions that were executed, each with where control went; None: on."""
-
-_ON = (Flow.NEXT, Flow.TRAP)
 
 
 class Unreached(Exception):
@@ -56,7 +54,7 @@ def unreached(
 def _both_ways(program: Program, at: int, went: Collection[int | None]) -> None:
     """Raises Unreached for a branch that every case that came to it went the same way."""
     insn = program.listing.insn(program.listing.index(at)) if program.listing.has(at) else None
-    if insn is None or insn.op.flow is not Flow.BRANCH:
+    if insn is None or not insn.op.flow.conditional:
         return
     if len(went) == 1 and insn.target(at) != at + insn.size:
         raise Unreached(f"the branch at {at:#x} goes one way in every case")
@@ -79,18 +77,18 @@ def _following(program: Program, at: int, went: Collection[int | None]) -> Itera
 
 def _gone(program: Program, at: int, insn: Insn, went: Collection[int | None]) -> Iterator[int]:
     flow, after = insn.op.flow, at + insn.size
-    if flow in _ON:
-        yield after
-    elif flow is Flow.INDIRECT:
-        yield from _table(program, at, went)
-    elif flow is not Flow.RETURN:
+    if flow.to is To.REGISTER and not flow.links:
+        yield from _table(program, at, {*went} - {None} if flow.conditional else went)
+    elif flow.calls or flow in BRANCHING:
         target = insn.target(at)
         target = program.references.callees.get(at) if target is None else target
-        if target is None or flow is Flow.STOP:
+        if target is None:
             raise Unreached(f"where control goes at {at:#x} is not known")
         yield target
-        if flow is not Flow.JUMP:
-            yield after
+    elif flow is Flow.STOP:
+        raise Unreached(f"where control goes at {at:#x} is not known")
+    if flow not in AWAY:
+        yield after
 
 
 def _only_returns(program: Program, at: int) -> bool:

@@ -15,7 +15,6 @@ from rewriter.analysis.functions import function_symbols
 from rewriter.analysis.program import Program
 from rewriter.contracts import CONTRACTS, Contract
 from rewriter.core.code.program import Function
-from rewriter.core.isa.instruction import Flow
 from rewriter.core.target.protocol import Tuned
 from rewriter.elf.image import Image
 from rewriter.identify.search import search, text_of
@@ -199,7 +198,7 @@ class Known:
         for insn in insns:
             size = insn.size if insn is not None else self.trials.word
             target = insn.target(address) if insn is not None else None
-            if target in self.entries(named) and insn and insn.op.flow is not Flow.CALL:
+            if target in self.entries(named) and insn and not insn.op.flow.calls:
                 return True
             address += size
         return False

@@ -8,7 +8,7 @@ from rewriter.core.assumptions import ARGUMENTS
 from rewriter.core.code.dataflow import written
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import AWAY
-from rewriter.core.target.protocol import Target, Tuned
+from rewriter.core.target.protocol import Sequential, Tuned
 from rewriter.elf.unwind import rows as unwind_rows
 from rewriter.identify.trusted import trusts_names
 from rewriter.verify.routines.calls import ASSUMED
@@ -91,7 +91,7 @@ def unwinds_plainly(known: Known, named: Named, function: Function) -> bool:
     return all(rules == plain for _, rules in at)
 
 
-def _first(target: Target, mask: int) -> str:
+def _first(target: Sequential, mask: int) -> str:
     """The name of the first register of a mask."""
     names = target.table.register_names
     return next(name for n, name in enumerate(names) if mask >> n & 1)
@@ -134,7 +134,7 @@ def preconditions(
     return (ASSUMED,) if passed else ()
 
 
-def _passed(target: Target) -> int:
+def _passed(target: Sequential) -> int:
     """The registers that a call may be given something in."""
     names = {contract.linkage for contract in CONTRACTS.values()}
     linkages = [target.trials.program(name).linkage for name in names]

@@ -15,7 +15,7 @@ from rewriter.contracts.contract import Arena, Contract, View
 from rewriter.contracts.linkage import Linkage
 from rewriter.core.edit import Evidence, Grade
 from rewriter.core.readings.interpret import AccessFault, Interpreter, Step, Unspecified
-from rewriter.core.target.protocol import Target
+from rewriter.core.target.protocol import Sequential
 from rewriter.elf.headers import ET_DYN, PT_LOAD
 from rewriter.elf.image import Image
 from rewriter.verify.routines.cases import Points, faults, ordered, shown, spread, turns
@@ -84,7 +84,7 @@ class Trials:
     def __init__(
         self,
         image: Image,
-        target: Target,
+        target: Sequential,
         steps: int = _STEPS,
         resumes: Mapping[int, int] = MappingProxyType({}),
     ) -> None:

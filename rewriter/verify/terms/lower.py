@@ -3,7 +3,8 @@
 Everything becomes bit-vectors.  A load is what the stores before it leave, as choices by whether
 their addresses are the load's; what a load finds in a memory that is free, and what an
 uninterpreted function gives, are free values that are equal where all that they depend on is
-(Ackermann 1954).  A solver of arrays needs twice as long for the same claims.
+(Ackermann 1954).  A solver of arrays needs twice as long for the same claims.  Where accesses may
+stand anywhere, all of this is said of bytes.
 """
 
 from __future__ import annotations
@@ -13,8 +14,13 @@ from typing import Any
 
 import z3
 
+from rewriter.core.readings.extents import Extent
+
 Node = tuple[Any, ...]
 """(kind, data, argument numbers)."""
+
+_Byte = tuple[int | None, int]
+"""An address: the node that it is reached from, None for nothing, and how far."""
 
 
 class Lowering:
@@ -31,6 +37,7 @@ class Lowering:
         self.done: list[Any] = []
         self._read: dict[tuple[int, int], Any] = {}
         self._applied: dict[tuple[Any, ...], list[tuple[tuple[int, ...], Any]]] = {}
+        self._bytes: dict[int, list[tuple[_Byte, Any]]] = {}
 
     def lower(self, nodes: Sequence[Node]) -> list[Any]:
         """The expression of each node, a bit-vector or a Bool; None for a memory."""
@@ -47,8 +54,10 @@ class Lowering:
             return z3.BitVecVal(data, self.width, self.context)
         if kind in ("true", "false"):
             return z3.BoolVal(kind == "true", self.context)
-        if kind == "store":
+        if kind in ("store", "write"):
             return None
+        if kind == "read":
+            return self._number(args[0], args[1], Extent.of(data))
         if kind == "load":
             return self._load(args[0], args[1])
         if kind == "opaque":
@@ -92,6 +101,64 @@ class Lowering:
             found = _choice(_all(meet), value, found)
         before.append((args, found))
         return found
+
+    # Memory of bytes -----------------------------------------------------------------------
+
+    def _number(self, memory: int, address: int, extent: Extent) -> Any:
+        """What stands at an address, of its bytes."""
+        root, first = self._located(address)
+        parts = [self._byte(memory, (root, first + n)) for n in range(extent.size)]
+        most_first = parts[::-1] if extent.order == "little" else parts
+        number = z3.Concat(*most_first) if len(parts) > 1 else parts[0]
+        above = self.width - number.size()
+        return z3.ZeroExt(above, number) if above else number
+
+    def _byte(self, memory: int, byte: _Byte) -> Any:
+        """A byte: of the last write there, or of the memory before all."""
+        writes = []
+        while self.nodes[memory][0] == "write":
+            _, data, older, address, value = self.nodes[memory]
+            writes.append((self._located(address), self.done[value], Extent.of(data)))
+            memory = older
+        found = self._unwritten(memory, byte)
+        for (root, first), value, extent in reversed(writes):
+            for n in range(extent.size):
+                low = extent.significance(n)
+                here = self._same_byte(byte, (root, first + n))
+                found = _choice(here, z3.Extract(low + 7, low, value), found)
+        return found
+
+    def _unwritten(self, memory: int, byte: _Byte) -> Any:
+        """A byte of a memory that is free."""
+        before = self._bytes.setdefault(memory, [])
+        found = z3.BitVec(f"byte/{memory}/{len(before)}", 8, self.context)
+        for other, value in before:
+            found = _choice(self._same_byte(byte, other), value, found)
+        before.append((byte, found))
+        return found
+
+    def _located(self, number: int) -> _Byte:
+        """(x, c) of an address x + c; (None, c) of a number."""
+        if (fixed := self._constant(number)) is not None:
+            return None, fixed
+        kind, _, *sum_ = self.nodes[number]
+        if kind == "add" and (added := self._constant(sum_[1])) is not None:
+            return sum_[0], added
+        return number, 0
+
+    def _same_byte(self, one: _Byte, other: _Byte) -> Any:
+        """Whether two addresses are one, modulo two to the power of the width."""
+        distance = other[1] - one[1]
+        if one[0] == other[0]:
+            return distance % (1 << self.width) == 0
+        apart = z3.BitVecVal(distance, self.width, self.context)
+        return self._root(one) - self._root(other) == apart
+
+    def _root(self, byte: _Byte) -> Any:
+        root = byte[0]
+        return z3.BitVecVal(0, self.width, self.context) if root is None else self.done[root]
+
+    # Whether what two things depend on is equal ----------------------------------------------
 
     def _meet(self, a: int, b: int) -> Any:
         """Whether two nodes are equal; cells at a known distance look at low bits only."""

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewriter.core.readings.batched import Batched, Lanes
+from rewriter.core.readings.extents import Extent
 
 Conditions = NDArray[np.bool_]
 
@@ -92,6 +93,24 @@ class Memory:
         return found
 
 
+def _written(noise: Noise, data: str, memory: Memory, address: Lanes, value: Lanes) -> Memory:
+    """A memory of bytes after a write."""
+    extent = Extent.of(data)
+    for byte in range(extent.size):
+        part = value >> _U(extent.significance(byte)) & _U(0xFF)
+        memory = Memory(memory.initial, memory, address + _U(byte) & noise.ones, part)
+    return memory
+
+
+def _read(noise: Noise, data: str, memory: Memory, address: Lanes) -> Lanes:
+    """A number in a memory of bytes."""
+    extent, found = Extent.of(data), np.zeros(1, dtype=_U)
+    for byte in range(extent.size):
+        part = memory.read(address + _U(byte) & noise.ones) & _U(0xFF)
+        found = found | part << _U(extent.significance(byte))
+    return found
+
+
 @cache
 def _lanes(count: int) -> tuple[Lanes, Lanes]:
     """What each lane mixes into its values, and the address that its addresses may be near."""
@@ -137,7 +156,12 @@ class Noise:
         self.width, self.pool, self.distances = width, pool, distances
         self.ones = _U((1 << width) - 1)
         self.machine = Batched(
-            lanes, np.zeros((0, 0), np.uint8), np.zeros(0, _U), width=width, byteorder="little"
+            lanes,
+            np.zeros((0, 0), np.uint8),
+            np.zeros(0, _U),
+            width=width,
+            byteorder="little",
+            aligned=True,
         )
         self._lane, self._near = _lanes(lanes)
         self._drawn: dict[str, Lanes] = {}
@@ -208,6 +232,8 @@ class Noise:
             return _constant(data)
         if kind == "opaque":
             return self.opaque(str(data), args)
+        if kind in _OF_BYTES:
+            return _OF_BYTES[kind](self, data, *args)
         result = _FUNCTIONS[kind](self, *args)
         if self.width == _WORD or not isinstance(result, np.ndarray) or result.dtype != _U:
             return result
@@ -272,3 +298,5 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "load": lambda n, m, a: m.read(a),
     "world": lambda n, m, *values: m,
 }
+_OF_BYTES: dict[str, Callable[..., Any]] = {"write": _written, "read": _read}
+"""What depends on how many bytes it is about."""

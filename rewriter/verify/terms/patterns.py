@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rewriter.core.readings.extents import Extent
 from rewriter.core.terms.term import Term, reached, rebuilt
 
 _STEPS = 8  # of what is said to be made of other parts
@@ -21,7 +22,7 @@ _STEPS = 8  # of what is said to be made of other parts
 _BY_VALUE = 2  # the last format of `marshal` in which equal values are equal bytes
 
 _CONDITIONS = frozenset({"eq", "ult", "slt", "band", "bnot", "true", "false"})
-MEMORIES = frozenset({"mem", "store", "world"})
+MEMORIES = frozenset({"mem", "store", "write", "world"})
 _INPUTS = frozenset({"var", "mem", "world"})
 
 _Cut = Mapping[int, Term]
@@ -48,12 +49,13 @@ class Pattern:
     def comparisons(self) -> int:
         """How often the addresses of its loads are compared with those of what is before them."""
         stores, loads, found = Counter[int](), Counter[int](), 0
-        for number, (kind, _, *args) in enumerate(self.nodes):
-            if kind == "store":
-                stores[number] = stores[args[0]] + 1
-            elif kind == "load":
-                found += stores[args[0]] + loads[args[0]]
-                loads[args[0]] += 1
+        for number, (kind, data, *args) in enumerate(self.nodes):
+            size = Extent.of(data).size if kind in ("read", "write") else 1
+            if kind in ("store", "write"):
+                stores[number] = stores[args[0]] + size
+            elif kind in ("load", "read"):
+                found += size * (stores[args[0]] + loads[args[0]])
+                loads[args[0]] += size
         return found
 
     @property

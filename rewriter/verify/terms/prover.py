@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from rewriter.core.edit import Grade
-from rewriter.core.target.protocol import Target
+from rewriter.core.target.protocol import Sequential
 from rewriter.core.terms.term import Term, Terms
 from rewriter.verify.terms.assumed import under
 from rewriter.verify.terms.decided import Tried
@@ -60,9 +60,9 @@ class Prover:
     _signatures: tuple[Terms, Signatures] | None = None
 
     @classmethod
-    def of(cls, target: Target) -> Prover:
+    def of(cls, target: Sequential) -> Prover:
         """One for the registers and the memory of a target."""
-        return cls(target.table.width, target.cell)
+        return cls(target.table.width, target.table.cell)
 
     def __post_init__(self) -> None:
         self.decided = shared((self.width, self.cell))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.contracts.contract import MASK64, Arena, Case, Contract, Plan, Result, View
+from rewriter.contracts.contract import Arena, Case, Contract, Plan, Result, View
 
 _HEAD = 10  # words of a case in front of its pieces
 _ARGUMENTS = 8
@@ -30,6 +30,7 @@ class Chunk:
     starts: NDArray[np.int64]
     points: tuple[tuple[Plan, Point], ...]
     result: Result
+    width: int
     order: str
 
     def __len__(self) -> int:
@@ -40,7 +41,7 @@ class Chunk:
         got = output.copy()
         words = got.view(self.order)
         at = self.starts // 8 + _RESULT
-        words[at] = _normal(self.result, words[at])
+        words[at] = _normal(self.result, words[at], self.width)
         differ = np.flatnonzero(got != self.after)
         return np.unique(np.searchsorted(self.starts, differ, side="right") - 1)
 
@@ -62,7 +63,8 @@ class Chunk:
         bounds = self._bounds(number)
         got, want = output[bounds].copy(), self.after[bounds]
         words, wanted = got.view(self.order), want.view(self.order)
-        words[_RESULT : _RESULT + 1] = _normal(self.result, words[_RESULT : _RESULT + 1])
+        found = words[_RESULT : _RESULT + 1]
+        found[:] = _normal(self.result, found, self.width)
         if words[_CHANGED]:
             return f"preserved registers changed, mask {int(words[_CHANGED]):#x}"
         if words[_RESULT] != wanted[_RESULT]:
@@ -86,16 +88,21 @@ class Chunk:
         return "its record is damaged"
 
 
-def _normal(result: Result, values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _normal(result: Result, values: NDArray[np.uint64], width: int) -> NDArray[np.uint64]:
     """Results as they are compared: a result that is no widened 32-bit integer stays wrong."""
     if result is Result.NOTHING:
         return np.zeros_like(values)
     if result is Result.SIGN:
         low = values.astype(np.int64).astype(np.int32)
-        good = low.astype(np.int64).astype(np.uint64) == values.astype(np.uint64)
+        good = _widened(low, width) == values.astype(np.uint64)
         made = np.sign(low).astype(np.int64)
         return np.where(good, made.astype(np.uint64), np.uint64(0xBAD0BAD0BAD0BAD0))
     return values
+
+
+def _widened(values: NDArray[np.int32], width: int) -> NDArray[np.uint64]:
+    """32-bit integers in registers of `width` bits."""
+    return values.astype(np.int64).astype(np.uint64) & np.uint64((1 << width) - 1)
 
 
 def chunks(
@@ -106,7 +113,7 @@ def chunks(
     byteorder: str,
 ) -> Iterator[Chunk]:
     """The cases of the points, as many together as fit into `capacity` bytes."""
-    maker = _Maker(contract, byteorder)
+    maker = _Maker(contract, arena.width, byteorder)
     for plan, point in points:
         before, after = maker.case(contract.case(arena, point))
         if maker.size + len(before) > capacity and maker.points:
@@ -117,8 +124,8 @@ def chunks(
 
 
 class _Maker:
-    def __init__(self, contract: Contract, byteorder: str) -> None:
-        self.contract = contract
+    def __init__(self, contract: Contract, width: int, byteorder: str) -> None:
+        self.contract, self.width = contract, width
         self.order = "<" if byteorder == "little" else ">"
         self._heads = [struct.Struct(f"{self.order}{_HEAD + 2 * pieces}Q") for pieces in range(4)]
         self._clear()
@@ -138,7 +145,7 @@ class _Maker:
         tail = [v for p in case.pieces for v in (p.address, len(p.data))]
         rest = (*case.arguments, *(0,) * (_ARGUMENTS - len(case.arguments)))
         before = pack(0, len(case.pieces), *rest, *tail)
-        after = pack(0, len(case.pieces), result & MASK64, 0, *rest[2:], *tail)
+        after = pack(0, len(case.pieces), result & (1 << self.width) - 1, 0, *rest[2:], *tail)
         data = [before, *(p.data for p in case.pieces)]
         return b"".join(data), after + b"".join(view.after())
 
@@ -154,21 +161,22 @@ class _Maker:
         """The chunk, whose results are made comparable; begins the next."""
         after = np.frombuffer(bytearray(b"".join(self.after)), dtype=np.uint8)
         words, at = after.view(f"{self.order}u8"), np.array(self.starts, dtype=np.int64) // 8
-        words[at + _RESULT] = _wanted(self.contract.result, words[at + _RESULT])
+        words[at + _RESULT] = _wanted(self.contract.result, words[at + _RESULT], self.width)
         chunk = Chunk(
             np.frombuffer(b"".join(self.before), dtype=np.uint8),
             after,
             np.array(self.starts, dtype=np.int64),
             tuple(self.points),
             self.contract.result,
+            self.width,
             f"{self.order}u8",
         )
         self._clear()
         return chunk
 
 
-def _wanted(result: Result, values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _wanted(result: Result, values: NDArray[np.uint64], width: int) -> NDArray[np.uint64]:
     """The model's results, compared as the routine's will be."""
     if result is Result.INT:
-        return values.astype(np.int64).astype(np.int32).astype(np.int64).astype(np.uint64)
-    return _normal(result, values)
+        return _widened(values.astype(np.int64).astype(np.int32), width)
+    return _normal(result, values, width)

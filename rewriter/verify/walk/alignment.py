@@ -7,7 +7,7 @@ may cross into the next cell is spelled otherwise.  So the spelling shows what i
 from __future__ import annotations
 
 from rewriter.core.code.dataflow import Run, registers_of
-from rewriter.core.target.protocol import Target
+from rewriter.core.target.protocol import Sequential
 from rewriter.core.terms.term import Term, Terms
 from rewriter.verify.walk.equivalence import Comparison
 from rewriter.verify.walk.segments import Segment
@@ -16,7 +16,7 @@ _WORD = 2  # bytes
 
 
 def aligned(
-    target: Target,
+    target: Sequential,
     comparison: Comparison,
     before: Run,
     after: Run,
@@ -56,7 +56,7 @@ def aligned(
     )
 
 
-def _stack(target: Target, terms: Terms) -> Term:
+def _stack(target: Sequential, terms: Terms) -> Term:
     """The stack pointer at the start, which is even."""
     return terms.var(f"r{target.stack:d}")
 
@@ -68,7 +68,7 @@ def _parity(terms: Terms, address: Term, more: int = 0) -> tuple[Term, int]:
 
 
 def _words(
-    target: Target, terms: Terms, before: Run, old: Segment, last: int
+    target: Sequential, terms: Terms, before: Run, old: Segment, last: int
 ) -> set[tuple[Term, int]]:
     """Where the old code handles a word up to a slot: an address' root, the byte in its cell."""
     spelling = target.spelling
@@ -93,6 +93,6 @@ def _words(
     return found
 
 
-def _granular(target: Target, terms: Terms, address: Term) -> tuple[Term, int]:
+def _granular(target: Sequential, terms: Terms, address: Term) -> tuple[Term, int]:
     root, distance = terms.linear(address)
-    return root, distance % target.cell
+    return root, distance % target.table.cell

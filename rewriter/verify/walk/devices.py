@@ -14,7 +14,7 @@ from functools import cached_property
 from rewriter.core.code.dataflow import Facts, Run, machine, registers_of
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.registers import Reg
-from rewriter.core.target.protocol import Target, whole
+from rewriter.core.target.protocol import Sequential, whole
 from rewriter.core.terms.term import Term, Terms
 from rewriter.verify.walk.equivalence import Comparison, Different, Likely, agreeing
 
@@ -25,7 +25,7 @@ CHANGED = "an access that may reach a device changes"
 
 
 def accessed(
-    run: Run, insns: Sequence[Insn | None], target: Target, facts: Facts
+    run: Run, insns: Sequence[Insn | None], target: Sequential, facts: Facts
 ) -> Iterator[Access]:
     """The accesses of a run that may reach a device; `facts` were known of registers before it."""
     terms = run.state.terms
@@ -37,7 +37,7 @@ def accessed(
                 yield insn, held + terms.const(displacement)
 
 
-def based(run: Run, slot: int, insn: Insn, target: Target) -> tuple[Term, int]:
+def based(run: Run, slot: int, insn: Insn, target: Sequential) -> tuple[Term, int]:
     """What an access's base register holds in a run, and how far from there the access is."""
     base, displacement = target.spelling.address(insn)
     reads = registers_of(target.table.uses(insn))
@@ -45,14 +45,14 @@ def based(run: Run, slot: int, insn: Insn, target: Target) -> tuple[Term, int]:
     return held, displacement
 
 
-def stack_of(terms: Terms, target: Target, facts: Facts) -> Term:
+def stack_of(terms: Terms, target: Sequential, facts: Facts) -> Term:
     """What addresses on the stack are a constant away from: the stack pointer before a run."""
-    state = machine(target.table, terms, target.cell, facts)
+    state = machine(target.table, terms, facts)
     return terms.linear(state.get(Reg(target.stack)))[0]
 
 
 def same_devices(
-    comparison: Comparison, target: Target, old: Iterable[Access], new: Iterable[Access]
+    comparison: Comparison, target: Sequential, old: Iterable[Access], new: Iterable[Access]
 ) -> None:
     """Shows that all accesses but those to cells are made as before, or raises Different."""
     before = list(old)
@@ -78,9 +78,11 @@ def _same(comparison: Comparison, old: Term, new: Term) -> bool:
 class _Cells:
     """Cells that old instructions accessed as such."""
 
-    def __init__(self, comparison: Comparison, target: Target, addresses: Iterable[Term]) -> None:
+    def __init__(
+        self, comparison: Comparison, target: Sequential, addresses: Iterable[Term]
+    ) -> None:
         self.comparison, self.and_ = comparison, comparison.terms.and_
-        self.low = comparison.terms.const(-target.cell)
+        self.low = comparison.terms.const(-target.table.cell)
         self.addresses = addresses
 
     @cached_property

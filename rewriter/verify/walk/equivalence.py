@@ -14,7 +14,7 @@ Code with side exits is compared exit by exit, in order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -132,6 +132,8 @@ class Comparison:
 
     def _store(self, old: tuple[Term, Term, Term], new: tuple[Term, Term, Term], what: str) -> None:
         """Shows two stores the same; then the memories after them are."""
+        if old[2].data != new[2].data:
+            raise Different(f"{what}: width of a store differs")
         self.same(old[0], new[0], f"{what}: address of a store")
         self.same(old[1], new[1], f"{what}: stored value")
         after = self.through(new[2])
@@ -159,6 +161,13 @@ class Comparison:
         if key:
             self.patterns.add(key)
         self._learn(old, new)
+
+    def same_places(self, old: Sequence[Term], new: Sequence[Term]) -> None:
+        """Shows two accesses to touch the same memory, or raises Different."""
+        if len(old) != len(new):
+            raise Different("a load or store went elsewhere")
+        for place, other in zip(old, new, strict=True):
+            self.same(place, other, "place of an access")
 
     def _learn(self, old: Term, new: Term) -> None:
         """From now on `new` is `old`; where both are sign extensions, so is what they extend."""
@@ -269,6 +278,10 @@ class Comparison:
         return self.terms.linear(place.args[0] if place.kind == "and" else place)[0]
 
 
+_STORES = frozenset({"store", "write"})
+"""Memories that are others but for what was stored."""
+
+
 def _number(term: Term) -> int:
     return term.number
 
@@ -288,7 +301,7 @@ def _places(state: Symbolic) -> set[Term]:
 def _history(memory: Term) -> tuple[Term, list[tuple[Term, Term, Term]]]:
     """The memory under a chain of stores, and the stores in order with the state after each."""
     stores = []
-    while memory.kind == "store":
+    while memory.kind in _STORES:
         stores.append((memory.args[1], memory.args[2], memory))
         memory = memory.args[0]
     return memory, stores[::-1]

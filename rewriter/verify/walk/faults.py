@@ -15,7 +15,7 @@ from rewriter.core.code.dataflow import Run
 from rewriter.core.code.program import Fixup
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.registers import Reg
-from rewriter.core.target.protocol import Target
+from rewriter.core.target.protocol import Sequential
 from rewriter.core.terms.term import Term
 from rewriter.verify.walk.equivalence import Comparison, Different
 
@@ -25,21 +25,21 @@ READABLE = "a page that can be written can be read"
 
 @dataclass(frozen=True)
 class Access:
-    """A load or a store of a run; `state` is what it finds, `fixup` where it resumes."""
+    """A load or a store of a run; `places` say what it touches, `fixup` where it resumes."""
 
     slot: int
-    place: Term
+    places: tuple[Term, ...]
     stores: bool
     fixup: Fixup | None
 
 
-def access_slots(insns: Sequence[Insn], target: Target) -> list[int]:
+def access_slots(insns: Sequence[Insn], target: Sequential) -> list[int]:
     """The slots of loads and stores."""
     return [slot for slot, insn in enumerate(insns) if target.table.accesses(insn)]
 
 
 def accesses(
-    run: Run, insns: Sequence[Insn], fixups: Mapping[int, Fixup], target: Target
+    run: Run, insns: Sequence[Insn], fixups: Mapping[int, Fixup], target: Sequential
 ) -> list[Access]:
     """The accesses of a run that has the state before each of them."""
     found = []
@@ -47,9 +47,9 @@ def accesses(
         state, insn = run.exits[slot - 1], insns[slot]
         base, displacement = target.spelling.address(insn)
         address = state.get(Reg(base)) + state.const(displacement)
-        place = state.terms.and_(address, ~state.const(target.cell - 1))
-        stores = target.table.effects(insn.op).stores
-        found.append(Access(slot, place, stores, fixups.get(slot)))
+        effects = target.table.effects(insn.op)
+        places = state.places(address, effects.size)
+        found.append(Access(slot, places, effects.stores, fixups.get(slot)))
     return found
 
 
@@ -92,14 +92,14 @@ class Matching:
 
     def _same(self, old: Access, new: Access) -> bool:
         try:
-            self.comparison.same(old.place, new.place, "place of an access")
+            self.comparison.same_places(old.places, new.places)
         except Different:
             return False
         return True
 
 
 def numbered(
-    insns: Sequence[Insn], fixups: Mapping[int, Fixup], target: Target
+    insns: Sequence[Insn], fixups: Mapping[int, Fixup], target: Sequential
 ) -> Iterator[object]:
     """For each access with an entry, how many instructions stand before it, and what is set."""
     count = 0

@@ -26,7 +26,7 @@ import numpy as np
 from rewriter.core.code.listing import FLOW_CODE, Listing
 from rewriter.core.isa.instruction import Flow
 from rewriter.core.isa.registers import from_columns
-from rewriter.core.target.protocol import Target
+from rewriter.core.target.protocol import Sequential
 from rewriter.elf.unwind.rows import Rules
 from rewriter.verify.walk.insn_classes import FILLER, WHOLE, Kinds
 
@@ -66,7 +66,7 @@ class Account:
     changes: tuple[Change, ...]
 
 
-def account(rows: Rows, target: Target) -> Account:
+def account(rows: Rows, target: Sequential) -> Account:
     """What rows go by."""
 
     def bit(number: int) -> int:

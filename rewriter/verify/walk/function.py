@@ -13,11 +13,10 @@ import numpy as np
 from rewriter.analysis.program import Program
 from rewriter.core.addresses import addresses
 from rewriter.core.assumptions import RETURNS
-from rewriter.core.code.dataflow import registers_of
 from rewriter.core.code.listing import FLOWS, INLINE, Listing
 from rewriter.core.code.program import Fixup, Function
 from rewriter.core.edit import Evidence
-from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.isa.instruction import Flow, Insn, To
 from rewriter.core.isa.registers import from_columns
 from rewriter.elf.image import Image
 from rewriter.verify.line_check import Match, matches
@@ -204,21 +203,21 @@ class Walk:
         old, last, found = self.old_code, exits[-1], list[Pair]()
         for at, target, place in zip(exits, targets, places, strict=True):
             flow = FLOWS[old.flows[at]]
-            if flow in (Flow.BRANCH, Flow.JUMP, Flow.CALL):
+            if flow.to is To.PLACE:
                 found += self._targets(old.targets[at], target)
-            if flow in (Flow.CALL, Flow.INDIRECT_CALL):
-                found += self._following(old.addresses[at], place, self._link(at))
-            elif flow is Flow.TRAP or (flow is Flow.BRANCH and at == last):
-                found += self._following(old.addresses[at], place)
-            elif flow is Flow.INDIRECT:
+            elif flow.to is To.REGISTER and not flow.links:
                 found += self._table_targets(old.addresses[at])
+            if flow.links:
+                found += self._following(old.addresses[at], place, self._link(at))
+            elif flow is Flow.TRAP or (flow.conditional and at == last):
+                found += self._following(old.addresses[at], place)
         return found
 
     def _link(self, at: int) -> int | None:
-        """The register in which a call of the old code leaves its return address."""
-        call = self.target.table.decode(self.old_code.words[at])
-        assert call is not None
-        return next(iter(registers_of(self.target.table.defs(call))), None)
+        """The register in which an instruction of the old code leaves the address behind it."""
+        insn = self.target.table.decode(self.old_code.words[at])
+        assert insn is not None
+        return self.target.table.link(insn)
 
     def _following(self, old: int, new: int, link: int | None = None) -> Iterable[Pair]:
         """What comes after an instruction; past the function's end only the same place will do."""

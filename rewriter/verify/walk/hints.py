@@ -12,11 +12,11 @@ from collections.abc import Collection, Sequence
 from rewriter.analysis.program import Program
 from rewriter.core.assumptions import LOCKS
 from rewriter.core.isa.instruction import Insn
-from rewriter.core.target.protocol import Target, is_hint
+from rewriter.core.target.protocol import Sequential, is_hint
 from rewriter.verify.walk.equivalence import Different
 
 
-def added(old: Sequence[Insn], new: Sequence[Insn], target: Target) -> list[int]:
+def added(old: Sequence[Insn], new: Sequence[Insn], target: Sequential) -> list[int]:
     """Slots of the new code with hints that the old code does not have, in its order."""
     waiting = [insn for insn in reversed(old) if is_hint(insn, target)]
     found = []

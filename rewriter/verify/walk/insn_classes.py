@@ -1,7 +1,7 @@
 """What a walk asks of each instruction by itself, for whole functions at once.
 
-The answers depend on the row and on the registers that are named (`Target`), so a kernel's half a
-million instructions are of a few thousand kinds.
+The answers depend on the row and on the registers that are named (`Sequential`), so a kernel's half
+a million instructions are of a few thousand kinds.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 from rewriter.core.code.listing import Listing
 from rewriter.core.isa.operands import Kind
-from rewriter.core.target.protocol import Target, is_hint
+from rewriter.core.target.protocol import Sequential, is_hint
 
 FILLER, HINT, WHOLE = 1, 2, 4
 """It does nothing; it is a load that does nothing but ask for a line; it saves or restores a whole
@@ -31,7 +31,7 @@ class _Recent(NamedTuple):
 class Kinds:
     """The kinds of instructions, found once each."""
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: Sequential) -> None:
         self.target, table = target, target.table
         # Behind the last row are those of what is no instruction, by their negative numbers.
         self.named = np.zeros(len(table.rows) + 2, dtype=np.uint64)

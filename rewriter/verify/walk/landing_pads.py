@@ -14,14 +14,12 @@ from rewriter.analysis.exception_ranges import throws
 from rewriter.analysis.program import Program
 from rewriter.core.code.dataflow import Run
 from rewriter.core.code.program import Function
-from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.isa.instruction import COMING_BACK, Flow, Insn
 from rewriter.core.isa.registers import Reg
 from rewriter.core.readings.symbolic import Symbolic
 from rewriter.core.terms.term import Term
 from rewriter.verify.walk.equivalence import Comparison, Different
 from rewriter.verify.walk.segments import Segment
-
-_CALLS = (Flow.CALL, Flow.INDIRECT_CALL, Flow.TRAP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +28,7 @@ class _Thrower:
 
     slot: int
     pad: int
-    place: Term | None
+    places: tuple[Term, ...]
     name: str
     state: Symbolic
 
@@ -54,12 +52,12 @@ class Pads:
     def _ways(self, segment: Segment) -> Iterator[object]:
         for slot in segment.proper():
             insn = segment.insns[slot]
-            if insn.op.flow in _CALLS or throws(insn, self.table):
+            if insn.op.flow in COMING_BACK or throws(insn, self.table):
                 yield self.exceptions.way(segment.addresses[slot])
 
     def same_call(self, old: Segment, new: Segment, slot: int, other: int) -> None:
         """That a call throws to where it did; raises Different."""
-        if not self.any or old.insns[slot].op.flow not in _CALLS:
+        if not self.any or old.insns[slot].op.flow not in COMING_BACK:
             return
         ways = [self.exceptions.way(s.addresses[n]) for s, n in ((old, slot), (new, other))]
         if ways[0] != ways[1]:
@@ -91,17 +89,17 @@ class Pads:
             state.control = None  # a branch before it is an exit of its own
             pad = self._pad(segment.addresses[slot])
             assert pad is not None
-            place = self._place(state, insn)
-            found.append(_Thrower(slot, pad, place, insn.name if place is None else "", state))
+            places = self._places(state, insn)
+            found.append(_Thrower(slot, pad, places, "" if places else insn.name, state))
         return found
 
-    def _place(self, state: Symbolic, insn: Insn) -> Term | None:
-        """The cell of memory that an access touches."""
+    def _places(self, state: Symbolic, insn: Insn) -> tuple[Term, ...]:
+        """What says which memory an access touches; nothing of what is no access."""
         if not self.table.accesses(insn):
-            return None
+            return ()
         base, displacement = self.target.spelling.address(insn)
         address = state.get(Reg(base)) + state.const(displacement)
-        return state.terms.and_(address, ~state.const(self.target.cell - 1))
+        return state.places(address, self.table.effects(insn.op).size)
 
     def meet(self, comparison: Comparison, old: list[_Thrower], new: _Thrower) -> None:
         """Shows that a new thrower stands for an old one; raises Different."""
@@ -118,10 +116,8 @@ class Pads:
 
 
 def _same(comparison: Comparison, old: _Thrower, new: _Thrower) -> bool:
-    if old.place is None or new.place is None:
-        return old.place is new.place
     try:
-        comparison.same(old.place, new.place, "place of an access")
+        comparison.same_places(old.places, new.places)
     except Different:
         return False
     return True

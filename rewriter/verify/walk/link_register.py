@@ -10,17 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
-from rewriter.core.code.dataflow import registers_of
+from rewriter.core.code.dataflow import machine, registers_of
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.isa.registers import register_mask
 from rewriter.core.readings.symbolic import Symbolic
-from rewriter.core.target.protocol import Target
+from rewriter.core.target.protocol import Sequential
 from rewriter.core.terms.term import Terms
 from rewriter.verify.walk.segments import Segment
 
 
 def same_but_for_place(
-    target: Target,
+    target: Sequential,
     old: Segment,
     new: Segment,
     link: int,
@@ -34,7 +34,7 @@ def same_but_for_place(
     one, other = old.proper(), new.proper()
     if len(one) != len(other) or old.fixups or new.fixups:
         return False
-    with Terms(target.table.width) as terms:
+    with target.table.terms() as terms:
         linked = _Linked(target, link, places, terms)
         for n, (slot, there) in enumerate(zip(one, other, strict=True)):
             if old.uses[slot] & linked.differing:
@@ -58,14 +58,16 @@ def _words(segment: Segment, slots: Sequence[int]) -> list[int]:
 class _Linked:
     """Two machines; `differing` is the mask of registers that may hold different values in them."""
 
-    def __init__(self, target: Target, link: int, places: tuple[int, int], terms: Terms) -> None:
+    def __init__(
+        self, target: Sequential, link: int, places: tuple[int, int], terms: Terms
+    ) -> None:
         self.target, self.table, self.places, self.terms = target, target.table, places, terms
         self.link, self.differing = link, register_mask((link,))
 
     @cached_property
     def states(self) -> tuple[Symbolic, Symbolic]:
         """The machines: often the address is not used."""
-        one = Symbolic(self.terms, self.table.constants, self.target.cell)
+        one = machine(self.table, self.terms)
         found = one, one.snapshot()
         for state, place in zip(found, self.places, strict=True):
             state.registers[self.link] = state.code(place)

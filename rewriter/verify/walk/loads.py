@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rewriter.core.code.dataflow import Run
 from rewriter.core.isa.instruction import Insn
-from rewriter.core.target.protocol import Target
+from rewriter.core.target.protocol import Sequential
 from rewriter.core.terms.term import Term
 from rewriter.verify.walk.equivalence import Comparison, Different
 from rewriter.verify.walk.stack import address_of, operands_of
@@ -14,7 +14,7 @@ from rewriter.verify.walk.stack import address_of, operands_of
 
 def same_accesses(
     comparison: Comparison,
-    target: Target,
+    target: Sequential,
     old: tuple[Run, Sequence[Insn]],
     new: tuple[Run, Sequence[Insn]],
 ) -> None:
@@ -22,19 +22,19 @@ def same_accesses(
     before, after = (_accesses(run, insns, target) for run, insns in (old, new))
     if [stores for stores, _ in before] != [stores for stores, _ in after]:
         raise Different("a load or store went or came, which --assume does not allow")
-    for (_, place), (_, other) in zip(before, after, strict=True):
-        if place is not None and other is not None:
-            comparison.same(place, other, "place of an access")
-        elif place is not other:
-            raise Different("a load or store went elsewhere")
+    for (_, places), (_, others) in zip(before, after, strict=True):
+        comparison.same_places(places, others)
 
 
-def _accesses(run: Run, insns: Sequence[Insn], target: Target) -> list[tuple[bool, Term | None]]:
-    found, terms = [], run.state.terms
-    inside = ~terms.const(target.cell - 1)
+def _accesses(
+    run: Run, insns: Sequence[Insn], target: Sequential
+) -> list[tuple[bool, tuple[Term, ...]]]:
+    """Whether each access stores, and what it touches where its base is no constant."""
+    found, state = [], run.state
     for slot, insn in enumerate(insns):
         if target.table.accesses(insn):
-            address = address_of(operands_of(run, slot, insn, target), insn, target, terms)
-            place = None if address is None else terms.and_(address, inside)
-            found.append((target.table.effects(insn.op).stores, place))
+            effects = target.table.effects(insn.op)
+            address = address_of(operands_of(run, slot, insn, target), insn, target, state.terms)
+            places = () if address is None else state.places(address, effects.size)
+            found.append((effects.stores, places))
     return found

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 from rewriter.analysis.program import Program
 from rewriter.core.assumptions import ALIGNMENT, LOADS
-from rewriter.core.code.dataflow import Facts, Run, registers_of, run
+from rewriter.core.code.dataflow import Facts, Run, run
 from rewriter.core.code.program import Fixup, Function
 from rewriter.core.edit import Evidence, Grade
 from rewriter.core.isa.instruction import Flow, Insn
@@ -113,7 +113,7 @@ class Pairs:
         return read
 
     def _compare_given(self, pair: Pair, old: Segment, new: Segment, facts: Facts) -> Compared:
-        with Terms(self.target.table.width) as terms:
+        with self.target.table.terms() as terms:
             return self._compare_in(terms, pair, old, new, facts)
 
     def _compare_in(
@@ -186,24 +186,23 @@ class Pairs:
         faulting: bool,
     ) -> Run:
         """Runs a segment; where accesses may go on elsewhere, with the state before each access."""
-        table, cell = self.target.table, self.target.cell
+        table = self.target.table
         link = {pair.link: start} if pair.link is not None else {}
         exits = {*segment.exits, *(slot - 1 for slot in self.pads.slots(segment))}
         if faulting:
             exits.update(slot - 1 for slot in faults.access_slots(segment.insns, self.target))
-        return run(table, terms, cell, segment.insns, segment.addresses, exits, link, facts)
+        return run(table, terms, segment.insns, segment.addresses, exits, link, facts)
 
     def _link(
         self, before: Symbolic, after: Symbolic, old: Segment, new: Segment, slot: int, other: int
     ) -> None:
-        """What a call leaves in its link register is each file's own return address."""
+        """What is left in a link register is each file's own place."""
         insn = old.insns[slot]
-        if insn.op.flow in (Flow.CALL, Flow.INDIRECT_CALL):
+        link = self.target.table.link(insn) if insn.op.flow.links else None
+        if link is not None:
             for state, segment, at in ((before, old, slot), (after, new, other)):
-                returns = state.code(segment.addresses[at] + insn.size)
-                for register in registers_of(self.target.table.defs(insn)):
-                    if state.registers.get(register) is returns:
-                        state.registers[register] = state.terms.var("return address")
+                if state.registers.get(link) is state.code(segment.addresses[at] + insn.size):
+                    state.registers[link] = state.terms.var("return address")
 
     def _live_after(self, old: Segment, slot: int) -> int:
         """Registers that may be read after an exit of the old code."""

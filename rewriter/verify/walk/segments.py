@@ -12,11 +12,12 @@ from rewriter.analysis.flow import Graph
 from rewriter.core.addresses import Addresses
 from rewriter.core.code.listing import FLOW_CODE, FLOWS, Listing
 from rewriter.core.code.program import Fixup, Function
-from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.isa.instruction import STRAIGHT, Flow, Insn
 from rewriter.core.isa.registers import from_columns
 from rewriter.verify.walk.insn_classes import FILLER, Kinds
 
-_NEXT, _BRANCH = FLOW_CODE[Flow.NEXT], FLOW_CODE[Flow.BRANCH]
+_NEXT = FLOW_CODE[Flow.NEXT]
+_STRAIGHT = frozenset(FLOW_CODE[flow] for flow in STRAIGHT)
 _ROW = np.uint64(16)  # bits
 _LONGEST = 4096  # instructions in a segment; a walk beyond that has lost its way
 
@@ -246,7 +247,7 @@ class BlockCutter(Cutter):
             if flow != _NEXT or end >= last:
                 exits.append(end - 1)
             if end >= last or not (
-                flow == _NEXT or (flow == _BRANCH and self._continues[block + 1])
+                flow == _NEXT or (flow in _STRAIGHT and self._continues[block + 1])
             ):
                 break
             block += 1

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from rewriter.core.code.dataflow import Facts, Run, machine, registers_of
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.registers import Reg
-from rewriter.core.target.protocol import Target
+from rewriter.core.target.protocol import Sequential
 from rewriter.core.terms.term import Term, Terms
 from rewriter.verify.walk.equivalence import Comparison, Different
 
 
 def nothing_below(
     comparison: Comparison,
-    target: Target,
+    target: Sequential,
     old: tuple[Run, Sequence[Insn]],
     new: tuple[Run, Sequence[Insn]],
     facts: Facts,
@@ -30,10 +30,10 @@ def nothing_below(
         raise Different("an access below the stack pointer, where a signal may write")
 
 
-def below(run: Run, insns: Sequence[Insn], target: Target, facts: Facts) -> Iterator[Term]:
+def below(run: Run, insns: Sequence[Insn], target: Sequential, facts: Facts) -> Iterator[Term]:
     """The addresses of a run's accesses that are below the stack pointer when they are made."""
     table, terms = target.table, run.state.terms
-    pointer: Term | None = machine(table, terms, target.cell, facts).get(Reg(target.stack))
+    pointer: Term | None = machine(table, terms, facts).get(Reg(target.stack))
     half = 1 << terms.width - 1
     for slot, insn in enumerate(insns):
         operands = operands_of(run, slot, insn, target)
@@ -47,13 +47,13 @@ def below(run: Run, insns: Sequence[Insn], target: Target, facts: Facts) -> Iter
             pointer = run.value.get(slot)  # where more is written, who reads it next says
 
 
-def operands_of(run: Run, slot: int, insn: Insn, target: Target) -> dict[Reg, Term]:
+def operands_of(run: Run, slot: int, insn: Insn, target: Sequential) -> dict[Reg, Term]:
     """The registers that an instruction of a run reads, with their values."""
     return dict(zip(registers_of(target.table.uses(insn)), run.operand[slot], strict=True))
 
 
 def address_of(
-    operands: Mapping[Reg, Term], insn: Insn, target: Target, terms: Terms
+    operands: Mapping[Reg, Term], insn: Insn, target: Sequential, terms: Terms
 ) -> Term | None:
     """What an access goes to, if it is one and its base is no constant."""
     if not target.table.accesses(insn):

@@ -12,6 +12,7 @@ TABLE = Table(
     word_bits=32,
     width=64,
     byteorder="little",
+    aligned=True,
     constants=CONSTANTS,
     register_names=NAMES,
 )

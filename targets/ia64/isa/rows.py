@@ -21,6 +21,7 @@ TABLE = SlotTable(
     word_bits=LONG + 41,
     width=64,
     byteorder="little",
+    aligned=True,
     constants=CONSTANTS,
     register_names=NAMES,
 )

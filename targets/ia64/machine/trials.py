@@ -21,7 +21,7 @@ from targets.ia64.registers import NAMES, NUMBERS, PR, numbers
 from targets.ia64.standard import OPEN, PRESERVED, PRESERVED_FLOATING, PRESERVED_OTHERS
 
 BACKING, STACK = 0x6000_0000_0000_0000, 0x7000_0000_0000_0000
-ARENA = Arena(0x2000_0000_0000_0000, page=0x4000, room=0x10000)
+ARENA = Arena(0x2000_0000_0000_0000, page=0x4000, width=64, room=0x10000)
 _SIZE = 0x10000
 LIMIT = 1_000_000  # slots of a call
 _RESULT = NUMBERS["r8"]

@@ -8,7 +8,7 @@ writes LR or CTR; what is for a cache is told by what it does.
 
 from __future__ import annotations
 
-from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.isa.instruction import Insn
 from rewriter.core.target.cpu import Sched
 
 SIMPLE = "integer add logical shift shift-var exts insert insert64 isel trap"
@@ -47,7 +47,7 @@ def refined(insn: Insn, sets: bool) -> str:
     """The class of an instruction; `sets`: it writes LR or CTR."""
     name = insn.op.sched
     if name in ("branch", "jmpreg"):
-        always = "" if insn.op.flow is Flow.BRANCH else "-always"
+        always = "" if insn.op.flow.conditional else "-always"
         return f"{name}-sets" if sets else f"{name}{always}"
     if name == "cache":
         return _CACHE_OPERATIONS.get(insn.name, "dcbf")

@@ -32,6 +32,7 @@ def table(width: int, byteorder: ByteOrder) -> PpcTable:
         word_bits=64,
         width=width,
         byteorder=byteorder,
+        aligned=False,
         constants=CONSTANTS,
         register_names=names(width),
     )

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+import targets
 from rewriter.analysis.program import analyse
 from rewriter.core.code.program import Function
 from rewriter.elf import image
-from targets import any_for, for_machine
 from targets.ia64 import Ia64
 from tests.support.mutants import (
     alpha_base,
@@ -77,7 +77,7 @@ class Mutants:
 def of(file: str, original: str, tuned: str = "") -> Mutants:
     """Of a file and, where there is one, of what became of it by tuning."""
     loaded = image.load(original)
-    target = any_for(loaded.machine, loaded.name)
+    target = targets.of(loaded)
     grown = image.load(tuned) if tuned else None
     if isinstance(target, Ia64):
         return Mutants(file, list(map(_of_ia64, _ia64(loaded, grown))))
@@ -95,7 +95,7 @@ def _of_ia64(base: ia64_base.Ia64Base) -> tuple[Base, Draw, Decider]:
 
 
 def _alpha(loaded: image.Image, grown: image.Image | None) -> list[alpha_base.AlphaBase]:
-    shared = alpha_base.Shared.of(analyse(loaded, for_machine(loaded.machine, loaded.name)))
+    shared = alpha_base.Shared.of(analyse(loaded, targets.of(loaded)))
     tuned = [alpha_base.AlphaBase.tuned(shared, grown)] if grown else []
     return [alpha_base.AlphaBase.original(shared), *tuned]
 

@@ -39,6 +39,11 @@ class Executable(Protocol):
         ...
 
     @property
+    def elf_flags(self) -> int:
+        """`e_flags` of the executable."""
+        ...
+
+    @property
     def word_bits(self) -> int:
         """32 or 64: the ELF class, and the size of a command's two words."""
         ...
@@ -112,7 +117,7 @@ def static_executable(guest: Executable) -> bytes:
         f"{order}HHI{word * 3}IHHHHHH",
         *(2, guest.elf_machine, 1),
         *(guest.base, header, 0),
-        *(0, header, entry, 1, 0, 0, 0),
+        *(guest.elf_flags, header, entry, 1, 0, 0, 0),
     )
     flags, align = 7, 0x10000
     if wide:

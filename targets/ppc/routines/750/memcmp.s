@@ -1,0 +1,52 @@
+# memcmp: r3 and r4 bytes, r5 how many; r3 the difference of the first two that differ, or zero.
+#
+# Words from anywhere; the last four bytes are a word that overlaps.
+
+memcmp: cmplwi  r5,4
+        add     r6,r3,r5            # ends
+        add     r7,r4,r5
+        blt     memcmp_few
+        addi    r0,r5,-1
+        srwi.   r0,r0,2             # words in front of the last one
+        addi    r3,r3,-4
+        addi    r4,r4,-4
+        beq     memcmp_last
+        mtctr   r0
+        .p2align 4
+memcmp_words:
+        lwzu    r8,4(r3)
+        lwzu    r9,4(r4)
+        cmplw   r8,r9
+        bdnzt   eq,memcmp_words
+        bne     memcmp_differ
+memcmp_last:
+        lwz     r8,-4(r6)
+        lwz     r9,-4(r7)
+memcmp_differ:
+        xor.    r10,r8,r9
+        cntlzw  r10,r10
+        li      r3,0
+        beqlr
+        clrrwi  r10,r10,3
+        addi    r10,r10,8           # that byte comes down
+        rlwnm   r8,r8,r10,24,31
+        rlwnm   r9,r9,r10,24,31
+        subf    r3,r9,r8
+        blr
+
+memcmp_few:
+        cmplwi  r5,0
+        addi    r3,r3,-1
+        addi    r4,r4,-1
+        beq     memcmp_equal
+        mtctr   r5
+memcmp_bytes:
+        lbzu    r8,1(r3)
+        lbzu    r9,1(r4)
+        cmplw   r8,r9
+        bdnzt   eq,memcmp_bytes
+        subf    r3,r9,r8
+        blr
+memcmp_equal:
+        li      r3,0
+        blr

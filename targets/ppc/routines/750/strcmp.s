@@ -1,0 +1,68 @@
+# strcmp: r3 and r4 strings; r3 the difference of the first two bytes that differ, or zero.
+#
+# Bytes until the first string is at a word; then words, the second's from anywhere as long as they
+# stay in its page of 4096 bytes, and over the page's end four bytes.  See shared/750/length.
+
+strcmp: andi.   r5,r3,3
+        lis     r7,0x7f7f
+        lis     r9,-257             # 0xfefefeff
+        ori     r7,r7,0x7f7f
+        addi    r9,r9,-257
+        addi    r3,r3,-1
+        addi    r4,r4,-1
+        beq     strcmp_page
+        subfic  r5,r5,4
+        mtctr   r5
+strcmp_bytes:
+        lbzu    r5,1(r3)
+        lbzu    r6,1(r4)
+        cmpwi   r5,0
+        cmplw   cr1,r5,r6
+        beq     strcmp_difference
+        bdnzt   4*cr1+eq,strcmp_bytes
+        bne     cr1,strcmp_difference
+strcmp_page:                        # words of the second string that stay in its page
+        addi    r5,r4,1
+        clrlwi  r5,r5,20
+        subfic  r5,r5,4096
+        srwi.   r5,r5,2
+        addi    r3,r3,-3
+        addi    r4,r4,-3
+        beq     strcmp_over
+        mtctr   r5
+        .p2align 4
+strcmp_words:
+        lwzu    r5,4(r3)
+        lwzu    r6,4(r4)
+        add     r10,r5,r9
+        nor     r0,r5,r7
+        and.    r10,r10,r0
+        cmplw   cr1,r5,r6
+        bne     strcmp_found
+        bdnzt   4*cr1+eq,strcmp_words
+        bne     cr1,strcmp_found
+strcmp_over:
+        li      r0,4
+        mtctr   r0
+        addi    r3,r3,3
+        addi    r4,r4,3
+        b       strcmp_bytes
+
+strcmp_found:                       # a difference, unless the end is in front of it
+        and     r10,r5,r7
+        or      r0,r5,r7
+        add     r10,r10,r7
+        xor     r11,r5,r6
+        nor     r10,r10,r0
+        cntlzw  r11,r11
+        cntlzw  r10,r10
+        clrrwi  r11,r11,3
+        cmplw   r10,r11
+        li      r3,0
+        bltlr
+        addi    r11,r11,8           # that byte comes down
+        rlwnm   r5,r5,r11,24,31
+        rlwnm   r6,r6,r11,24,31
+strcmp_difference:
+        subf    r3,r6,r5
+        blr

@@ -1,0 +1,73 @@
+# memmove: r3 destination, r4 source, r5 bytes, which may overlap; r3 the destination.
+#
+# As memcpy (shared/power9/copy), unless more than 64 bytes overlap: then 64 in a pass, from the end
+# where the destination is behind the source; the bytes at the other end are loaded before anything
+# is stored.
+
+memmove:
+        cmpldi  r5,64
+        subf    r0,r4,r3
+        subf    r7,r3,r4
+        cmpld   cr1,r0,r5           # the destination begins inside the source
+        cmpld   cr6,r7,r5           # the source begins inside the destination
+        mr      r6,r3
+        ble     copy
+        blt     cr1,down
+        blt     cr6,up
+copy:   .include copy
+
+up:     add     r9,r4,r5
+        add     r10,r6,r5
+        addi    r0,r5,-1
+        lxv     vs36,-64(r9)
+        lxv     vs37,-48(r9)
+        lxv     vs38,-32(r9)
+        lxv     vs39,-16(r9)
+        srdi    r0,r0,6             # the last pass is what has been loaded
+        mtctr   r0
+        .p2align 5
+up_lines:
+        lxv     vs32,0(r4)
+        lxv     vs33,16(r4)
+        lxv     vs34,32(r4)
+        lxv     vs35,48(r4)
+        addi    r4,r4,64
+        stxv    vs32,0(r6)
+        stxv    vs33,16(r6)
+        stxv    vs34,32(r6)
+        stxv    vs35,48(r6)
+        addi    r6,r6,64
+        bdnz    up_lines
+        stxv    vs36,-64(r10)
+        stxv    vs37,-48(r10)
+        stxv    vs38,-32(r10)
+        stxv    vs39,-16(r10)
+        blr
+
+down:   add     r9,r4,r5
+        add     r10,r6,r5
+        addi    r0,r5,-1
+        lxv     vs36,0(r4)
+        lxv     vs37,16(r4)
+        lxv     vs38,32(r4)
+        lxv     vs39,48(r4)
+        srdi    r0,r0,6             # the last pass is what has been loaded
+        mtctr   r0
+        .p2align 5
+down_lines:
+        lxv     vs32,-64(r9)
+        lxv     vs33,-48(r9)
+        lxv     vs34,-32(r9)
+        lxv     vs35,-16(r9)
+        addi    r9,r9,-64
+        stxv    vs32,-64(r10)
+        stxv    vs33,-48(r10)
+        stxv    vs34,-32(r10)
+        stxv    vs35,-16(r10)
+        addi    r10,r10,-64
+        bdnz    down_lines
+        stxv    vs36,0(r6)
+        stxv    vs37,16(r6)
+        stxv    vs38,32(r6)
+        stxv    vs39,48(r6)
+        blr

@@ -1,0 +1,117 @@
+"""Every PowerPC routine of ours against its contract: under qemu on each machine that it is for,
+and the 32-bit ones under Unicorn, which sees pages and stores that are none of the case's."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import islice
+
+import pytest
+from ppc_unicorn import MODELS, Guarded
+
+from fixtures import inputs
+from rewriter.contracts import CONTRACTS
+from rewriter.core.edit import Evidence
+from rewriter.verify.trials.engines.sweep import Code, Sweep
+from rewriter.verify.trials.image import code_at
+from rewriter.verify.trials.records import Chunk, chunks
+from rewriter.verify.trials.trial import Counterexample, sweep
+from targets.ppc import routines
+from targets.ppc.asm.assembler import assemble
+from targets.ppc.linkage import LINKAGES
+from targets.ppc.trial_program import PpcSweep
+from tests.support.depth import depth
+
+MACHINES = {
+    "750": PpcSweep(LINKAGES["standard"], 32, "big", "750", vectors=False),
+    "7450": PpcSweep(LINKAGES["standard"], 32, "big", "7450", vectors=True),
+    "970": PpcSweep(LINKAGES["standard"], 64, "big", "970", vectors=True),
+    "power9": PpcSweep(LINKAGES["standard"], 64, "little", "power9", vectors=True),
+}
+"""Each folder of routines, and the machine that runs them."""
+OURS = [(folder, name) for folder in MACHINES for name in routines.names(folder)]
+
+
+def _code(folder: str, name: str) -> Code:
+    return code_at(routines.routine(folder, name), MACHINES[folder].routine)
+
+
+@cache
+def _prepared(name: str, width: int, byteorder: str) -> tuple[Chunk, ...]:
+    program = next(p for p in MACHINES.values() if (p.width, p.byteorder) == (width, byteorder))
+    points = islice(CONTRACTS[name].points(), 0, None, depth(13, 1))
+    return tuple(chunks(CONTRACTS[name], points, program.arena, program.capacity, byteorder))
+
+
+@pytest.mark.parametrize(("folder", "name"), OURS)
+def test_every_shape(folder: str, name: str) -> None:
+    """In few shapes every thirteenth, which goes through all alignments and lengths."""
+    program = MACHINES[folder]
+    inputs.require_tool(program.emulator[0])
+    prepared = _prepared(name, program.width, program.byteorder)
+    with Sweep(program) as engine:
+        found = sweep(_code(folder, name), CONTRACTS[name], prepared, engine)
+    assert isinstance(found, Evidence), str(found)
+    assert found.cases == sum(len(chunk) for chunk in prepared) > 400
+
+
+@pytest.mark.parametrize(("folder", "name"), [(f, n) for f, n in OURS if f in MODELS])
+def test_nothing_else_is_touched(folder: str, name: str) -> None:
+    """Under Unicorn only the pages of the case are there."""
+    program, contract = MACHINES[folder], CONTRACTS[name]
+    guarded = Guarded(_code(folder, name), contract, program)
+    for _, point in islice(contract.few(), 0, None, depth(7, 1)):
+        assert not guarded.problem(contract.case(program.arena, point)), point
+
+
+def _made(folder: str, text: str) -> Counterexample | Evidence:
+    """What a trial of strlen says of a text."""
+    program = MACHINES[folder]
+    inputs.require_tool(program.emulator[0])
+    made = assemble(text, width=program.width, byteorder=program.byteorder)
+    code = Code("made", ((program.routine, made.code),), program.routine)
+    contract = CONTRACTS["strlen"]
+    points = islice(contract.points(), 0, None, 997)
+    prepared = list(chunks(contract, points, program.arena, program.capacity, program.byteorder))
+    with Sweep(program) as engine:
+        return sweep(code, contract, prepared, engine, microseconds=300_000)
+
+
+BYTES = """
+        addi    r4,r3,-1
+loop:   lbzu    r5,1(r4)
+        cmpwi   r5,0
+        bne     loop
+        subf    r3,r3,r4
+"""
+
+
+@pytest.mark.parametrize(
+    ("folder", "fault", "problem"),
+    [
+        ("750", "addi r14,r14,1", "mask 0x4000"),
+        ("750", "addi r31,r31,1", "mask 0x80000000"),
+        ("750", "crxor 4*cr2+eq,4*cr2+eq,4*cr2+eq\n creqv 4*cr3+lt,4*cr3+lt,4*cr3+lt", "mask 0x1"),
+        ("750", "fneg f14,f14", "mask 0x800"),
+        ("7450", "vspltisb v20,-1", "mask 0x1000"),
+        ("7450", "li r4,-3\n mtspr 256,r4", "mask 0x1000"),
+        ("970", "sldi r29,r29,1", "mask 0x20000000"),
+        ("970", "fneg f31,f31", "mask 0x800"),
+        ("power9", "vspltisb v31,-1", "mask 0x1000"),
+        ("power9", "addi r2,r2,8", "mask 0x4"),
+        ("power9", "addi r3,r3,1", "the result is"),
+        ("750", "stb r4,0(r4)", "bytes of memory are wrong"),
+        ("750", "lwz r5,0(0)", "SIGSEGV"),
+        ("750", "fadd f1,f1,f1\n lvx v0,0,r3", "SIGILL"),
+        ("power9", "loop2: b loop2", "runs too long"),
+    ],
+)
+def test_a_trial_sees(folder: str, fault: str, problem: str) -> None:
+    """One fault each, behind a routine that is right."""
+    found = _made(folder, f"{BYTES}{fault}\n blr")
+    assert isinstance(found, Counterexample) and problem in found.problem, found
+
+
+@pytest.mark.parametrize("folder", MACHINES)
+def test_a_trial_of_what_is_right(folder: str) -> None:
+    assert isinstance(_made(folder, f"{BYTES} blr"), Evidence)

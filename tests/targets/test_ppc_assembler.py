@@ -1,0 +1,123 @@
+"""The PowerPC assembler against GNU as, byte for byte, and what it refuses."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from fixtures import inputs
+from targets.assembly import AssemblyError
+from targets.ppc import routines
+from targets.ppc.asm.assembler import assemble
+from targets.ppc.asm.source import statements
+
+OURS = [(folder, name) for folder in routines.FOLDERS for name in routines.names(folder)]
+CPUS = {"750": "-m750cl", "7450": "-m7450", "970": "-m970", "power9": "-mpower9"}
+
+
+def _as(text: str, width: int, byteorder: str, cpu: str, folder: Path) -> bytes:
+    """What GNU as makes of a text, which fills with nop alone; a warning is an error."""
+    text = re.sub(r"\.p2align (\d+)", r".p2alignl \1,0x60000000", re.sub(" +", " ", text))
+    source, made, code = (folder / name for name in ("x.s", "x.o", "x.bin"))
+    source.write_text(text, encoding="utf-8")
+    tool, copy = (inputs.require_tool(f"powerpc64-linux-gnu-{name}") for name in ("as", "objcopy"))
+    order = "-mlittle" if byteorder == "little" else "-mbig"
+    options = (f"-a{width}", order, cpu, "-mregnames", "--fatal-warnings")
+    subprocess.run((tool, *options, "-o", made, source), check=True)
+    subprocess.run((copy, "-O", "binary", "-j", ".text", made, code), check=True)
+    return code.read_bytes()
+
+
+@pytest.mark.parametrize(("folder", "name"), OURS)
+def test_routines_as_gnu_as_makes_them(folder: str, name: str, tmp_path: Path) -> None:
+    routine, machine = routines.routine(folder, name), routines.FOLDERS[folder]
+    parts = statements(routine.text, name, *routines.sources(folder))
+    text = "\n".join(part.text for part in parts)
+    made = _as(text + "\n", machine.width, machine.byteorder, CPUS[folder], tmp_path)
+    assert made == routine.code
+
+
+LATER = """
+        lxvl    vs33,r3,r4
+        stxvl   vs5,r3,r4
+        lxvll   vs63,r31,r0
+        stxvll  vs63,0,r31
+        lxv     vs33,16(r3)
+        lxv     vs2,-32768(r3)
+        stxv    vs33,32752(r31)
+        lxvx    vs33,r3,r4
+        stxvx   vs12,r3,r4
+        lxvwsx  vs33,0,r4
+        lxvb16x vs33,r3,r4
+        stxvb16x vs33,r3,r4
+        cnttzd  r3,r4
+        cnttzw  r30,r4
+        vctzlsbb r3,v4
+        vclzlsbb r3,v4
+        vcmpnezb. v1,v2,v3
+        vcmpnezb v31,v2,v3
+        vcmpneb. v1,v2,v3
+        vcmpneb v1,v2,v3
+        mtvsrws vs33,r3
+        mtvsrdd vs33,r3,r4
+        mfvsrld r3,vs33
+        xxspltib vs33,255
+        vextublx r3,r4,v5
+        vextubrx r3,r4,v5
+back:   b       ahead
+        bdnz    back
+        bdnzt   4*cr6+eq,back
+        bnl     cr7,back
+        .p2align 5
+ahead:  bl      back
+        blr
+"""
+
+
+@pytest.mark.parametrize("byteorder", ["little", "big"])
+def test_what_keystone_lacks_and_branches(byteorder: str, tmp_path: Path) -> None:
+    ours = assemble(LATER, width=64, byteorder="little" if byteorder == "little" else "big")
+    assert ours.code == _as(LATER, 64, byteorder, "-mpower9", tmp_path)
+
+
+def test_labels_constants_and_addresses() -> None:
+    text = "SIZE = 8+OTHER-2\nstart: nop\nhere: addi r3,r4,SIZE\n b here\n"
+    made = assemble(text, width=32, byteorder="big", base=0x1000, symbols={"OTHER": 4})
+    assert made.labels == {"SIZE": 10, "start": 0x1000, "here": 0x1004}
+    assert made.code.hex() == "600000003864000a4bfffffc"
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("nop\n b nowhere", "x.s, line 2: nowhere is not defined: b nowhere"),
+        ("a: nop\na: nop", "x.s, line 2: a is already defined: a:"),
+        ("r3: nop", "r3 is a register"),
+        (" lwz r3,70000(r4)", "Invalid operand"),
+        (" stw r0,-4(r1,", "Keystone makes no word of it"),
+        (" bogus r3,r4", "there is no instruction bogus"),
+        (" lxv vs1,8(r3)", "8 does not fit"),
+        (" lxvl vs1,r3", "it has 3 operands"),
+        (" lxvl vs64,r3,r4", "vs64 is not defined"),
+        ("x: bne- x", "a hint means different things"),
+        (" .long 5", "there is no directive .long"),
+        (" beq far\n" + " nop\n" * 8191 + "far: nop", "is 32768 bytes away, 32768 are reached"),
+        ("X = 5 +* 3", "'5 +* 3' is no value"),
+    ],
+)
+def test_what_is_refused(text: str, problem: str) -> None:
+    """With file, line and text."""
+    with pytest.raises(AssemblyError) as caught:
+        assemble(text, width=64, byteorder="big", file="x.s")
+    assert problem in str(caught.value)
+
+
+def test_the_farthest_branches(tmp_path: Path) -> None:
+    text = (
+        "near: nop\n" + " nop\n" * 8191 + " bne near\n beq far\n" + " nop\n" * 8190 + "far: nop\n"
+    )
+    made = assemble(text, width=32, byteorder="big")
+    assert made.code == _as(text, 32, "big", "-m7450", tmp_path)

@@ -1,0 +1,170 @@
+"""Conditional returns, jumps and calls in two files: what may change around them and what not.
+
+Made-up instructions stand in a function of the sample, in the old and in the new file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fixtures import inputs
+from rewriter.analysis.program import Program, analyse
+from rewriter.core.code.program import Function
+from rewriter.core.isa.registers import register_mask
+from rewriter.elf import image
+from rewriter.elf.image import Image
+from rewriter.verify.check import verify
+from rewriter.verify.routines.reached import unreached
+from targets import for_machine
+from targets.alpha.assembler import assemble
+from targets.alpha.registers import RA, V0
+from tests.support.made_flows import Made, made
+
+A0, A1, A2 = 16, 17, 18
+RETURNS, OTHERWISE = (made("ret_if", A0, RA, sense) for sense in (1, 0))
+BY_OTHER = made("ret_if", A1, RA, 1)
+THROUGH_OTHER = made("ret_if", A0, 1, 1)
+GOES, GOES_OTHERWISE = (made("jmp_if", A0, 27, sense) for sense in (1, 0))
+CALLS, CALLS_OTHERWISE = (made("jsr_if", A0, 27, sense) for sense in (1, 0))
+HERE = made("here")
+_SUM, _DIFFERENCE, _BACK = "addq a1,a2,v0", "subq a1,a2,v0", "ldq ra,0(sp); ret"
+
+
+@pytest.fixture(scope="module")
+def sample() -> Image:
+    return image.load(str(inputs.require("alpha-sample")))
+
+
+@pytest.fixture(scope="module")
+def place(sample: Image) -> Function:
+    """A function with room for code of our own."""
+    program = analyse(sample, for_machine(sample.machine, sample.name))
+    understood = (f for f in program.functions if not program.not_understood(f))
+    return max(understood, key=lambda f: f.end - f.start)
+
+
+def _with(sample: Image, place: Function, text: str) -> Image:
+    """The sample with other code in a function, the rest of it nops."""
+    code = assemble(text.replace(";", "\n"), place.start).code
+    size, target = place.end - place.start, Made()
+    nops = b"".join(map(target.encode, target.fillers(size - len(code))))
+    at = sample.offset_of(place.start)
+    return replace(sample, data=sample.data[:at] + code + nops + sample.data[at + size :])
+
+
+def _program(sample: Image, place: Function, text: str) -> Program:
+    return analyse(_with(sample, place, text), Made())
+
+
+def _findings(sample: Image, place: Function, old: str, new: str) -> str:
+    program = _program(sample, place, old)
+    assert not program.not_understood(place)
+    changed = _with(sample, place, new)
+    return "; ".join(verify(program, changed, lambda stage, done, total: None).findings)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (f"mov a1,v0; {RETURNS}; addq a1,a2,v0; ret", f"mov a1,v0; {RETURNS}; addq a2,a1,v0; ret"),
+        (f"mov a1,v0; unop; {RETURNS}; clr v0; ret", f"mov a1,v0; {RETURNS}; clr v0; ret; unop"),
+        (f"mov a1,v0; {RETURNS}; clr v0; ret", f"addq a1,0,v0; {RETURNS}; clr v0; ret"),
+        (f"clr t0; mov a1,v0; {RETURNS}; clr v0; ret", f"unop; mov a1,v0; {RETURNS}; clr v0; ret"),
+        (f"unop; {CALLS}; {_BACK}", f"{CALLS}; unop; {_BACK}"),
+        (f"unop; {HERE}; {_BACK}", f"{HERE}; unop; {_BACK}"),
+        (
+            f"unop; {HERE}; lda v0,16(ra); {_BACK}",
+            f"{HERE}; lda v0,20(ra); ldq ra,0(sp); ret; unop",
+        ),
+    ],
+    ids=["behind it", "it moves", "before it", "dead", "call moves", "place unread", "same sum"],
+)
+def test_what_does_the_same(sample: Image, place: Function, old: str, new: str) -> None:
+    assert not _findings(sample, place, old, new)
+
+
+_WAYS = f"mov a1,v0; {RETURNS}; addq a1,a2,v0; ret"
+_LOOP = "; next: addq a1,{0},v0; subq a1,1,a1; bne a1,next; ret"  # entered by falling into it
+_STORED = f"mov a1,v0; {RETURNS}; stq a1,0(a2); ret"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        (_WAYS, f"mov a1,v0; {OTHERWISE}; addq a1,a2,v0; ret", "operand of ret_if"),
+        (_WAYS, f"mov a1,v0; {BY_OTHER}; addq a1,a2,v0; ret", "operand of ret_if"),
+        (_WAYS, f"mov a1,v0; {THROUGH_OTHER}; addq a1,a2,v0; ret", "operand of ret_if"),
+        (_WAYS, "mov a1,v0; ret; addq a1,a2,v0; ret", "transfer of control changed"),
+        (_WAYS, "mov a1,v0; unop; addq a1,a2,v0; ret", "falls out"),
+        (_WAYS, f"mov a2,v0; {RETURNS}; addq a1,a2,v0; ret", "register v0"),
+        (_WAYS, f"{RETURNS}; addq a1,a2,v0; ret", "register v0"),
+        (_WAYS, f"mov a1,v0; {RETURNS}; addq a1,a1,v0; ret", "register v0"),
+        (_WAYS, f"mov a1,v0; subq a0,1,a0; {RETURNS}; addq a1,a2,v0; ret", "branch condition"),
+        (_WAYS, f"mov a1,v0; mov a2,ra; {RETURNS}; addq a1,a2,v0; ret", "target of a jump"),
+        (_STORED, f"mov a1,v0; stq a1,0(a2); {RETURNS}; ret", "memory"),
+        (_STORED, f"mov a1,v0; {RETURNS}; ret", "memory"),
+        (f"{GOES}; clr v0; ret", f"{GOES_OTHERWISE}; clr v0; ret", "operand of jmp_if"),
+        (RETURNS + _LOOP.format("v0"), RETURNS + _LOOP.format("a1"), "register v0"),
+        (f"{GOES}; {_SUM}; ret", f"{GOES}; {_DIFFERENCE}; ret", "register v0"),
+        (f"addq a0,a1,a0; {GOES}; ret", f"subq a0,a1,a0; {GOES}; ret", "branch condition"),
+        (f"{CALLS}; clr v0; ret", f"{CALLS_OTHERWISE}; clr v0; ret", "operand of jsr_if"),
+        (f"{CALLS}; {_SUM}; {_BACK}", f"{CALLS}; {_DIFFERENCE}; {_BACK}", "register v0"),
+        (f"unop; {CALLS}; mov ra,v0; {_BACK}", f"{CALLS}; mov ra,v0; unop; {_BACK}", "register v0"),
+        (f"unop; {HERE}; mov ra,v0; {_BACK}", f"{HERE}; mov ra,v0; unop; {_BACK}", "register v0"),
+        (
+            f"unop; {HERE}; lda v0,16(ra); {_BACK}",
+            f"{HERE}; lda v0,16(ra); ldq ra,0(sp); ret; unop",
+            "register v0",
+        ),
+    ],
+    ids=[
+        "other sense",
+        "other condition",
+        "other way back",
+        "always",
+        "never",
+        "other result",
+        "no result",
+        "other result behind it",
+        "condition changed before",
+        "way back changed before",
+        "store before it",
+        "store gone",
+        "loop behind it",
+        "jump: other sense",
+        "jump: behind it",
+        "jump: condition changed",
+        "call: other sense",
+        "call: behind it",
+        "call: address read",
+        "place read",
+        "sum not adjusted",
+    ],
+)
+def test_what_does_not(sample: Image, place: Function, old: str, new: str, reason: str) -> None:
+    findings = _findings(sample, place, old, new)
+    assert reason in findings
+
+
+def test_straight_code_goes_on_behind_a_conditional_return(sample: Image, place: Function) -> None:
+    """Where it leaves, what a caller may read is read; a result that is not set yet is not."""
+    program = _program(sample, place, f"mov a1,v0; {RETURNS}; addq a1,a2,v0; ret")
+    window = next(program.windows(place))
+    assert window.address == place.start and len(window.insns) == 4
+    (first, at_once), (last, _) = window.exits
+    assert (first, last) == (1, 3)
+    assert at_once & register_mask((V0, A1, A2)) == register_mask((V0, A1, A2))
+    assert not at_once >> A0 & 1
+
+
+def test_trials_must_have_seen_both_ways(sample: Image, place: Function) -> None:
+    """Of a conditional return as of a branch: cases that all return early say little."""
+    program = _program(sample, place, f"{RETURNS}; clr v0; ret")
+    start, away = place.start, 0x1000
+    through = [(start + 4, None), (start + 8, away)]
+    both = [(start, away), (start, None), *through]
+    assert not unreached(program, [start], both, place)
+    assert "goes one way" in unreached(program, [start], [(start, None), *through], place)
+    assert "no case comes" in unreached(program, [start], [(start, away)])
