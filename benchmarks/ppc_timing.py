@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -352,12 +352,12 @@ def statements() -> Iterator[Statement]:
             ("groups of the page copy's inner loop, 144 bytes", PAGE_COPY, 10),
             ("groups of the plain copy, 16 bytes", PLAIN_COPY, 2),
         ):
-            yield Statement(cpu, what, groups, lambda c=cpu, t=text: _groups(c, t), rules)
+            yield Statement(cpu, what, groups, partial(_groups, cpu, text), rules)
     guide = "Freescale AN2203"
     for what, start, cycles in (("in one block", BASE, 2), ("straddling blocks", BASE + 24, 3)):
         yield Statement(
             *("7450", f"cycles a pass of a loop of 4 instructions, {what}", cycles),
-            *(lambda at=start: _loop("7450", _SHORT, at), guide),
+            *(partial(_loop, "7450", _SHORT, start), guide),
         )
     manual = "IBM 750GX User's Manual"
     for name, text, cycles in (
@@ -365,7 +365,7 @@ def statements() -> Iterator[Statement]:
         ("multiplication to its use", "loop:\nmullw 3,3,3\nbdnz loop", 4),
     ):
         yield Statement(
-            "750", f"cycles of a {name}", cycles, lambda t=text: _loop("750", t, BASE), manual
+            "750", f"cycles of a {name}", cycles, partial(_loop, "750", text, BASE), manual
         )
 
 
