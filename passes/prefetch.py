@@ -256,7 +256,6 @@ class _Around:
                 return None
             if table.defs(insn) >> tested[0] & 1:
                 terms = target.table.terms()
-                value = run(table, terms, (insn,), (0,), ()).value.get(0)
-                known = value is not None and value.kind == "const"
-                return value.value // abs(own[0][2]) if known and value is not None else None
+                value = run(table, terms, (insn,), (0,), ()).made[0][tested[0]]
+                return value.value // abs(own[0][2]) if value.kind == "const" else None
         return None

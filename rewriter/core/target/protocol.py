@@ -64,7 +64,7 @@ class FrameRow:
     """How to unwind from `offset` bytes into a routine on, when it was entered at its start.
 
     `cfa` is how far above the stack pointer that of the caller is; `link` is the register that
-    holds the return address, None for the usual one.
+    holds the return address, as unwind tables number it, None for the usual one.
     """
 
     offset: int

@@ -82,7 +82,7 @@ def _words(
     for slot, insn in enumerate(old.insns[: last + 1]):
         position = spelling.word_position(insn)
         if position is None or (
-            spelling.needs_top_word(insn) and before.value.get(slot) not in kept
+            spelling.needs_top_word(insn) and kept.isdisjoint(before.made[slot].values())
         ):
             continue
         register, distance = position
