@@ -18,11 +18,11 @@ from rewriter.timing.path import Event
 from rewriter.timing.steady import Steady
 from rewriter.timing.steady_node import Placed, Where
 
-_LEAST, _FEW = 12, 4
-"""Passes at least, and how many of the last must be alike to say what one takes."""
+_FEW = 4
+"""Passes that are run at least before they are measured, and while they are."""
 
-_MEASURED = 12
-"""Else: passes while it is measured."""
+_MOST = 128
+"""Instructions in flight that are waited for: a chip that holds more of a loop is never full."""
 
 
 class _Near:
@@ -60,15 +60,11 @@ class SteadyDispatched(Steady):
         self._room = max(self._room, flight.groups.value * places if flight.groups else 0)
 
     def cycles(self, code: Sequence[Placed], text: Mapping[int, Insn]) -> Fraction:
-        """Cycles a pass: that of the last few if they are alike, else a mean."""
+        """Cycles a pass, the mean of a period once the chip is full of passes."""
         core = Core(self._pipeline, self.block)
-        warm = max(_LEAST, _FEW + -(-self._room // len(code)))  # until the chip is full of passes
-        ends = [self._pass(core, code) for _ in range(warm)]
-        took = {after - before for before, after in pairwise(ends[-_FEW:])}
-        if len(took) == 1:
-            return Fraction(took.pop())
-        ends += [self._pass(core, code) for _ in range(_MEASURED)]
-        return Fraction(ends[-1] - ends[-1 - _MEASURED], _MEASURED)
+        full = _FEW + -(-min(self._room, _MOST) // len(code))
+        ends = [self._pass(core, code) for _ in range(3 * full)]
+        return _period([after - before for before, after in pairwise(ends[full:])])
 
     def least(self, code: Sequence[Placed]) -> int:
         """Each group takes a cycle, and no order makes more of them full than there are places."""
@@ -127,3 +123,11 @@ class SteadyDispatched(Steady):
             stages = core.put(item, fetched, access)
         core.front.taken(code[-1][1].op.flow)
         return stages.completed.time
+
+
+def _period(took: Sequence[int]) -> Fraction:
+    """The mean of what repeats itself, or of all if nothing does."""
+    for length in range(1, len(took) // 2 + 1):
+        if took[length:] == took[:-length]:
+            return Fraction(sum(took[:length]), length)
+    return Fraction(sum(took), len(took))
