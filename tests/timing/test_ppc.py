@@ -191,6 +191,32 @@ def test_nothing_issues_before_its_operands_are_there(name: str, chosen: list[st
         wrote.update(dict.fromkeys(cpu.traits(one).writes, number))
 
 
+@pytest.mark.parametrize("name", CPUS)
+@given(chosen=st.lists(st.sampled_from(TEXTS), min_size=1, max_size=20))
+@settings(max_examples=10, deadline=None)
+def test_a_scheduler_is_told_no_later_a_start_than_the_engine_has(
+    name: str, chosen: list[str]
+) -> None:
+    model = ppc_timing.steady(name)
+    pipeline, code = (
+        model.stepper(),
+        [(0x10000 + 4 * n, insn(t), None) for n, t in enumerate(chosen)],
+    )
+    for step in model.nodes(code):
+        told = pipeline.start(*step)
+        assert told <= pipeline.put(*step)
+
+
+@pytest.mark.parametrize("name", CPUS)
+@given(chosen=st.lists(st.sampled_from(TEXTS), min_size=1, max_size=12))
+@settings(max_examples=10, deadline=None)
+def test_no_loop_takes_less_than_the_bound(name: str, chosen: list[str]) -> None:
+    """What a pass of a loop takes at least holds for this order of it."""
+    model = ppc_timing.steady(name)
+    code = [(0x10000 + 4 * n, insn(text), None) for n, text in enumerate([*chosen, "bdnz ."])]
+    assert model.least(code) <= model.cycles(code, {})
+
+
 def test_groups_keep_the_rules_of_power4() -> None:
     """Cracked ones take two slots, microcoded ones all, some come first, and a branch ends one."""
     add, cracked, alone = insn("addi 3,3,1"), insn("lwzu 6,4(3)"), insn("mfcr 8")

@@ -179,6 +179,12 @@ class Core:
             access.completed(completed)
         return Stages(fetched, dispatched, ready, issued, done, completed, pipe)
 
+    def foreseen(self, item: Item) -> int:
+        """When an instruction would issue if it came next, as far as its group and operands say."""
+        event = self._dispatched
+        dispatched = event.time + (not self._group.fits(item))
+        return self._ready(item.reads, Event(dispatched + self._depth, event, causes.START)).time
+
     # Dispatch -----------------------------------------------------------------------------
 
     def _dispatch(self, item: Item, fetched: Event) -> tuple[Event, Ports]:

@@ -14,9 +14,9 @@ from rewriter.timing import causes
 from rewriter.timing.dispatch.core import Core, Loaded
 from rewriter.timing.dispatch.group import Group
 from rewriter.timing.dispatch.items import Item, Items
-from rewriter.timing.path import Event
+from rewriter.timing.path import BEGINNING, Event
 from rewriter.timing.steady import Steady
-from rewriter.timing.steady_node import Placed, Where
+from rewriter.timing.steady_node import Node, Placed, Where
 
 _FEW = 4
 """Passes that are run at least before they are measured, and while they are."""
@@ -48,6 +48,30 @@ class _Near:
         """Nothing waits for that."""
 
 
+class Stepping:
+    """A run that is given its instructions one at a time, without their fetch."""
+
+    def __init__(self, pipeline: Dispatched, items: Items, block: int) -> None:
+        self._core, self._items = Core(pipeline, block), items
+
+    def run(self, steps: Sequence[tuple[int, Node, Placed]], passes: int) -> list[int]:
+        """When the last instruction of each pass issues."""
+        ends = []
+        for _ in range(passes):
+            for step in steps:
+                last = self.put(*step)
+            ends.append(last)
+        return ends
+
+    def start(self, block: int, node: Node, placed: Placed) -> int:
+        """When an instruction would issue if it were the next and its pipe were free."""
+        return self._core.foreseen(self._items.of(placed[1]))
+
+    def put(self, block: int, node: Node, placed: Placed) -> int:
+        """Issues an instruction; returns its cycle."""
+        return self._core.put(self._items.of(placed[1]), BEGINNING).issued.time
+
+
 class SteadyDispatched(Steady):
     """The steady state of loops on such a CPU."""
 
@@ -67,13 +91,18 @@ class SteadyDispatched(Steady):
         return _period([after - before for before, after in pairwise(ends[full:])])
 
     def least(self, code: Sequence[Placed]) -> int:
-        """Each group takes a cycle, and no order makes more of them full than there are places."""
-        places = controls = 0
-        for _, insn, _ in code:
-            item = self._items.of(insn)
-            controls += item.control and not item.folded
-            places += 0 if item.folded or item.control else item.places
-        return max(-(-places // self._pipeline.grouping.places.value), 1)
+        """A pass is fetched anew, and fills so many groups; the last may be shared with the next
+        pass, unless the branch ends it."""
+        items = [self._items.of(insn) for _, insn, _ in code]
+        width = self._pipeline.grouping.places.value
+        held = self._pipeline.grouping.branches.value
+        places = sum(0 if i.folded or (i.control and held) else i.places for i in items)
+        groups = -(-places // width) if items[-1].last else places // width
+        return max(groups, 1 + self._pipeline.fetch.taken.value)
+
+    def stepper(self) -> Stepping:
+        """A pipeline that has not run yet: what can be dispatched and issue first goes first."""
+        return Stepping(self._pipeline, self._items, self.block)
 
     def latency(self, producer: Insn, consumer: Insn, register: int) -> int:
         """Cycles from the first issue of one to that of another that reads its result there."""
