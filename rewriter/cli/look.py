@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("source", metavar="IN", type=PATH)
 @click.option("--known", is_flag=True, help="Instead, list known routines: memcpy, strlen, ...")
-@click.option("--like", is_flag=True, help="With --known, also what behaves like one; slower. Not for IA-64.")
+@click.option("--like", is_flag=True, help="With --known, also what behaves like one; slower.")
 @click.option(
     "--database", type=PATH, multiple=True, metavar="DB", help="Signatures to use, not ours."
 )
