@@ -23,6 +23,7 @@ strncpy:
         add     r4,r4,r0
         add     r6,r6,r0
         srdi.   r0,r5,4
+        clrldi  r5,r5,60
         beq     strncpy_some
         mtctr   r0
         .p2align 4
@@ -33,7 +34,6 @@ strncpy_blocks:
         stxv    vs33,0(r6)
         addi    r4,r4,16
         addi    r6,r6,16
-        addi    r5,r5,-16
         bdnz    strncpy_blocks
 strncpy_some:
         cmpldi  r5,0
@@ -48,7 +48,10 @@ strncpy_last:                       # the r5 bytes that are left
         stxvl   vs33,r6,r7
         blr
 strncpy_found:
+        mfctr   r0
         vctzlsbb r8,v2
+        sldi    r0,r0,4
+        add     r5,r5,r0
 strncpy_end:                        # r8 bytes, and zeros up to r5
         sldi    r7,r8,56
         lxvl    vs33,r4,r7

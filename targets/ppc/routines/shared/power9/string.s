@@ -23,10 +23,17 @@ string_aligned:
 string_blocks:
         stxv    vs33,0(r6)
         lxv     vs33,16(r4)
-        addi    r4,r4,16
-        addi    r6,r6,16
+        vcmpequb. v2,v1,v0
+        bne     cr6,string_second
+        stxv    vs33,16(r6)
+        lxv     vs33,32(r4)
+        addi    r4,r4,32
+        addi    r6,r6,32
         vcmpequb. v2,v1,v0
         beq     cr6,string_blocks
+        b       string_last
+string_second:
+        addi    r6,r6,16
         b       string_last
 string_edge:                        # what is in the first page; zeros behind
         sldi    r5,r0,56
