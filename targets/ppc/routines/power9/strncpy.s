@@ -1,7 +1,8 @@
-# strncpy: r3 destination, r4 string, r5 bytes to write, zeros behind the string; r3 the destination.
+# strncpy: r3 destination, r4 string, r5 bytes to write, zeros behind the string; r3 the
+# destination.
 #
-# Blocks up to a multiple of 16 of the source by lxvl and stxvl; the one with the end is loaded again
-# as far as the end, zeros behind.
+# Blocks up to a multiple of 16 of the source by lxvl and stxvl; the one with the end is loaded
+# again as far as the end, zeros behind.
 
 strncpy:
         cmpldi  r5,0

@@ -1,7 +1,7 @@
 # Fills r5 bytes at r3 with the word r4, four equal bytes; r3 stays.
 #
-# From 128 bytes on by a vector, which takes the pattern from the destination's own first bytes; but
-# zeros from 512 bytes on as fill_words has them, by dcbz.
+# From 128 bytes on by a vector, which takes the pattern from the destination's own first bytes;
+# but zeros from 512 bytes on as fill_words has them, by dcbz.
 
         cmplwi  cr7,r5,128
         cmpwi   cr1,r4,0

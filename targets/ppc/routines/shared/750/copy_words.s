@@ -1,9 +1,9 @@
 # Copies r5 bytes from r4 to r6, which do not overlap; r3 is the result and stays.
 #
-# Fewer than 32 bytes: everything is loaded, then stored; the first bytes and the last ones overlap.
-# More: 16 bytes bring the destination to a doubleword; where the source is at a word then, doublewords
-# go through floating-point registers, two for four accesses of words, else words, from anywhere.
-# The last bytes are again those in front of the end.
+# Fewer than 32 bytes: everything is loaded, then stored; the first bytes and the last ones
+# overlap. More: 16 bytes bring the destination to a doubleword; where the source is at a word
+# then, doublewords go through floating-point registers, two for four accesses of words, else
+# words, from anywhere. The last bytes are again those in front of the end.
 
         cmplwi  r5,16
         cmplwi  cr1,r5,32

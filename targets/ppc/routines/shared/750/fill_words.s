@@ -1,9 +1,9 @@
 # Fills r5 bytes at r3 with the word r4, four equal bytes; r3 stays.
 #
-# Head and tail are unaligned words that overlap.  From 64 bytes on doublewords from a
-# floating-point register, which takes the pattern from the destination's own first bytes.  Zeros
-# from 512 bytes on by dcbz, and only where 128 bytes that begin at a multiple of 128 are inside, so
-# that it is right whatever the size of a block is.
+# Head and tail are unaligned words that overlap.  From 64 bytes on doublewords from a floating-
+# point register, which takes the pattern from the destination's own first bytes.  Zeros from 512
+# bytes on by dcbz, and only where 128 bytes that begin at a multiple of 128 are inside, so that
+# it is right whatever the size of a block is.
 
         cmplwi  r5,16
         cmplwi  cr1,r5,64

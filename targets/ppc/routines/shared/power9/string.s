@@ -1,7 +1,7 @@
 # Copies the string at r4 with its end to r6, which becomes the address of the end there.
 #
-# 16 bytes from where the string begins, unless they are in two pages; then from multiples of 16.  The
-# last ones by stxvl.  Changes r0, r5, r7, v0 to v2.
+# 16 bytes from where the string begins, unless they are in two pages; then from multiples of 16. 
+# The last ones by stxvl.  Changes r0, r5, r7, v0 to v2.
 
         clrldi  r5,r4,52
         cmpldi  r5,4080
