@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -75,15 +76,16 @@ def with_called(functions: Sequence[Function], listing: Listing) -> tuple[Functi
 
 
 def function_symbols(image: Image) -> list[Symbol]:
-    """Defined symbols of code; hand-written routines often have no type."""
+    """Defined symbols of code, each with where its code begins; often one has no type."""
     ranges = image.executable_ranges()
-    return [
-        s
-        for s in image.symbols
-        if s.st_type in (STT_NOTYPE, STT_FUNC)
-        and s.st_shndx
-        and any(a <= s.st_value < b for a, b in ranges)
-    ]
+    found = []
+    for symbol in image.symbols:
+        if symbol.st_type in (STT_NOTYPE, STT_FUNC) and symbol.st_shndx:
+            address = image.code_address(symbol)
+            if any(start <= address < end for start, end in ranges):
+                moved = address != symbol.st_value
+                found.append(replace(symbol, st_value=address) if moved else symbol)
+    return found
 
 
 def _names(symbols: Iterable[Symbol]) -> dict[int, str]:

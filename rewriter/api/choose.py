@@ -179,7 +179,7 @@ def function(functions: Sequence[Function], image: Image, name: str) -> Function
     by_name = {f.name: f for f in reversed(functions)}
     if name in by_name:
         return by_name[name]
-    symbols = {s.name: s.st_value for s in image.symbols if s.st_shndx and s.name}
+    symbols = {s.name: image.code_address(s) for s in image.symbols if s.st_shndx and s.name}
     address = symbols.get(name)
     if address is None and re.fullmatch(r"0x[0-9a-fA-F]{1,16}", name):
         address = int(name, 16)
@@ -242,7 +242,7 @@ def _named_passes(text: str | None) -> tuple[Pass, ...] | None:
 def _passes(text: str | None, cpu: Cpu, target: Target) -> tuple[str, ...]:
     import passes
 
-    offered = target.bundling.passes if target.bundling is not None else passes.names()
+    offered = passes.offered(target)
     named = _named_passes(text)
     for technique in named or ():
         if technique.name not in offered:

@@ -36,7 +36,7 @@ def place(image: Image, name: str) -> int:
         return address
     for symbol in image.symbols:
         if symbol.name.partition("@")[0] == name and symbol.st_shndx and symbol.st_value:
-            return symbol.st_value
+            return image.code_address(symbol)
     raise BadUsage(
         f"{printable(name)}: no such symbol in {image.name}",
         hint="an address is written 0x...; `retune identify --known` finds routines without names",
@@ -50,7 +50,7 @@ def contracts(image: Image, address: int, chosen: str | None) -> tuple[Contract,
             known = ", ".join(sorted(CONTRACTS))
             raise BadUsage(f"--contract {chosen}: no such contract", hint=f"known: {known}")
         return (CONTRACTS[chosen],)
-    here = (s.name for s in image.symbols if s.st_value == address and s.st_shndx)
+    here = (s.name for s in image.symbols if s.st_shndx and image.code_address(s) == address)
     names = {contract_of(name, CONTRACTS) for name in here} - {None}
     if not names:
         raise BadUsage(

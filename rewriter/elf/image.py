@@ -24,9 +24,20 @@ from rewriter.elf.headers import (
     printable,
     read_headers,
 )
-from rewriter.elf.linking import Relocation, Symbol, relocations_of, symbols_of
+from rewriter.elf.linking import (
+    STT_FUNC,
+    STT_GNU_IFUNC,
+    Descriptors,
+    Relocation,
+    Symbol,
+    descriptors_of,
+    relocations_of,
+    symbols_of,
+)
 
 Words: TypeAlias = npt.NDArray[np.unsignedinteger[Any]]
+
+_NO_DESCRIPTORS = Descriptors()
 
 LARGEST_FILL = 1 << 26
 """Bytes that may be read beyond what the file has: a damaged header shall not fill the memory."""
@@ -36,7 +47,8 @@ LARGEST_FILL = 1 << 26
 class Image:
     """A linked ELF file; addresses are virtual, offsets are in the file, sizes in bytes.
 
-    `debug` is its debug information where that is in another file (`elf/debug_files`).
+    `debug` is its debug information where that is in another file (`elf/debug_files`);
+    `descriptors` are what symbols of functions name, where that is not their code.
     """
 
     name: str
@@ -52,6 +64,7 @@ class Image:
     relocations: tuple[Relocation, ...]
     e_flags: int = 0
     debug: Image | None = None
+    descriptors: Descriptors = _NO_DESCRIPTORS
 
     @property
     def ident(self) -> Ident:
@@ -71,6 +84,19 @@ class Image:
         if found is None or found.sh_type == SHT_NOBITS:
             return range(0)
         return range(found.sh_addr, found.sh_addr + found.sh_size)
+
+    def code_address(self, symbol: Symbol) -> int:
+        """Return where the code of a symbol begins: there, or where a function descriptor says.
+
+        A symbol of data is where it is.
+        """
+        at, there = symbol.st_value, self.descriptors
+        if at not in there.addresses or symbol.st_type not in (STT_FUNC, STT_GNU_IFUNC):
+            return at
+        known = there.filled.get(at)
+        if known is not None:
+            return known
+        return int.from_bytes(self.read(at, self.bits // 8), self.byteorder)
 
     def segment_of(self, address: int) -> Segment | None:
         """Return the PT_LOAD segment whose memory holds `address`, or None."""
@@ -165,6 +191,7 @@ def parse(data: bytes, name: str) -> Image:
     name = printable(name)
     headers = read_headers(data, name)
     symbols = tuple(symbols_of(data, name))
+    relocations = tuple(relocations_of(data, name, headers, symbols))
     return Image(
         name=name,
         data=data,
@@ -176,6 +203,7 @@ def parse(data: bytes, name: str) -> Image:
         sections=headers.sections,
         segments=headers.segments,
         symbols=symbols,
-        relocations=tuple(relocations_of(data, name, headers, symbols)),
+        relocations=relocations,
         e_flags=headers.e_flags,
+        descriptors=descriptors_of(headers.sections, relocations, symbols),
     )

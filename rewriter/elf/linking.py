@@ -8,8 +8,8 @@ for all of them.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from rewriter.elf.headers import (
     PT_LOAD,
     SHF_ALLOC,
     SHT_DYNSYM,
+    SHT_NOBITS,
     SHT_REL,
     SHT_RELA,
     SHT_RELR,
@@ -93,6 +94,35 @@ def symbols_of(data: bytes, name: str) -> Iterator[Symbol]:
         # The binding answers damage with RuntimeError, ValueError or SystemError (a symbol type
         # without a name), and promises none of them.
         raise BadInput(f"{name}: LIEF cannot parse it: {printable(str(error))}") from error
+
+
+STT_FUNC, STT_GNU_IFUNC = 2, 10
+
+
+@dataclass(frozen=True, slots=True)
+class Descriptors:
+    """Function descriptors: what a function's symbol names in some ABIs, in the place of its code.
+
+    The first word of one is the address of the code (64-bit ELF ABI for PowerPC, 3.2.5).  They are
+    at `addresses`; `filled` are words that the loader fills, by their address.
+    """
+
+    addresses: range = range(0)
+    filled: Mapping[int, int] = field(default_factory=dict)
+
+
+def descriptors_of(
+    sections: Iterable[Section], relocations: Iterable[Relocation], symbols: Iterable[Symbol]
+) -> Descriptors:
+    """The function descriptors of a file, which stand in a section of their own."""
+    table = next((s for s in sections if s.name == ".opd" and s.sh_type != SHT_NOBITS), None)
+    if table is None:
+        return Descriptors()
+    here = range(table.sh_addr, table.sh_addr + table.sh_size)
+    values = {s.name: s.st_value for s in symbols if s.dynamic and s.st_shndx}
+    inside = (r for r in relocations if r.dynamic and r.r_offset in here)
+    filled = {r.r_offset: (values.get(r.symbol, 0) if r.r_sym else 0) + r.r_addend for r in inside}
+    return Descriptors(here, {at: place for at, place in filled.items() if place})
 
 
 def relocations_of(

@@ -17,7 +17,9 @@ import targets
 from fixtures import inputs, programs
 from rewriter.analysis.program import Program, analyse
 from rewriter.core.errors import BadInput
+from rewriter.core.target.protocol import FrameRow
 from rewriter.elf import manifest
+from rewriter.elf.caves import unwind
 from rewriter.elf.caves.build import room_of, with_bodies
 from rewriter.elf.caves.room import Caves, Room, gap
 from rewriter.elf.caves.sections import ALIGNMENTS, FRAMES, SEARCH, TEXT, Part, grow, new_parts
@@ -185,6 +187,24 @@ def test_pyelftools_reads_the_new_entries(bare: bytes) -> None:
         assert text["sh_addr"] <= start and start + size <= text["sh_addr"] + text["sh_size"]
     rows = [[i.opcode for i in f.instructions if i.opcode] for f in frames]
     assert sum(not row for row in rows) > 10 and any(rows)
+
+
+@pytest.mark.parametrize(("name", "column"), [("alpha-libc", 26), ("ppc-libc", 65)])
+def test_a_return_address_elsewhere_and_back(name: str, column: int) -> None:
+    """Registers above 63 have another way to be restored (DWARF 5, 6.4.2.3)."""
+    original = load(inputs.require(name))
+    cie = next(iter(entries.frames(original))).cie
+    assert cie.return_column == column
+    rows = (FrameRow(0, 0, None), FrameRow(4, 0, 12), FrameRow(8, 0, None))
+    content, _ = unwind.entries(original, [unwind.Body(0x1000, bytes(16), rows, cie)], 0x2000)
+    little = original.byteorder == "little"
+    structs = DWARFStructs(little, dwarf_format=32, address_size=original.bits // 8)
+    info = CallFrameInfo(io.BytesIO(content), len(content), 0x2000, structs, True)
+    (frame,) = (entry for entry in info.get_entries() if isinstance(entry, FDE))
+    said = {row["pc"]: row.get(column) for row in frame.get_decoded().table}
+    assert said.keys() == {0x1000, 0x1004, 0x1008}
+    assert said[0x1000] is said[0x1008] is None
+    assert (said[0x1004].type, said[0x1004].arg) == ("REGISTER", 12)
 
 
 def test_the_search_table_leads_to_old_and_new(original: Image, bare: bytes) -> None:

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 from click.testing import Result
-from deb_files import DIR, FILE, Entry, package
 from taken_apart import Split
 
 from fixtures import inputs, sources
+from fixtures.deb_files import DIR, FILE, Entry, package
 from rewriter.elf import debug_files, manifest
 from rewriter.elf.image import load
 

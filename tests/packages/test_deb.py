@@ -15,11 +15,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from deb_files import CONTROL, DIR, FILE, HARD, SYM, Entry, ar, package, tar
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fixtures import inputs, sources
+from fixtures.deb_files import CONTROL, DIR, FILE, HARD, SYM, Entry, ar, package, tar
 from rewriter.api import files
 from rewriter.api.choose import Wanted
 from rewriter.api.patch import patch

@@ -34,7 +34,7 @@ def compare(old: str, new: str, dead: str = "", aligned: bool = False) -> Grade:
     before, after = _run(terms, old), _run(terms, new)
     shown = tuple(after.narrow.values()) if aligned else ()
     comparison = Comparison(Prover(64, 8), terms, TABLE.register_names, shown)
-    comparison.follow(before.state, after, agreeing(before.value.values(), comparison), range(1000))
+    comparison.follow(before.state, after, agreeing(before.values, comparison), range(1000))
     live = LIVE & ~register_mask(REGISTERS[name] for name in dead.split())
     (old_exit,), (new_exit,) = before.exits.values(), after.exits.values()
     comparison.check(old_exit, new_exit, live)

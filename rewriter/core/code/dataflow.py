@@ -68,25 +68,23 @@ def run(
     if INPUT in leaving:
         found.exits[INPUT] = state.snapshot()
     uses, defs, computes, get = table.uses, table.defs, table.computes, state.get
-    effects = table.effects
-    registers, stored = state.registers, state.stored
+    effects, stored = table.effects, state.stored
     for slot, (insn, address) in enumerate(zip(insns, addresses, strict=True)):
         if insn is not None:
             operands = tuple(map(get, registers_of(uses(insn))))
             found.operand[slot] = operands
             is_narrow = 1 < effects(insn.op).size < state.cell  # of one byte none is misaligned
             before = set(state.narrow) if is_narrow else None
-            result = computes(insn)
-            if result is not None:
-                found.value[slot] = state.compute(insn, address, operands, result)
+            results = computes(insn)
+            if results:
+                found.made[slot] = state.compute(insn, address, operands, results)
             else:
                 stores = len(stored)
                 state.execute(insn, address)
                 if len(stored) > stores:
                     found.store[slot] = stores
-                writes = defs(insn)
-                if writes and not writes & writes - 1:
-                    found.value[slot] = registers[writes.bit_length() - 1]
+                if writes := defs(insn):
+                    found.made[slot] = {r: get(r) for r in registers_of(writes)}
             if before is not None and len(state.narrow) > len(before):
                 found.narrow[slot] = next(iter(state.narrow - before))
         if slot in leaving:
@@ -105,17 +103,23 @@ def written(table: Table, insns: Iterable[Insn | None]) -> int:
 
 @dataclass
 class Run:
-    """A straight run: by slot, the states at exits, operands, single results, narrow accesses.
+    """A straight run: by slot, the states at exits, operands, results, narrow accesses.
 
-    `store` numbers the stores: slot to position in `state.stored`.
+    `made` are the results by register; `store` numbers the stores: slot to position in
+    `state.stored`.
     """
 
     state: Symbolic
-    value: dict[int, Term] = field(default_factory=dict)
+    made: dict[int, Mapping[int, Term]] = field(default_factory=dict)
     store: dict[int, int] = field(default_factory=dict)
     operand: dict[int, tuple[Term, ...]] = field(default_factory=dict)
     exits: dict[int, Symbolic] = field(default_factory=dict)
     narrow: dict[int, tuple[Term, int]] = field(default_factory=dict)
+
+    @property
+    def values(self) -> list[Term]:
+        """All results."""
+        return [value for made in self.made.values() for value in made.values()]
 
 
 @dataclass

@@ -150,9 +150,9 @@ class Op:
         return f"<Op {self.name} {self.format.name}>"
 
 
-Summary: TypeAlias = tuple[int, int, Reg | None, bool]
-"""Of registers that are read and written; the one that is computed, if no more is done; whether
-memory is accessed."""
+Summary: TypeAlias = tuple[int, int, tuple[Reg, ...], bool]
+"""Masks of registers that are read and written; those that are computed, if no more is done;
+whether memory is accessed."""
 
 
 @dataclass(slots=True, unsafe_hash=True)

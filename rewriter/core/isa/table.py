@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from rewriter.core.isa.instruction import Effects, Flow, Format, Insn, Op, Summary
 from rewriter.core.isa.operands import Kind, Operand, Plan, Words, plan
 from rewriter.core.isa.registers import Masks, Reg, in_columns, register, register_mask
+from rewriter.core.masks import bits
 from rewriter.core.readings.machine import ByteOrder
 from rewriter.core.readings.recorder import record, record_insn
 from rewriter.core.terms.term import Terms
@@ -275,8 +276,8 @@ class Table:
         given = (*(insn.operands[index] for index in effects.links), *effects.fixed_links)
         return next((register(r) for r in given if self._variable >> r & 1), None)
 
-    def computes(self, insn: Insn) -> Reg | None:
-        """The register that `insn` makes of registers and memory if it does no more than that."""
+    def computes(self, insn: Insn) -> tuple[Reg, ...]:
+        """The registers that `insn` makes of registers and memory if it does no more than that."""
         return (insn.masks or self._masks(insn))[2]
 
     def accesses(self, insn: Insn) -> bool:
@@ -292,10 +293,9 @@ class Table:
         effects, written = self.effects(insn.op), self._set(insn)
         noticed = effects.stores or effects.events or effects.rounds
         more = noticed or insn.op.flow is not Flow.NEXT
-        single = written and not written & written - 1 and not more
-        result = register(written.bit_length() - 1) if single else None
+        results = () if more else tuple(map(register, bits(written)))
         accesses = effects.stores or (effects.loads and bool(written))
-        insn.masks = masks = self._used(insn), written, result, accesses
+        insn.masks = masks = self._used(insn), written, results, accesses
         return masks
 
     def _used(self, insn: Insn) -> int:

@@ -24,11 +24,12 @@ Value = Any  # an int, a NumPy array, a Term: each machine knows its own
 class Machine(ABC):
     """State and arithmetic for one reading of the table.
 
-    `width` is the register width in bits; `following` is the address after the current
-    instruction, as a number.
+    `width` is the register width in bits, `byteorder` that of memory; `following` is the address
+    after the current instruction, as a number.
     """
 
     width: int
+    byteorder: ByteOrder
     following: int
 
     @property

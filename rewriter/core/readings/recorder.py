@@ -8,7 +8,7 @@ from typing import Any
 from rewriter.core.isa.instruction import Effects, Op
 from rewriter.core.isa.operands import Kind
 from rewriter.core.isa.registers import Reg
-from rewriter.core.readings.machine import Machine, Value
+from rewriter.core.readings.machine import ByteOrder, Machine, Value
 
 
 class _Any:
@@ -30,6 +30,7 @@ class Recorder(Machine):
     """Runs a meaning with unknown values and notes every access."""
 
     width: int
+    byteorder: ByteOrder = "big"
     following: int = 0
     reads: list[int] = field(default_factory=list)
     writes: list[int] = field(default_factory=list)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rewriter.core.isa.instruction import Insn
@@ -68,8 +69,10 @@ class Symbolic(Machine):
         if register not in self.constants:
             self.registers[register] = value
 
-    def compute(self, insn: Insn, address: int, operands: tuple[Term, ...], result: Reg) -> Term:
-        """Executes what makes one register of operands and memory, once for the same ones.
+    def compute(
+        self, insn: Insn, address: int, operands: tuple[Term, ...], results: tuple[Reg, ...]
+    ) -> Mapping[int, Term]:
+        """Executes what makes registers of operands and memory, once for the same ones.
 
         Runs over one store are much alike: the old code and the new, proposal after proposal.
         """
@@ -78,17 +81,18 @@ class Symbolic(Machine):
         if known is None or (known[1] is not None and known[1] is not self.memory):
             self._accesses, self._placed = [], False
             self.execute(insn, address)
-            value, found = self.registers[result], tuple(self._accesses)
+            made: Mapping[int, Term] = {r: self.get(r) for r in results}
+            found = tuple(self._accesses)
             if not self._placed:  # elsewhere it may be another; the id is that of what is kept
-                computed[key] = insn, self.memory if found else None, value, found
-            return value
-        _, _, value, accesses = known
+                computed[key] = insn, self.memory if found else None, made, found
+            return made
+        _, _, made, accesses = known
         for accessed, place, size in accesses:
             self.loaded.add(place)
             if size > 1:
                 self.narrow.add((accessed, size))
-        self.registers[result] = value
-        return value
+        self.registers.update(made)
+        return made
 
     # Memory -------------------------------------------------------------------------------
 

@@ -86,8 +86,11 @@ class Term:
         return iter(reached((self,)).values())
 
 
-Computed: TypeAlias = tuple[object, Term | None, Term, tuple[tuple[Term, Term, int], ...]]
-"""What makes a value, the memory that it finds if it loads, the value, and what it accesses."""
+Computed: TypeAlias = tuple[
+    object, Term | None, Mapping[int, Term], tuple[tuple[Term, Term, int], ...]
+]
+"""What makes values, the memory that it finds if it loads, the values by register, and what it
+accesses."""
 
 
 class Terms:

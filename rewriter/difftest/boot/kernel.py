@@ -50,7 +50,7 @@ def kernel(data: bytes, name: str) -> Kernel:
     content = open_gzip(data, printable(name)).content if is_gzip(data) else data
     image = with_kallsyms(parse(content, name))
     waits = {
-        (s.st_value, s.st_value + s.st_size)
+        (image.code_address(s), image.code_address(s) + s.st_size)
         for s in image.symbols
         if s.name.partition(".")[0] in WAITING and s.st_size
     }

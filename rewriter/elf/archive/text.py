@@ -90,11 +90,13 @@ def _linked(image: Image) -> Texts:
     except BadInput:
         starts = set()
     found = []
+    code = [s for s in image.symbols if s.st_type in _CODE and s.st_shndx and s.name]
+    places = [image.code_address(s) for s in code]
     for start, end in image.executable_ranges():
         symbols = {
-            Named(s.st_value - start, s.st_size, s.name, _begins(s.st_type, s.st_bind, s.st_size))
-            for s in image.symbols
-            if s.st_type in _CODE and s.st_shndx and start <= s.st_value < end and s.name
+            Named(at - start, s.st_size, s.name, _begins(s.st_type, s.st_bind, s.st_size))
+            for at, s in zip(places, code, strict=True)
+            if start <= at < end
         }
         bounds = {at - start for at in starts if start <= at < end}
         found.append(_text(image.read(start, end - start), start, symbols, bounds, ()))

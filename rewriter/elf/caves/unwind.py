@@ -25,7 +25,7 @@ from rewriter.elf.unwind.entries import Cie, Fde, SearchTable, frames_address
 from rewriter.elf.unwind.rows import DW_CFA_advance_loc, DW_CFA_nop, DW_CFA_restore
 
 DW_CFA_advance_loc1, DW_CFA_advance_loc2 = 0x02, 0x03
-DW_CFA_register, DW_CFA_def_cfa_offset = 0x09, 0x0E
+DW_CFA_restore_extended, DW_CFA_register, DW_CFA_def_cfa_offset = 0x06, 0x09, 0x0E
 _PCREL_SDATA4, _DATAREL_SDATA4, _UDATA4 = 0x1B, 0x3B, 0x03
 _REACH = 1 << 31
 
@@ -55,9 +55,16 @@ def instructions(rows: Sequence[FrameRow], cie: Cie, order: ByteOrder) -> bytes:
         if row.link != link:
             column = cie.return_column
             kept = bytes((DW_CFA_register,)) + uleb(column) + uleb(row.link or 0)
-            out += kept if row.link is not None else bytes((DW_CFA_restore | column,))
+            out += kept if row.link is not None else _restore(column)
         before, cfa, link = row.offset, row.cfa, row.link
     return bytes(out)
+
+
+def _restore(column: int) -> bytes:
+    """As the CIE says of a register; the short form has six bits for its number."""
+    if column < 1 << 6:
+        return bytes((DW_CFA_restore | column,))
+    return bytes((DW_CFA_restore_extended,)) + uleb(column)
 
 
 def replaced(frame: Fde, rows: Sequence[FrameRow], end: int) -> tuple[Patch, ...] | None:

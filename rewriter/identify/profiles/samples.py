@@ -49,8 +49,9 @@ class Gathered:
     outside: int = 0
 
     def __post_init__(self) -> None:
-        symbols = [s for s in self.image.symbols if s.st_shndx and s.name]
-        self._named: dict[str, int] = {s.name: s.st_value for s in reversed(symbols)}
+        image = self.image
+        symbols = [s for s in image.symbols if s.st_shndx and s.name]
+        self._named: dict[str, int] = {s.name: image.code_address(s) for s in reversed(symbols)}
         self._kernel = bool({"_stext", "_text"} & self._named.keys())
 
     def at(self, address: int, weight: int, end: int | None = None) -> None:

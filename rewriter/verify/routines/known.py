@@ -121,8 +121,8 @@ def _at_starts(
 
 def _named(image: Image, contracts: Mapping[str, Contract]) -> set[tuple[str, int]]:
     """(routine, address) of what symbols name after a routine."""
-    symbols = ((s.st_value, contract_of(s.name, contracts)) for s in image.symbols if s.st_shndx)
-    return {(contract, address) for address, contract in symbols if contract is not None}
+    named = ((contract_of(s.name, contracts), s) for s in image.symbols if s.st_shndx)
+    return {(contract, image.code_address(s)) for contract, s in named if contract is not None}
 
 
 def _longest(matches: Iterable[Match]) -> list[Match]:

@@ -64,9 +64,11 @@ def function_named(image: Image, name: str) -> tuple[int, int] | None:
 
     Where the symbol has no size, the function ends where the next one begins.
     """
-    starts = sorted({s.st_value for s in image.symbols if s.st_shndx and s.st_type in _CODE})
-    for symbol in image.symbols:
-        if symbol.name == name and symbol.st_shndx and symbol.st_type in _CODE:
-            after = next((start for start in starts if start > symbol.st_value), symbol.st_value)
-            return symbol.st_value, symbol.st_size or after - symbol.st_value
+    code = [s for s in image.symbols if s.st_shndx and s.st_type in _CODE]
+    starts = sorted({image.code_address(s) for s in code})
+    for symbol in code:
+        if symbol.name == name:
+            at = image.code_address(symbol)
+            after = next((start for start in starts if start > at), at)
+            return at, symbol.st_size or after - at
     return None

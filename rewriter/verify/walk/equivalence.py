@@ -106,15 +106,15 @@ class Comparison:
         What is made from a value shown equal is then the same term, so that each difference is
         proved once, and small.  Stores are paired in order; whether all were shown equal.
         """
-        for slot in sorted(slot for slot in new.value.keys() | new.store.keys() if slot in slots):
+        for slot in sorted(slot for slot in new.made.keys() | new.store.keys() if slot in slots):
             if slot in new.store and new.store[slot] < len(old.stored):
                 try:
                     number = new.store[slot]
                     self._store(old.stored[number][:3], new.state.stored[number][:3], "")
                 except Different:
                     return False  # the checks that follow say it better
-            if slot in new.value:
-                self._pair(new.value[slot], likely(slot, new.value[slot]))
+            for value in new.made.get(slot, {}).values():
+                self._pair(value, likely(slot, value))
         return True
 
     def _pair(self, value: Term, likely: Iterable[Term]) -> None:

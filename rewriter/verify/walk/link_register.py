@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
-from rewriter.core.code.dataflow import machine, registers_of
-from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.code.dataflow import machine
+from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.registers import register_mask
 from rewriter.core.readings.symbolic import Symbolic
 from rewriter.core.target.protocol import Sequential
@@ -74,19 +74,18 @@ class _Linked:
         return found
 
     def made(self, before: Insn, after: Insn) -> bool:
-        """Whether both compute one register from such registers alone; is it equal then?"""
+        """Whether both compute registers from such registers alone; which are equal then?"""
         table = self.table
         effects = table.effects(before.op)
-        result = registers_of(table.defs(before))
-        noticed = effects.stores or effects.events or effects.rounds
-        plain = not (effects.loads or noticed)
+        results = table.computes(before)
         same = before.op is after.op and table.defs(after) == table.defs(before)
         alone = not (table.uses(before) | table.uses(after)) & ~self.differing
-        if not (plain and same and alone and before.op.flow is Flow.NEXT and len(result) == 1):
+        if not (results and not effects.loads and same and alone):
             return False
         for state, insn in zip(self.states, (before, after), strict=True):
             state.execute(insn, 0)
-        one, other = (state.registers[result[0]] for state in self.states)
-        mask = register_mask(result)
-        self.differing = self.differing & ~mask if one is other else self.differing | mask
+        for result in results:
+            one, other = (state.registers[result] for state in self.states)
+            mask = register_mask((result,))
+            self.differing = self.differing & ~mask if one is other else self.differing | mask
         return True

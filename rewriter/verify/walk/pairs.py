@@ -229,7 +229,7 @@ class _Stages:
 
     def __post_init__(self) -> None:
         self._done, self._following = 0, True
-        self._likely = agreeing(self.old[0].value.values(), self.comparison)
+        self._likely = agreeing(self.old[0].values, self.comparison)
 
     def follow(self, last: int) -> None:
         """Follows values of the new run up to a slot, by what is assumed now."""

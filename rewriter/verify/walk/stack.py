@@ -44,7 +44,7 @@ def below(run: Run, insns: Sequence[Insn], target: Sequential, facts: Facts) -> 
             if root is other and (there - top) % (2 * half) >= half:
                 yield address
         if table.defs(insn) >> target.stack & 1:
-            pointer = run.value.get(slot)  # where more is written, who reads it next says
+            pointer = run.made[slot][Reg(target.stack)]
 
 
 def operands_of(run: Run, slot: int, insn: Insn, target: Sequential) -> dict[Reg, Term]:

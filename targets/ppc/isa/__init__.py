@@ -4,6 +4,9 @@
 - `features`: what a CPU must have for a row.
 - `table`: what is special about words, text and registers of this machine.
 - `integer`: arithmetic, logic, comparisons, counts.
+- `families`: rows that differ only in name and opcode.
+- `floating`: scalar floating point; `decimal`: decimal floating point.
+- `vectors`: what vector and vector-scalar registers are for.
 
 Scheduling classes are named after the types of gcc's rs6000 descriptions (`type` in rs6000.md),
 with what those tell apart by other attributes behind them: `.` for a record form, `-u` for an
@@ -15,12 +18,12 @@ from __future__ import annotations
 from functools import cache
 
 from rewriter.core.readings.machine import ByteOrder
-from targets.ppc.isa import integer
+from targets.ppc.isa import decimal, floating, integer, vectors
 from targets.ppc.isa.features import is_wide
 from targets.ppc.isa.table import PpcTable
 from targets.ppc.registers import CONSTANTS, names
 
-ROWS = (*integer.ROWS,)
+ROWS = (*integer.ROWS, *floating.ROWS, *decimal.ROWS, *vectors.ROWS)
 
 
 @cache

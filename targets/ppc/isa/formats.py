@@ -58,6 +58,10 @@ def _target(name: str, width: int, origin: CountedFrom) -> Operand:
     return Operand(name, Kind.TARGET, ((2, width),), signed=True, scale=WORD, origin=origin)
 
 
+_SPELLED = tuple(f"vs{n}" for n in range(64))
+"""How instructions of VSX spell the vector-scalar registers."""
+
+
 def _files() -> list[Operand]:
     """Registers of the 5-bit fields, those of the 6-bit fields of VSX, and their pairs."""
     bases = {"r": GPR, "fr": FPR, "vr": VR}
@@ -72,10 +76,10 @@ def _files() -> list[Operand]:
         for field, low in _FIELDS.items()
         if field in "ab"
     ]
+    found += [Operand("ran", Kind.REGISTER, ((16, 5),), values=(None, *range(1, 32)))]
     extra = {"t": 0, "s": 0, "a": 2, "b": 1, "c": 3}  # the sixth bit
-    spelled = tuple(f"vs{n}" for n in range(64))
     found += [
-        _register(f"x{field}", (low, 5), (extra[field], 1), base=VSR, names=spelled)
+        _register(f"x{field}", (low, 5), (extra[field], 1), base=VSR, names=_SPELLED)
         for field, low in _FIELDS.items()
     ]
     return found
@@ -103,6 +107,56 @@ _PLAIN = (
     _selector("nb", (11, 5), values=(32, *range(1, 32))),
     _selector("l", (21, 1)),
     _selector("pcrel", (20 + PREFIX, 1)),
+    # Floating point: fields of the FPSCR, digits, rounding; two registers of quad precision
+    _selector("flm", (17, 8)),
+    _selector("l25", (25, 1)),
+    _selector("w", (16, 1)),
+    _selector("u", (12, 4)),
+    _selector("bff", (23, 3)),
+    _selector("btf", (21, 5)),
+    Operand("bfs", Kind.SELECTOR, ((18, 3),), names=tuple(f"cr{n}" for n in range(8))),
+    _selector("drm", (11, 3)),
+    _selector("rm", (11, 2)),
+    _selector("r", (16, 1)),
+    _selector("rmc", (9, 2)),
+    _number("te", (16, 5), signed=True),
+    _selector("sp", (19, 2)),
+    _selector("s1", (20, 1)),
+    _selector("shd", (10, 6)),
+    _selector("dcm", (10, 6)),
+    _selector("uim6", (16, 6)),
+    *(_register(f"fr{field}p", (low + 1, 4), base=FPR, scale=2) for field, low in _FIELDS.items()),
+    # Vectors: elements, shifts, immediates
+    *(_selector(f"uim{width}", (16, width)) for width in (2, 3, 4, 5)),
+    _number("sim", (16, 5), signed=True),
+    _number("bm", (0, 1), (16, 5), (6, 10), signed=True),
+    _selector("shb", (6, 4)),
+    _selector("sh3", (6, 3)),
+    _selector("st", (15, 1)),
+    _selector("six", (11, 4)),
+    _selector("ps", (9, 1)),
+    _selector("mp", (16, 1)),
+    _selector("strm", (21, 2)),
+    _selector("dm", (8, 2)),
+    _selector("imm8", (11, 8)),
+    _selector("uimb", (11, 5)),
+    _selector("dcmx", (16, 7)),
+    _selector("dcmxs", (16, 5), (2, 1), (6, 1)),
+    _register("xtp", (22, 4), (21, 1), base=VSR, scale=2, names=_SPELLED[::2]),
+    _register("xtq", (21, 5), (3, 1), base=VSR, names=_SPELLED),
+    # Prefixed vectors
+    _register("xt26", (21, 5), (26, 1), base=VSR, names=_SPELLED),
+    _register("xt16", (21, 5), (16, 1), base=VSR, names=_SPELLED),
+    _register("acc", (23, 3), base=VSR, scale=4, names=tuple(f"a{n}" for n in range(8))),
+    _register("xap", (17, 4), (2, 1), base=VSR, scale=2, names=_SPELLED[::2]),
+    _selector("xmsk", (PREFIX + 4, 4)),
+    _selector("ymsk", (PREFIX, 4)),
+    _selector("ymsk2", (PREFIX + 2, 2)),
+    *(_selector(f"pmsk{width}", (PREFIX + 16 - width, width)) for width in (2, 4, 8)),
+    _selector("ix", (17, 1)),
+    _selector("imm32", (0, 16), (PREFIX, 16)),
+    _selector("uim3p", (PREFIX, 3)),
+    _selector("imm8p", (PREFIX, 8)),
     # Fields of the condition register
     _register("bf", (23, 3), base=CR),
     _register("bfa", (18, 3), base=CR),

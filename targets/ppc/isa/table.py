@@ -39,7 +39,7 @@ class PpcTable(Table):
             bit = _BITS[insn.operand(f"{operand.name}_bit")]
             return f"4*cr{value - CR}+{bit}" if value != CR else bit
         if operand.names:
-            return operand.names[value - operand.base]
+            return operand.names[(value - operand.base) // operand.scale]
         if operand.kind is Kind.REGISTER:
             return self.register_names[value]
         if operand.kind is Kind.TARGET and address is not None:
