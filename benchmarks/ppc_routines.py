@@ -107,7 +107,7 @@ def _variants(cpu: str) -> dict[str, int]:
         subprocess.run((tool(machine.compiler), "-o", program, source), check=True)
         emulator, *options = machine.program.emulator
         root = find(machine.libc).parent.parent
-        command = (tool(emulator), *options, "-L", root, program, *CONTRACTS)
+        command = (tool(emulator), *options, "-L", str(root), str(program), *CONTRACTS)
         done = subprocess.run(command, capture_output=True, text=True, check=True)
     return {name: int(at, 16) for name, at in map(str.split, done.stdout.splitlines())}
 
@@ -172,7 +172,8 @@ def compare(cpu: str, name: str) -> None:
         print(f"{cpu} {name}: the libc has none")
         return
     sums = [0.0, 0.0]
-    with Counting(program) as engine:
+    engine = Counting(program)
+    with engine:
         for size in _SIZES:
             counts = executed(engine, cpu, name, size, (original, ours))
             sums = [total + count for total, count in zip(sums, counts, strict=True)]

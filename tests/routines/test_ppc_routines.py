@@ -32,6 +32,17 @@ MACHINES = {
 OURS = [(folder, name) for folder in MACHINES for name in routines.names(folder)]
 
 
+NEEDS = {
+    "750": set(),
+    "7450": {"ALTIVEC"},
+    "970": {"64", "2.00", "ALTIVEC"},
+    "power9": {"64", "3.0", "ALTIVEC"},
+}
+"""Features that a CPU must have for the routines of a folder."""
+STRINGS = """memcpy mempcpy memmove memset bzero memcmp memchr rawmemchr strlen strnlen strcpy stpcpy strncpy
+strcat strchr strrchr strcmp strncmp"""
+
+
 def _code(folder: str, name: str) -> Code:
     return code_at(routines.routine(folder, name), MACHINES[folder].routine)
 
@@ -41,6 +52,14 @@ def _prepared(name: str, width: int, byteorder: str) -> tuple[Chunk, ...]:
     program = next(p for p in MACHINES.values() if (p.width, p.byteorder) == (width, byteorder))
     points = islice(CONTRACTS[name].points(), 0, None, depth(13, 1))
     return tuple(chunks(CONTRACTS[name], points, program.arena, program.capacity, byteorder))
+
+
+@pytest.mark.parametrize("folder", MACHINES)
+def test_what_there_is_and_what_it_needs(folder: str) -> None:
+    names = routines.names(folder)
+    assert set(names) == set(STRINGS.split())
+    found = {need for name in names for need in routines.routine(folder, name).needs}
+    assert found <= NEEDS[folder]
 
 
 @pytest.mark.parametrize(("folder", "name"), OURS)

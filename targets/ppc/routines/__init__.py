@@ -13,13 +13,15 @@ Comparisons give the difference of the first two bytes that differ.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal
 
-from targets.ppc.asm.assembler import assemble
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.readings.machine import ByteOrder
+from targets.ppc.asm.assembler import WORD, assemble
+from targets.ppc.isa import table
 
 _HERE = Path(__file__).parent
 
@@ -33,7 +35,7 @@ class Folder:
 
     name: str
     width: int
-    byteorder: Literal["little", "big"]
+    byteorder: ByteOrder
     base: str = ""
 
     @property
@@ -60,6 +62,7 @@ class Routine:
     """Assembled: addresses count from the first byte of `code`.
 
     `resumes` maps each instruction that may fault to where control goes on; none of ours does.
+    `needs` are the features of a CPU that its instructions need.
     """
 
     name: str
@@ -67,7 +70,15 @@ class Routine:
     text: str
     code: bytes
     entry: int
+    needs: frozenset[str]
     resumes: tuple[tuple[int, int], ...] = ()
+
+    def insns(self) -> list[Insn]:
+        """Its instructions in order."""
+        rows, order = table(self.folder.width, self.folder.byteorder), self.folder.byteorder
+        words = (self.code[at : at + WORD] for at in range(0, len(self.code), WORD))
+        found = [rows.decode(int.from_bytes(word, order)) for word in words]
+        return [insn for insn in found if insn is not None]
 
 
 def names(folder: str) -> tuple[str, ...]:
@@ -95,4 +106,5 @@ def routine(folder: str, name: str) -> Routine:
         file=f"{path.parent.name}/{path.name}",
         folders=sources(folder),
     )
-    return Routine(name, machine, text, made.code, made.labels[name])
+    found = Routine(name, machine, text, made.code, made.labels[name], frozenset())
+    return replace(found, needs=frozenset(insn.op.needs for insn in found.insns()) - {""})
