@@ -33,6 +33,9 @@ _ALTERED = (
     (re.compile(r"(.*?)\s+# .*"), r"\1"),  # an address that was worked out
     (re.compile(r"(.*[ \t,])0x([0-9a-f]+)"), r"\1\2"),  # an address with no symbol near it
     (re.compile(r"tendall\."), "tend. 1"),
+    # binutils 2.40 calls accumulators by a later name
+    (re.compile(r"^(pm)?dm(?=x[vx])"), r"\1"),
+    (re.compile(r"^dmsetaccz"), "xxsetaccz"),
     (re.compile(r"(\S+)\s+(.*)"), r"\1 \2"),
 )
 

@@ -19,7 +19,7 @@ from rewriter.core.isa.instruction import Insn, Op
 from rewriter.core.isa.operands import Kind
 from rewriter.core.isa.registers import from_columns
 from rewriter.core.readings.machine import ByteOrder
-from targets.ppc.isa import ROWS, table
+from targets.ppc.isa import ROWS, control, integer, memory, rotate, storage, system, table
 from targets.ppc.registers import CONSTANTS
 
 _FEW = ("ppc-ld.so", "ppc64-ld.so", "ppc64el-ld.so", "ppc-libgcc_s", "ppc64el-libgcc_s")
@@ -45,14 +45,16 @@ def test_text_is_objdumps(disassembled: tuple[str, Text, Listing]) -> None:
     _, text, lines = disassembled
     wrong, unknown = differences(text.table, lines)
     assert [line for line in wrong if not _is_old_hint(line)] == []
-    assert not {name for name in unknown if name in _INTEGER_NAMES} - _ALSO_DATA
+    assert set(unknown) <= {".long", *_ALSO_DATA}
     assert len(lines.placed) > 0
 
 
-_INTEGER_NAMES = {op.name for op in ROWS}
+_OWN = (integer, rotate, control, memory, storage, system)
+# Those of the other families are tested in `test_ppc_vector_rows`.
+OWN = frozenset(op for family in _OWN for op in family.ROWS)
 # Words that objdump takes for an instruction which they are not (Power ISA 3.1B): an update form
 # without a base, the fields that it ignores.
-_ALSO_DATA = {"lwzu", "stwu", "ldu", "stdu", "lhzu", "sthu", "attn", "wait", "sync"}
+_ALSO_DATA = {"lu", "lwzu", "stwu", "ldu", "stdu", "lhzu", "sthu", "attn"}
 
 
 def _is_old_hint(line: str) -> bool:
@@ -120,13 +122,14 @@ def is_valid(insn: Insn) -> bool:
 def test_every_row_is_objdumps(key: tuple[int, ByteOrder], tmp_path: Path) -> None:
     objdump = inputs.require_tool(OBJDUMP)
     known, source = table(*key), random.Random(3)
-    drawn = (random_insn(op, source) for op in known.rows for _ in range(40))
+    rows = [op for op in known.rows if op in OWN]
+    drawn = (random_insn(op, source) for op in rows for _ in range(40))
     insns = [insn for insn in drawn if is_valid(insn)]
     text, lines = blob(objdump, known, insns, tmp_path)
     wrong, unknown = differences(known, lines)
     assert [line for line in wrong if not _is_old_hint(line)] == []
     assert unknown == Counter()
-    assert len(text.words) == len(insns) > 30 * len(known.rows)
+    assert len(text.words) == len(insns) > 30 * len(rows)
 
 
 @given(op=st.sampled_from(ROWS), source=st.randoms(use_true_random=False))
@@ -164,14 +167,15 @@ def _numbers(mask: int) -> set[int]:
     return {n for n in range(mask.bit_length()) if mask >> n & 1} - set(CONSTANTS)
 
 
-@pytest.mark.parametrize("op", ROWS, ids=lambda op: f"{op.name} {op.format.name}")
-def test_an_operand_out_of_range_is_refused(op: Op) -> None:
-    insn = random_insn(op, random.Random(6))
-    for operand in op.format.operands:
-        low, high = operand.limits
-        beyond = [low - operand.scale, high + operand.scale]
-        if operand.kind is Kind.TARGET:
-            beyond.append(operand.scale // 2)
-        for value in beyond:
-            with pytest.raises(ValueError, match=operand.name):
-                table(64, "big").encode(insn.replace(**{operand.name: value}))
+def test_an_operand_out_of_range_is_refused() -> None:
+    source = random.Random(6)
+    for op in ROWS:
+        insn = random_insn(op, source)
+        for operand in op.format.operands:
+            low, high = operand.limits
+            beyond = [low - operand.scale, high + operand.scale]
+            if operand.kind is Kind.TARGET:
+                beyond.append(operand.scale // 2)
+            for value in beyond:
+                with pytest.raises(ValueError, match=operand.name):
+                    table(64, "big").encode(insn.replace(**{operand.name: value}))

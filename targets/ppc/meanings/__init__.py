@@ -15,6 +15,7 @@ operate        Sums, carries, products, logic, with record and overflow forms
 shifts         Rotates, masks, shifts
 system         Special registers and what only a system does
 unknown        Results of which no more is said than what they depend on
+vector         Integer operations on vectors, permutes, moves
 vector_memory  Loads and stores of vectors
 wide           Values in parts, each as wide as a general register
 """
