@@ -97,19 +97,26 @@ _LABEL = re.compile(r"^\s*\d+ (?:[0-9a-f]{4})?\s+(?:\.L\.)?([A-Za-z_]\w*):$")
 _LINE = re.compile(r"^\s*\d+ [0-9a-f]{4,} ([0-9A-F]{8})\s.*# (\d+)\s+\[c=-?\d+ l=(\d+)\]")
 
 
+_LEVELS = (("-O2",), ("-O3", "-funroll-all-loops", "-ffast-math"))
+_SHOWN = ("-S", "-dp", "-fdump-rtl-sched2", "-fsched-verbose=5", "-fno-if-conversion")
+
+
 @cache
 def blocks(cpu: str) -> tuple[tuple[Clocked, ...], ...]:
-    """The blocks of the kernels as gcc schedules them for a chip."""
-    compiler = COMPILERS[cpu]
+    """The blocks of the kernels as gcc schedules them for a chip, at two levels of optimization."""
+    return tuple(block for level in _LEVELS for block in _scheduled(COMPILERS[cpu], level))
+
+
+def _scheduled(compiler: Compiler, level: Sequence[str]) -> Iterator[tuple[Clocked, ...]]:
     with tempfile.TemporaryDirectory() as folder:
         at = Path(folder)
-        shown = ("-O2", "-S", "-dp", "-fdump-rtl-sched2", "-fsched-verbose=5", "-fno-if-conversion")
-        _run(tool(compiler.program), *compiler.options, *shown, KERNELS, "-o", at / "k.s")
-        _run(tool(compiler.assembler), *compiler.assembling, f"-al={at / 'k.lst'}", at / "k.s",
-             "-o", at / "k.o")  # fmt: skip
+        shown = (*compiler.options, *level, *_SHOWN)
+        _run(tool(compiler.program), *shown, KERNELS, "-o", at / "k.s")
+        listing = f"-al={at / 'k.lst'}"
+        _run(tool(compiler.assembler), *compiler.assembling, listing, at / "k.s", "-o", at / "k.o")
         dump = next(at.glob("*.sched2")).read_text()
         words = _words((at / "k.lst").read_text())
-    return tuple(_blocks(dump, words))
+    yield from _blocks(dump, words)
 
 
 def _run(*command: object) -> str:
