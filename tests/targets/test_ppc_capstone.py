@@ -1,7 +1,7 @@
 """The PowerPC table against Capstone: which words are instructions, their names and operands.
 
 Capstone prints simplified mnemonics where it can; then only the name of the instruction behind
-them is compared.  What else is different is listed here.
+them is compared, else the operands too.  What is different is listed here.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def compared(text: Text) -> tuple[Counter[str], int]:
                 found[f"only Capstone's: {theirs.mnemonic}"] += count
             continue
         difference = _named(ours, tool.insn_name(theirs.id)) or (
-            "" if theirs.is_alias else _shown(known.text(ours, AT), theirs)
+            _shown(known.text(ours, AT), theirs) if theirs.mnemonic == ours.name else ""
         )
         if difference:
             found[difference] += count
