@@ -97,19 +97,26 @@ _LABEL = re.compile(r"^\s*\d+ (?:[0-9a-f]{4})?\s+(?:\.L\.)?([A-Za-z_]\w*):$")
 _LINE = re.compile(r"^\s*\d+ [0-9a-f]{4,} ([0-9A-F]{8})\s.*# (\d+)\s+\[c=-?\d+ l=(\d+)\]")
 
 
+_LEVELS = (("-O2",), ("-O3", "-funroll-all-loops", "-ffast-math"))
+_SHOWN = ("-S", "-dp", "-fdump-rtl-sched2", "-fsched-verbose=5", "-fno-if-conversion")
+
+
 @cache
 def blocks(cpu: str) -> tuple[tuple[Clocked, ...], ...]:
-    """The blocks of the kernels as gcc schedules them for a chip."""
-    compiler = COMPILERS[cpu]
+    """The blocks of the kernels as gcc schedules them for a chip, at two levels of optimization."""
+    return tuple(block for level in _LEVELS for block in _scheduled(COMPILERS[cpu], level))
+
+
+def _scheduled(compiler: Compiler, level: Sequence[str]) -> Iterator[tuple[Clocked, ...]]:
     with tempfile.TemporaryDirectory() as folder:
         at = Path(folder)
-        shown = ("-O2", "-S", "-dp", "-fdump-rtl-sched2", "-fsched-verbose=5", "-fno-if-conversion")
-        _run(tool(compiler.program), *compiler.options, *shown, KERNELS, "-o", at / "k.s")
-        _run(tool(compiler.assembler), *compiler.assembling, f"-al={at / 'k.lst'}", at / "k.s",
-             "-o", at / "k.o")  # fmt: skip
+        shown = (*compiler.options, *level, *_SHOWN)
+        _run(tool(compiler.program), *shown, KERNELS, "-o", at / "k.s")
+        listing = f"-al={at / 'k.lst'}"
+        _run(tool(compiler.assembler), *compiler.assembling, listing, at / "k.s", "-o", at / "k.o")
         dump = next(at.glob("*.sched2")).read_text()
         words = _words((at / "k.lst").read_text())
-    return tuple(_blocks(dump, words))
+    yield from _blocks(dump, words)
 
 
 def _run(*command: object) -> str:
@@ -183,6 +190,7 @@ class Compared:
     off: dict[tuple[str, str], set[int]] | None = None
 
 
+@cache
 def compared(cpu: str) -> Compared:
     """All blocks of a chip."""
     model, found = steady(cpu), Compared(off={})
@@ -374,31 +382,41 @@ def error(model: float, published: float) -> str:
     return "0" if model == published else f"{100 * (model - published) / published:+.1f} %"
 
 
+def statement_row(one: Statement) -> str:
+    """A statement's line of the table."""
+    said = one.model()
+    figures = f"{one.published:g} | {said:g} | {error(said, one.published)}"
+    return f"| {one.cpu} | {one.what} | {figures} | {one.source} |"
+
+
+def compiler_row(cpu: str) -> str:
+    """A chip's line of the table about gcc."""
+    found = compared(cpu)
+    share = 100 * found.same / found.waits
+    return f"| {cpu} | {found.waits} | {share:.1f} % | {found.clocks} | {found.cycles} |"
+
+
+def loop_row(cpu: str, loop: Loop) -> str:
+    """A loop's line of the table about llvm-mca."""
+    took, said = float(loop.published), float(loop.model)
+    figures = f"{took:.2f} | {said:.2f} | {error(said, took)}"
+    return f"| {cpu} | {loop.function} | {loop.insns} | {figures} |"
+
+
 def tables() -> Iterator[str]:
     """The tables of docs/timing.md."""
     yield "| CPU | statement | published | model | error | source |"
     yield "|---|---|---:|---:|---:|---|"
-    for one in statements():
-        said = one.model()
-        yield (
-            f"| {one.cpu} | {one.what} | {one.published:g} | {said:g} | "
-            f"{error(said, one.published)} | {one.source} |"
-        )
+    yield from map(statement_row, statements())
     yield ""
     yield "| CPU | waits for operands in gcc's schedules | as long | gcc's clocks | model |"
     yield "|---|---:|---:|---:|---:|"
-    for cpu in COMPILERS:
-        found = compared(cpu)
-        share = 100 * found.same / found.waits if found.waits else 0
-        yield f"| {cpu} | {found.waits} | {share:.1f} % | {found.clocks} | {found.cycles} |"
+    yield from map(compiler_row, COMPILERS)
     yield ""
     yield "| CPU | loop | instructions | llvm-mca, cycles a pass | model | error |"
     yield "|---|---|---:|---:|---:|---:|"
     for cpu in MCA:
-        for loop in loops(cpu):
-            took, said = float(loop.published), float(loop.model)
-            figures = f"{took:.2f} | {said:.2f} | {error(said, took)}"
-            yield f"| {cpu} | {loop.function} | {loop.insns} | {figures} |"
+        yield from (loop_row(cpu, loop) for loop in loops(cpu))
 
 
 def main() -> None:

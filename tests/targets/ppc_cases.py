@@ -15,9 +15,14 @@ from rewriter.core.isa.operands import Kind, Operand
 from rewriter.core.isa.registers import Reg
 from rewriter.core.readings.batched import Batched, Lanes
 from rewriter.verify.trials.engines.qemu import Batch
+from targets.ppc.isa import control, integer, memory, rotate, storage, system
 from targets.ppc.isa.table import PpcTable
 from targets.ppc.meanings.answers import answer
 from targets.ppc.registers import CA, CR, CTR, LR, OV, SO, TAR, XER, ZERO
+
+_FAMILIES = (integer, rotate, control, memory, storage, system)
+# Rows of floating point and vectors have tests of their own (`test_ppc_vector_rows`).
+OWN = frozenset(op for family in _FAMILIES for op in family.ROWS)
 
 MIDDLE = 48  # where in a record's memory an access begins, at least
 _FIELDS = [Reg(CR + n) for n in range(8)]
@@ -95,7 +100,7 @@ def is_testable(table: PpcTable, op: Op) -> bool:
     effects = table.effects(op)
     told = set(effects.events) - _HARMLESS - _HARMLESS_TOO
     others = (effects.fixed_reads | effects.fixed_writes) - _RECORDED
-    return op.flow is Flow.NEXT and not told and not others and not effects.rounds
+    return op in OWN and op.flow is Flow.NEXT and not told and not others
 
 
 def _drawn(operand: Operand, source: random.Random) -> int:
@@ -230,10 +235,10 @@ class Run:
         routine = guest.add(self.body(guest.next_body))
         base = [guest.memory_address(n) for n in range(self.count)]
         self.base = np.array(base, dtype=self.before[LR].dtype)
-        self._aim()
+        self.aim()
         return Batch(routine, self.records())
 
-    def _aim(self) -> None:
+    def aim(self) -> None:
         """Makes the address of an access one inside its record."""
         effects = self.table.effects(self.insn.op)
         place = address_of(self.insn)
@@ -370,7 +375,7 @@ class ControlRun(Run):
             self.insn = self.insn.replace(**{name: goal})
         return self.bytes_of(*first, self.insn, *last)
 
-    def _aim(self) -> None:
+    def aim(self) -> None:
         """The registers that are jumped to hold the target, and two bits that do not count."""
         kind = self.base.dtype.type
         low = self.source.integers(0, 4, self.count).astype(self.base.dtype)

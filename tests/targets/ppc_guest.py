@@ -100,6 +100,7 @@ class PpcGuest:
     byteorder: ByteOrder
     capacity: int = 1024
     room: int = 1 << 23  # bytes for code
+    elf_flags: int = 0  # the entry is a descriptor's address in 64 bits
     _code: bytearray = field(default_factory=bytearray)
 
     def __post_init__(self) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from ppc_cases import OWN
 from ppc_objdump import Listing, Text, blob, differences, listing, text_of
 from support.depth import DEEP
 
@@ -19,7 +20,7 @@ from rewriter.core.isa.instruction import Insn, Op
 from rewriter.core.isa.operands import Kind
 from rewriter.core.isa.registers import from_columns
 from rewriter.core.readings.machine import ByteOrder
-from targets.ppc.isa import ROWS, control, integer, memory, rotate, storage, system, table
+from targets.ppc.isa import ROWS, table
 from targets.ppc.registers import CONSTANTS
 
 _FEW = ("ppc-ld.so", "ppc64-ld.so", "ppc64el-ld.so", "ppc-libgcc_s", "ppc64el-libgcc_s")
@@ -49,9 +50,6 @@ def test_text_is_objdumps(disassembled: tuple[str, Text, Listing]) -> None:
     assert len(lines.placed) > 0
 
 
-_OWN = (integer, rotate, control, memory, storage, system)
-# Those of the other families are tested in `test_ppc_vector_rows`.
-OWN = frozenset(op for family in _OWN for op in family.ROWS)
 # Words that objdump takes for an instruction which they are not (Power ISA 3.1B): an update form
 # without a base, the fields that it ignores.
 _ALSO_DATA = {"lu", "lwzu", "stwu", "ldu", "stdu", "lhzu", "sthu", "attn"}
