@@ -64,6 +64,14 @@ def _conditional() -> Iterator[Op]:
             yield row(name, text, d(16, bits) | _fixed(bo), meaning, "branch", flow=flow)
 
 
+def _asking_where() -> Iterator[Op]:
+    """Calls of the next instruction: they leave its address in LR, and nothing comes back."""
+    always = Asked()
+    text, meaning = "bo_always,bi_any,next", control.branch_conditional(always, links=True)
+    yield row("bcl", text, d(16, _LK) | _fixed("bo_always"), meaning, "branch", flow=Flow.HERE)
+    yield row("bl", "next", d(18, _LK), control.branch(links=True), "branch", flow=Flow.HERE)
+
+
 def _placed(asked: Asked, links: bool) -> Flow:
     if asked.always:
         return Flow.CALL if links else Flow.JUMP
@@ -129,4 +137,7 @@ def _traps() -> Iterator[Op]:
         yield row(name, f"to,ra,{second}", bits, meaning, "trap", needs, Flow.TRAP)
 
 
-ROWS = (*_unconditional(), *_conditional(), *_to_registers(), *_fields(), *_traps())
+ROWS = (
+    *(*_unconditional(), *_conditional(), *_asking_where(), *_to_registers()),
+    *(*_fields(), *_traps()),
+)

@@ -197,6 +197,8 @@ _PLAIN = (
     _target("li", 24, CountedFrom.HERE),
     _target("li_abs", 24, CountedFrom.ZERO),
     _target("bd", 14, CountedFrom.HERE),
+    # To the next instruction, and nowhere else: to the branch itself would be an endless loop
+    Operand("next", Kind.TARGET, ((2, 1),), values=(None, WORD), origin=CountedFrom.HERE),
     _target("bd_abs", 14, CountedFrom.ZERO),
 )
 
