@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from rewriter.core.isa.instruction import Flow, Op
 from targets.ppc.isa.features import wide
@@ -64,12 +65,13 @@ def _conditional() -> Iterator[Op]:
             yield row(name, text, d(16, bits) | _fixed(bo), meaning, "branch", flow=flow)
 
 
-def _asking_where() -> Iterator[Op]:
-    """Calls of the next instruction: they leave its address in LR, and nothing comes back."""
-    always = Asked()
-    text, meaning = "bo_always,bi_any,next", control.branch_conditional(always, links=True)
-    yield row("bcl", text, d(16, _LK) | _fixed("bo_always"), meaning, "branch", flow=Flow.HERE)
-    yield row("bl", "next", d(18, _LK), control.branch(links=True), "branch", flow=Flow.HERE)
+def _where_it_stands() -> Op:
+    """`bcl 20,31,.+4` is no call: LR gets its address (Power ISA 3.1B, Book I, section 2.4)."""
+    calls = (op for op in _conditional() if (op.name, op.flow) == ("bcl", Flow.CALL))
+    (call,) = calls
+    word = 0x429F0005
+    assert word & call.mask == call.match
+    return replace(call, match=word, mask=call.mask | 0xFFFFFFFF, flow=Flow.HERE)
 
 
 def _placed(asked: Asked, links: bool) -> Flow:
@@ -138,6 +140,10 @@ def _traps() -> Iterator[Op]:
 
 
 ROWS = (
-    *(*_unconditional(), *_conditional(), *_asking_where(), *_to_registers()),
-    *(*_fields(), *_traps()),
+    *_unconditional(),
+    *_conditional(),
+    _where_it_stands(),
+    *_to_registers(),
+    *_fields(),
+    *_traps(),
 )

@@ -171,7 +171,7 @@ def _masks() -> list[Op]:
         *family(UNARY, vx, _unary, "vecsimple", "3.1", expand),
         *family("rt,vrb", vx, _to_general, "vecsimple", "3.1", extract),
         *family("rt,vrb,mp", vx, pure("r=vn"), "vecsimple", "3.1", count),
-        *family("rt,vrb,uim3", vx, pure("r=vn"), "vecsimple", "3.1", "vgnb 1228"),
+        *family("rt,vrb,n", vx, pure("r=vn"), "vecsimple", "3.1", "vgnb 1228"),
         *family("vrt,rb", vx, pure("v=r"), "vecsimple", "3.1", move),
         *family("vrt,bm", va, pure("v=n"), "vecsimple", "3.1", "mtvsrbmi 20"),
     ]
