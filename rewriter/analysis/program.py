@@ -25,7 +25,7 @@ from rewriter.core.run.garbage import seldom_collected
 from rewriter.core.target.protocol import References, Sequential, whole
 from rewriter.elf.headers import ET_EXEC
 from rewriter.elf.image import Image
-from rewriter.elf.pins import data_pins, pinned, relocated, text_words
+from rewriter.elf.pins import data_pins, fixed_words, pinned, relocated, text_words
 from rewriter.elf.unwind import entries as unwind
 
 _IN_FLIGHT = 100
@@ -242,9 +242,10 @@ def analyse(image: Image, target: Sequential, assume: frozenset[str] = EVERY) ->
         raise BadInput(f"{image.name}: holds no code", hint="not even one instruction")
     frames = unwind.frames(image)
     functions = with_called(find_functions(image, frames), listing)
-    slots = {at: place for at, place in relocated(image, target).items() if listing.has(place)}
+    words = relocated(image, target)
     if image.e_type == ET_EXEC:  # nothing is relocated: words are what they will be
-        slots |= dict(text_words(image, listing))
+        words |= dict(text_words(image, listing))
+    named = {place for place in words.values() if listing.has(place)}
     fixups = [fixup for fixup in target.fixups(image) if listing.has(fixup.access)]
     exceptions = ExceptionRanges.of(image, frames)
     throwing, pads = list(exceptions.accesses(listing)), list(exceptions.calls(listing))
@@ -257,8 +258,10 @@ def analyse(image: Image, target: Sequential, assume: frozenset[str] = EVERY) ->
         partial(_pruned, target),
         image,
         target,
-        target.references(image, listing, functions, slots),
-        set(slots.values()),
+        replace(
+            target.references(image, listing, functions, words), words=fixed_words(image, words)
+        ),
+        named,
     )
     if TABLES not in assume:
         open_ended = {table.jump for table in references.tables if not table.exact}
