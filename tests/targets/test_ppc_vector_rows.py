@@ -135,14 +135,8 @@ def test_every_instruction_that_binutils_knows_has_a_row(tmp_path: Path) -> None
 
 # What Capstone 6.0.0a11 has another name for, does not decode, or writes the numbers of otherwise.
 ALIASES = {
-    "mfvsrd",
-    "mfvsrwz",
-    "mtvsrd",
-    "mtvsrwa",
-    "mtvsrwz",
-    "xvcpsgnsp",
-    "xvcpsgndp",
-    "xxpermdi",
+    *("mfvsrd", "mfvsrwz", "mtvsrd", "mtvsrwa", "mtvsrwz"),
+    *("vnor", "vor", "xvcpsgnsp", "xvcpsgndp", "xxpermdi"),
 }
 UNKNOWN = {"fmrgew", "fmrgow", "mtfsb0.", "mtfsb1."}
 OTHERWISE = {"mtfsf", "mtfsf.", "mtfsfi", "mtfsfi.", "mtvsrbmi"}
