@@ -278,6 +278,8 @@ class Walk:
             given_up = address in self.covered or old.kinds[at] & FILLER
             if new.rows[at] < 0:
                 problem = "" if seen else "no instruction any more"
+            elif address in self.locked:
+                problem = "a change of what must stay"
             elif new.kinds[at] & FILLER and new.words[at] not in fillers:
                 problem = "an odd filler"
             elif not seen and address not in self.others:
