@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import targets
+from passes import offered
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -133,7 +134,7 @@ def measure(name: str, cpu: str, funcs: tuple[str, ...]) -> Sums:
     image = load(find(name))
     target = targets.of(image).bundling
     assert target is not None, f"{name} is of another kind"
-    options = Options(passes=tuple(sorted(target.passes)), funcs=funcs)
+    options = Options(passes=offered(target), funcs=funcs)
     road = GroupedRoad(image, target, target.cpus[cpu], options, jobs=len(os.sched_getaffinity(0)))
     start, spent = time.perf_counter(), _spent()
     road.run(lambda what, done, total: None)

@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import targets
+from passes import offered
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "verification"))
 
@@ -32,7 +33,7 @@ def measure(name: str, states: int, funcs: tuple[str, ...]) -> bool:
     image = load(find(name))
     target = targets.of(image).bundling
     assert target is not None, f"{name} is of another kind"
-    options = Options(passes=tuple(sorted(target.passes)), funcs=funcs)
+    options = Options(passes=offered(target), funcs=funcs)
     road = GroupedRoad(image, target, target.cpus["itanium2"], options)
     new = replace(image, data=road.run(lambda *progress: None))
     prover, start = TrialRegions(target.proving, states), time.process_time()

@@ -27,16 +27,20 @@ from passes.align import Align
 from passes.bitscan import BitScan
 from passes.bytes import Bytes
 from passes.lib.insert import Inserter
-from passes.lib.technique import ExternalPass, Technique
+from passes.lib.technique import ExternalPass, OwnTechnique, Technique
 from passes.prefetch import Prefetch
 from passes.replay import Replay
 from passes.schedule import Schedule
 from passes.substitute import Substitute
 from rewriter.core import plugins
+from rewriter.core.target.protocol import Target
 
-Pass = Technique | Inserter | Align | Schedule | Substitute
+Whole = Inserter | Align | Schedule | Substitute
+"""Passes that look at whole functions."""
 
-ORDER: tuple[Pass, ...] = (
+Pass = Technique | Whole
+
+ORDER: tuple[OwnTechnique | Whole, ...] = (
     # First: what becomes another routine is left alone by all that follow.
     Substitute(),
     Bytes(),
@@ -44,18 +48,30 @@ ORDER: tuple[Pass, ...] = (
     # After the bytes pass, which turns wide loads of narrow stores into narrow ones; before the
     # layout, which has the room for it.
     Replay(),
-    # In a loop that has become as short as it gets: how far ahead is a matter of its cycles.
+    # In a loop that has become as short as it gets: how far ahead is a matter of its cycles.  In
+    # regions of bundles hints are scheduled with the loop, in slots that would be empty.
     Prefetch(),
     # After all that drop instructions: it spends the room that they leave.
     Align(),
-    # Last: which fetch block an instruction stands in decides what order is good.
+    # Last: which fetch block an instruction stands in decides what order is good.  In regions of
+    # bundles order makes the room, and regions move up as they are scheduled.
     Schedule(),
 )
+"""All passes, on either road: those of a target are what its capabilities allow (`offered`)."""
 
 
 def names() -> tuple[str, ...]:
     """The names of all passes in the order in which they run, those of other packages included."""
     return tuple(one.name for one in _places())
+
+
+def offered(target: Target) -> tuple[str, ...]:
+    """The names of the passes that a target offers what they need; plug-ins look at windows."""
+    return tuple(
+        one.name
+        for one in _places()
+        if (target.sequential is not None if isinstance(one, EntryPoint) else one.offered(target))
+    )
 
 
 def chosen(wanted: Container[str]) -> tuple[Pass, ...]:
@@ -64,7 +80,7 @@ def chosen(wanted: Container[str]) -> tuple[Pass, ...]:
     return tuple(_loaded(one) if isinstance(one, EntryPoint) else one for one in places)
 
 
-def _places() -> tuple[Pass | EntryPoint, ...]:
+def _places() -> tuple[OwnTechnique | Whole | EntryPoint, ...]:
     """Our own passes, and those of plug-ins right behind our own of their kind."""
     own = {one.name for one in ORDER}
     for entry in plugins.offered(plugins.PASSES):

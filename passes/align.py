@@ -10,6 +10,7 @@ from functools import cached_property
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import AWAY, BRANCHING, Insn
 from rewriter.core.target.cpu import Cpu
+from rewriter.core.target.protocol import Target
 
 LONGEST_LOOP = 128
 """Bytes: a fetch slot lost in each round of a longer loop is less than fillers on the way in."""
@@ -114,6 +115,10 @@ class Align:
 
     name = "align"
     needs: frozenset[str] = frozenset()
+
+    def offered(self, target: Target) -> bool:
+        """Where code moves: of instructions or of regions."""
+        return target.sequential is not None or target.bundling is not None
 
     def layout(self, code: Code, cpu: Cpu) -> Layout | None:
         """The best layout that fits the function's footprint; None if none does."""

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, islice
-from typing import Any
 
 from passes.lib.searches import LOWEST, TESTS, WIDTH, Search, Searches, Step
 from passes.lib.technique import Site
@@ -15,6 +14,8 @@ from rewriter.core.code.dataflow import Trace, registers_of
 from rewriter.core.edit import Rewrite
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.target.cpu import Cpu
+from rewriter.core.target.idioms import BitCounting
+from rewriter.core.target.protocol import Sequential, Target
 from rewriter.core.terms.term import Term
 
 _LEAST = 5  # instructions of a cascade that is worth a look
@@ -48,11 +49,16 @@ class BitScan:
     def __init__(self) -> None:
         self._searches = Searches()
 
-    def sites(self, trace: Trace, spelling: Any, cpu: Cpu) -> Iterator[Site]:
+    def offered(self, target: Target) -> bool:
+        """Where counts of bits were spelled out."""
+        return target.sequential is not None and target.sequential.bit_counting is not None
+
+    def sites(self, trace: Trace, target: Sequential, cpu: Cpu) -> Iterator[Site]:
         """The searches of a block; of one within another, the outer that has a proposal."""
-        if trace.terms.width != WIDTH:
+        counting = target.bit_counting
+        if counting is None or trace.terms.width != WIDTH:
             return
-        block = _Block(trace, spelling, self._searches)
+        block = _Block(trace, counting, self._searches)
         found: dict[int, Site] = {}
         covered: set[int] = set()
         without: list[tuple[Site, set[int]]] = []
@@ -83,7 +89,7 @@ class _Found:
 @dataclass
 class _Block:
     trace: Trace
-    spelling: Any
+    counting: BitCounting
     known: Searches
 
     def candidates(self) -> list[int]:
@@ -244,11 +250,11 @@ class _Block:
     def _step(self, name: str, literal: int | None, x: int, held: int, target: int) -> Insn:
         insn: Insn
         if literal is not None:
-            insn = self.spelling.immediate(name, x if name == "cmoveq" else held, literal, target)
+            insn = self.counting.immediate(name, x if name == "cmoveq" else held, literal, target)
         elif name == "not":
-            insn = self.spelling.negated(held, target)
+            insn = self.counting.negated(held, target)
         else:
-            insn = self.spelling.count(name, held, target)
+            insn = self.counting.count(name, held, target)
         return insn
 
     def _sum(self, slot: int, base: int, held: int, result: int) -> Insn:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from passes.lib.shapes import Narrow, Shapes, cell_load, unmasked
 from passes.lib.technique import UNRELATED, Site
@@ -12,6 +11,8 @@ from rewriter.core.code.dataflow import Trace, registers_of
 from rewriter.core.edit import Rewrite
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.target.cpu import Cpu
+from rewriter.core.target.idioms import Idioms, NarrowMemory
+from rewriter.core.target.protocol import Sequential, Target
 from rewriter.core.terms.term import Term
 
 _NAMES = {1: "byte", 2: "word"}
@@ -40,10 +41,17 @@ class Bytes:
     def __init__(self) -> None:
         self._shapes: dict[int, Shapes] = {}
 
-    def sites(self, trace: Trace, spelling: Any, cpu: Cpu) -> Iterator[Site]:
+    def offered(self, target: Target) -> bool:
+        """Where narrow accesses were spelled out."""
+        return target.sequential is not None and target.sequential.narrow_memory is not None
+
+    def sites(self, trace: Trace, target: Sequential, cpu: Cpu) -> Iterator[Site]:
         """The narrow accesses of a block."""
         shapes = self._shapes.setdefault(trace.cell, Shapes(trace.cell))
-        block = _Block(trace, spelling, shapes)
+        spelling, narrow = target.spelling, target.narrow_memory
+        if narrow is None:
+            return
+        block = _Block(trace, spelling, narrow, shapes)
         for slot, (insn, value) in enumerate(zip(trace.insns, trace.value, strict=True)):
             if insn.op.name in spelling.CELL_ACCESSES:
                 if value is None:
@@ -59,7 +67,8 @@ _NARROWED = ("and", "ashr", "lshr")
 @dataclass
 class _Block:
     trace: Trace
-    spelling: Any
+    spelling: Idioms
+    narrow: NarrowMemory
     shapes: Shapes
 
     # Loads --------------------------------------------------------------------------------
@@ -126,12 +135,12 @@ class _Block:
     ) -> Iterator[Changes]:
         base, displacement = self.spelling.address(self.trace.insns[source])
         result, temporary = self._target(slot), self._target(source)
-        early = self.spelling.narrow_load(size, result, base, displacement)
+        early = self.narrow.narrow_load(size, result, base, displacement)
         yield ((source, early), (slot, None))
         yield ((slot, early),)
         for between in reversed([f for f in feeders if f > source]):
             yield ((between, early), (slot, None))
-        kept = self.spelling.narrow_load(size, temporary, base, displacement)
+        kept = self.narrow.narrow_load(size, temporary, base, displacement)
         yield ((source, kept), (slot, self.spelling.move(temporary, result)))
 
     def _signed_loads(
@@ -142,13 +151,13 @@ class _Block:
         places = (source, *reversed([f for f in feeders if f > source]))
         for place in places:
             # Enough where nothing reads the sign: the byte is stored again, or masked.
-            load = self.spelling.narrow_load(size, result, base, displacement)
+            load = self.narrow.narrow_load(size, result, base, displacement)
             yield ((place, load),) if place == slot else ((place, load), (slot, None))
         for place in places:
             between = self._target(place)
             for register in dict.fromkeys((between, temporary, result)):
-                load = self.spelling.narrow_load(size, register, base, displacement)
-                yield ((place, load), (slot, self.spelling.sign_extend(size, register, result)))
+                load = self.narrow.narrow_load(size, register, base, displacement)
+                yield ((place, load), (slot, self.narrow.sign_extend(size, register, result)))
 
     def _extension_site(self, slot: int, whole: Term, size: int, inner: Term) -> Site:
         result, terms = self._target(slot), self.trace.terms
@@ -161,7 +170,7 @@ class _Block:
             if value is inner or terms.shl(value, amount) is shifted
         )
         kind = f"sign extension of a {_NAMES[size]}"
-        changes = (((slot, self.spelling.sign_extend(size, s, result)),) for s in sources)
+        changes = (((slot, self.narrow.sign_extend(size, s, result)),) for s in sources)
         return Site(slot, kind, tuple(Rewrite(slot, kind, c, frozenset(feeders)) for c in changes))
 
     # Stores -------------------------------------------------------------------------------
@@ -187,7 +196,7 @@ class _Block:
         aligned = frozenset({slot}) if size > 1 else frozenset()
 
         def rewrite(source: int | None, *others: tuple[int, Insn | None]) -> Rewrite:
-            store = self.spelling.narrow_store(size, source, base, displacement)
+            store = self.narrow.narrow_store(size, source, base, displacement)
             return Rewrite(slot, kind, ((slot, store), *others), frozenset(feeders), aligned)
 
         if inner is None:
@@ -216,9 +225,7 @@ class _Block:
         """Whether the block handles the part of the access beyond its cell."""
         root, _ = address.store.linear(address)
         for slot, insn in enumerate(self.trace.insns):
-            values = (
-                self.trace.operand[slot].values() if insn.name in self.spelling.CROSSING else ()
-            )
+            values = self.trace.operand[slot].values() if insn.name in self.narrow.CROSSING else ()
             if any(value.store.linear(value)[0] is root for value in values):
                 return True
         return False

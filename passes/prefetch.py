@@ -20,6 +20,7 @@ from rewriter.core.code.program import Function
 from rewriter.core.edit import Evidence, Grade
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.isa.table import Table
+from rewriter.core.target.protocol import Target
 from rewriter.timing.engines import engine_of
 
 _LEAST = Fraction(1, 20)
@@ -86,6 +87,11 @@ class Prefetch:
     # its groups, `grouped_streams` does the work.
     needs = frozenset({"WH64", "LFETCH"})
 
+    def offered(self, target: Target) -> bool:
+        """Where there are hints: in loops of one block, or in regions of bundles."""
+        code = target.sequential
+        return target.bundling is not None or (code is not None and code.hints is not None)
+
     def finder(self, program: Program, setting: Setting) -> Finder:
         """What finds the sites of functions."""
         suited = setting.cpu.pipeline is not None and engine_of(setting.cpu).asks_ahead
@@ -133,8 +139,10 @@ def _put(
     body: Body, walked: Walked, stream: Stream, hints: dict[int, Hint], warm: Fraction, ahead: int
 ) -> tuple[int, Hint, str, Fraction] | str:
     """Where a stream's hint costs nothing, the hint, and what it saves; or why there is none."""
-    spelling = walked.setting.target.spelling
-    aligned = stream.aligned(spelling.HINT_ALIGNMENT)
+    offered = walked.setting.target.hints
+    if offered is None:
+        return "the machine has no hints"
+    aligned = stream.aligned(offered.HINT_ALIGNMENT)
     reason = "no register holds the address"
     for address, number in body.gaps():
         place = stream.at[number]
@@ -142,7 +150,7 @@ def _put(
             continue
         register, more = place
         offset = stream.ahead + ahead
-        insn = spelling.hint(stream.writes, aligned, register, more + offset)
+        insn = offered.hint(stream.writes, aligned, register, more + offset)
         if insn is None:
             return "too far for a displacement"
         hint = Hint(number, insn, stream, offset)

@@ -15,7 +15,7 @@ from rewriter.core.code.dataflow import registers_of, run, written
 from rewriter.core.code.program import Function, Window
 from rewriter.core.edit import Evidence
 from rewriter.core.isa.instruction import Flow, Insn
-from rewriter.core.target.protocol import Sequential
+from rewriter.core.target.protocol import Sequential, Target
 from rewriter.core.terms.term import Term
 from rewriter.verify.walk.equivalence import Comparison, Different
 
@@ -41,6 +41,10 @@ class Replay:
 
     name = "replay"
     needs: frozenset[str] = frozenset()
+
+    def offered(self, target: Target) -> bool:
+        """Where a load may be made of halves."""
+        return target.sequential is not None and target.sequential.joining is not None
 
     def finder(self, program: Program, setting: Setting) -> Finder:
         """What finds the sites of functions."""
@@ -100,12 +104,15 @@ def _forwarded(
     assert load is not None
     if at in setting.locked:
         return Declined(_KIND, at, "between load-locked and store-conditional")
+    joining = setting.target.joining
+    if joining is None:
+        return Declined(_KIND, at, "the machine has no short way to make the value")
     known = _stored(setting, addresses, now, conflict.store)
     source = _kept(setting.target, now, conflict)
     if known is None and source is None:
         return Declined(_KIND, at, "the value stored is gone")
     spare = _spare(setting.target, now, conflict.load, exits)
-    insns = setting.target.spelling.joined(load, conflict.distance, known, source, spare)
+    insns = joining.joined(load, conflict.distance, known, source, spare)
     if insns is None:
         return Declined(_KIND, at, "no short way to make the value, or no free register")
     before, after = _around(now, conflict, (load,)), _around(now, conflict, insns)

@@ -17,6 +17,7 @@ from rewriter.core.code.program import Function
 from rewriter.core.edit import Evidence, Grade
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.target.cpu import Cpu
+from rewriter.core.target.protocol import Target
 from rewriter.elf.unwind import rows as unwind_rows
 from rewriter.timing.described import NotDescribed
 from rewriter.timing.engines import engine_of
@@ -72,6 +73,10 @@ class Schedule:
 
     name = "schedule"
     needs: frozenset[str] = frozenset()
+
+    def offered(self, target: Target) -> bool:
+        """Where order is ours to choose: of innermost loops, or of regions of bundles."""
+        return target.sequential is not None or target.bundling is not None
 
 
 @dataclass

@@ -10,7 +10,7 @@ from rewriter.contracts import CONTRACTS
 from rewriter.core.code.program import Function
 from rewriter.core.edit import Edit
 from rewriter.core.target.cpu import Cpu
-from rewriter.core.target.protocol import CannotMove, FrameRow, Sequential, Tuned, suited
+from rewriter.core.target.protocol import CannotMove, FrameRow, Sequential, Target, Tuned, suited
 from rewriter.elf.caves.room import Caves
 from rewriter.elf.caves.unwind import Body, replaced
 from rewriter.elf.emit import Patch
@@ -96,6 +96,11 @@ class Substitute:
 
     name = "substitute"
     needs: frozenset[str] = frozenset()
+
+    def offered(self, target: Target) -> bool:
+        """Where routines can be tried."""
+        code = target.sequential
+        return target.bundling is not None or (code is not None and code.trials is not None)
 
     def place(self, known: Known, named: Named, cpu: Cpu, caves: Caves) -> Substitution:
         """The routine in the best place that there is; CannotMove says why there is none."""

@@ -14,7 +14,7 @@ from rewriter.core.edit import Evidence
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.readings.interpret import Step
 from rewriter.core.target.cpu import Cpu, System
-from rewriter.core.target.protocol import Sequential
+from rewriter.core.target.protocol import Sequential, Target
 from rewriter.timing.model import simulate
 from rewriter.timing.straight import Probe
 from rewriter.verify.terms.prover import Prover
@@ -108,6 +108,10 @@ class Inserter(Protocol):
 
     name: str
     needs: frozenset[str]
+
+    def offered(self, target: Target) -> bool:
+        """Whether a target offers what the pass works with."""
+        ...
 
     def finder(self, program: Program, setting: Setting) -> Finder:
         """What finds the sites of functions; all that is known of the whole text is found once."""

@@ -10,7 +10,7 @@ from rewriter.core.code.dataflow import Trace, registers_of
 from rewriter.core.edit import Rewrite
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.target.cpu import Cpu
-from rewriter.core.target.protocol import Clue, Sequential
+from rewriter.core.target.protocol import Clue, Sequential, Target
 
 UNRELATED = "address and position are not related in the block"
 """A reason that knowing more of the registers at the start may remove."""
@@ -39,8 +39,16 @@ class Technique(Protocol):
     name: str
     needs: frozenset[str]
 
-    def sites(self, trace: Trace, spelling: Any, cpu: Cpu) -> Iterator[Site]:
-        """The sites of a block, in slot order.  `spelling` is how the target spells things."""
+    def sites(self, trace: Trace, target: Sequential, cpu: Cpu) -> Iterator[Site]:
+        """The sites of a block, in slot order."""
+        ...
+
+
+class OwnTechnique(Technique, Protocol):
+    """One of ours, which knows what it asks of a target."""
+
+    def offered(self, target: Target) -> bool:
+        """Whether a target offers what the pass works with."""
         ...
 
 

@@ -76,7 +76,7 @@ class Tuner:
         found = (
             (technique.name, site)
             for technique in self.techniques
-            for site in technique.sites(self.trace, target.spelling, self.cpu)
+            for site in technique.sites(self.trace, target, self.cpu)
         )
         self._sites = [
             _Numbered(number, name, site, self._without_held(site.proposals))

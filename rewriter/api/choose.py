@@ -242,7 +242,7 @@ def _named_passes(text: str | None) -> tuple[Pass, ...] | None:
 def _passes(text: str | None, cpu: Cpu, target: Target) -> tuple[str, ...]:
     import passes
 
-    offered = target.bundling.passes if target.bundling is not None else passes.names()
+    offered = passes.offered(target)
     named = _named_passes(text)
     for technique in named or ():
         if technique.name not in offered:

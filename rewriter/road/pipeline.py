@@ -184,8 +184,7 @@ class _Road:
         loops = innermost(program) if looped else {}
         setting = Setting(target, work.cpu, system, work.prover, locked, loops)
         windows = Windows(work, techniques, setting, clues(program, techniques))
-        spelled = (p for p in inserters if p.name in target.spelling.CLUES)
-        finders = {p.name: p.finder(program, setting) for p in spelled}
+        finders = {p.name: p.finder(program, setting) for p in inserters if p.offered(target)}
         insertions = Insertions(work, finders, align is not None)
         self.steps: list[tuple[str, Callable[[Function], None]]]
         self.steps = [(names[0], windows.run), (names[1], insertions.run)]

@@ -32,7 +32,6 @@ from dataclasses import replace
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -42,6 +41,7 @@ from rewriter.core.code.program import Function, JumpTable
 from rewriter.core.isa.instruction import Flow, Insn, Op
 from rewriter.core.target.arena import WIDE
 from rewriter.core.target.cpu import Cpu, System
+from rewriter.core.target.idioms import BitCounting, Hints, Idioms, Joining, NarrowMemory
 from rewriter.core.target.protocol import Memory, Pair, References
 from targets.alpha import abi, boots, idioms, routines
 from targets.alpha.cpus import CPUS
@@ -67,7 +67,11 @@ class Alpha:
     cpus: Mapping[str, Cpu] = CPUS
     everything = abi.ALL
     returned = abi.RETURN_LIVE
-    spelling: Any = idioms
+    spelling: Idioms = idioms
+    narrow_memory: NarrowMemory | None = idioms
+    bit_counting: BitCounting | None = idioms
+    joining: Joining | None = idioms
+    hints: Hints | None = idioms
     stack = SP
     signatures = Path(__file__).with_name("signatures.json")
     trials = AlphaTrials()

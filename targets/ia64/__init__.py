@@ -59,7 +59,6 @@ class Ia64:
     emulated = boots = None  # no emulator runs its programs or kernels
     table: Table = TABLE
     cpus: Mapping[str, Cpu] = CPUS
-    passes = frozenset({"align", "prefetch", "schedule", "substitute"})
     bundle = BUNDLE
     arena = WIDE
     jump_word = tables.WORD

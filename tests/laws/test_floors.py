@@ -157,12 +157,45 @@ def machine_faults(module: str, tree: ast.AST) -> Iterator[tuple[int, str]]:
             yield node.lineno, fault
 
 
+# Kinds of target, CPU and timing engine: nothing above targets/ asks which of them something is.
+KINDS = {
+    "Target", "Sequential", "Bundling",
+    "Cpu", "BundledCpu", "InOrder", "OutOfOrder", "Dispatched", "Bundled", "Pipeline",
+    "Engine", "InOrderEngine", "OutOfOrderEngine", "DispatchedEngine",
+}  # fmt: skip
+
+
+def kind_faults(module: str, tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Places above targets/ that decide by the type of a target, a CPU or an engine."""
+    if room_of(module) == "targets":
+        return
+    for node in ast.walk(tree):
+        asked: list[ast.AST] = []
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            asked = list(node.args[1:]) if node.func.id in ("isinstance", "issubclass") else []
+        elif isinstance(node, ast.MatchClass):
+            asked = [node.cls]
+        elif isinstance(node, ast.Compare) and _asks_type(node):
+            asked = [node.left, *node.comparators]
+        for kind in sorted({name for part in asked for name in _names(part)} & KINDS):
+            yield node.lineno, f"asks for the type {kind}: ask for a capability"
+
+
+def _asks_type(node: ast.Compare) -> bool:
+    """Whether one side of a comparison is `type(x)`."""
+    sides = [node.left, *node.comparators]
+    return any(
+        isinstance(side, ast.Call) and isinstance(side.func, ast.Name) and side.func.id == "type"
+        for side in sides
+    )
+
+
 def violations(module: str, source: str, is_package: bool = False) -> list[str]:
     """All breaches of the floors in one module's source text."""
     tree = ast.parse(source)
     if room_of(module) is None:
         return [f"{module}: in no room of the design"]
-    faults = list(machine_faults(module, tree))
+    faults = [*machine_faults(module, tree), *kind_faults(module, tree)]
     for line, imported in imports(module, is_package, tree):
         if fault := import_fault(module, imported):
             faults.append((line, fault))
@@ -222,6 +255,12 @@ def test_sideways_imports_have_no_cycle() -> None:
         ("passes.bytes", "if target.name in ('ppc', 'x'): pass", "ask the target"),
         ("rewriter.elf.image", "x = elf.EM_ALPHA", "machine numbers belong"),
         ("passes.bytes", "from fixtures import inputs", "the product does not import fixtures"),
+        ("passes.align", "if isinstance(target, Bundling): pass", "asks for the type Bundling"),
+        ("passes.align", "x = isinstance(t, (int, bundling.Bundling))", "type Bundling"),
+        ("passes.align", "x = issubclass(type(cpu), BundledCpu)", "type BundledCpu"),
+        ("passes.align", "assert isinstance(cpu.pipeline, InOrder | OutOfOrder)", "type InOrder"),
+        ("rewriter.timing.model", "match p:\n    case OutOfOrder(): pass", "type OutOfOrder"),
+        ("rewriter.timing.model", "if type(cpu.pipeline) is InOrder: pass", "type InOrder"),
     ],
 )
 def test_a_bad_module_is_seen(module: str, source: str, fault: str) -> None:
@@ -239,6 +278,8 @@ def test_a_bad_module_is_seen(module: str, source: str, fault: str) -> None:
         ("targets", "from targets.alpha import TARGET\nfrom rewriter.core.isa import Isa"),
         ("targets.alpha.isa", "from targets.alpha import abi\nfrom targets import base"),
         ("rewriter.elf.image", "same = old.machine == new.machine"),
+        ("passes.align", "if target.bundling is None or isinstance(x, int): pass"),
+        ("targets.ia64", "assert isinstance(cpu, BundledCpu)"),
     ],
 )
 def test_a_good_module_is_quiet(module: str, source: str) -> None:

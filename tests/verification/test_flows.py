@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 
+import targets
 from fixtures import inputs
 from rewriter.analysis.program import Program, analyse
 from rewriter.core.code.program import Function
@@ -17,7 +18,6 @@ from rewriter.elf import image
 from rewriter.elf.image import Image
 from rewriter.verify.check import verify
 from rewriter.verify.routines.reached import unreached
-from targets import for_machine
 from targets.alpha.assembler import assemble
 from targets.alpha.registers import RA, V0
 from tests.support.made_flows import Made, made
@@ -40,7 +40,7 @@ def sample() -> Image:
 @pytest.fixture(scope="module")
 def place(sample: Image) -> Function:
     """A function with room for code of our own."""
-    program = analyse(sample, for_machine(sample.machine, sample.name))
+    program = analyse(sample, targets.of(sample))
     understood = (f for f in program.functions if not program.not_understood(f))
     return max(understood, key=lambda f: f.end - f.start)
 

@@ -17,6 +17,7 @@ from region_trials import TrialRegions
 
 import targets
 from fixtures.inputs import require, require_tool
+from passes import offered
 from passes.scheduling.bundled import Superblock, schedule
 from passes.scheduling.bundled_model import Model
 from rewriter.core.code.groups import Slot
@@ -43,7 +44,7 @@ PARTS = {
 def test_what_the_road_makes_does_the_same(name: str) -> None:
     image = load(require(name))
     target = targets.of(image)
-    options = Options(passes=tuple(sorted(target.passes)), funcs=(PARTS[name],))
+    options = Options(passes=offered(target), funcs=(PARTS[name],))
     road = GroupedRoad(image, target, target.cpus["itanium2"], options)
     new = replace(image, data=road.run(lambda *progress: None))
     prover = TrialRegions(target.proving, STATES)

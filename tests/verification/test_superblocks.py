@@ -8,6 +8,7 @@ import pytest
 
 import targets
 from fixtures.inputs import require
+from passes import offered
 from rewriter.analysis.bundled_liveness import GroupedLiveness
 from rewriter.core.code.groups import Slot
 from rewriter.core.isa.instruction import Flow
@@ -30,7 +31,7 @@ def travelled(image: Image, functions: str = FUNCS) -> GroupedRoad:
     """The road over a part of the file."""
     target = targets.of(image).bundling
     assert target is not None
-    options = Options(passes=tuple(sorted(target.passes)), funcs=(functions,))
+    options = Options(passes=offered(target), funcs=(functions,))
     road = GroupedRoad(image, target, target.cpus["itanium2"], options)
     road.run(lambda *progress: None)
     return road

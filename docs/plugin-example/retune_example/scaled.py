@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from passes.lib.technique import Site
 from rewriter.core.code.dataflow import INPUT, Trace
 from rewriter.core.edit import Rewrite
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.target.cpu import Cpu
-from rewriter.core.target.protocol import Clue
+from rewriter.core.target.protocol import Clue, Sequential
 
 _SCALED = {2: "s4addq", 3: "s8addq"}
 """By how far the shift goes, the instruction that shifts and adds."""
@@ -30,7 +29,7 @@ class Scaled:
     needs = frozenset[str]()
     clues = (Clue(frozenset({"sll"}), literals=frozenset(_SCALED)),)
 
-    def sites(self, trace: Trace, spelling: Any, cpu: Cpu) -> Iterator[Site]:
+    def sites(self, trace: Trace, target: Sequential, cpu: Cpu) -> Iterator[Site]:
         """The additions of a block that read a shifted value."""
         for slot, insn in enumerate(trace.insns):
             if insn.name != "addq" or insn.op.format.name != "operate":

@@ -14,6 +14,7 @@ dispatched_cpu
               data
 emulation     How programs of a machine are run by user emulation
 ident         What the header of an ELF file says of the machine that the file is for
+idioms        How a target says what passes and the verifier want: accesses, moves, optional skills
 prefetching   What a pass that asks for lines ahead needs of a machine whose text says what issues
               together
 protocol      What the floors above ask of a target: what all have, and its capabilities

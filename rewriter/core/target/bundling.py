@@ -237,7 +237,6 @@ class Code(Protocol):
 class Bundling(Target, Protocol):
     """An architecture whose code says what issues together."""
 
-    passes: frozenset[str]
     bundle: int
     jump_word: int  # bytes of a word of a jump table
     proving: transfer.Provable

@@ -24,6 +24,7 @@ from rewriter.core.target.boots import Boots
 from rewriter.core.target.cpu import Cpu, System
 from rewriter.core.target.emulation import Emulated
 from rewriter.core.target.ident import Ident
+from rewriter.core.target.idioms import BitCounting, Hints, Idioms, Joining, NarrowMemory
 
 if TYPE_CHECKING:
     from rewriter.core.target.bundling import Bundling
@@ -125,8 +126,7 @@ def whole(insn: Insn, target: Sequential) -> bool:
 
 def is_hint(insn: Insn, target: Sequential) -> bool:
     """Whether a load does nothing but ask for a line; an architecture may have no such."""
-    found = getattr(target.spelling, "is_hint", None)
-    return found is not None and bool(found(insn))
+    return target.hints is not None and target.hints.is_hint(insn)
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +237,6 @@ class Target(Protocol):
 class Sequential(Target, Protocol):
     """An architecture whose instructions stand alone, and take effect one after another."""
 
-    spelling: Any
     stack: int
     signatures: Path
     trials: Any
@@ -247,6 +246,31 @@ class Sequential(Target, Protocol):
     tables: SystemTables
 
     systems: Mapping[str, System]
+
+    @property
+    def spelling(self) -> Idioms:
+        """How it says what all passes ask."""
+        ...
+
+    @property
+    def narrow_memory(self) -> NarrowMemory | None:
+        """Narrow accesses, which code for its older chips spells out."""
+        ...
+
+    @property
+    def bit_counting(self) -> BitCounting | None:
+        """Counts of bits, which code for its older chips spells out."""
+        ...
+
+    @property
+    def joining(self) -> Joining | None:
+        """Wide loads in halves, one of which is at hand."""
+        ...
+
+    @property
+    def hints(self) -> Hints | None:
+        """Hints for lines that cannot fault and change nothing."""
+        ...
 
     def system(self, cpu: Cpu) -> System:
         """The machine that a CPU is timed in when nothing is said."""

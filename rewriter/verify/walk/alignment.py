@@ -7,6 +7,7 @@ may cross into the next cell is spelled otherwise.  So the spelling shows what i
 from __future__ import annotations
 
 from rewriter.core.code.dataflow import Run, registers_of
+from rewriter.core.target.idioms import NarrowMemory
 from rewriter.core.target.protocol import Sequential
 from rewriter.core.terms.term import Term, Terms
 from rewriter.verify.walk.equivalence import Comparison
@@ -34,15 +35,16 @@ def aligned(
         for slot, (address, size) in after.narrow.items()
         if size == _WORD and slot <= exits[1]
     ]
-    if not words:
+    idioms = target.narrow_memory
+    if not words or idioms is None:
         return ()
     crossing = {
         terms.linear(value)[0]
         for slot, insn in enumerate(old.insns)
-        if insn.name in target.spelling.CROSSING
+        if insn.name in idioms.CROSSING
         for value in before.operand.get(slot, ())
     }
-    handled = _words(target, terms, before, old, exits[0])
+    handled = _words(target, idioms, terms, before, old, exits[0])
     narrow = before.exits[exits[0]].narrow
     wider = {address for address, size in narrow if size > _WORD}
     even = [_stack(target, terms), *(address for address, _ in narrow)]
@@ -68,21 +70,20 @@ def _parity(terms: Terms, address: Term, more: int = 0) -> tuple[Term, int]:
 
 
 def _words(
-    target: Sequential, terms: Terms, before: Run, old: Segment, last: int
+    target: Sequential, idioms: NarrowMemory, terms: Terms, before: Run, old: Segment, last: int
 ) -> set[tuple[Term, int]]:
     """Where the old code handles a word up to a slot: an address' root, the byte in its cell."""
-    spelling = target.spelling
     kept = {
         value
         for slot, insn in enumerate(old.insns[: last + 1])
-        if spelling.keeps_top_word(insn)
+        if idioms.keeps_top_word(insn)
         for value in before.operand[slot]
     }
     found = set()
     for slot, insn in enumerate(old.insns[: last + 1]):
-        position = spelling.word_position(insn)
+        position = idioms.word_position(insn)
         if position is None or (
-            spelling.needs_top_word(insn) and kept.isdisjoint(before.made[slot].values())
+            idioms.needs_top_word(insn) and kept.isdisjoint(before.made[slot].values())
         ):
             continue
         register, distance = position

@@ -6,5 +6,6 @@ Makers return a meaning for a family of rows; the rows in `targets/ppc/isa/` nam
 - `unknown`: results of which no more is said than what they depend on.
 - `wide`: values in parts, each as wide as a general register.
 - `floating`: moves, loads and stores of doublewords, the FPSCR.
+- `vector`: integer operations on vectors, permutes, moves.
 - `vector_memory`: loads and stores of vectors.
 """

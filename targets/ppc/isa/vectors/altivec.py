@@ -5,10 +5,13 @@ Later rows of the same chapter are in `later`, loads and stores in `memory`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from rewriter.core.isa.instruction import Op
 from targets.ppc.isa.families import family
 from targets.ppc.isa.features import ALTIVEC
 from targets.ppc.isa.formats import va, vx
+from targets.ppc.meanings import vector as does
 from targets.ppc.meanings.unknown import Unknown, pure, saturating, single
 from targets.ppc.registers import VSCR_NJ, VSCR_SAT
 
@@ -20,8 +23,7 @@ _three, _four, _unary = pure("v=vv"), pure("v=vvv"), pure("v=v")
 
 def _integer() -> list[Op]:
     simple = """
-        vaddubm 0     vadduhm 64    vadduwm 128   vaddcuw 384
-        vsububm 1024  vsubuhm 1088  vsubuwm 1152  vsubcuw 1408
+        vaddcuw 384   vsubcuw 1408
         vmaxub 2      vmaxuh 66     vmaxuw 130    vmaxsb 258   vmaxsh 322   vmaxsw 386
         vminub 514    vminuh 578    vminuw 642    vminsb 770   vminsh 834   vminsw 898
         vavgub 1026   vavguh 1090   vavguw 1154   vavgsb 1282  vavgsh 1346  vavgsw 1410
@@ -38,7 +40,6 @@ def _integer() -> list[Op]:
     """
     sums = "vsum4ubs 1544 vsum4shs 1608 vsum2sws 1672 vsum4sbs 1800 vsumsws 1928"
     compares = """
-        vcmpequb 6    vcmpequh 70   vcmpequw 134
         vcmpgtub 518  vcmpgtuh 582  vcmpgtuw 646  vcmpgtsb 774 vcmpgtsh 838 vcmpgtsw 902
     """
     return [
@@ -47,20 +48,34 @@ def _integer() -> list[Op]:
         *family(THREE, vx, _three, "veccomplex", ALTIVEC, products),
         *family(THREE, vx, saturating("v=vv"), "veccomplex", ALTIVEC, sums),
         *family(THREE, vx, _three, "veccmp", ALTIVEC, compares, record=RC),
+        *_elements(),
     ]
 
 
+def _elements() -> Iterator[Op]:
+    """What is done to bytes, halfwords and words alike."""
+    for number, (size, unit) in enumerate(((1, "b"), (2, "h"), (4, "w"))):
+        code, sched = 64 * number, "vecsimple"
+        sums = f"vaddu{unit}m {code}", f"vsubu{unit}m {code + 1024}"
+        merges = f"vmrgh{unit} {code + 12}", f"vmrgl{unit} {code + 268}"
+        equal, splats = f"vcmpequ{unit} {code + 6}", f"vspltis{unit} {code + 780}"
+        yield from family(THREE, vx, does.added(size), sched, ALTIVEC, sums[0])
+        yield from family(THREE, vx, does.subtracted(size), sched, ALTIVEC, sums[1])
+        yield from family(THREE, vx, does.equal(size), "veccmp", ALTIVEC, equal, record=RC)
+        yield from family(THREE, vx, does.merged(size, low=False), "vecperm", ALTIVEC, merges[0])
+        yield from family(THREE, vx, does.merged(size, low=True), "vecperm", ALTIVEC, merges[1])
+        yield from family("vrt,sim", vx, does.splat_number(size), "vecperm", ALTIVEC, splats)
+
+
 def _logical() -> list[Op]:
+    sched = "veclogical"
     return [
-        *family(
-            THREE,
-            vx,
-            _three,
-            "veclogical",
-            ALTIVEC,
-            "vand 1028 vandc 1092 vor 1156 vxor 1220 vnor 1284",
-        ),
-        *family(FOUR, va, _four, "veclogical", ALTIVEC, "vsel 42"),
+        *family(THREE, vx, does.AND, sched, ALTIVEC, "vand 1028"),
+        *family(THREE, vx, does.ANDC, sched, ALTIVEC, "vandc 1092"),
+        *family(THREE, vx, does.OR, sched, ALTIVEC, "vor 1156"),
+        *family(THREE, vx, does.XOR, sched, ALTIVEC, "vxor 1220"),
+        *family(THREE, vx, does.NOR, sched, ALTIVEC, "vnor 1284"),
+        *family(FOUR, va, does.SELECT, sched, ALTIVEC, "vsel 42"),
     ]
 
 
@@ -75,23 +90,20 @@ def _multiply_sums() -> list[Op]:
 
 def _permutes() -> list[Op]:
     shifts = "vsl 452 vsr 708 vslo 1036 vsro 1100"
-    merges = "vmrghb 12 vmrghh 76 vmrghw 140 vmrglb 268 vmrglh 332 vmrglw 396"
-    packs = "vpkuhum 14 vpkuwum 78 vpkpx 782"
     saturated = "vpkuhus 142 vpkuwus 206 vpkshus 270 vpkswus 334 vpkshss 398 vpkswss 462"
     unpacks = "vupkhsb 526 vupkhsh 590 vupklsb 654 vupklsh 718 vupkhpx 846 vupklpx 974"
-    splat, number = pure("v=vn"), pure("v=n")
     return [
-        *family(FOUR, va, _four, "vecperm", ALTIVEC, "vperm 43"),
-        *family(f"{THREE},shb", va, pure("v=vvn"), "vecperm", ALTIVEC, "vsldoi 44"),
-        *family(THREE, vx, _three, "vecperm", ALTIVEC, shifts + " " + merges + " " + packs),
+        *family(FOUR, va, does.permuted(right=False), "vecperm", ALTIVEC, "vperm 43"),
+        *family(f"{THREE},shb", va, does.shift_octets(1), "vecperm", ALTIVEC, "vsldoi 44"),
+        *family(THREE, vx, _three, "vecperm", ALTIVEC, shifts),
+        *family(THREE, vx, does.packed(2), "vecperm", ALTIVEC, "vpkuhum 14"),
+        *family(THREE, vx, does.packed(4), "vecperm", ALTIVEC, "vpkuwum 78"),
+        *family(THREE, vx, _three, "vecperm", ALTIVEC, "vpkpx 782"),
         *family(THREE, vx, saturating("v=vv"), "vecperm", ALTIVEC, saturated),
         *family(UNARY, vx, _unary, "vecperm", ALTIVEC, unpacks),
-        *family(f"{UNARY},uim4", vx, splat, "vecperm", ALTIVEC, "vspltb 524"),
-        *family(f"{UNARY},uim3", vx, splat, "vecperm", ALTIVEC, "vsplth 588"),
-        *family(f"{UNARY},uim2", vx, splat, "vecperm", ALTIVEC, "vspltw 652"),
-        *family(
-            "vrt,sim", vx, number, "vecperm", ALTIVEC, "vspltisb 780 vspltish 844 vspltisw 908"
-        ),
+        *family(f"{UNARY},uim4", vx, does.splat(1), "vecperm", ALTIVEC, "vspltb 524"),
+        *family(f"{UNARY},uim3", vx, does.splat(2), "vecperm", ALTIVEC, "vsplth 588"),
+        *family(f"{UNARY},uim2", vx, does.splat(4), "vecperm", ALTIVEC, "vspltw 652"),
     ]
 
 

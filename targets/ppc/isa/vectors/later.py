@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from rewriter.core.isa.instruction import Op
 from targets.ppc.isa.families import family
-from targets.ppc.isa.formats import va, vx
+from targets.ppc.isa.formats import row, va, vx
 from targets.ppc.isa.vectors.altivec import FOUR, RC, THREE, UNARY
+from targets.ppc.meanings import vector as does
 from targets.ppc.meanings.unknown import pure, saturating
 
 _three, _four, _unary = pure("v=vv"), pure("v=vvv"), pure("v=v")
@@ -14,7 +17,7 @@ _element, _to_general, _tied = pure("v=vn"), pure("r=v"), pure("V=vv")
 
 def _power8() -> list[Op]:
     simple = """
-        vaddudm 192   vsubudm 1216  vmaxud 194    vmaxsd 450   vminud 706   vminsd 962
+        vmaxud 194    vmaxsd 450   vminud 706   vminsd 962
         vrld 196      vsld 1476     vsrad 964     vsrd 1732
     """
     complex_ = """
@@ -22,7 +25,6 @@ def _power8() -> list[Op]:
         vmulouw 136   vmuluwm 137   vmulosw 392   vmuleuw 648  vmulesw 904
         vpmsumb 1032  vpmsumh 1096  vpmsumw 1160  vpmsumd 1224
     """
-    logical = "vorc 1348 vnand 1412 veqv 1668"
     counts = """
         vclzb 1794    vclzh 1858    vclzw 1922    vclzd 1986
         vpopcntb 1795 vpopcnth 1859 vpopcntw 1923 vpopcntd 1987
@@ -32,16 +34,13 @@ def _power8() -> list[Op]:
     return [
         *family(THREE, vx, _three, "vecsimple", "2.07", simple),
         *family(THREE, vx, _three, "veccomplex", "2.07", complex_),
-        *family(THREE, vx, _three, "veclogical", "2.07", logical),
-        *family(
-            THREE,
-            vx,
-            _three,
-            "veccmp",
-            "2.07",
-            "vcmpequd 199 vcmpgtud 711 vcmpgtsd 967",
-            record=RC,
-        ),
+        *family(THREE, vx, does.added(8), "vecsimple", "2.07", "vaddudm 192"),
+        *family(THREE, vx, does.subtracted(8), "vecsimple", "2.07", "vsubudm 1216"),
+        *family(THREE, vx, does.ORC, "veclogical", "2.07", "vorc 1348"),
+        *family(THREE, vx, does.NAND, "veclogical", "2.07", "vnand 1412"),
+        *family(THREE, vx, does.EQV, "veclogical", "2.07", "veqv 1668"),
+        *family(THREE, vx, does.equal(8), "veccmp", "2.07", "vcmpequd 199", record=RC),
+        *family(THREE, vx, _three, "veccmp", "2.07", "vcmpgtud 711 vcmpgtsd 967", record=RC),
         *family(
             FOUR,
             va,
@@ -50,7 +49,9 @@ def _power8() -> list[Op]:
             "2.07",
             "vaddeuqm 60 vaddecuq 61 vsubeuqm 62 vsubecuq 63",
         ),
-        *family(THREE, vx, _three, "vecperm", "2.07", "vpkudum 1102 vmrgow 1676 vmrgew 1932"),
+        *family(THREE, vx, does.packed(8), "vecperm", "2.07", "vpkudum 1102"),
+        *family(THREE, vx, does.merged_words(even=False), "vecperm", "2.07", "vmrgow 1676"),
+        *family(THREE, vx, does.merged_words(even=True), "vecperm", "2.07", "vmrgew 1932"),
         *family(
             THREE,
             vx,
@@ -96,9 +97,6 @@ def _power9() -> list[Op]:
         vextsb2w 16:1538 vextsh2w 17:1538 vextsb2d 24:1538 vextsh2d 25:1538 vextsw2d 26:1538
         vctzb 28:1538    vctzh 29:1538    vctzw 30:1538    vctzd 31:1538
     """
-    compares = """
-        vcmpneb 7 vcmpneh 71 vcmpnew 135 vcmpnezb 263 vcmpnezh 327 vcmpnezw 391
-    """
     extracts = "vextractub 525 vextractuh 589 vextractuw 653 vextractd 717"
     indexed = """
         vextublx 1549 vextuhlx 1613 vextuwlx 1677 vextubrx 1805 vextuhrx 1869 vextuwrx 1933
@@ -109,15 +107,23 @@ def _power9() -> list[Op]:
         *family(THREE, vx, _three, "vecsimple", "3.0", "vabsdub 1027 vabsduh 1091 vabsduw 1155"),
         *family(THREE, vx, _three, "vecsimple", "3.0", "vrlwnm 389 vrldnm 453"),
         *family(THREE, vx, _tied, "vecsimple", "3.0", "vrlwmi 133 vrldmi 197"),
-        *family(THREE, vx, _three, "veccmp", "3.0", compares, record=RC),
+        *_compares(),
         *family(THREE, vx, _three, "vecperm", "3.0", "vbpermd 1484 vsrv 1796 vslv 1860"),
-        *family(FOUR, va, _four, "vecperm", "3.0", "vpermr 59"),
+        *family(FOUR, va, does.permuted(right=True), "vecperm", "3.0", "vpermr 59"),
         *family(FOUR, va, _four, "veccomplex", "3.0B", "vmsumudm 35"),
-        *family("rt,vrb", vx, _to_general, "vecsimple", "3.0", "vclzlsbb 1538 vctzlsbb 1:1538"),
+        row("vclzlsbb", "rt,vrb", vx(1538), does.leading_even, "vecsimple", "3.0"),
+        row("vctzlsbb", "rt,vrb", vx(1538) | 1 << 16, does.trailing_even, "vecsimple", "3.0"),
         *family(f"{UNARY},uim4", vx, _element, "vecperm", "3.0", extracts),
         *family("rt,ra,vrb", vx, pure("r=rv"), "vecperm", "3.0", indexed),
         *family(f"{UNARY},uim4", vx, pure("V=vn"), "vecperm", "3.0", inserts),
     ]
+
+
+def _compares() -> Iterator[Op]:
+    for number, (size, unit) in enumerate(((1, "b"), (2, "h"), (4, "w"))):
+        plain, zero = f"vcmpne{unit} {64 * number + 7}", f"vcmpnez{unit} {64 * number + 263}"
+        yield from family(THREE, vx, does.unequal(size), "veccmp", "3.0", plain, record=RC)
+        yield from family(THREE, vx, does.unequal_or_zero(size), "veccmp", "3.0", zero, record=RC)
 
 
 def _power10() -> list[Op]:

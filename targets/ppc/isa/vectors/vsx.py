@@ -10,7 +10,9 @@ from functools import partial
 from rewriter.core.isa.instruction import Op
 from targets.ppc.isa.families import family
 from targets.ppc.isa.features import VSX, wide
-from targets.ppc.isa.formats import x, xx2, xx3, xx4
+from targets.ppc.isa.formats import row, x, xx2, xx3, xx4
+from targets.ppc.meanings import floating as scalar
+from targets.ppc.meanings import vector as does
 from targets.ppc.meanings.unknown import arithmetic, classifying, flagged, pure
 
 _TWO, _ONE = "xt,xa,xb", "xt,xb"
@@ -69,8 +71,10 @@ def _scalar_conversions() -> list[Op]:
         *family(_ONE, xx2, unary, "fp", "2.07", "xsrsp 281 xscvuxdsp 296 xscvsxdsp 312"),
         *family(_ONE, xx2, unary, "fp", "3.0", "xscvhpdp 16:347 xscvdphp 17:347"),
         *family(_ONE, xx2, plain, "fp", "2.07", "xscvdpspn 267 xscvspdpn 331"),
-        *family(_ONE, xx2, plain, "fpsimple", VSX, "xsabsdp 345 xsnabsdp 361 xsnegdp 377"),
-        *family(_TWO, xx3, pure("d=dd"), "fpsimple", VSX, "xscpsgndp 176"),
+        *family(_ONE, xx2, scalar.copy(scalar.POSITIVE), "fpsimple", VSX, "xsabsdp 345"),
+        *family(_ONE, xx2, scalar.copy(scalar.NEGATIVE), "fpsimple", VSX, "xsnabsdp 361"),
+        *family(_ONE, xx2, scalar.copy(scalar.NEGATED), "fpsimple", VSX, "xsnegdp 377"),
+        *family(_TWO, xx3, scalar.copy_sign, "fpsimple", VSX, "xscpsgndp 176"),
         *family("xt,ra,rb", _X60, pure("d=rr"), "vecsimple", wide("3.0"), "xsiexpdp 918"),
         *family("rt,xb", xx2, pure("r=d"), "vecsimple", wide("3.0"), "xsxexpdp 347 xsxsigdp 1:347"),
     ]
@@ -151,40 +155,58 @@ def _vector_conversions() -> list[Op]:
     ]
 
 
-def _permutes() -> list[Op]:
-    logical = "xxland 130 xxlandc 138 xxlor 146 xxlxor 154 xxlnor 162"
-    later = "xxlorc 170 xxlnand 178 xxleqv 186"
-    reversals = "xxbrh 7:475 xxbrw 15:475 xxbrd 23:475 xxbrq 31:475"
-    masks = "xxgenpcvbm 916 xxgenpcvhm 917 xxgenpcvwm 948 xxgenpcvdm 949"
-    shifted = f"{_TWO},dm"
+def _logical() -> list[Op]:
+    sched = "veclogical"
     return [
-        *family(_TWO, xx3, _two, "veclogical", VSX, logical),
-        *family(_TWO, xx3, _two, "veclogical", "2.07", later),
-        *family(f"{_TWO},xc", xx4, pure("v=vvv"), "veclogical", VSX, "xxsel 3"),
-        *family(shifted, xx3, pure("v=vvn"), "vecperm", VSX, "xxsldwi 2 xxpermdi 10"),
-        *family(_TWO, xx3, _two, "vecperm", VSX, "xxmrghw 18 xxmrglw 50"),
-        *family(_TWO, xx3, pure("V=vv"), "vecperm", "3.0", "xxperm 26 xxpermr 58"),
-        *family("xt,xb,uim2", xx2, pure("v=vn"), "vecperm", VSX, "xxspltw 164"),
-        *family("xt,imm8", _X60, pure("v=n"), "vecperm", "3.0", "xxspltib 360"),
-        *family("xt,xb,uim4", xx2, pure("v=vn"), "vecperm", "3.0", "xxextractuw 165"),
-        *family("xt,xb,uim4", xx2, pure("V=vn"), "vecperm", "3.0", "xxinsertw 181"),
-        *family(_ONE, xx2, _one, "vecperm", "3.0", reversals),
+        *family(_TWO, xx3, does.AND, sched, VSX, "xxland 130"),
+        *family(_TWO, xx3, does.ANDC, sched, VSX, "xxlandc 138"),
+        *family(_TWO, xx3, does.OR, sched, VSX, "xxlor 146"),
+        *family(_TWO, xx3, does.XOR, sched, VSX, "xxlxor 154"),
+        *family(_TWO, xx3, does.NOR, sched, VSX, "xxlnor 162"),
+        *family(_TWO, xx3, does.ORC, sched, "2.07", "xxlorc 170"),
+        *family(_TWO, xx3, does.NAND, sched, "2.07", "xxlnand 178"),
+        *family(_TWO, xx3, does.EQV, sched, "2.07", "xxleqv 186"),
+        *family(f"{_TWO},xc", xx4, does.SELECT, sched, VSX, "xxsel 3"),
+    ]
+
+
+def _permutes() -> list[Op]:
+    masks = "xxgenpcvbm 916 xxgenpcvhm 917 xxgenpcvwm 948 xxgenpcvdm 949"
+    sched = "vecperm"
+    rows = []
+    for size, opcode in ((2, "xxbrh 7:475"), (4, "xxbrw 15:475"), (8, "xxbrd 23:475")):
+        rows += family(_ONE, xx2, does.reversed_bytes(size), sched, "3.0", opcode)
+    return [
+        *rows,
+        *family(_ONE, xx2, does.reversed_bytes(16), sched, "3.0", "xxbrq 31:475"),
+        row("xxpermdi", f"{_TWO},dm", xx3(10), does.permute_doublewords, sched, VSX),
+        *family(f"{_TWO},dm", xx3, does.shift_octets(4), sched, VSX, "xxsldwi 2"),
+        *family(_TWO, xx3, does.merged(4, low=False), sched, VSX, "xxmrghw 18"),
+        *family(_TWO, xx3, does.merged(4, low=True), sched, VSX, "xxmrglw 50"),
+        *family(_TWO, xx3, does.permuted_in_place(right=False), sched, "3.0", "xxperm 26"),
+        *family(_TWO, xx3, does.permuted_in_place(right=True), sched, "3.0", "xxpermr 58"),
+        *family("xt,xb,uim2", xx2, does.splat(4), sched, VSX, "xxspltw 164"),
+        *family("xt,imm8", _X60, does.splat_number(1), sched, "3.0", "xxspltib 360"),
+        *family("xt,xb,uim4", xx2, pure("v=vn"), sched, "3.0", "xxextractuw 165"),
+        *family("xt,xb,uim4", xx2, pure("V=vn"), sched, "3.0", "xxinsertw 181"),
         *family("xt,uimb", _X60, pure("v=n"), "vecsimple", "3.1", "lxvkq 31:360"),
-        *family("xt,vrb,uim5", _X60, pure("v=vn"), "vecperm", "3.1", masks),
+        *family("xt,vrb,uim5", _X60, pure("v=vn"), sched, "3.1", masks),
         *family("bf,xb", xx2, pure("r=v"), "vecsimple", "3.1", "xvtlsbb 2:475"),
     ]
 
 
 def _moves() -> list[Op]:
     """Between vector-scalar registers and general ones."""
+    signed, zero = does.move_word_to(signed=True), does.move_word_to(signed=False)
     return [
-        *family("ra,xs", _X31, pure("r=d"), "mfvsr", wide("2.07"), "mfvsrd 51"),
-        *family("ra,xs", _X31, pure("r=d"), "mfvsr", "2.07", "mfvsrwz 115"),
-        *family("ra,xs", _X31, pure("r=v"), "mfvsr", wide("3.0"), "mfvsrld 307"),
-        *family("xt,ra", _X31, pure("d=r"), "mtvsr", wide("2.07"), "mtvsrd 179"),
-        *family("xt,ra", _X31, pure("d=r"), "mtvsr", "2.07", "mtvsrwa 211 mtvsrwz 243"),
-        *family("xt,ra", _X31, pure("v=r"), "mtvsr", "3.0", "mtvsrws 403"),
-        *family("xt,ra0,rb", _X31, pure("v=rr"), "mtvsr", wide("3.0"), "mtvsrdd 435"),
+        *family("ra,xs", _X31, does.move_from(low=False), "mfvsr", wide("2.07"), "mfvsrd 51"),
+        row("mfvsrwz", "ra,xs", x(31, 115), does.move_word_from, "mfvsr", "2.07"),
+        *family("ra,xs", _X31, does.move_from(low=True), "mfvsr", wide("3.0"), "mfvsrld 307"),
+        *family("xt,ra", _X31, does.move_to, "mtvsr", wide("2.07"), "mtvsrd 179"),
+        *family("xt,ra", _X31, signed, "mtvsr", "2.07", "mtvsrwa 211"),
+        *family("xt,ra", _X31, zero, "mtvsr", "2.07", "mtvsrwz 243"),
+        row("mtvsrws", "xt,ra", x(31, 403), does.splat_word_to, "mtvsr", "3.0"),
+        row("mtvsrdd", "xt,ra0,rb", x(31, 435), does.move_both_to, "mtvsr", wide("3.0")),
     ]
 
 
@@ -194,6 +216,7 @@ ROWS = (
     *_scalar_compares(),
     *_vector(),
     *_vector_conversions(),
+    *_logical(),
     *_permutes(),
     *_moves(),
 )

@@ -1,0 +1,133 @@
+"""How a target says what passes and the verifier want: accesses, moves, and optional skills.
+
+`Idioms` is what every target of sequential code has; the rest are capabilities of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Protocol
+
+from rewriter.core.isa.instruction import Insn
+
+if TYPE_CHECKING:
+    from rewriter.core.target.protocol import Clue
+
+
+class Idioms(Protocol):
+    """What all passes may ask."""
+
+    @property
+    def CELL_ACCESSES(self) -> frozenset[str]:
+        """Rows that access the whole cell around an address, whatever its low bits."""
+        ...
+
+    @property
+    def CLUES(self) -> Mapping[str, tuple[Clue, ...]]:
+        """By pass, what a block with a site of it has one of; none where all blocks may have."""
+        ...
+
+    @property
+    def FENCES(self) -> frozenset[str]:
+        """Events that nothing passes in either direction."""
+        ...
+
+    @property
+    def SCRATCH(self) -> int:
+        """Registers of which nobody but their user knows, as a mask."""
+        ...
+
+    @property
+    def STACK(self) -> int:
+        """The register through which code reaches what is in the cache."""
+        ...
+
+    def address(self, insn: Insn) -> tuple[int, int]:
+        """Base register and displacement in bytes of a memory access."""
+        ...
+
+    def move(self, source: int, target: int) -> Insn:
+        """target = source."""
+        ...
+
+
+class NarrowMemory(Protocol):
+    """The capability `narrow_memory`: code for chips without narrow accesses spells them out."""
+
+    @property
+    def CROSSING(self) -> frozenset[str]:
+        """Rows that handle the part of an unaligned word beyond its cell."""
+        ...
+
+    def word_position(self, insn: Insn) -> tuple[int, int] | None:
+        """What handles a word in its cell: the register with a position, and where the word is."""
+        ...
+
+    def needs_top_word(self, insn: Insn) -> bool:
+        """Whether it handles a word only where `keeps_top_word` reads its result."""
+        ...
+
+    def keeps_top_word(self, insn: Insn) -> bool:
+        """Whether it keeps the upper word of what it reads, and nothing else."""
+        ...
+
+    def narrow_load(self, size: int, target: int, base: int, displacement: int) -> Insn | None:
+        """A zero-extending load of `size` bytes; None where there is none that reaches."""
+        ...
+
+    def narrow_store(
+        self, size: int, source: int | None, base: int, displacement: int
+    ) -> Insn | None:
+        """A store of the low bytes of a register, or of zero for None; None where none reaches."""
+        ...
+
+    def sign_extend(self, size: int, source: int, target: int) -> Insn | None:
+        """target = the low `size` bytes of source, sign-extended."""
+        ...
+
+
+class BitCounting(Protocol):
+    """The capability `bit_counting`: counts of bits, and what their results need."""
+
+    def count(self, name: str, source: int, target: int) -> Insn:
+        """cttz, ctlz or ctpop of a register."""
+        ...
+
+    def immediate(self, name: str, source: int, value: int, target: int) -> Insn:
+        """target = source op value."""
+        ...
+
+    def negated(self, source: int, target: int) -> Insn:
+        """target = ~source."""
+        ...
+
+
+class Joining(Protocol):
+    """The capability `joining`: a wide load whose one half is at hand reads the other alone."""
+
+    def joined(
+        self, load: Insn, distance: int, known: int | None, source: int | None, spare: int | None
+    ) -> tuple[Insn, ...] | None:
+        """What gives the result of a load, one half of which is at hand.
+
+        That half starts `distance` bytes from the load, and is `known` or in `source`; `spare` may
+        be written.  None where there is no short way.
+        """
+        ...
+
+
+class Hints(Protocol):
+    """The capability `hints`: instructions that ask for a line and do nothing else."""
+
+    @property
+    def HINT_ALIGNMENT(self) -> int:
+        """Bytes to which the address must be aligned, for the hints that need any."""
+        ...
+
+    def hint(self, write: bool, aligned: bool, base: int, displacement: int) -> Insn | None:
+        """An instruction that asks for a line; None if the displacement is too far."""
+        ...
+
+    def is_hint(self, insn: Insn) -> bool:
+        """Whether it is one that `hint` gives."""
+        ...
