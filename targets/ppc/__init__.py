@@ -1,6 +1,7 @@
 """PowerPC, 32 and 64 bits, in either byte order: from the 750 to POWER10.
 
 - `registers`: one numbering of all registers, and their names.
+- `kernel_tables`: tables in which Linux keeps addresses of its code.
 - `linkage`: how known routines are called.
 - `trial_program`: what runs them over cases inside qemu.
 

@@ -31,22 +31,33 @@ class Sections(Protocol):
         """The addresses of the section of that name; empty where there is none."""
         ...
 
+    def enclosed(self, name: str) -> range:
+        """The addresses between the symbols by which code finds a part of a section."""
+        ...
+
 
 class CannotMove(Exception):
     """Why code must stay where it is."""
+
+
+class From(Enum):
+    """What a field that names an address counts from."""
+
+    FIELD = "its own place"
+    ENTRY = "where its entry begins"
+    ZERO = "nothing: it is the address"
 
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
     """A field of an entry, `offset` bytes in it and `size` bytes long, that names an address.
 
-    It counts from its own place where it is `relative`, else from 0; the low bits of `flags` say
-    something else.
+    It counts from `base`; its bits that are in `flags` say something else.
     """
 
     offset: int
     size: int
-    relative: bool = True
+    base: From = From.FIELD
     flags: int = 0
 
     def is_empty(self, entry: bytes) -> bool:
@@ -56,19 +67,23 @@ class Pointer:
     def read(self, entry: bytes, at: int, order: ByteOrder) -> int:
         """The address that an entry at an address names."""
         raw = entry[self.offset : self.offset + self.size]
-        value = int.from_bytes(raw, order, signed=self.relative) & ~self.flags
-        return (value + at + self.offset) % (1 << 64) if self.relative else value
+        value = int.from_bytes(raw, order, signed=self.base is not From.ZERO) & ~self.flags
+        return (value + self._base(at)) % (1 << 64)
 
     def written(self, entry: bytes, at: int, order: ByteOrder, address: int) -> bytes:
         """The entry, naming another address; CannotMove where the field is too short for it."""
         first, last = self.offset, self.offset + self.size
         kept = int.from_bytes(entry[first:last], order) & self.flags
-        value = address - (at + first if self.relative else 0)
+        value = address - self._base(at)
         try:
-            new = (value | kept).to_bytes(self.size, order, signed=self.relative)
+            new = (value | kept).to_bytes(self.size, order, signed=self.base is not From.ZERO)
         except OverflowError as far:
             raise CannotMove(f"an entry at {at:#x} does not reach {address:#x}") from far
         return entry[:first] + new + entry[last:]
+
+    def _base(self, at: int) -> int:
+        """The address that the field counts from, in an entry at an address."""
+        return {From.FIELD: at + self.offset, From.ENTRY: at, From.ZERO: 0}[self.base]
 
 
 class Holds(Enum):
@@ -96,9 +111,11 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A kind of table: the section that it is, the `size` in bytes of an entry, what that names."""
+    """A kind of table: the section, or part of one, of a name; an entry's `size` in bytes, and what
+    that names.
+    """
 
-    section: str
+    name: str
     size: int
     named: tuple[Named, ...]
 
@@ -117,7 +134,7 @@ class Held:
 
 def held(layout: Layout, image: Sections, order: ByteOrder) -> Iterator[Held]:
     """What the entries of a table name in a file, in their order."""
-    where = image.table(layout.section)
+    where = image.table(layout.name) or image.enclosed(layout.name)
     for at in range(where.start, where.stop - layout.size + 1, layout.size):
         entry = image.read(at, layout.size)
         for named in layout.named:
@@ -127,7 +144,7 @@ def held(layout: Layout, image: Sections, order: ByteOrder) -> Iterator[Held]:
             size = named.end
             end = start + size if isinstance(size, int) else size.read(entry, at, order)
             to = None if named.target is None else named.target.read(entry, at, order)
-            yield Held(layout.section, at, named.holds, start, end, to)
+            yield Held(layout.name, at, named.holds, start, end, to)
 
 
 def switched(listing: Listing, every: Iterable[Held]) -> Listing:
