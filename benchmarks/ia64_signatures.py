@@ -9,7 +9,6 @@ looked at, and what else is.
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,8 +17,9 @@ from fixtures import inputs
 from rewriter.analysis.functions import find_functions
 from rewriter.contracts import CONTRACTS
 from rewriter.elf.image import load
-from rewriter.identify.bundled_signatures import compiled, known
-from rewriter.identify.signatures import Database, File
+from rewriter.identify.bundled_signatures import known
+from rewriter.identify.compiler import compile_file
+from rewriter.identify.signatures import Database
 from rewriter.verify.routines.replaceable import symbols_of
 from targets.ia64 import Ia64
 
@@ -32,8 +32,8 @@ def made() -> Database:
     parts = []
     for name, called in SOURCES.items():
         path = inputs.find(name)
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        parts.append(compiled(load(path), _TARGET, CONTRACTS, File(called, digest, "", "")))
+        made = compile_file(path.read_bytes(), called, _TARGET, CONTRACTS)
+        parts.append(Database.of(_TARGET.name, made.signatures))
     return Database.merged(_TARGET.name, parts)
 
 

@@ -109,16 +109,25 @@ class _Block:
     def _reads(self, slot: int, load: Term) -> bool:
         """Whether a slot loads from the place of a cell load, whatever it keeps of it."""
         insn, terms = self.trace.insns[slot], self.trace.terms
-        if self.trace.value[slot] is load:
-            return True
         if not self.trace.table.effects(insn.op).loads:
             return False
-        base, displacement = self.spelling.address(insn)
+        spelled = self.spelling.address(insn)
+        if spelled is None:
+            return False
+        if self.trace.value[slot] is load:
+            return True
+        base, displacement = spelled
         address = self.trace.operand[slot].get(base)
         if address is None:
             return False
         place = load.args[1]
         return terms.and_(address + terms.const(displacement), place.args[1]) is place
+
+    def _address(self, slot: int) -> tuple[int, int]:
+        """Base and displacement of an access that is known to have them."""
+        spelled = self.spelling.address(self.trace.insns[slot])
+        assert spelled is not None, self.trace.insns[slot]
+        return spelled
 
     def _aligned(self, changes: Changes, narrow: Narrow) -> frozenset[int]:
         return (
@@ -133,7 +142,7 @@ class _Block:
     def _plain_loads(
         self, slot: int, source: int, feeders: list[int], size: int
     ) -> Iterator[Changes]:
-        base, displacement = self.spelling.address(self.trace.insns[source])
+        base, displacement = self._address(source)
         result, temporary = self._target(slot), self._target(source)
         early = self.narrow.narrow_load(size, result, base, displacement)
         yield ((source, early), (slot, None))
@@ -146,7 +155,7 @@ class _Block:
     def _signed_loads(
         self, slot: int, source: int, feeders: list[int], size: int
     ) -> Iterator[Changes]:
-        base, displacement = self.spelling.address(self.trace.insns[source])
+        base, displacement = self._address(source)
         result, temporary = self._target(slot), self._target(source)
         places = (source, *reversed([f for f in feeders if f > source]))
         for place in places:
@@ -191,7 +200,7 @@ class _Block:
         yield self._store_site(slot, kind, size, inner)
 
     def _store_site(self, slot: int, kind: str, size: int, inner: Term | None) -> Site:
-        base, displacement = self.spelling.address(self.trace.insns[slot])
+        base, displacement = self._address(slot)
         feeders = self.trace.slice(slot)
         aligned = frozenset({slot}) if size > 1 else frozenset()
 

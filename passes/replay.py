@@ -161,7 +161,7 @@ def _spare(
     """A register that is written behind a slot before anything reads it."""
     table, first = target.table, now[load]
     assert first is not None
-    read = table.defs(first) | 1 << target.spelling.address(first)[0]
+    read = table.defs(first) | table.uses(first)
     for slot in range(load + 1, len(now)):
         insn = now[slot]
         if insn is not None:

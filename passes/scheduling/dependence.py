@@ -5,14 +5,14 @@ Instructions between two fixed ones may change places as far as these allow it:
 - stores keep their order, and stay behind every load that stood before them, so that a fault of a
   load finds no store done that was not done before;
 - a load may pass another load, and goes before a store only when both are reached from one value,
-  a cell or more apart.
+  as far apart as the widest access takes, a cell at least.
 Where accesses may reach a device, all of them keep their order.  A filler does nothing, whatever
 its mnemonic says (UNOP is written as a load): it waits for nothing, and nothing waits for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -105,6 +105,7 @@ def _straight(
     insns: Sequence[Insn], places: Sequence[Where | None], target: Sequential, steady: Steady
 ) -> tuple[list[set[int]], list[list[Edge]], dict[int, int]]:
     table = target.table
+    wide = max((table.cell, *(table.effects(insn.op).size for insn in insns)))
     before: list[set[int]] = []
     results: list[list[Edge]] = [[] for _ in insns]
     writer: dict[int, int] = {}
@@ -133,8 +134,7 @@ def _straight(
             needed.update(loads)
             stores.append(number)
         elif effects.loads:
-            cell = target.table.cell
-            needed.update(s for s in stores if not _apart(places[s], places[number], cell))
+            needed.update(s for s in stores if not _apart(places[s], places[number], wide))
             loads.append(number)
     return before, results, writer
 
@@ -172,9 +172,7 @@ def accesses(insns: Sequence[Insn], target: Sequential) -> tuple[Where | None, .
     for number, insn in enumerate(insns):
         effects = table.effects(insn.op)
         if effects.loads or effects.stores:
-            base, displacement = target.spelling.address(insn)
-            root, offset = values.get(base, (("at the start", base), 0))
-            found.append((root, offset + displacement))
+            found.append(_place(target.spelling.address(insn), values))
         else:
             found.append(None)
         step = target.linear(insn)
@@ -186,6 +184,17 @@ def accesses(insns: Sequence[Insn], target: Sequential) -> tuple[Where | None, .
             for register in registers_of(table.defs(insn)):
                 values[register] = ((number, register), 0)
     return tuple(found)
+
+
+def _place(
+    spelled: tuple[int, int] | None, values: Mapping[int, tuple[object, int]]
+) -> Where | None:
+    """Where an access is, if a register and a constant say it; None where nobody knows."""
+    if spelled is None:
+        return None
+    base, displacement = spelled
+    root, offset = values.get(base, (("at the start", base), 0))
+    return root, offset + displacement
 
 
 def _apart(one: Where | None, other: Where | None, cell: int) -> bool:

@@ -113,9 +113,10 @@ def walked(groups: Iterable[Sequence[Moving]]) -> list[Stream]:
 def _moving(insn: Insn, target: Sequential) -> Moving:
     """An instruction of a machine that says nothing of groups."""
     effects, touch = target.table.effects(insn.op), None
-    if (effects.loads and target.table.defs(insn)) or effects.stores:
+    spelled = target.spelling.address(insn) if target.table.accesses(insn) else None
+    if spelled is not None:
         exact = insn.name not in target.spelling.CELL_ACCESSES
-        base, displacement = target.spelling.address(insn)
+        base, displacement = spelled
         touch = Touch(base, displacement, effects.size, effects.stores, exact)
     linear = target.linear(insn)
     if linear is not None:

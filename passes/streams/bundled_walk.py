@@ -68,7 +68,7 @@ class Reading:
         leaves = self.target.transfer(slot.insn).exit
         if leaves is None or leaves.distance is None or leaves.links:
             return None
-        return (self.target.base(slot.address) + leaves.distance) % (1 << 64)
+        return (self.target.base(slot.address) + leaves.distance) % (1 << self.target.width)
 
 
 @dataclass(frozen=True)

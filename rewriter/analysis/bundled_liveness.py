@@ -132,4 +132,4 @@ class GroupedLiveness:
         """Where control goes with the registers as they are; None if that is not known."""
         if leaves.distance is None or leaves.links or leaves.rotates:
             return None
-        return (self.target.base(slot.address) + leaves.distance) % (1 << 64)
+        return (self.target.base(slot.address) + leaves.distance) % (1 << self.target.width)

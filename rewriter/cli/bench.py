@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +12,12 @@ from rewriter.cli import show
 from rewriter.cli.options import PATH, View, viewing
 from rewriter.cli.pages import completion
 from rewriter.core.errors import BadInput, BadUsage
+
+if TYPE_CHECKING:
+    from rewriter.core.target.cpu import Cpu, System
+    from rewriter.core.target.protocol import Target
+    from rewriter.elf.image import Image
+    from rewriter.suites.run import Clocks
 from rewriter.core.target.capability import needed
 
 
@@ -53,10 +60,10 @@ def bench(
 ) -> None:
     """Time the known routines of IN, as they are and as retuned.
 
-    IN is a kernel (or a library) with symbols. Each routine is run on the built-in interpreter and
+    IN is a kernel or a library with symbols. Each routine is run on the built-in interpreter and
     timed by the CPU's model, first as it stands in IN, then as the tuned routine for the CPU. The
     suite `article` uses the routines and machines of Gorton's article of 2001; its mix of calls is
-    an assumption, printed with the result.
+    an assumption, printed with the result. Machines are described for Alpha only.
 
     The suite `itanium` takes one straight function of an IA-64 file through the steps of Chapman
     and Heiser's article of 2004, and shows its cycles and bubbles beside theirs.
@@ -91,18 +98,34 @@ def _article(source: Path, name: str, machine: str | None, share: float | None, 
     from rewriter.timing.described import NotDescribed
 
     image = files.load(source).image
-    known = choose.target_of(image)
-    target = needed(known.sequential, "the suite article", known, image.name)
+    target = choose.target_of(image)
     cpu = choose.cpu_named(target, "--cpu", name)
-    system = choose.system_named(target, machine) if machine else target.system(cpu)
+    clocks, system = _clocks(image, target, cpu, machine)
     try:
         with show.progress() as progress:
-            timed, left = run(image, target, cpu, system, article.MIX, progress)
+            timed, left = run(clocks, article.MIX, progress)
     except NotDescribed as problem:
         raise BadUsage(f"--cpu {name}: {problem}") from problem
     timings = tuple(Timing(*row) for row in timed)
     part = article.SHARE if share is None else share
     show.result(Suite(cpu.name, system, part, timings, tuple(left)), view)
+
+
+def _clocks(
+    image: Image, target: Target, cpu: Cpu, machine: str | None
+) -> tuple[Clocks, System | None]:
+    """What times a file's routines, and the machine around the CPU where it is described apart."""
+    from rewriter.suites.run import BundledClocks, SequentialClocks
+
+    if target.bundling is not None:
+        if machine is not None:
+            raise BadUsage(f"--machine {machine}: no machines are described for {target.name}")
+        if cpu.bundled is None:
+            raise BadUsage(f"--cpu {cpu.name}: no model of its pipeline is there")
+        return BundledClocks(image, target.bundling, cpu.bundled), None
+    code = needed(target.sequential, "bench", target, image.name)
+    system = choose.system_named(code, machine) if machine else code.system(cpu)
+    return SequentialClocks(image, code, cpu, system), system
 
 
 def _itanium(source: Path, name: str, function: str, view: View) -> None:

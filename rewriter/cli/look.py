@@ -85,17 +85,18 @@ def _known(image: Image, like: bool, database: tuple[Path, ...], view: View) -> 
     from rewriter.verify.routines.known import known_routines, like_routines, unknown_functions
 
     chosen = choose.target_of(image)
+    given = [parse_database(files.read(path), printable(str(path))) for path in database]
+    own = Database.merged(chosen.name, given) if given else None
     if chosen.bundling is not None:
-        if like or database:
-            raise BadUsage(f"--like and --database are not done for {chosen.name}")
+        if like:
+            raise BadUsage(f"--like: nothing is known of shapes of routines for {chosen.name}")
         code = choose.code_of(image, chosen.bundling)
         known_of = KnownGrouped(image, chosen.bundling, code)
-        report = Known(chosen.name, tuple(identified(known_of)))
+        report = Known(chosen.name, tuple(identified(known_of, own)))
         show.result(report, view)
         return report.return_code
     target = needed(chosen.sequential, "identify --known", chosen, image.name)
-    given = [parse_database(files.read(path), printable(str(path))) for path in database]
-    used = Database.merged(target.name, given) if given else shipped(target)
+    used = own if own is not None else shipped(target)
     with show.progress() as progress:
         found = known_routines(image, target, used, CONTRACTS, progress=progress)
         if like:
@@ -141,9 +142,7 @@ def explain(
         raise BadUsage("--passes none: there is nothing to explain")
     target = chosen.target
     if target.bundling is not None:
-        if cycles:
-            raise BadUsage(f"--cycles: explain does not show them for {target.name}")
-        show.result(_explained_regions(image, target.bundling, chosen, name), view)
+        show.result(_explained_regions(image, target.bundling, chosen, name, cycles), view)
     else:
         words = needed(target.sequential, "explain", target, image.name)
         show.result(_explained(image, words, chosen, name, cycles), view)
@@ -168,8 +167,9 @@ def _explained(
 
 
 def _explained_regions(
-    image: Image, target: Bundling, chosen: choose.Chosen, name: str
-) -> Explanation:
+    image: Image, target: Bundling, chosen: choose.Chosen, name: str, cycles: bool
+) -> Explanation | Timed:
+    from rewriter.report import cycles as timed
     from rewriter.report import regions
     from rewriter.verify.routines.bundled_known import KnownGrouped
 
@@ -178,7 +178,10 @@ def _explained_regions(
     pool = {other for _, other in KnownGrouped(image, target, code).within()}
     # Known routines take room from each other: one alone would often find none.
     tuned = _tuned(image, chosen, *(sorted(pool) if function in pool else (function,)))
-    return regions.explain(function, target, image, replace(image, data=tuned.data), tuned)
+    after = replace(image, data=tuned.data)
+    if cycles:
+        return timed.bundled_cycles(function, image, after, target, chosen.cpu)
+    return regions.explain(function, target, image, after, tuned)
 
 
 def _tuned(image: Image, chosen: choose.Chosen, *functions: Function) -> Tuned:

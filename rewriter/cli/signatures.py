@@ -10,7 +10,6 @@ from rewriter.api import files
 from rewriter.cli import show
 from rewriter.cli.options import PATH, View, viewing
 from rewriter.core.errors import NothingToDo
-from rewriter.core.target.capability import needed
 
 
 @click.group()
@@ -40,7 +39,7 @@ def make(sources: tuple[Path, ...], output: Path, note: str, view: View) -> None
 
     FILE is an ELF executable, a library, an object, an archive (.a), or a Debian package. Functions
     named after a routine of which retune has a contract give signatures; -v lists those that
-    gave none with the reason, -vv the signatures.
+    gave none with the reason, -vv the signatures. For IA-64 only linked files give any.
 
     \b
     Examples:
@@ -62,8 +61,9 @@ def make(sources: tuple[Path, ...], output: Path, note: str, view: View) -> None
     contents = {str(source): files.read(source) for source in sources}
     first = str(sources[0])
     target = targets.of_ident(first_ident(contents[first], first), first)
-    words = needed(target.sequential, "signatures", target, first)
-    compiled = [compile_file(data, name, words, CONTRACTS, note) for name, data in contents.items()]
+    compiled = [
+        compile_file(data, name, target, CONTRACTS, note) for name, data in contents.items()
+    ]
     made = Made(Database.of(target.name, (s for c in compiled for s in c.signatures)), compiled)
     if made.return_code == NothingToDo.exit_code:
         raise NothingToDo(f"{first}: no function is named after a routine that retune knows")

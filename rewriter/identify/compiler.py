@@ -11,21 +11,23 @@ import numpy as np
 
 from rewriter.core.errors import BadInput
 from rewriter.core.isa.operands import Words
-from rewriter.core.target.protocol import Sequential
+from rewriter.core.target.capability import needed
+from rewriter.core.target.protocol import Sequential, Target
 from rewriter.elf.archive.members import Part, parts
 from rewriter.elf.archive.text import Text, read
 from rewriter.elf.headers import printable
-from rewriter.identify.signatures import SHORTEST, File, Signature, Source, digest, start_of
+from rewriter.identify.bundled_signatures import BundledCompiler
+from rewriter.identify.signatures import (
+    NO_FILE,
+    SHORTEST,
+    File,
+    Refused,
+    Signature,
+    Source,
+    digest,
+    start_of,
+)
 from rewriter.identify.symbols import contract_of
-
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """A function that carries a routine's name and gave no signature."""
-
-    inside: str
-    symbol: str
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +48,10 @@ class _Unusable(Exception):
 
 
 def compile_file(
-    data: bytes, name: str, target: Sequential, contracts: Collection[str], note: str = ""
+    data: bytes, name: str, target: Target, contracts: Collection[str], note: str = ""
 ) -> Compiled:
     """The signatures in a file: ELF of any type, `ar` archive, or Debian package; BadInput."""
-    made = _Compiler(target, contracts)
+    made = _compiler(target, contracts, name)
     compilers: dict[str, None] = {}
     for part in parts(data, name):
         compilers[made.add(part, name)] = None
@@ -64,12 +66,16 @@ def compile_file(
     return Compiled(file, signatures, tuple(made.refused), made.functions)
 
 
+def _compiler(target: Target, contracts: Collection[str], name: str) -> _Compiler | BundledCompiler:
+    """What makes signatures of a target's code."""
+    if target.bundling is not None:
+        return BundledCompiler(target.bundling, contracts)
+    return _Compiler(needed(target.sequential, "signatures", target, name), contracts)
+
+
 def _base(name: str) -> str:
     """A file's name without its folders, which differ between machines."""
     return printable(name.rpartition("/")[2])
-
-
-_NO_FILE = File("", "", "", "")
 
 
 class _Compiler:
@@ -117,7 +123,7 @@ class _Compiler:
                 len(words),
                 start_of(self.target.coarse(words)),
                 digest(self.target.normal(words)),
-                (Source(_NO_FILE, inside, printable(symbol)),),
+                (Source(NO_FILE, inside, printable(symbol)),),
             )
         )
 

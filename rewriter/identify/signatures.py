@@ -129,6 +129,19 @@ def _entry(signature: Signature) -> dict[str, Any]:
     }
 
 
+NO_FILE = File("", "", "", "")
+"""Where a signature was seen, as long as the file is still being read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A function that carries a routine's name and gave no signature."""
+
+    inside: str
+    symbol: str
+    reason: str
+
+
 def shipped(target: Sequential) -> Database:
     """The signatures that come with retune."""
     return parse(target.signatures.read_text(encoding="utf-8"), target.signatures.name)

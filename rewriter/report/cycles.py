@@ -13,9 +13,14 @@ from rewriter.core.code.listing import Listing
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.table import Table
+from rewriter.core.target.bundling import Bundling
 from rewriter.core.target.cpu import Cpu, System
 from rewriter.elf.headers import printable
+from rewriter.elf.image import Image
 from rewriter.report.grid import Grid, counted
+from rewriter.report.html.bundled import BundledText
+from rewriter.report.html.text import Stretch as Rows
+from rewriter.timing.described import NotDescribed
 from rewriter.timing.static import slots
 from rewriter.timing.straight import Stretch, timed
 
@@ -75,7 +80,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Timed:
-    """A routine before and after."""
+    """A routine before and after; `system` is empty where the CPU's description has it all."""
 
     function: Function
     cpu: str
@@ -93,7 +98,7 @@ class Timed:
         return {
             "function": self.function.name,
             "model": self.cpu,
-            "machine": self.system,
+            "machine": self.system or None,
             "before": self.before.as_json(),
             "after": self.after.as_json(),
         }
@@ -118,11 +123,12 @@ class Timed:
                 yield Grid(counted(cycles, "cycle"), _COLUMNS, cells, _RIGHT)
 
     def _sides(self) -> Iterator[tuple[str, Side]]:
+        around = f" in a {self.system}" if self.system else ""
         for what, side in (("before", self.before), ("after", self.after)):
             yield (
                 (
-                    f"{printable(self.function.name)} {what}, by the model of {self.cpu} in a"
-                    f" {self.system}: each straight stretch by itself, every access in the cache"
+                    f"{printable(self.function.name)} {what}, by the model of {self.cpu}{around}:"
+                    f" each straight stretch by itself, every access in the cache"
                 ),
                 side,
             )
@@ -132,6 +138,29 @@ def cycles(function: Function, old: Listing, new: Listing, cpu: Cpu, system: Sys
     """The routine in both listings, timed on a CPU; NotDescribed for one without a model."""
     before, after = (_side(listing, function, cpu, system) for listing in (old, new))
     return Timed(function, cpu.name, system.name, before, after)
+
+
+def bundled_cycles(function: Function, old: Image, new: Image, target: Bundling, cpu: Cpu) -> Timed:
+    """The routine in both files, bundle by bundle; NotDescribed for a CPU without a model."""
+    if cpu.bundled is None:
+        raise NotDescribed(f"{cpu.name} has no timing description")
+    text = BundledText(old, new, target, cpu)
+    before, after = (
+        Side(tuple((tuple(_in_bundles(s, target.bundle)), s.cycles) for s in side))
+        for side in (
+            text.before(function.start, function.end, True),
+            text.after(function.start, function.end, True),
+        )
+    )
+    return Timed(function, cpu.name, "", before, after)
+
+
+def _in_bundles(stretch: Rows, bundle: int) -> Iterator[Row]:
+    """The rows of a stretch: a bundle is what is fetched, its first slot starts one."""
+    for row in stretch.rows:
+        starts = row.address % bundle == 0
+        place = starts, row.address, row.slot, row.pipe, row.cycle
+        yield Row(*place, row.text, row.waited, row.cause)
 
 
 def _side(listing: Listing, function: Function, cpu: Cpu, system: System) -> Side:

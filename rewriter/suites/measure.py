@@ -35,6 +35,10 @@ class Bench:
     laboratory: Laboratory
     stepper: Stepper
 
+    def cycles(self, point: Mapping[str, int], warm: bool) -> int:
+        """The cycles of one call; see `run`."""
+        return self.run(point, warm).cycles
+
     def run(self, point: Mapping[str, int], warm: bool) -> Result:
         """The time of one call, from the entry to the return.
 

@@ -7,6 +7,8 @@
 
 - `isa`: the instruction table, a file for each family of rows; `isa.table` is the door.
 - `meanings`: what the rows do.
+- `cpus`: the chips that timing models know, one file a chip.
+- `systems`: the machines around them.
 - `asm`: an assembler for tuned routines.
 - `routines`: those routines.
 """

@@ -129,7 +129,76 @@ def test_passes_of_other_machines_are_refused(original: Path, tmp_path: Path, ru
 def test_known_routines_are_listed(original: Path, run: Run) -> None:
     result = run("identify", "--known", original)
     assert (result.exit_code, result.stdout) == (4, "ia64: no known routine\n")
-    assert run("identify", "--known", "--like", original).exit_code == 2
+    refused = run("identify", "--known", "--like", original)
+    assert refused.exit_code == 2
+    assert "--like: nothing is known of shapes of routines for ia64" in refused.stderr
+
+
+def test_explain_shows_ports_and_cycles(original: Path, run: Run) -> None:
+    """Every slot of the function's bundles, in both files, each unit's nops on a port of it."""
+    arguments = ("explain", original, "Java_com_sun_jna_Native_malloc", "--cpu", "itanium2")
+    document = json.loads(run(*arguments, "--cycles", "--json").stdout)
+    assert (document["model"], document["machine"]) == ("itanium2", None)
+    sizes = []
+    for side in ("before", "after"):
+        rows = [row for part in document[side] for row in part["instructions"]]
+        sizes.append(len(rows))
+        assert [row["fetch_block"] for row in rows] == [row["address"] % 16 == 0 for row in rows]
+        for unit in "mi":
+            ports = {row["pipe"][0] for row in rows if row["text"].startswith(f"nop.{unit}")}
+            assert ports <= {unit.upper()}
+        assert {row["pipe"][0] for row in rows if row["text"].startswith("br.")} == {"B"}
+        for part in document[side]:
+            assert part["cycles"] > max(row["cycle"] for row in part["instructions"])
+    assert sizes[0] == sizes[1]  # whole bundles, none of them with a long instruction
+    assert " in a " not in run(*arguments, "--cycles").stdout.splitlines()[0]
+
+
+def test_signatures_are_made_and_found(tmp_path: Path, run: Run) -> None:
+    """What a database from the C library finds in it has that name in its own symbols."""
+    libc, database = inputs.require("ia64-libc"), tmp_path / "libc.json"
+    readelf = inputs.require_tool("ia64-linux-gnu-readelf")
+    assert run("signatures", "make", libc, "-o", database).exit_code == 0
+    found = run("identify", "--known", "--database", database, libc, "--json")
+    findings = json.loads(found.stdout)["findings"]
+    known = [finding for finding in findings if finding["status"] == "known"]
+    assert len(known) > 15
+    listed = subprocess.run(
+        (readelf, "-Ws", "--dyn-syms", libc), check=True, capture_output=True, text=True
+    ).stdout
+    rows = [line.split() for line in listed.splitlines() if len(line.split()) > 7]
+    named = {(row[1], row[7].partition("@")[0].strip("_")) for row in rows}
+    aliases = {"strchr": "index", "strrchr": "rindex"}
+    for finding in known:
+        at, name = f"{finding['address']:016x}", finding["routine"].strip("_")
+        assert {(at, name), (at, aliases.get(name, name))} & named, finding
+
+
+def test_an_object_gives_no_signatures(tmp_path: Path, run: Run) -> None:
+    """What a linker has yet to fill in would be part of them."""
+    assembler = inputs.require_tool("ia64-linux-gnu-as")
+    text = ".global strlen#\n.proc strlen#\nstrlen:\n" + "nop.m 1\n" * 12 + "br.ret.sptk b0\n"
+    source, made = tmp_path / "strlen.s", tmp_path / "strlen.o"
+    source.write_text(text + ".endp strlen#\n")
+    subprocess.run((assembler, source, "-o", made), check=True)
+    assert run("signatures", "make", made, "-o", tmp_path / "db.json").exit_code == 4
+    assert not (tmp_path / "db.json").exists()
+
+
+def test_routines_of_a_library_are_timed(run: Run) -> None:
+    libc = inputs.require("ia64-libc")
+    document = json.loads(run("bench", libc, "--cpu", "itanium2", "--json").stdout)
+    timed = {job["routine"] for job in document["jobs"]}
+    assert timed >= {"memchr", "memcpy", "memset", "strlen"}
+    assert document["not_timed"]["clear_page"] == "the file has no such symbol"
+    assert document["not_timed"]["strcat"] == "no tuned routine for itanium2"
+    assert timed.isdisjoint(document["not_timed"])
+    assert document["machine"] is None
+    for job in document["jobs"]:
+        assert 0 < job["retuned"] < job["cycles"]
+    refused = run("bench", libc, "--cpu", "itanium2", "--machine", "up1000")
+    assert refused.exit_code == 2
+    assert "--machine up1000: no machines are described for ia64" in refused.stderr
 
 
 # By binutils.

@@ -11,8 +11,9 @@ from fixtures import inputs
 from rewriter.analysis.functions import find_functions
 from rewriter.contracts import CONTRACTS
 from rewriter.elf.image import Image, load
-from rewriter.identify.bundled_signatures import compiled, known
-from rewriter.identify.signatures import File, parse
+from rewriter.identify.bundled_signatures import known
+from rewriter.identify.compiler import compile_file
+from rewriter.identify.signatures import parse
 from rewriter.verify.routines.bundled_known import KnownGrouped, identified
 from rewriter.verify.routines.known import Status
 from targets.ia64 import Ia64
@@ -21,7 +22,6 @@ from targets.ia64.isa.fields import BUNDLE
 
 TARGET = Ia64()
 SPELLING = TARGET.substituting.spelling
-NOWHERE = File("libc", "", "", "")
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def test_the_libcs_own_are_in_the_database(libc: Image) -> None:
     path = TARGET.substituting.signatures
     shipped = parse(path.read_text(encoding="utf-8"), path.name)
     keys = {(s.routine, s.words, s.start, s.digest) for s in shipped.signatures}
-    made = compiled(libc, TARGET, CONTRACTS, NOWHERE).signatures
+    made = compile_file(libc.data, "libc", TARGET, CONTRACTS).signatures
     assert len(made) > 15
     assert {(s.routine, s.words, s.start, s.digest) for s in made} <= keys
 

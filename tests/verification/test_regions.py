@@ -14,7 +14,10 @@ from region_text import assembled
 
 from fixtures import inputs
 from rewriter.core.code.groups import Slot
+from rewriter.core.code.transfer import Order, Transfer
+from rewriter.verify.regions.events import Events
 from rewriter.verify.regions.proof import Regions, Straight, Verdict
+from rewriter.verify.regions.terms import Terms
 from targets.ia64.prove.proving import Proving
 from targets.ia64.registers import NUMBERS
 
@@ -168,3 +171,19 @@ def test_nothing_may_follow_a_rotation(tmp_path: Path) -> None:
     found = verdict(Straight(code), Straight(code))
     assert found.reason == "a branch that renames registers is not the last"
     assert verdict(Straight(code[:3]), Straight(code[:3])).is_equal
+
+
+@pytest.mark.parametrize("width", [32, 64])
+def test_sums_and_accesses_go_round_at_the_width(width: int) -> None:
+    terms, end = Terms(width), 1 << width
+    base = terms.term("in", 1)
+    assert terms.add((terms.add((base,), end - 4),), 4) == base
+    store = Transfer("store", 0, 0, order=Order.STORE, size=4)
+    places = {-4: True, -3: False, 3: False, 4: True, end - 4: True, end - 3: False, end // 2: True}
+    for distance, is_apart in places.items():
+        events = Events(terms)
+        first, second = (
+            events.add(at, store, terms.true, [terms.add((base,), at)]) for at in (0, distance)
+        )
+        _, _, _, count, *rest = terms.parts(second)
+        assert (first not in rest[count:]) == is_apart, distance

@@ -36,6 +36,14 @@ def machine(table: Table, terms: Terms, facts: Facts | None = None) -> Symbolic:
     return state
 
 
+def reached(table: Table, terms: Terms, insn: Insn, operands: Mapping[int, Term]) -> Term:
+    """The address that an access goes to, as its meaning makes it of what it reads."""
+    state = machine(table, terms)
+    state.registers.update(operands)
+    state.execute(insn, 0)
+    return state.reached[0]
+
+
 def inputs(table: Table, insns: Iterable[Insn | None]) -> int:
     """Mask of the registers that are read before they are written."""
     read = written = 0

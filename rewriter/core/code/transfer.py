@@ -64,7 +64,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """A register that is set to the sum of others and a constant, modulo 2**64."""
+    """A register that is set to the sum of others and a constant, as far as it is wide."""
 
     register: int
     addends: tuple[int, ...]
@@ -181,13 +181,16 @@ class Clash(Protocol):
 class Provable(Protocol):
     """A target whose code is in instruction groups.
 
-    `constants` are registers that cannot change.  Masks: `observed` are registers that are read
-    behind any code, as those of the system; `framed` those of which, in the order of their
-    numbers, only as many exist as the frame has, which an early instruction may change.
+    `width` is that of registers and addresses, in bits; `constants` are registers that cannot
+    change.  Masks: `observed` are registers that are read behind any code, as those of the
+    system; `framed` those of which, in the order of their numbers, only as many exist as the
+    frame has, which an early instruction may change.
     """
 
     @property
     def register_names(self) -> Sequence[str]: ...
+    @property
+    def width(self) -> int: ...
     @property
     def constants(self) -> Mapping[int, int]: ...
     @property

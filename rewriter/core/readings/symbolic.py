@@ -94,6 +94,11 @@ class Symbolic(Machine):
         self.registers.update(made)
         return made
 
+    @property
+    def reached(self) -> list[Term]:
+        """The addresses accessed since the last value that was found again."""
+        return [address for address, _, _ in self._accesses]
+
     # Memory -------------------------------------------------------------------------------
 
     def places(self, address: Term, size: int) -> tuple[Term, ...]:
@@ -155,6 +160,7 @@ class Symbolic(Machine):
         self.events.append((name, values, None))
 
     def conditional_store(self, address: Term, value: Term, size: int) -> Term:
+        self._accesses.append((address, address, size))
         self.event("conditional store", address, self.zext(value, 8 * size), self.const(size))
         return self.terms.make("opaque", self.memory, data="lock held")
 

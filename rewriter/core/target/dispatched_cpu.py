@@ -7,7 +7,7 @@ Every number has its source; times are in cycles.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rewriter.core.target.cpu import Bypass, Cache, Counters, Figure, Sched
 
@@ -18,9 +18,9 @@ class Grouping:
 
     A group has `places`, taken in turn, and `branches` more that only transfers of control take.
     An instruction takes one place, or what `takes` says of its class; of `alone` it takes them
-    all, of `first` it is the first of its group, of `early` it starts in one of the first places,
-    and of `last` it ends the group.  The pairs of `apart`, earlier and later, share none.
-    `folded` are classes that the front handles: they take no place and no unit.
+    all, of `first` it is the first of its group, and of `last` it ends the group.  The pairs of
+    `apart`, earlier and later, share none.  `folded` are classes that the front handles: they take
+    no place and no unit.  A pipe with `lanes` is for instructions that start in these places.
     """
 
     places: Figure
@@ -28,10 +28,10 @@ class Grouping:
     takes: Mapping[str, Figure]
     alone: frozenset[str] = frozenset()
     first: frozenset[str] = frozenset()
-    early: Mapping[str, Figure] | None = None
     last: frozenset[str] = frozenset()
     apart: tuple[tuple[frozenset[str], frozenset[str]], ...] = ()
     folded: frozenset[str] = frozenset()
+    lanes: Mapping[str, frozenset[int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,9 @@ class Fetching:
     """The front: up to `width` instructions a cycle out of one aligned block into a buffer.
 
     `taken` and `indirect` are the cycles lost by a branch, and by one to LR or CTR, that is taken
-    as foretold; `mispredicted` those from its execution to the dispatch of what comes instead.
+    as foretold; `mispredicted` those from its execution until what comes instead is fetched.
+    Without a `predictor` branches back are foretold as taken.  `targets` is of how many branches
+    to CTR the last target is remembered.  Fetch waits for an address that nothing foretells.
     """
 
     width: Figure
@@ -68,8 +70,9 @@ class Fetching:
     taken: Figure
     indirect: Figure
     mispredicted: Figure
-    predictor: Counters
+    predictor: Counters | None
     return_stack: Figure
+    targets: Figure
 
 
 @dataclass(frozen=True)
@@ -96,8 +99,11 @@ class Accesses:
 class Dispatched:
     """A pipeline that dispatches groups in order, issues what is ready, and completes in order.
 
-    `issue` is how long after dispatch the first issue is.  What a class of `waiting` is comes
-    after everything before it is finished, and nothing is dispatched until it is.
+    `issue` is how long after dispatch the first issue is.  Results named `base` are addresses that
+    were moved: they count from the first issue of what is issued twice.  A class with `late`
+    operands and no `then` waits for them without a pipe, as a store does for its data.  What a
+    class of `waiting` is comes after everything before it is finished, and nothing is dispatched
+    until it is.
     """
 
     width: Figure

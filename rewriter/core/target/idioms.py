@@ -42,8 +42,8 @@ class Idioms(Protocol):
         """The register through which code reaches what is in the cache."""
         ...
 
-    def address(self, insn: Insn) -> tuple[int, int]:
-        """Base register and displacement in bytes of a memory access."""
+    def address(self, insn: Insn) -> tuple[int, int] | None:
+        """Base register and displacement in bytes of a memory access; None where it has others."""
         ...
 
     def move(self, source: int, target: int) -> Insn:

@@ -38,7 +38,7 @@ class Suite:
     """
 
     cpu: str
-    system: System
+    system: System | None
     share: float
     timings: tuple[Timing, ...]
     left: tuple[tuple[str, str], ...] = ()
@@ -67,7 +67,7 @@ class Suite:
         """Everything, for programs."""
         return {
             "model": self.cpu,
-            "machine": self.system.name,
+            "machine": self.system.name if self.system is not None else None,
             "share_of_system_time": self.share,
             "jobs": [
                 {
@@ -103,6 +103,8 @@ class Suite:
 
     def _machine(self) -> str:
         system = self.system
+        if system is None:
+            return f"cycles by the model of {self.cpu}, with the caches of its description"
         return (
             f"cycles by the model of {self.cpu} in a {system.name}: {system.description};"
             f" {system.clock.value} MHz, {system.line_time.value} ns to move a line,"

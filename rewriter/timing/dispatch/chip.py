@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rewriter.core.isa.instruction import To
 from rewriter.core.readings.interpret import Step
 from rewriter.core.target.cpu import Cpu, System
 from rewriter.core.target.dispatched_cpu import Dispatched
 from rewriter.timing import causes
 from rewriter.timing.caches import Below, Tags
 from rewriter.timing.dispatch.core import Core, Stages
+from rewriter.timing.dispatch.foretold import UNKNOWN, Foretold
 from rewriter.timing.dispatch.items import Item, Items
 from rewriter.timing.dispatch.memory import CachedAccess, Memory
 from rewriter.timing.path import BEGINNING, Event, later, spent
-from rewriter.timing.predictors import ReturnStack, Saturating, hinted
 from rewriter.timing.result import Delay, Moment, Result
 
 
@@ -25,12 +24,12 @@ class Chip:
         figures = pipeline.memory
         self._pipeline, self._block = pipeline, cpu.fetch_block.value
         self._penalty = pipeline.fetch.mispredicted.value
+        self._indirect = pipeline.fetch.indirect.value
         self._items = Items(cpu, pipeline)
         self._below = Below(figures.inner, system, figures.misses.value)
         self._memory = Memory(figures, self._below)
         self._instructions = Tags(figures.icache)
-        self._branches = Saturating(pipeline.fetch.predictor)
-        self._returns = ReturnStack(pipeline.fetch.return_stack.value)
+        self._foretold = Foretold(pipeline.fetch)
 
     def run(self, steps: Sequence[Step]) -> Result:
         """Runs a trace from time zero."""
@@ -49,7 +48,7 @@ class Chip:
     def learn(self, transfers: Sequence[Step]) -> None:
         """What a run of transfers of control leaves."""
         for step in transfers:
-            self._foreseen(step, self._items.of(step.insn))
+            self._foretold.fault(step)
 
     def _fetched(self, core: Core, step: Step) -> Event:
         """Through the instruction cache."""
@@ -63,29 +62,12 @@ class Chip:
 
     def _follow(self, core: Core, step: Step, item: Item, stages: Stages) -> None:
         """Where fetch goes after this instruction, and what that costs."""
-        wrong = self._foreseen(step, item) if item.control else ""
+        wrong = self._foretold.fault(step) if item.control else ""
         if wrong:
-            time = stages.issued.time + self._penalty
-            core.front.wrong(Event(time, stages.issued, wrong))
+            lost = 1 + self._indirect if wrong == UNKNOWN else self._penalty
+            core.front.wrong(Event(stages.issued.time + lost, stages.issued, wrong))
         elif step.target is not None:
             core.front.taken(item.traits.flow)
-
-    def _foreseen(self, step: Step, item: Item) -> str:
-        """The cause of a misprediction, empty if there is none."""
-        flow, following = item.traits.flow, step.address + step.insn.size
-        target = following if step.target is None else step.target
-        taken = step.target is not None
-        if flow.calls and (taken or not flow.conditional):
-            self._returns.push(following)
-        if flow.conditional and not self._branches.right(step.address, taken):
-            return causes.BRANCH
-        if flow.conditional and not taken:
-            return ""
-        if flow.to is To.CALLER:
-            return "" if self._returns.right(target) else causes.JUMP
-        if flow.to is To.REGISTER:
-            return "" if hinted(item.traits, following, target) else causes.JUMP
-        return ""
 
 
 def _moment(step: Step, stages: Stages) -> Moment:

@@ -154,14 +154,14 @@ class Core:
 
     def put(self, item: Item, fetched: Event, access: Access | None = None) -> Stages:
         """Runs the next instruction."""
-        dispatched = self._dispatch(item, fetched)
+        dispatched, ports = self._dispatch(item, fetched)
         self.front.dispatched(dispatched)
         least = Event(dispatched.time + self._depth, dispatched, causes.START)
         if item.folded:
             least = dispatched
         if access is not None:
             least = access.held(least)
-        issued, ready, pipe = self._issue(item, least)
+        first, issued, ready, pipe = self._issue(item, ports, least)
         loaded = Loaded(item.latency, "")
         if access is not None:
             loaded = access.issued(issued, item.latency)
@@ -171,16 +171,24 @@ class Core:
             # What a miss delays is what was loaded: a result with the latency of the class.
             took = loaded.latency if latency == item.latency else latency
             self._values[register] = _Value(issued, took, item.name, loaded.cause)
+        for register, latency in item.bases:
+            self._values[register] = _Value(first, latency, item.name, "")
         done = issued.time + (loaded.latency if item.writes else 1)
         completed = self._complete(item, issued, done, loaded.cause)
         if access is not None:
             access.completed(completed)
         return Stages(fetched, dispatched, ready, issued, done, completed, pipe)
 
+    def foreseen(self, item: Item) -> int:
+        """When an instruction would issue if it came next, as far as its group and operands say."""
+        event = self._dispatched
+        dispatched = event.time + (not self._group.fits(item))
+        return self._ready(item.reads, Event(dispatched + self._depth, event, causes.START)).time
+
     # Dispatch -----------------------------------------------------------------------------
 
-    def _dispatch(self, item: Item, fetched: Event) -> Event:
-        """The cycle of the instruction's group, a new one where it does not fit."""
+    def _dispatch(self, item: Item, fetched: Event) -> tuple[Event, Ports]:
+        """The cycle of the instruction's group, a new one where it does not fit, and its ports."""
         event = self._dispatched
         new = not self._group.fits(item)
         if new:
@@ -194,9 +202,8 @@ class Core:
             self._opened = True
             if self._groups.maxlen:
                 self._groups.append(event)  # replaced as its members complete
-        self._group.take(item)
         self._dispatched = event
-        return event
+        return event, self._group.take(item)
 
     def _room(self, item: Item, new: bool) -> Event | None:
         """When there is room behind dispatch."""
@@ -215,20 +222,21 @@ class Core:
 
     # Issue --------------------------------------------------------------------------------
 
-    def _issue(self, item: Item, least: Event) -> tuple[Event, Event, str]:
-        """The last issue, when it was ready, and the pipes."""
+    def _issue(self, item: Item, ports: Ports, least: Event) -> tuple[Event, Event, Event, str]:
+        """The first and the last issue, when the first was ready, and the pipes."""
         ready = self._ready(item.reads, least)
-        if not item.ports or item.folded:
-            return ready, ready, ""
-        open_ = tuple(port for port in item.ports if self._has_room(port[0]))
-        event, pipe = self._taken(open_ or item.ports, item, ready)
+        if not ports:
+            return ready, ready, ready, ""
+        roomy = tuple(port for port in ports if self._has_room(port[0]))
+        event, pipe = self._taken(roomy or ports, item, ready)
         if pipe in self._queues:
             self._queues[pipe].enter(event)
-        if not item.then:
-            return event, ready, pipe
         second = later(event, event.time + item.after, causes.OPERANDS)
-        event, other = self._taken(item.then, item, self._ready(item.late, second))
-        return event, ready, f"{pipe}+{other}"
+        second = self._ready(item.late, second)
+        if item.then:
+            second, other = self._taken(item.then, item, second)
+            pipe = f"{pipe}+{other}"
+        return event, second, ready, pipe
 
     def _has_room(self, pipe: str) -> bool:
         """Whether what is dispatched now may wait for the pipe."""

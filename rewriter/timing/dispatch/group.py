@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rewriter.core.target.dispatched_cpu import Grouping
-from rewriter.timing.dispatch.items import Item
+from rewriter.timing.dispatch.items import Item, Ports
 
 
 class Group:
@@ -12,6 +12,7 @@ class Group:
     def __init__(self, grouping: Grouping) -> None:
         self._places, self._branches = grouping.places.value, grouping.branches.value
         self._apart = grouping.apart
+        self._lanes = grouping.lanes
         self.clear()
 
     def clear(self) -> None:
@@ -24,7 +25,7 @@ class Group:
         """Whether an instruction may be in the group, behind what is there."""
         if item.folded or not self._names:
             return True
-        if self._ended or item.alone or item.first or self._taken >= item.most:
+        if self._ended or item.alone or item.first:
             return False
         for earlier, later in self._apart:
             if item.name in later and self._names & earlier:
@@ -33,13 +34,18 @@ class Group:
             return self._controls < self._branches
         return self._taken + item.places <= self._places
 
-    def take(self, item: Item) -> None:
-        """The instruction is in the group."""
+    def take(self, item: Item) -> Ports:
+        """The instruction is in the group; the ports that it may issue to from its place."""
         if item.folded:
-            return
+            return ()
+        at, lanes = self._taken, self._lanes
+        ports = item.ports
+        if lanes:
+            ports = tuple(p for p in ports if all(at in lanes.get(pipe, (at,)) for pipe in p))
         self._names.add(item.name)
         if item.control and self._branches:
             self._controls += 1
         else:
             self._taken += item.places
         self._ended = item.alone or item.last
+        return ports or item.ports

@@ -14,6 +14,9 @@ Ports = tuple[tuple[str, ...], ...]
 """Alternatives, each of pipes that are all taken."""
 
 
+BASE = "base"
+"""The name of a result that the first issue makes: an address that is moved."""
+
 Reads = tuple[tuple[int, Mapping[str, int]], ...]
 """Registers, each with the latency from classes of producers that is not their usual one."""
 
@@ -23,8 +26,8 @@ class Item(NamedTuple):
 
     It issues to one of `ports`, and again to one of `then` `after` cycles later at least; either
     keeps what it took for `busy` cycles.  `late` is what only the second issue needs; `writes` are
-    registers with the latency of each.  `places` are those of a group that it takes, `most` the
-    last in which it may start.
+    registers with the latency of each, `bases` those whose value the first issue makes.  `places`
+    are those of a group that it takes.
     """
 
     name: str
@@ -37,9 +40,9 @@ class Item(NamedTuple):
     reads: Reads
     late: Reads
     writes: tuple[tuple[int, int], ...]
+    bases: tuple[tuple[int, int], ...]
     latency: int
     places: int
-    most: int
     alone: bool
     first: bool
     last: bool
@@ -64,15 +67,15 @@ class Items:
 
     def _made(self, traits: Traits) -> Item:
         sched, grouping = sched_of(self._cpu, traits), self._pipeline.grouping
-        name, places = traits.sched, grouping.places.value
-        takes, most = grouping.takes.get(name), (grouping.early or {}).get(name)
+        name = traits.sched
+        takes = grouping.takes.get(name)
         reads = [
             (register, self._special(name, role), role in sched.late)
             for register, role in zip(traits.reads, traits.roles, strict=True)
         ]
         roles = traits.results or ("",) * len(traits.writes)
         writes = [
-            (register, sched.results.get(role, sched.latency).value)
+            (register, sched.results.get(role, sched.latency).value, role == BASE)
             for register, role in zip(traits.writes, roles, strict=True)
         ]
         return Item(
@@ -84,10 +87,10 @@ class Items:
             unit=sched.unit,
             reads=tuple((register, special) for register, special, late in reads if not late),
             late=tuple((register, special) for register, special, late in reads if late),
-            writes=tuple(writes),
+            writes=tuple((register, took) for register, took, base in writes if not base),
+            bases=tuple((register, took) for register, took, base in writes if base),
             latency=sched.latency.value,
             places=takes.value if takes else 1,
-            most=most.value if most else places,
             alone=name in grouping.alone,
             first=name in grouping.first,
             last=name in grouping.last,

@@ -14,15 +14,15 @@ from rewriter.timing import causes
 from rewriter.timing.dispatch.core import Core, Loaded
 from rewriter.timing.dispatch.group import Group
 from rewriter.timing.dispatch.items import Item, Items
-from rewriter.timing.path import Event
+from rewriter.timing.path import BEGINNING, Event
 from rewriter.timing.steady import Steady
-from rewriter.timing.steady_node import Placed, Where
+from rewriter.timing.steady_node import Node, Placed, Where
 
 _FEW = 4
-"""Passes that are enough where they are alike."""
+"""Passes that are run at least before they are measured, and while they are."""
 
-_WARM, _MEASURED = 12, 12
-"""Else: passes before it is measured, and while it is."""
+_MOST = 128
+"""Instructions in flight that are waited for: a chip that holds more of a loop is never full."""
 
 
 class _Near:
@@ -48,6 +48,30 @@ class _Near:
         """Nothing waits for that."""
 
 
+class Stepping:
+    """A run that is given its instructions one at a time, without their fetch."""
+
+    def __init__(self, pipeline: Dispatched, items: Items, block: int) -> None:
+        self._core, self._items = Core(pipeline, block), items
+
+    def run(self, steps: Sequence[tuple[int, Node, Placed]], passes: int) -> list[int]:
+        """When the last instruction of each pass issues."""
+        ends = []
+        for _ in range(passes):
+            for step in steps:
+                last = self.put(*step)
+            ends.append(last)
+        return ends
+
+    def start(self, block: int, node: Node, placed: Placed) -> int:
+        """When an instruction would issue if it were the next and its pipe were free."""
+        return self._core.foreseen(self._items.of(placed[1]))
+
+    def put(self, block: int, node: Node, placed: Placed) -> int:
+        """Issues an instruction; returns its cycle."""
+        return self._core.put(self._items.of(placed[1]), BEGINNING).issued.time
+
+
 class SteadyDispatched(Steady):
     """The steady state of loops on such a CPU."""
 
@@ -55,34 +79,40 @@ class SteadyDispatched(Steady):
         super().__init__(cpu, pipeline, table)
         self._pipeline, self._items = pipeline, Items(cpu, pipeline)
         self._after_store = pipeline.memory.after_store.value
+        flight, places = pipeline.flight, pipeline.grouping.places.value
+        self._room = flight.instructions.value if flight.instructions else 0
+        self._room = max(self._room, flight.groups.value * places if flight.groups else 0)
 
     def cycles(self, code: Sequence[Placed], text: Mapping[int, Insn]) -> Fraction:
-        """Cycles a pass: that of the last few if they are alike, else a mean."""
+        """Cycles a pass, the mean of a period once the chip is full of passes."""
         core = Core(self._pipeline, self.block)
-        ends = [self._pass(core, code) for _ in range(_WARM)]
-        took = {after - before for before, after in pairwise(ends[-_FEW:])}
-        if len(took) == 1:
-            return Fraction(took.pop())
-        ends += [self._pass(core, code) for _ in range(_MEASURED)]
-        return Fraction(ends[-1] - ends[-1 - _MEASURED], _MEASURED)
+        full = _FEW + -(-min(self._room, _MOST) // len(code))
+        ends = [self._pass(core, code) for _ in range(3 * full)]
+        return _period([after - before for before, after in pairwise(ends[full:])])
 
     def least(self, code: Sequence[Placed]) -> int:
-        """Each group takes a cycle, and no order makes more of them full than there are places."""
-        places = controls = 0
-        for _, insn, _ in code:
-            item = self._items.of(insn)
-            controls += item.control and not item.folded
-            places += 0 if item.folded or item.control else item.places
-        return max(-(-places // self._pipeline.grouping.places.value), 1)
+        """A pass is fetched anew, and fills so many groups; the last may be shared with the next
+        pass, unless the branch ends it."""
+        items = [self._items.of(insn) for _, insn, _ in code]
+        width = self._pipeline.grouping.places.value
+        held = self._pipeline.grouping.branches.value
+        places = sum(0 if i.folded or (i.control and held) else i.places for i in items)
+        groups = -(-places // width) if items[-1].last else places // width
+        return max(groups, 1 + self._pipeline.fetch.taken.value)
+
+    def stepper(self) -> Stepping:
+        """A pipeline that has not run yet: what can be dispatched and issue first goes first."""
+        return Stepping(self._pipeline, self._items, self.block)
 
     def latency(self, producer: Insn, consumer: Insn, register: int) -> int:
         """Cycles from the first issue of one to that of another that reads its result there."""
         made, used = self._items.of(producer), self._items.of(consumer)
-        took = dict(made.writes).get(register, made.latency)
+        base, result = dict(made.bases).get(register), dict(made.writes).get(register, made.latency)
         for late, reads in ((0, used.reads), (used.after, used.late)):
             for read, special in reads:
                 if read == register:
-                    return max(0, made.after + special.get(made.name, took) - late)
+                    took = special.get(made.name, result)
+                    return max(0, (made.after + took if base is None else base) - late)
         return 0
 
     def groups(self, code: Sequence[Insn]) -> list[list[Insn]]:
@@ -96,6 +126,15 @@ class SteadyDispatched(Steady):
             group.take(item)
             found[-1].append(insn)
         return found
+
+    def straight(self, code: Sequence[Insn]) -> int:
+        """Cycles from the first issue to the last of straight code, run once by itself."""
+        core, issued = Core(self._pipeline, self.block), list[int]()
+        for number, insn in enumerate(code):
+            item = self._items.of(insn)
+            fetched, _ = core.front.fetch(number * insn.size)
+            issued.append(core.put(item, fetched).issued.time)
+        return max(issued) - min(issued) + 1 if issued else 0
 
     def item(self, insn: Insn) -> Item:
         """The instruction as the pipeline sees it."""
@@ -113,3 +152,11 @@ class SteadyDispatched(Steady):
             stages = core.put(item, fetched, access)
         core.front.taken(code[-1][1].op.flow)
         return stages.completed.time
+
+
+def _period(took: Sequence[int]) -> Fraction:
+    """The mean of what repeats itself, or of all if nothing does."""
+    for length in range(1, len(took) // 2 + 1):
+        if took[length:] == took[:-length]:
+            return Fraction(sum(took[:length]), length)
+    return Fraction(sum(took), len(took))

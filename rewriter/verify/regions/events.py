@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from rewriter.core.code.transfer import Order, Transfer
 from rewriter.verify.regions.terms import Term, Terms
 
-_WORD = 1 << 64
 _WHATEVER = Order.CHECKED, Order.STACK  # kept behind whatever the addresses are
 # What an event of an order is kept behind, beside fences, if the two may overlap.
 _BEHIND = {
@@ -43,15 +42,16 @@ class Event:
     is_bit: bool
 
 
-def _apart(a: Event, b: Event) -> bool:
+def _apart(a: Event, b: Event, ones: int) -> bool:
     """Whether two accesses are to different bytes: same base, and offsets that do not overlap.
 
-    Two spills are to different bits of UNAT, too: these are numbered by bits 3 to 8 of an address.
+    Addresses are numbers up to `ones`, and go on at zero.  Two spills are to different bits of
+    UNAT, too: these are numbered by bits 3 to 8 of an address.
     """
     if a.base != b.base or not a.size or not b.size:
         return False
-    ahead = (b.offset - a.offset) % _WORD
-    if ahead < a.size or _WORD - ahead < b.size:
+    ahead, behind = (b.offset - a.offset) & ones, (a.offset - b.offset) & ones
+    if ahead < a.size or behind < b.size:
         return False
     return not (a.is_bit and b.is_bit and ahead % 512 == 0)
 
@@ -87,4 +87,5 @@ class Events:
             return False
         if event.order in _WHATEVER or other.order in _WHATEVER:
             return True
-        return not _apart(event, other) and not self.terms.exclusive(event.guard, other.guard)
+        is_apart = _apart(event, other, self.terms.ones)
+        return not is_apart and not self.terms.exclusive(event.guard, other.guard)

@@ -20,8 +20,6 @@ from rewriter.verify.regions.terms import Terms
 REACH = 1 << 14
 """Bytes from an access of the original within which a line may be asked for."""
 
-_WORD = 1 << 64
-
 
 def unfounded(target: Provable, terms: Terms, old: Run, new: Run, may_add: bool) -> Iterator[Fault]:
     """What speaks against prefetches of the new run: nothing if the old one has as many."""
@@ -50,5 +48,5 @@ def _is_near(terms: Terms, asked: Asked, event: Event) -> bool:
     if event.order not in (Order.LOAD, Order.STORE) or event.guard != asked.guard:
         return False
     base, offset = terms.offset(asked.address)
-    far = (offset - event.offset) % _WORD
-    return event.base == base and event.base is not None and min(far, _WORD - far) <= REACH
+    ahead, behind = (offset - event.offset) & terms.ones, (event.offset - offset) & terms.ones
+    return event.base == base and event.base is not None and min(ahead, behind) <= REACH

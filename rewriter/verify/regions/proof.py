@@ -95,7 +95,7 @@ class _Comparison:
     left: Mapping[int, int]
 
     def __post_init__(self) -> None:
-        self.terms = Terms()
+        self.terms = Terms(self.target.width)
 
     def faults(self, old: Code, new: Code) -> Iterator[Fault]:
         """Why the new region is not shown equal: nothing if it is."""

@@ -208,7 +208,7 @@ class Run:
     def _leave(self, step: Step, leaves: Exit, guard: Term, values: list[Term]) -> None:
         slot, transfer = step
         base = self.target.base(slot.address)
-        target = None if leaves.distance is None else (base + leaves.distance) % (1 << 64)
+        target = None if leaves.distance is None else (base + leaves.distance) & self.terms.ones
         link = self.target.following(slot.address) if leaves.links else None
         term = self.terms.term("leave", transfer.function, *values)
         self._share(term)

@@ -14,13 +14,13 @@ from typing import Any
 
 Term = int
 Parts = tuple[Any, ...]
-_WORD = (1 << 64) - 1
 
 
 class Terms:
-    """The terms of one proof, and what is known of predicates."""
+    """The terms of one proof, and what is known of predicates; sums are of `width` bits."""
 
-    def __init__(self) -> None:
+    def __init__(self, width: int) -> None:
+        self.ones = (1 << width) - 1
         self._parts: list[Parts] = []
         self._numbers: dict[Parts, Term] = {}
         self._assumed: set[tuple[Term, Term]] = set()
@@ -43,8 +43,8 @@ class Terms:
     # Sums -------------------------------------------------------------------------------------
 
     def const(self, value: int) -> Term:
-        """A number, modulo 2**64."""
-        return self.term("const", value & _WORD)
+        """A number, modulo two to the power of the width."""
+        return self.term("const", value & self.ones)
 
     def offset(self, term: Term) -> tuple[Term | None, int]:
         """The term as a base and a constant; the base of a number is None."""
@@ -64,7 +64,7 @@ class Terms:
             if base is not None:
                 kind, *parts = self._parts[base]
                 bases += parts if kind == "add" else (base,)
-        constant &= _WORD
+        constant &= self.ones
         if not bases:
             return self.const(constant)
         base = bases[0] if len(bases) == 1 else self.term("add", *sorted(bases))

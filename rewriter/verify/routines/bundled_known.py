@@ -24,6 +24,7 @@ from rewriter.core.target.substitution import Harness, Room, Standing
 from rewriter.elf.headers import PT_LOAD
 from rewriter.elf.image import Image
 from rewriter.identify.bundled_signatures import known as by_signature
+from rewriter.identify.signatures import Database
 from rewriter.verify.regions.placement import leads_to
 from rewriter.verify.routines.bundled_reached import Went, unreached
 from rewriter.verify.routines.cases import Points, ordered, shown, spread, turns
@@ -240,9 +241,12 @@ def _goal(target: Bundling, image: Image, address: int) -> int | None:
     return next((leads_to(s, target.bundle) for s in slots if target.ends(s.insn)), None)
 
 
-def identified(known: KnownGrouped) -> Iterator[Identification]:
-    """Every place that a signature fits, by address, with what its behaviour says."""
-    for match in by_signature(known.image, known.target, CONTRACTS):
+def identified(known: KnownGrouped, database: Database | None = None) -> Iterator[Identification]:
+    """Every place that a signature fits, by address, with what its behaviour says.
+
+    `database` is used instead of the signatures that come with retune.
+    """
+    for match in by_signature(known.image, known.target, CONTRACTS, database):
         signature = match.signature
         size = signature.words * known.target.substituting.spelling.table.size
         place = signature.routine, match.address, size, signature

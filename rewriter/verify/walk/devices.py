@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
-from rewriter.core.code.dataflow import Facts, Run, machine, registers_of
+from rewriter.core.code.dataflow import Facts, Run, machine
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.registers import Reg
 from rewriter.core.target.protocol import Sequential, whole
 from rewriter.core.terms.term import Term, Terms
 from rewriter.verify.walk.equivalence import Comparison, Different, Likely, agreeing
+from rewriter.verify.walk.stack import address_at, operands_of
 
 Access = tuple[Insn, Term]
 """An instruction and the address that it accesses."""
@@ -38,11 +39,16 @@ def accessed(
 
 
 def based(run: Run, slot: int, insn: Insn, target: Sequential) -> tuple[Term, int]:
-    """What an access's base register holds in a run, and how far from there the access is."""
-    base, displacement = target.spelling.address(insn)
-    reads = registers_of(target.table.uses(insn))
-    held = run.operand[slot][reads.index(base)] if base in reads else run.state.terms.const(0)
-    return held, displacement
+    """What an access's base register holds in a run, and how far from there the access is.
+
+    Where no one register is its base: the address.
+    """
+    spelled, terms = target.spelling.address(insn), run.state.terms
+    operands = operands_of(run, slot, insn, target)
+    if spelled is None:
+        return address_at(operands.__getitem__, insn, target, terms), 0
+    base, displacement = spelled
+    return operands.get(Reg(base), terms.const(0)), displacement
 
 
 def stack_of(terms: Terms, target: Sequential, facts: Facts) -> Term:

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from rewriter.core.code.dataflow import Run
 from rewriter.core.code.program import Fixup
 from rewriter.core.isa.instruction import Insn
-from rewriter.core.isa.registers import Reg
 from rewriter.core.target.protocol import Sequential
 from rewriter.core.terms.term import Term
 from rewriter.verify.walk.equivalence import Comparison, Different
+from rewriter.verify.walk.stack import address_at
 
 READABLE = "a page that can be written can be read"
 """Assumed where a store stands for a load and a store: its faults are then those of both."""
@@ -45,8 +45,7 @@ def accesses(
     found = []
     for slot in access_slots(insns, target):
         state, insn = run.exits[slot - 1], insns[slot]
-        base, displacement = target.spelling.address(insn)
-        address = state.get(Reg(base)) + state.const(displacement)
+        address = address_at(state.get, insn, target, state.terms)
         effects = target.table.effects(insn.op)
         places = state.places(address, effects.size)
         found.append(Access(slot, places, effects.stores, fixups.get(slot)))

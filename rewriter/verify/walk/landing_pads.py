@@ -15,11 +15,11 @@ from rewriter.analysis.program import Program
 from rewriter.core.code.dataflow import Run
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import COMING_BACK, Flow, Insn
-from rewriter.core.isa.registers import Reg
 from rewriter.core.readings.symbolic import Symbolic
 from rewriter.core.terms.term import Term
 from rewriter.verify.walk.equivalence import Comparison, Different
 from rewriter.verify.walk.segments import Segment
+from rewriter.verify.walk.stack import address_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +97,7 @@ class Pads:
         """What says which memory an access touches; nothing of what is no access."""
         if not self.table.accesses(insn):
             return ()
-        base, displacement = self.target.spelling.address(insn)
-        address = state.get(Reg(base)) + state.const(displacement)
+        address = address_at(state.get, insn, self.target, state.terms)
         return state.places(address, self.table.effects(insn.op).size)
 
     def meet(self, comparison: Comparison, old: list[_Thrower], new: _Thrower) -> None:

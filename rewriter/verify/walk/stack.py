@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from rewriter.core.code.dataflow import Facts, Run, machine, registers_of
+from rewriter.core.code.dataflow import Facts, Run, machine, reached, registers_of
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.registers import Reg
 from rewriter.core.target.protocol import Sequential
@@ -58,5 +58,17 @@ def address_of(
     """What an access goes to, if it is one and its base is no constant."""
     if not target.table.accesses(insn):
         return None
-    base, displacement = target.spelling.address(insn)
-    return operands[Reg(base)] + terms.const(displacement) if Reg(base) in operands else None
+    spelled = target.spelling.address(insn)
+    if spelled is not None and Reg(spelled[0]) not in operands:
+        return None
+    return address_at(operands.__getitem__, insn, target, terms)
+
+
+def address_at(get: Callable[[Reg], Term], insn: Insn, target: Sequential, terms: Terms) -> Term:
+    """What an access goes to, given what registers hold before it."""
+    spelled = target.spelling.address(insn)
+    if spelled is not None:
+        base, displacement = spelled
+        return get(Reg(base)) + terms.const(displacement)
+    reads = registers_of(target.table.uses(insn))
+    return reached(target.table, terms, insn, {register: get(register) for register in reads})

@@ -39,6 +39,7 @@ class Proving:
     """The target's answers; it keeps what it found out about each row."""
 
     register_names: Sequence[str] = NAMES
+    width = TABLE.width
     constants = CONSTANTS
     observed = _SYSTEM | register_mask((STACK, THREAD))
     framed = _FRAME

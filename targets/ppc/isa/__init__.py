@@ -1,12 +1,20 @@
-"""The PowerPC instruction table: every row, in one place; `table` is the door.
+"""The PowerPC instruction table: every row, in one place.
 
-- `formats`: operands, formats, opcodes of each form, and how a row is written.
-- `features`: what a CPU must have for a row.
-- `table`: what is special about words, text and registers of this machine.
-- `integer`: arithmetic, logic, comparisons, counts.
-- `families`: rows that differ only in name and opcode.
-- `floating`: scalar floating point; `decimal`: decimal floating point.
-- `vectors`: what vector and vector-scalar registers are for.
+`table` here is the door.
+
+control   Rows: branches, the condition register, traps
+decimal   Rows: decimal floating point
+families  Rows that differ only in their name and opcode, from a table of those
+features  What a CPU must have for a row: one name for each row, a set of them for each CPU
+floating  Rows: scalar floating point
+formats   PowerPC's operands, formats made of their text, and how a row is written
+integer   Rows: arithmetic, logic, comparisons, counts
+memory    Rows: loads and stores of general registers, with a prefix too
+rotate    Rows: rotates, masks and shifts
+storage   Rows: reservations, barriers, cache blocks
+system    Rows: special registers, system calls, what only a system uses
+table     What is special about words, text and registers of this machine
+vectors/  Rows: vector and vector-scalar registers
 
 Scheduling classes are named after the types of gcc's rs6000 descriptions (`type` in rs6000.md),
 with what those tell apart by other attributes behind them: `.` for a record form, `-u` for an
@@ -18,12 +26,26 @@ from __future__ import annotations
 from functools import cache
 
 from rewriter.core.readings.machine import ByteOrder
-from targets.ppc.isa import decimal, floating, integer, vectors
+from targets.ppc.isa import (
+    control,
+    decimal,
+    floating,
+    integer,
+    memory,
+    rotate,
+    storage,
+    system,
+    vectors,
+)
 from targets.ppc.isa.features import is_wide
 from targets.ppc.isa.table import PpcTable
 from targets.ppc.registers import CONSTANTS, names
 
-ROWS = (*integer.ROWS, *floating.ROWS, *decimal.ROWS, *vectors.ROWS)
+ROWS = (
+    *(*integer.ROWS, *rotate.ROWS, *control.ROWS),
+    *(*floating.ROWS, *decimal.ROWS, *vectors.ROWS),
+    *(*memory.ROWS, *storage.ROWS, *system.ROWS),
+)
 
 
 @cache

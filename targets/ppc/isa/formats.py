@@ -10,9 +10,10 @@ rows into `ROWS`:
 that is: the mnemonic that `objdump -Mraw` prints, the text of the operands, the fixed bits, the
 meaning, the scheduling class, and the feature that a CPU must have.  Each name in the text is one
 of `OPERANDS` (the manuals' names of the fields, in lower case; 0 behind the name of a register:
-the field's 0 means the number zero); everything else in it stands as it is.  All bits that no
-operand holds are fixed, so that `x(31, 266)` (and `d`, `md`, `va`, ... with the layout of the
-extended opcode of each form, Power ISA 3.1B, Book I, section 1.6) gives the opcodes alone.
+the field's 0 means the number zero; the base of an update form is not 0; p behind it: an even one
+and the next); everything else in it stands as it is.  All bits that no operand holds are fixed, so
+that `x(31, 266)` (and `d`, `md`, `va`, ... with the layout of the extended opcode of each form,
+Power ISA 3.1B, Book I, section 1.6) gives the opcodes alone.
 
 Bits are counted as in a shift, the least significant is 0: the manual's bit n is 31 - n.  A
 prefixed instruction is one word of 64 bits, the prefix above the suffix; `prefix` gives its bits.
@@ -22,6 +23,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from typing import NamedTuple
 
 from rewriter.core.isa.instruction import Does, Flow, Format, Op
 from rewriter.core.isa.operands import CountedFrom, Kind, Operand, Piece
@@ -31,6 +33,8 @@ WORD = 4  # bytes
 PREFIX = 32  # the lowest bit of a prefix
 _WORD_BITS = 0xFFFFFFFF
 _PREFIXED = 1 << 26 + PREFIX  # primary opcode 1
+
+CR_BIT = ("lt", "gt", "eq", "so")
 
 # Operands ----------------------------------------------------------------------------------
 
@@ -76,7 +80,8 @@ def _files() -> list[Operand]:
         for field, low in _FIELDS.items()
         if field in "ab"
     ]
-    found += [Operand("ran", Kind.REGISTER, ((16, 5),), values=(None, *range(1, 32)))]
+    found += [_register(name, (22, 4), base=GPR, scale=2) for name in ("rtp", "rsp")]
+    found.append(Operand("ran", Kind.REGISTER, ((16, 5),), values=(None, *range(1, 32))))
     extra = {"t": 0, "s": 0, "a": 2, "b": 1, "c": 3}  # the sixth bit
     found += [
         _register(f"x{field}", (low, 5), (extra[field], 1), base=VSR, names=_SPELLED)
@@ -84,6 +89,13 @@ def _files() -> list[Operand]:
     ]
     return found
 
+
+_GENERAL = tuple(f"r{n}" for n in range(32))
+_CR_BIT_NAMES = tuple(
+    f"4*cr{field}+{bit}" if field else bit for field in range(8) for bit in CR_BIT
+)
+
+_ONE_FIELD = tuple(mask if mask.bit_count() == 1 else None for mask in range(256))
 
 _PLAIN = (
     # Numbers
@@ -99,14 +111,35 @@ _PLAIN = (
     _selector("mb", (6, 5)),
     _selector("me", (1, 5)),
     _selector("mb6", (6, 5), (5, 1)),
-    _selector("bo", (21, 5)),
     _selector("bh", (11, 2)),
     _selector("to", (21, 5)),
     _selector("fxm", (12, 8)),
+    _selector("fxm_one", (12, 8), values=_ONE_FIELD),
     _selector("spr", (16, 5), (11, 5)),
     _selector("nb", (11, 5), values=(32, *range(1, 32))),
     _selector("l", (21, 1)),
-    _selector("pcrel", (20 + PREFIX, 1)),
+    _selector("th", (21, 5)),
+    _selector("eh", (0, 1)),
+    _selector("fc", (11, 5)),
+    _selector("sr", (16, 4)),
+    _selector("flushed", (21, 3), values=(0, 1, None, 3, 4, None, 6, None)),
+    _selector("synced", (21, 3), values=(0, 1, 2, None, 4, 5, None, None)),
+    _selector("sc", (16, 2)),
+    _selector("wc", (21, 2), values=(0, 1, 2, None)),
+    _selector("l16", (16, 1)),
+    _selector("l2", (16, 2)),
+    _selector("ih", (21, 3)),
+    _selector("ric", (18, 2)),
+    _selector("prs", (17, 1)),
+    _selector("a25", (25, 1)),
+    _selector("bhrbe", (11, 10)),
+    _number("hashdisp", (21, 5), (0, 1), scale=8, base=-512),
+    _number("si5", (11, 5), signed=True),
+    _number("lev", (5, 7)),
+    _number("dx", (0, 1), (16, 5), (6, 10), signed=True),
+    Operand("bi_any", Kind.IMMEDIATE, ((16, 5),), names=_CR_BIT_NAMES),
+    Operand("rt_many", Kind.SELECTOR, ((21, 5),), names=_GENERAL),
+    Operand("rs_many", Kind.SELECTOR, ((21, 5),), names=_GENERAL),
     # Floating point: fields of the FPSCR, digits, rounding; two registers of quad precision
     _selector("flm", (17, 8)),
     _selector("l25", (25, 1)),
@@ -167,7 +200,35 @@ _PLAIN = (
     _target("bd_abs", 14, CountedFrom.ZERO),
 )
 
-CR_BITS = {"bt": 21, "ba": 16, "bb": 11, "bi": 16}
+
+class Hint(NamedTuple):
+    """A part of the BO field that is free, and the values of the whole field."""
+
+    pieces: tuple[Piece, ...]
+    values: tuple[int | None, ...]
+
+    @property
+    def fixed(self) -> int:
+        """The bits of BO that are not free."""
+        return self.values[0] or 0
+
+
+_LOWEST, _LOW_TWO, _AROUND = ((21, 1),), ((21, 2),), ((21, 1), (24, 1))
+BRANCH_HINTS = {
+    "bo_nz_f": Hint(_LOWEST, (0, 1)),
+    "bo_z_f": Hint(_LOWEST, (2, 3)),
+    "bo_f": Hint(_LOW_TWO, (4, 5, 6, 7)),
+    "bo_nz_t": Hint(_LOWEST, (8, 9)),
+    "bo_z_t": Hint(_LOWEST, (10, 11)),
+    "bo_t": Hint(_LOW_TWO, (12, 13, 14, 15)),
+    "bo_nz": Hint(_AROUND, (16, 17, 24, 25)),
+    "bo_z": Hint(_AROUND, (18, 19, 26, 27)),
+    "bo_always": Hint(((21, 2), (24, 1)), (20, *[None] * 7)),
+}
+"""What a branch asks for is in the fixed bits of BO, so that each question has rows of its own;
+what is left of it are hints.  A branch that does not look at a bit has a BI field all the same."""
+
+CR_BITS = {"bt": 21, "ba": 16, "bb": 11, "bi": 16, "bc": 6}
 """A bit of the condition register is two operands: its field, and `NAME_bit`, which bit of it
 (0 is the most significant).  The text has one name for both."""
 
@@ -178,6 +239,10 @@ OPERANDS: dict[str, Operand] = {
         *_PLAIN,
         *(_register(name, (low + 2, 3), base=CR) for name, low in CR_BITS.items()),
         *(_selector(f"{name}_bit", (low, 2)) for name, low in CR_BITS.items()),
+        *(
+            Operand(name, Kind.IMMEDIATE, hint.pieces, values=hint.values)
+            for name, hint in BRANCH_HINTS.items()
+        ),
     )
 }
 

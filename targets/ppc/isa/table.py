@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.operands import Kind, Operand
 from rewriter.core.isa.table import Table
-from targets.ppc.isa.formats import CR_BITS, PREFIX
+from targets.ppc.isa.formats import CR_BIT, CR_BITS, PREFIX
 from targets.ppc.registers import CR
 
 _OPCODE = 0x3F << 26
-_BITS = ("lt", "gt", "eq", "so")
 
 
 @dataclass
@@ -36,7 +35,7 @@ class PpcTable(Table):
 
     def _operand_text(self, insn: Insn, operand: Operand, value: int, address: int | None) -> str:
         if operand.name in CR_BITS:
-            bit = _BITS[insn.operand(f"{operand.name}_bit")]
+            bit = CR_BIT[insn.operand(f"{operand.name}_bit")]
             return f"4*cr{value - CR}+{bit}" if value != CR else bit
         if operand.names:
             return operand.names[(value - operand.base) // operand.scale]
@@ -46,20 +45,20 @@ class PpcTable(Table):
             return f"{operand.goal(value, address, insn.size) % (1 << self.width):x}"
         return str(value)
 
+    def joined(self, words: NDArray[np.uint32]) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+        """The instructions of a text: the position of each in words of 32 bits, and its word.
 
-def joined(words: NDArray[np.uint32]) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-    """The instructions of a text: where in it each starts, in words of 32 bits, and its word.
-
-    A prefix at the end of a text is a word of its own, which is no instruction.
-    """
-    is_prefix = words >> np.uint32(26) == 1
-    is_prefix[-1:] = False
-    starts = np.ones(len(words), dtype=bool)
-    for place in np.flatnonzero(is_prefix).tolist():
-        if starts[place]:  # of several in a row the first, the third, ... are one
-            starts[place + 1] = False
-    at = np.flatnonzero(starts)
-    found = words[at].astype(np.uint64)
-    pairs = np.flatnonzero(is_prefix[at])
-    found[pairs] = found[pairs] << np.uint64(PREFIX) | words[at[pairs] + 1]
-    return at, found
+        What looks like a prefix is one only in front of a suffix that goes with it: data in a text
+        must not hide the instruction behind it.
+        """
+        starts = np.ones(len(words), dtype=bool)
+        maybe = np.flatnonzero(words[:-1] >> np.uint32(26) == 1)
+        pairs = words[maybe].astype(np.uint64) << np.uint64(PREFIX) | words[maybe + 1]
+        is_known = self.classify(pairs) >= 0
+        found = words.astype(np.uint64)
+        for place, pair in zip(maybe[is_known].tolist(), pairs[is_known], strict=True):
+            if starts[place]:  # of several in a row the first, the third, ... are one
+                starts[place + 1] = False
+                found[place] = pair
+        at = np.flatnonzero(starts)
+        return at, found[at]

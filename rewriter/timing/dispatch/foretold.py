@@ -1,0 +1,54 @@
+"""What the front foretells of branches: their direction, and where those to registers go."""
+
+from __future__ import annotations
+
+from rewriter.core.isa.instruction import To
+from rewriter.core.readings.interpret import Step
+from rewriter.core.target.dispatched_cpu import Fetching
+from rewriter.timing import causes
+from rewriter.timing.predictors import ReturnStack, Saturating
+
+UNKNOWN = causes.OPERANDS
+"""Nothing foretells where a branch goes: fetch waits for the register."""
+
+
+class Foretold:
+    """Counters or the direction for conditions, a stack for returns, last targets for the rest."""
+
+    def __init__(self, figures: Fetching) -> None:
+        self._branches = None if figures.predictor is None else Saturating(figures.predictor)
+        stack = figures.return_stack.value
+        self._returns = ReturnStack(stack) if stack else None
+        self._entries = figures.targets.value
+        self._targets: dict[int, int] = {}
+
+    def fault(self, step: Step) -> str:
+        """The cause if the branch was not foretold, empty if it was; learns from it."""
+        flow, goal = step.insn.op.flow, step.target
+        if flow.calls and goal is not None and self._returns is not None:
+            self._returns.push(step.address + step.insn.size)
+        if flow.conditional and not self._right(step):
+            return causes.BRANCH
+        if goal is None or flow.to not in (To.REGISTER, To.CALLER):
+            return ""
+        if flow.to is To.CALLER and self._returns is not None:
+            return "" if self._returns.right(goal) else causes.JUMP
+        return self._remembered(step.address, goal)
+
+    def _right(self, step: Step) -> bool:
+        """Whether the direction of a condition was foretold."""
+        taken = step.target is not None
+        if self._branches is not None:
+            return self._branches.right(step.address, taken)
+        goal = step.insn.target(step.address)
+        return taken == (goal is not None and goal <= step.address)
+
+    def _remembered(self, address: int, target: int) -> str:
+        """Whether a branch goes where it went last."""
+        if not self._entries:
+            return UNKNOWN
+        known = self._targets.pop(address, None)
+        self._targets[address] = target
+        if len(self._targets) > self._entries:
+            del self._targets[next(iter(self._targets))]
+        return "" if known == target else causes.JUMP

@@ -1,0 +1,136 @@
+"""Where the figures come from, and the short ways to write them down."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rewriter.core.target.cpu import Cache, Cpu, Figure, Sched, assumed, figures_of
+from rewriter.core.target.dispatched_cpu import Dispatched
+from targets.ppc.cpus.traits import plain
+
+GCC603 = "gcc config/rs6000/603.md"
+GCC7XX = "gcc config/rs6000/7xx.md"
+GCC7450 = "gcc config/rs6000/7450.md"
+GCC4 = "gcc config/rs6000/power4.md"
+GCC7 = "gcc config/rs6000/power7.md"
+GCC8 = "gcc config/rs6000/power8.md"
+GCC9 = "gcc config/rs6000/power9.md"
+GCC10 = "gcc config/rs6000/power10.md"
+GCC = "gcc config/rs6000/rs6000.cc"
+COSTS = f"{GCC}: processor_costs"
+G3 = "LLVM PPCScheduleG3.td"
+G4PLUS = "LLVM PPCScheduleG4Plus.td"
+G5 = "LLVM PPCScheduleG5.td"
+P7 = "LLVM PPCScheduleP7.td"
+P8 = "LLVM PPCScheduleP8.td"
+P9 = "LLVM PPCScheduleP9.td"
+P10 = "LLVM PPCScheduleP10.td"
+HAZARD = "LLVM PPCHazardRecognizers.cpp, PPCHazardRecognizer970"
+UM750 = "IBM 750GX User's Manual"
+UM750_TABLES = f"{UM750}, tables 6-9"
+DS7450 = "MPC7445/7455 datasheet rev 4.1, page 8"
+AN2203 = "Freescale AN2203, software optimization guide"
+TN2087 = "Apple TN2087"
+LECTURE = "NPTEL 106104024, lecture 40"
+_DATA = frozenset({"rs", "frs", "vrs", "xs"})  # operands of the table that are stored
+_NO_RESULT = "no register result"
+GENERAL = "general knowledge of the chip, not confirmed"
+
+
+def guess(value: int, what: str) -> Figure:
+    """A parameter."""
+    return assumed(value, f"{what}; {GENERAL}")
+
+
+def takes(
+    ports: str,
+    latency: int,
+    source: str,
+    busy: int = 0,
+    **results: int,
+) -> Sched:
+    """A class: ports apart by `|`, pipes that one takes at once joined by `+`.
+
+    `busy` is for how long it keeps what it took, `results` the latency of some of its results.
+    """
+    return Sched(
+        pipes=tuple(ports.split("|")),
+        latency=Figure(latency, source),
+        busy=Figure(busy, source) if busy else None,
+        results={name: Figure(cycles, source) for name, cycles in results.items()},
+    )
+
+
+def stores(ports: str, source: str, busy: int = 0, **results: int) -> Sched:
+    """A class without a result of its own: one cycle until it counts as done."""
+    return takes(ports, 1, f"{source}: {_NO_RESULT}", busy, **results)
+
+
+def apart(sched: Sched, ports: str = "") -> Sched:
+    """A store whose data may come later than its address, through ports of its own if it has."""
+    return replace(sched, then=tuple(ports.split("|")) if ports else (), late=_DATA)
+
+
+def then(sched: Sched, ports: str, after: int) -> Sched:
+    """The class with a second issue so many cycles later at least, of which its latency counts."""
+    when = Figure(after, sched.latency.source)
+    return replace(sched, then=tuple(ports.split("|")), after=when)
+
+
+def both(first: str, second: str) -> str:
+    """Ports for one of the first and one of the second pipes at once."""
+    return "|".join(f"{a}+{b}" for a in first.split("|") for b in second.split("|"))
+
+
+def figures(value: int, names: str, source: str) -> dict[str, Figure]:
+    """One figure for several classes."""
+    return {name: Figure(value, source) for name in names.split()}
+
+
+def cache(kilobytes: int, ways: int, line: int, latency: int, source: str) -> Cache:
+    """A cache whose latency is a parameter unless it is that of the pipeline."""
+    return Cache(
+        size=Figure(kilobytes * 1024, source),
+        line=Figure(line, source),
+        ways=Figure(ways, source),
+        latency=guess(latency, "cycles from a load's issue to its use"),
+    )
+
+
+def guessed_cache(kilobytes: int, ways: int, line: int, latency: int) -> Cache:
+    """A cache of which nothing is confirmed."""
+    return Cache(
+        size=guess(kilobytes * 1024, "bytes"),
+        line=guess(line, "line, bytes"),
+        ways=guess(ways, "ways"),
+        latency=guess(latency, "cycles from a load's issue to its use"),
+    )
+
+
+def dispatched(
+    name: str, description: str, features: frozenset[str], block: Figure, pipeline: Dispatched
+) -> Cpu:
+    """A CPU with such a pipeline."""
+    return Cpu(name, description, features, block, _shown(pipeline), pipeline, plain)
+
+
+def _shown(pipeline: Dispatched) -> dict[str, Figure]:
+    """Figures by name; classes and bypasses that share one are named together."""
+    shown: dict[str, Figure] = {}
+    sharing: dict[tuple[str, Figure], list[str]] = {}
+    for name, sched in pipeline.classes.items():
+        for what, figure in figures_of(sched):
+            if _NO_RESULT not in figure.source:
+                sharing.setdefault((what, figure), []).append(name)
+    for bypass in pipeline.bypasses:
+        who = f"{_named(bypass.producers)} to {_named(bypass.consumers)} {bypass.operand}"
+        sharing.setdefault(("latency", bypass.latency), []).append(who.strip())
+    for (what, figure), names in sharing.items():
+        shown[f"{what} of {', '.join(names)}"] = figure
+    for part in ("width", "grouping", "queues", "flight", "issue", "fetch", "memory"):
+        shown.update(figures_of(getattr(pipeline, part), part))
+    return shown
+
+
+def _named(classes: frozenset[str]) -> str:
+    return "/".join(sorted(classes))

@@ -1,0 +1,88 @@
+"""Numbers for what the other files leave open, where something is to be run.
+
+Quotients are those of the architecture.  What it leaves undefined is 0, but for a quotient that
+does not exist, which is the dividend: any number would do, and these are an emulator's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+_UNDEFINED = ", undefined"
+_OVERFLOW = ", overflow"
+
+
+def _signed(value: int, bits: int) -> int:
+    value &= (1 << bits) - 1
+    return value - (1 << bits) if value >> bits - 1 else value
+
+
+def _unsigned(value: int, bits: int) -> int:
+    return value & (1 << bits) - 1
+
+
+def _divided(a: int, b: int) -> int:
+    """The quotient, rounded towards zero."""
+    quotient = abs(a) // abs(b)
+    return quotient if (a < 0) == (b < 0) else -quotient
+
+
+Number = Callable[[int, int], int]
+
+
+_REGISTER = (1 << 64) - 1
+
+
+def _quotient(bits: int, number: Number, extended: bool) -> Callable[[int, int], tuple[int, bool]]:
+    """A quotient, and whether it exists; an extended one has zeros below its dividend."""
+
+    def divide(a: int, b: int) -> tuple[int, bool]:
+        dividend, divisor = number(a, bits), number(b, bits)
+        if extended:
+            dividend <<= bits
+        found = _divided(dividend, divisor) if divisor else None
+        if found is None or number(found, bits) != found:
+            return (0 if extended else a & (1 << bits) - 1), False
+        return found if extended else found & (1 << bits) - 1, True
+
+    return divide
+
+
+def _rest(bits: int, number: Number) -> Callable[[int, int], tuple[int, bool]]:
+    def divide(a: int, b: int) -> tuple[int, bool]:
+        dividend, divisor = number(a, bits), number(b, bits)
+        if not divisor:
+            return 0, False
+        return dividend - divisor * _divided(dividend, divisor), True
+
+    return divide
+
+
+_QUOTIENTS: Mapping[str, Callable[[int, int], tuple[int, bool]]] = MappingProxyType(
+    {
+        "divw": _quotient(32, _signed, False),
+        "divwu": _quotient(32, _unsigned, False),
+        "divwe": _quotient(32, _signed, True),
+        "divweu": _quotient(32, _unsigned, True),
+        "divd": _quotient(64, _signed, False),
+        "divdu": _quotient(64, _unsigned, False),
+        "divde": _quotient(64, _signed, True),
+        "divdeu": _quotient(64, _unsigned, True),
+        "modsw": _rest(32, _signed),
+        "moduw": _rest(32, _unsigned),
+        "modsd": _rest(64, _signed),
+        "modud": _rest(64, _unsigned),
+    }
+)
+
+
+def answer(name: str, *values: int) -> int | None:
+    """What an opaque operation gives, in 64 bits; None where nothing is known of it."""
+    if name.endswith(_UNDEFINED):
+        return 0
+    divide = _QUOTIENTS.get(name.removesuffix(_OVERFLOW))
+    if divide is None:
+        return None
+    quotient, exists = divide(*values)
+    return int(not exists) if name.endswith(_OVERFLOW) else quotient & _REGISTER
