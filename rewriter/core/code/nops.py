@@ -12,24 +12,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewriter.core.addresses import addresses
-from rewriter.core.code.listing import FLOW_CODE, Listing
+from rewriter.core.code.listing import Listing
 from rewriter.core.isa.instruction import Flow, Insn, Op
 
 
 def kept(
     listing: Listing, first: int, last: int, keeps_nop: Callable[[Op], bool], held: Collection[int]
 ) -> NDArray[np.bool_]:
-    """Where in positions [first, last) a nop would stay: at an address that is `held`, behind one
-    of the rows that keep it, and where it may become a transfer of control.
+    """Where in positions [first, last) a nop would stay: at an address that is `held`, and behind
+    one of the rows that keep it.
     """
-    here = slice(first, last)
-    found = listing.flows[here] != FLOW_CODE[Flow.NEXT]
+    found = np.zeros(last - first, dtype=bool)
     keeping = np.array([*map(keeps_nop, listing.table.rows), False, False])
     if keeping.any():
         before = listing.rows[max(first - 1, 0) : last - 1]
         found[last - first - len(before) :] |= keeping[before]
     if held:
-        found |= np.isin(listing.addresses[here], addresses(sorted(held)))
+        found |= np.isin(listing.addresses[first:last], addresses(sorted(held)))
     return np.asarray(found)
 
 
