@@ -130,6 +130,8 @@ def test_nops_of_a_text_are_those_that_nobody_needs(sample: Image, place: Functi
             insn = program.listing.insn(first + n)
             assert insn is not None
             assert program.is_nop(place.start + 4 * n, insn) is (n in wanted)
+        # A new one in the place of the call is as any.
+        assert program.is_nop(place.start + 8, next(iter(target.fillers(4))))
 
 
 # A switch is word 1: it does nothing, or leads to the last sum.
