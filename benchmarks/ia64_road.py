@@ -36,7 +36,7 @@ from passes.scheduling.bundled_model import Model
 from rewriter.analysis.functions import find_functions
 from rewriter.elf.image import load
 from rewriter.road.bundled.function import Figures
-from rewriter.road.bundled.road import GroupedRoad
+from rewriter.road.bundled.road import BundledRoad, prepared
 from rewriter.road.options import Options
 from targets.ia64.schedule.bundler import Scheduling
 
@@ -83,9 +83,9 @@ class Sums:
         return found
 
 
-def summed(road: GroupedRoad) -> Sums:
+def summed(road: BundledRoad) -> Sums:
     """The totals of a file."""
-    sums, reordering = Sums(), road.reordering
+    sums, reordering = Sums(), road.prepared.reordering
     for placing in road.placings.values():
         for region in placing.routine.regions:
             one = placing.made.get(region.start)
@@ -102,10 +102,10 @@ def summed(road: GroupedRoad) -> Sums:
     return sums
 
 
-def bound(road: GroupedRoad, sums: Sums) -> None:
+def bound(road: BundledRoad, sums: Sums) -> None:
     """Adds what no order has fewer of."""
-    reordering = road.reordering
-    scheduling = Scheduling(Model(road.cpu))  # type: ignore[arg-type]
+    reordering = road.prepared.reordering
+    scheduling = Scheduling(Model(road.prepared.cpu))
     for placing in road.placings.values():
         live = reordering.liveness.live(placing.routine, reordering.slots, reordering.beyond)
         for region in placing.routine.regions:
@@ -135,11 +135,13 @@ def measure(name: str, cpu: str, funcs: tuple[str, ...]) -> Sums:
     target = targets.of(image).bundling
     assert target is not None, f"{name} is of another kind"
     options = Options(passes=offered(target), funcs=funcs)
-    road = GroupedRoad(image, target, target.cpus[cpu], options, jobs=len(os.sched_getaffinity(0)))
+    road = BundledRoad(
+        prepared(image, target, target.cpus[cpu], options), jobs=len(os.sched_getaffinity(0))
+    )
     start, spent = time.perf_counter(), _spent()
-    road.run(lambda what, done, total: None)
+    road.run(road.functions, lambda what, done, total: None)
     wall, processor = time.perf_counter() - start, _spent() - spent
-    print(f"{name}: {len(road.functions)} functions, {road.code.bundles} bundles")
+    print(f"{name}: {len(road.functions)} functions, {road.prepared.code.bundles} bundles")
     sums = summed(road)
     bound(road, sums)
     for line in sums.lines():

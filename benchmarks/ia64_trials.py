@@ -23,7 +23,7 @@ from region_trials import TrialRegions
 
 from fixtures.inputs import Missing, find
 from rewriter.elf.image import load
-from rewriter.road.bundled.road import GroupedRoad
+from rewriter.road.bundled.road import BundledRoad, prepared
 from rewriter.road.options import Options
 from rewriter.verify.regions.check import verify
 
@@ -34,10 +34,10 @@ def measure(name: str, states: int, funcs: tuple[str, ...]) -> bool:
     target = targets.of(image).bundling
     assert target is not None, f"{name} is of another kind"
     options = Options(passes=offered(target), funcs=funcs)
-    road = GroupedRoad(image, target, target.cpus["itanium2"], options)
-    new = replace(image, data=road.run(lambda *progress: None))
+    road = BundledRoad(prepared(image, target, target.cpus["itanium2"], options))
+    new = replace(image, data=road.run(road.functions, lambda *progress: None))
     prover, start = TrialRegions(target.proving, states), time.process_time()
-    verdict = verify(road.routines.known, new, lambda *progress: None, prover=prover)
+    verdict = verify(road.prepared.known, new, lambda *progress: None, prover=prover)
     spent, tried = time.process_time() - start, prover.tried
     print(
         f"{name}: {tried.regions} regions proved and tried from {tried.states} states, "

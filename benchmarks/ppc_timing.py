@@ -190,6 +190,7 @@ class Compared:
     off: dict[tuple[str, str], set[int]] | None = None
 
 
+@cache
 def compared(cpu: str) -> Compared:
     """All blocks of a chip."""
     model, found = steady(cpu), Compared(off={})
@@ -381,31 +382,41 @@ def error(model: float, published: float) -> str:
     return "0" if model == published else f"{100 * (model - published) / published:+.1f} %"
 
 
+def statement_row(one: Statement) -> str:
+    """A statement's line of the table."""
+    said = one.model()
+    figures = f"{one.published:g} | {said:g} | {error(said, one.published)}"
+    return f"| {one.cpu} | {one.what} | {figures} | {one.source} |"
+
+
+def compiler_row(cpu: str) -> str:
+    """A chip's line of the table about gcc."""
+    found = compared(cpu)
+    share = 100 * found.same / found.waits
+    return f"| {cpu} | {found.waits} | {share:.1f} % | {found.clocks} | {found.cycles} |"
+
+
+def loop_row(cpu: str, loop: Loop) -> str:
+    """A loop's line of the table about llvm-mca."""
+    took, said = float(loop.published), float(loop.model)
+    figures = f"{took:.2f} | {said:.2f} | {error(said, took)}"
+    return f"| {cpu} | {loop.function} | {loop.insns} | {figures} |"
+
+
 def tables() -> Iterator[str]:
     """The tables of docs/timing.md."""
     yield "| CPU | statement | published | model | error | source |"
     yield "|---|---|---:|---:|---:|---|"
-    for one in statements():
-        said = one.model()
-        yield (
-            f"| {one.cpu} | {one.what} | {one.published:g} | {said:g} | "
-            f"{error(said, one.published)} | {one.source} |"
-        )
+    yield from map(statement_row, statements())
     yield ""
     yield "| CPU | waits for operands in gcc's schedules | as long | gcc's clocks | model |"
     yield "|---|---:|---:|---:|---:|"
-    for cpu in COMPILERS:
-        found = compared(cpu)
-        share = 100 * found.same / found.waits if found.waits else 0
-        yield f"| {cpu} | {found.waits} | {share:.1f} % | {found.clocks} | {found.cycles} |"
+    yield from map(compiler_row, COMPILERS)
     yield ""
     yield "| CPU | loop | instructions | llvm-mca, cycles a pass | model | error |"
     yield "|---|---|---:|---:|---:|---:|"
     for cpu in MCA:
-        for loop in loops(cpu):
-            took, said = float(loop.published), float(loop.model)
-            figures = f"{took:.2f} | {said:.2f} | {error(said, took)}"
-            yield f"| {cpu} | {loop.function} | {loop.insns} | {figures} |"
+        yield from (loop_row(cpu, loop) for loop in loops(cpu))
 
 
 def main() -> None:

@@ -5,11 +5,11 @@ A target is loaded when it is asked for: its tables take longer to build than a 
 assembly  What the assemblers of all targets share: what they make, what is wrong, texts that
           include
 machines  ELF machine numbers (`e_machine`), by target: known before a target is loaded
+reading   Computed jumps as they read in order of address, before the flow of control is known
 alpha/    DEC Alpha, from the 21064 to the 21264: what the floors above ask, answered
 forms/    How the manifest takes code of each architecture apart, by ELF machine number
 ia64/     Intel Itanium: what the floors above ask, answered
-
-ppc/  PowerPC, 32 and 64 bits, in either byte order: from the 750 to POWER10
+ppc/      PowerPC, 32 and 64 bits, in either byte order: from the 603e to POWER10
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import Protocol
 
 from rewriter.core.errors import BadInput
 from rewriter.core.plugins import Cpus, check_cpus
+from rewriter.core.readings.machine import ByteOrder
 from rewriter.core.target.ident import Ident
 from rewriter.core.target.protocol import Target
 from targets import machines
@@ -75,6 +76,19 @@ def _itaniums() -> Target:
     return _with_plugins(Ia64())
 
 
+def _ppc(ident: Ident) -> Target:
+    from targets.ppc.image.linking import abi_of
+
+    return _powers(ident.bits, ident.byteorder, abi_of(ident))
+
+
+@cache
+def _powers(bits: int, byteorder: ByteOrder, abi: str) -> Target:
+    from targets.ppc.target import Ppc
+
+    return _with_plugins(Ppc(bits, byteorder, abi))
+
+
 def _with_plugins(target: Target) -> Target:
     """The target, which has the CPUs of plug-ins after its own."""
     target.cpus = Cpus(target.name, target.cpus)
@@ -84,6 +98,7 @@ def _with_plugins(target: Target) -> Target:
 _FAMILIES = (
     Family(machines.ALPHA, machines.is_alpha, _alpha),
     Family(machines.IA64, machines.is_ia64, _ia64),
+    Family(machines.PPC, machines.is_ppc, _ppc),
 )
 
 

@@ -258,7 +258,7 @@ class Tuner:
     def _original(self) -> Run:
         """The run of the original code, as far as its accesses go by it."""
         operands = {slot: tuple(held.values()) for slot, held in enumerate(self.trace.operand)}
-        return Run(self.trace.state, operand=operands)
+        return Run(self.trace.state, self.trace.addresses, operand=operands)
 
     @cached_property
     def _accessed(self) -> list[Access]:

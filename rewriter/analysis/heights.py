@@ -22,16 +22,20 @@ class Heights:
 
     def back(self, function: Function, address: int) -> bool:
         """Whether the stack pointer is back on every path to an instruction."""
+        return self.at(function, address) == 0
+
+    def at(self, function: Function, address: int) -> int | None:
+        """How far above its place at the entry the stack pointer is on every path, if it is."""
         if not self._moves(function):
-            return True
+            return 0
         if self._function != function:
             self._function, self._states = function, self._solve(function)
         block = self.graph.block_holding(address)
         state = self._states.get(block)
         if state is None:  # no path is seen
-            return False
+            return None
         end = self.graph.listing.index(address)
-        return self._through(block, state, end).get(self.target.stack) == 0
+        return self._through(block, state, end).get(self.target.stack)
 
     def _moves(self, function: Function) -> bool:
         """Whether anything in a function writes the stack pointer."""

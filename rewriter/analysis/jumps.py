@@ -144,6 +144,10 @@ class _Settle:
             (at, source) for at, place, source in self._spills[function.start] if place == wanted
         ]
 
+    def held(self, place: int) -> int | None:
+        """The address that a word of data holds, where nothing writes it later."""
+        return self.references.words.get(place)
+
     def _stores(self, function: Function) -> Iterator[tuple[int, tuple[int, int], int]]:
         first, last = self.listing.span(function.start, function.end)
         places = self.listing.addresses[first:last].tolist()
@@ -231,8 +235,11 @@ class _Settle:
         if not calls:
             return self._anywhere(jump, labels) if labels else None
         # What comes from a table of shared addresses is a function; else it may be a label too.
-        called = not labels and self.heights.back(function, jump)
-        return self._anywhere(jump, ()) if called or origins == {Origin.SHARED} else None
+        height = self.heights.at(function, jump)
+        if origins == {Origin.SHARED} or (height == 0 and not labels):
+            return self._anywhere(jump, ())
+        # With a frame of its own on the stack a function does not call another for the last time.
+        return self._anywhere(jump, labels) if height and labels else None
 
     @cached_property
     def _names(self) -> list[int]:

@@ -16,7 +16,7 @@ from rewriter.analysis.exception_ranges import ExceptionRanges
 from rewriter.analysis.functions import find_functions, with_called
 from rewriter.analysis.relations import Facts, LinearEffects, relations
 from rewriter.analysis.reservations import locked_addresses, near_locks
-from rewriter.core.addresses import Sides, first_at, sides
+from rewriter.core.addresses import Sides, addresses, first_at, sides
 from rewriter.core.assumptions import EVERY, STANDARD, TABLES
 from rewriter.core.code.listing import FLOW_CODE, UNKNOWN, Listing
 from rewriter.core.code.nops import kept, nops
@@ -28,7 +28,7 @@ from rewriter.core.run.garbage import seldom_collected
 from rewriter.core.target.protocol import References, Sequential, whole
 from rewriter.elf.headers import ET_EXEC
 from rewriter.elf.image import Image
-from rewriter.elf.pins import data_pins, pinned, relocated, text_words
+from rewriter.elf.pins import data_pins, fixed_words, pinned, relocated, text_words
 from rewriter.elf.unwind import entries as unwind
 
 _IN_FLIGHT = 100
@@ -250,8 +250,15 @@ class Program:
     def _written(self) -> list[int]:
         """Addresses of instructions in whose place other code may stand."""
         size = self.target.table.size
-        ranges = (range(h.start, h.end, size) for h in self.held if h.holds is Holds.WRITTEN)
+        ranges = (range(h.start, h.end, size) for h in self.held if self._is_written(h))
         return sorted({address for places in ranges for address in places})
+
+    def _is_written(self, held: Held) -> bool:
+        """Whether other code may stand there than the listing shows."""
+        if held.holds is not Holds.SWITCHED:
+            return held.holds is Holds.WRITTEN
+        at = self.listing.positions(addresses([held.start]))
+        return not np.all(self.listing.flows[at] == FLOW_CODE[Flow.BRANCH])
 
     @cached_property
     def _data(self) -> list[int]:
@@ -280,9 +287,10 @@ def analyse(image: Image, target: Sequential, assume: frozenset[str] = EVERY) ->
         raise BadInput(f"{image.name}: holds no code", hint="not even one instruction")
     frames = unwind.frames(image)
     functions = with_called(find_functions(image, frames), listing)
-    slots = {at: place for at, place in relocated(image, target).items() if listing.has(place)}
+    words = relocated(image, target)
     if image.e_type == ET_EXEC:  # nothing is relocated: words are what they will be
-        slots |= dict(text_words(image, listing))
+        words |= dict(text_words(image, listing))
+    named = {place for place in words.values() if listing.has(place)}
     fixups = [fixup for fixup in target.tables.exceptions.read(image) if listing.has(fixup.access)]
     exceptions = ExceptionRanges.of(image, frames)
     throwing, pads = list(exceptions.accesses(listing)), list(exceptions.calls(listing))
@@ -297,8 +305,10 @@ def analyse(image: Image, target: Sequential, assume: frozenset[str] = EVERY) ->
         partial(_pruned, target),
         image,
         target,
-        target.references(image, listing, functions, slots),
-        set(slots.values()),
+        replace(
+            target.references(image, listing, functions, words), words=fixed_words(image, words)
+        ),
+        named,
     )
     if TABLES not in assume:
         open_ended = {table.jump for table in references.tables if not table.exact}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import compress
 
 import numpy as np
@@ -11,8 +11,9 @@ from rewriter.core.addresses import addresses, contains
 from rewriter.core.code.listing import Listing
 from rewriter.core.code.program import Function, Pin
 from rewriter.core.target.protocol import Sequential
-from rewriter.elf.headers import SHF_ALLOC, SHF_EXECINSTR
+from rewriter.elf.headers import ET_DYN, PF_W, PT_GNU_RELRO, PT_LOAD, SHF_ALLOC, SHF_EXECINSTR
 from rewriter.elf.image import Image
+from rewriter.elf.linking import R_RELR
 from rewriter.elf.unwind.entries import Fde
 from rewriter.elf.unwind.lsda import lsda_ranges
 
@@ -22,12 +23,33 @@ def relocated(image: Image, target: Sequential) -> dict[int, int]:
     defined = {s.name: s.st_value for s in image.symbols if s.dynamic and s.st_shndx}
     found = {}
     for relocation in image.relocations:
-        if relocation.dynamic:
+        if relocation.r_type == R_RELR:  # of no machine: the word is an address of this image
+            found[relocation.r_offset] = _word(image, relocation.r_offset)
+        elif relocation.dynamic:
             value = defined.get(relocation.symbol) if relocation.r_sym else None
             place = target.relocated(relocation.r_type, relocation.r_addend, value)
             if place is not None:
                 found[relocation.r_offset] = place
     return found
+
+
+def _word(image: Image, place: int) -> int:
+    """A word as it is in the file."""
+    return int.from_bytes(image.read(place, image.bits // 8), image.byteorder)
+
+
+def fixed_words(image: Image, relocated: Mapping[int, int]) -> dict[int, int]:
+    """Those of the relocated words that nothing writes once the file is loaded."""
+    ranges = [
+        (s.p_vaddr, s.p_vaddr + s.p_memsz)
+        for s in image.segments
+        if s.p_type == PT_GNU_RELRO or (s.p_type == PT_LOAD and not s.p_flags & PF_W)
+    ]
+    return {
+        place: value
+        for place, value in relocated.items()
+        if any(start <= place < end for start, end in ranges)
+    }
 
 
 _Source = tuple[int, str, str | int]
@@ -99,8 +121,14 @@ _DATA_TYPES = (1, 14, 15, 16)
 
 
 def text_words(image: Image, listing: Listing) -> Iterator[tuple[int, int]]:
-    """Words of data that read like an address in text, whoever put them there: (where, what)."""
+    """Words of data that read like an address in text, whoever put them there: (where, what).
+
+    Not those of a 32-bit file that is loaded anywhere: its addresses are relocated, and many a
+    number reads like one.
+    """
     size = image.bits // 8
+    if image.bits == 32 and image.e_type == ET_DYN:
+        return
     for section in image.sections:
         code = section.sh_flags & SHF_EXECINSTR
         if section.sh_type not in _DATA_TYPES or code or not section.sh_flags & SHF_ALLOC:

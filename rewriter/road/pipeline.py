@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
+from typing import Protocol
 
 from passes import Pass, chosen
 from passes.align import Align
@@ -14,13 +15,12 @@ from passes.lib.technique import Technique
 from passes.schedule import Schedule, Scheduler
 from passes.substitute import Substitute
 from rewriter.analysis.loops import innermost
-from rewriter.analysis.program import Program, analyse
+from rewriter.analysis.program import analyse
 from rewriter.core.code.program import Function, Refusal
 from rewriter.core.edit import Edit, Skip
 from rewriter.core.run.garbage import seldom_collected
 from rewriter.core.run.guard import guarded
 from rewriter.core.run.workers import Together, each
-from rewriter.core.target.bundling import Bundling
 from rewriter.core.target.capability import needed
 from rewriter.core.target.cpu import Cpu
 from rewriter.core.target.protocol import Target
@@ -89,49 +89,11 @@ def tune(
     the hottest functions come first: they get the room and the edits that are limited, and stand
     first in what is reported.
     """
-    if target.bundling is not None:
-        return _tune_grouped(image, target.bundling, cpu, options, progress, profile, jobs)
-    words = needed(target.sequential, "tuning", target, image.name)
     progress("analyse", 0, 1)
-    program = analyse(image, words, options.assume)
+    road = _road_of(image, target, cpu, options, jobs)
     progress("analyse", 1, 1)
-    heat = heat_of(profile, program.functions) if profile is not None else None
-    work = Work(program, cpu, options)
-    _Road(work, tuple(_passes(options, cpu))).run(_order(program, heat), progress, jobs)
-    data = accepted(work, progress, jobs)
-    done = work.done.values()
-    return Tuned(
-        data=data,
-        cpu=cpu,
-        options=options,
-        edits=tuple(edit for one in done for edit in one.edits),
-        skips=tuple(skip for one in done for skip in one.skips),
-        refusals=tuple(one.refusal for one in done if one.refusal is not None),
-        patches=difference(image.data, data[: len(image.data)], APART),
-        functions=len(program.functions),
-        instructions=len(program.listing),
-        proofs=work.proofs(),
-        heat=heat,
-        room=work.room,
-        debug=work.described.told([one.function for one in done if _moved(one)]),
-        names=frozenset(function.name for function in program.functions),
-    )
-
-
-def _tune_grouped(
-    image: Image,
-    target: Bundling,
-    cpu: Cpu,
-    options: Options,
-    progress: Progress,
-    profile: Profile | None,
-    jobs: int,
-) -> Tuned:
-    """The same for code that says what issues together."""
-    from rewriter.road.bundled.road import GroupedRoad  # its passes are of no use to other code
-
-    road = GroupedRoad(image, target, cpu, options, profile, jobs)
-    data = road.run(progress)
+    heat = heat_of(profile, road.functions) if profile is not None else None
+    data = road.run(_order(road.functions, heat), progress)
     return Tuned(
         data=data,
         cpu=cpu,
@@ -139,14 +101,64 @@ def _tune_grouped(
         edits=tuple(road.edits),
         skips=tuple(road.skips),
         refusals=tuple(road.refusals),
-        patches=difference(image.data, data, APART),
+        patches=difference(image.data, data[: len(image.data)], APART),
         functions=len(road.functions),
         instructions=road.instructions,
         proofs=road.proofs(),
-        heat=road.heat,
-        debug=road.described.told([f for f, placing in road.placings.items() if placing.made]),
+        heat=heat,
+        room=road.room,
+        debug=road.told(),
         names=frozenset(function.name for function in road.functions),
     )
+
+
+class Road(Protocol):
+    """What a file goes through, function by function, after it was analysed."""
+
+    @property
+    def functions(self) -> Sequence[Function]:
+        """All functions, as they stand."""
+        ...
+
+    @property
+    def instructions(self) -> int:
+        """How many instructions the file's text has."""
+        ...
+
+    @property
+    def edits(self) -> Sequence[Edit]: ...
+    @property
+    def skips(self) -> Sequence[Skip]: ...
+    @property
+    def refusals(self) -> Sequence[Refusal]: ...
+
+    @property
+    def room(self) -> Mapping[str, tuple[int, int]]:
+        """Bytes that routines in pieces found and took, by kind."""
+        ...
+
+    def run(self, order: Sequence[Function], progress: Progress) -> bytes:
+        """Goes through what is wanted, in this order; the new file, as the verifier accepts it."""
+        ...
+
+    def proofs(self) -> Mapping[str, int]:
+        """How much was asked for and shown."""
+        ...
+
+    def told(self) -> tuple[str, ...]:
+        """What is to be said of debug information."""
+        ...
+
+
+def _road_of(image: Image, target: Target, cpu: Cpu, options: Options, jobs: int) -> Road:
+    """The one place where a road is chosen: bundles take theirs, all else that of windows."""
+    if target.bundling is not None:
+        from rewriter.road.bundled.road import BundledRoad, prepared  # other code has no use for it
+
+        return BundledRoad(prepared(image, target.bundling, cpu, options), jobs)
+    code = needed(target.sequential, "tuning", target, image.name)
+    work = Work(analyse(image, code, options.assume), cpu, options)
+    return _Windows(work, tuple(_passes(options, cpu)), jobs)
 
 
 def _moved(done: Done) -> bool:
@@ -160,20 +172,20 @@ def _passes(options: Options, cpu: Cpu) -> Iterator[Pass]:
             yield one
 
 
-def _order(program: Program, heat: Heat | None) -> Sequence[int]:
-    """Functions by number, the hottest first, else as they stand."""
-    functions = program.functions
+def _order(functions: Sequence[Function], heat: Heat | None) -> Sequence[Function]:
+    """Functions, the hottest first, else as they stand."""
     if heat is None:
-        return range(len(functions))
-    return sorted(range(len(functions)), key=lambda number: -heat.of(functions[number].name))
+        return functions
+    return sorted(functions, key=lambda function: -heat.of(function.name))
 
 
-class _Road:
-    """The steps that a function goes through."""
+class _Windows:
+    """The road of windows, and the steps that a function goes through on it."""
 
-    def __init__(self, work: Work, passes: tuple[Pass, ...]) -> None:
+    def __init__(self, work: Work, passes: tuple[Pass, ...], jobs: int) -> None:
         program, target = work.program, work.program.target
-        self.work = work
+        self.work, self.jobs = work, jobs
+        self.functions, self.instructions = program.functions, len(program.listing)
         align = next((p for p in passes if isinstance(p, Align)), None)
         substitute = next((p for p in passes if isinstance(p, Substitute)), None)
         inserters = [p for p in passes if isinstance(p, Inserter)]
@@ -200,12 +212,48 @@ class _Road:
             scheduler = Scheduler(program, work.cpu, work.prover)
             self.steps.append((Schedule.name, Loops(work, scheduler, loops).run))
 
-    def run(self, order: Sequence[int], progress: Progress, jobs: int) -> None:
-        """Goes through every function."""
-        work, functions = self.work, self.work.program.functions
-        wanted = [n for n in order if work.options.wants_function(functions[n].name)]
+    def run(self, order: Sequence[Function], progress: Progress) -> bytes:
+        """Goes through what is wanted, in this order; the new file, as the verifier accepts it."""
+        wants = self.work.options.wants_function
+        numbers = {function: number for number, function in enumerate(self.functions)}
+        self._travel([numbers[function] for function in order if wants(function.name)], progress)
+        return accepted(self.work, progress, self.jobs)
+
+    @property
+    def edits(self) -> Sequence[Edit]:
+        """What was done."""
+        return [edit for one in self.work.done.values() for edit in one.edits]
+
+    @property
+    def skips(self) -> Sequence[Skip]:
+        """What was left alone, with the reasons."""
+        return [skip for one in self.work.done.values() for skip in one.skips]
+
+    @property
+    def refusals(self) -> Sequence[Refusal]:
+        """The functions that were left alone, with the reasons."""
+        done = self.work.done.values()
+        return [one.refusal for one in done if one.refusal is not None]
+
+    @property
+    def room(self) -> Mapping[str, tuple[int, int]]:
+        """Bytes that routines in pieces found and took, by kind."""
+        return self.work.room
+
+    def proofs(self) -> Mapping[str, int]:
+        """Equalities asked for, patterns decided, by grade."""
+        return self.work.proofs()
+
+    def told(self) -> tuple[str, ...]:
+        """What is to be said of debug information."""
+        done = self.work.done.values()
+        return self.work.described.told([one.function for one in done if _moved(one)])
+
+    def _travel(self, wanted: Sequence[int], progress: Progress) -> None:
+        """Every function, by number: those that wait for room that others leave come last."""
+        work, functions = self.work, self.functions
         # What is the first N edits is known only when functions are done one by one.
-        jobs = 1 if work.options.max_edits is not None else jobs
+        jobs = 1 if work.options.max_edits is not None else self.jobs
         later = [n for n in wanted if self._waits(functions[n])]
         waiting = frozenset(later)
         left = (n for n in wanted if n not in waiting and not self._settled(functions[n]))

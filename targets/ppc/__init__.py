@@ -1,14 +1,16 @@
-"""PowerPC, 32 and 64 bits, in either byte order: from the 750 to POWER10.
+"""PowerPC, 32 and 64 bits, in either byte order: from the 603e to POWER10.
 
-- `registers`: one numbering of all registers, and their names.
-- `kernel_tables`: tables in which Linux keeps addresses of its code.
-- `linkage`: how known routines are called.
-- `trial_program`: what runs them over cases inside qemu.
-
-- `isa`: the instruction table, a file for each family of rows; `isa.table` is the door.
-- `meanings`: what the rows do.
-- `cpus`: the chips that timing models know, one file a chip.
-- `systems`: the machines around them.
-- `asm`: an assembler for tuned routines.
-- `routines`: those routines.
+abi            The three calling standards: who may read which register when control leaves
+asm            An assembler for tuned routines
+cpus           CPUs: names, features, and pipelines, every figure with its source
+idioms         How passes' wants are spelled; saves of registers, steps of the stack pointer
+image          What stands in text and around it: addresses, tables, data, what moves
+isa            The instruction table, a file for each family of rows; `isa.table` is the door
+linkage        How known routines are called
+meanings       What the rows do
+registers      One numbering of all registers, and their names
+routines       Tuned routines
+systems        Machines around the chips: clocks, last caches, memory
+target         What the floors above ask, answered; the door
+trial_program  What runs known routines over cases inside qemu
 """

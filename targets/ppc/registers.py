@@ -32,7 +32,7 @@ CONSTANTS: dict[int, int] = {ZERO: 0}
 
 LT, GT, EQ, UN = 8, 4, 2, 1  # the bits of a condition register field
 
-SP, TOC, THREAD = Reg(1), Reg(2), Reg(13)
+SP, TOC, THREAD, GOT = Reg(1), Reg(2), Reg(13), Reg(30)
 
 _SINGLE = ("ca", "ov", "so", "lr", "ctr", "vrsave", "tar", "xer", "msr", "spr", "tm", "time")
 _STATUS = ("vscr.nj", "vscr.sat", "fpscr.controls", "fpscr.flags", "fpscr.result")

@@ -12,10 +12,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
 
 from rewriter.contracts.contract import Arena
 from rewriter.contracts.linkage import Linkage
+from rewriter.core.readings.machine import ByteOrder
 from targets.ppc.asm.assembler import assemble
 
 EM_PPC, EM_PPC64 = 20, 21
@@ -190,7 +190,7 @@ class PpcSweep:
 
     linkage: Linkage
     width: int
-    byteorder: Literal["little", "big"]
+    byteorder: ByteOrder
     cpu: str
     vectors: bool
     capacity: int = 1 << 22

@@ -109,6 +109,8 @@ def test_verify_of_files_swapped(line: tuple[object, ...], tmp_path: Path) -> No
     refused("name the original first", "verify", tmp_path / "out", line[1], status=3)
 
 
-def test_a_foreign_file_is_called_by_its_machine() -> None:
-    path = inputs.require("ppc-libc")
-    refused(f"{path}: is for PowerPC (e_machine 0x14)", "identify", path, status=3)
+def test_a_foreign_file_is_called_by_its_machine(tmp_path: Path) -> None:
+    data, path = bytearray(inputs.require("alpha-sample").read_bytes()), tmp_path / "file"
+    data[18:20] = (22).to_bytes(2, "little")
+    path.write_bytes(data)
+    refused(f"{path}: is for S/390 (e_machine 0x16)", "identify", path, status=3)

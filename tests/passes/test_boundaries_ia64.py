@@ -14,7 +14,7 @@ from rewriter.core.code.program import Function
 from rewriter.core.readings.interpret import Memory
 from rewriter.core.target.bundling import Region, Routine
 from rewriter.elf.image import load
-from rewriter.road.bundled.road import GroupedRoad
+from rewriter.road.bundled.road import BundledRoad, prepared
 from rewriter.road.options import Options
 from rewriter.timing.bundled.trace import trace
 from rewriter.verify.regions.check import verify
@@ -79,14 +79,14 @@ def test_a_head_in_the_libc() -> None:
     """It gets its boundary by nops in front of it; what is no nop there the verifier finds."""
     image, target = load(inputs.require("ia64-libc")), ia64.Ia64()
     options = Options(passes=("schedule", "align"), funcs=("qsort_r",))
-    road = GroupedRoad(image, target, target.cpus["itanium2"], options)
-    data = road.run(lambda stage, done, total: None)
+    road = BundledRoad(prepared(image, target, target.cpus["itanium2"], options))
+    data = road.run(road.functions, lambda stage, done, total: None)
     (placing,) = road.placings.values()
     assert placing.dense == 1
     (layout_edit,) = (edit for edit in road.edits if edit.kind == "layout")
     assert layout_edit.new.endswith("; heads of dense loops on fetch boundaries: 1")
     made = {start: one.code for start, one in (*placing.made.items(), *placing.closed.items())}
-    plain = {p.old: p.new for p in road.code.laid_out(placing.routine, made, True).places}
+    plain = {p.old: p.new for p in road.prepared.code.laid_out(placing.routine, made, True).places}
     head = next(p for p in placing.laid.places if p.new != plain[p.old])
     assert (plain[head.old] % BLOCK, head.new % BLOCK) == (BUNDLE, 0)
     nop = head.new - BUNDLE
@@ -95,7 +95,7 @@ def test_a_head_in_the_libc() -> None:
     assert mutant[at : at + BUNDLE] == layout.NOPS
     mutant[at : at + BUNDLE] = assemble("adds sp=16,sp ;;\n").code
     new = replace(image, data=bytes(mutant))
-    assert verify(road.routines.known, new, lambda *_: None).findings
+    assert verify(road.prepared.known, new, lambda *_: None).findings
 
 
 @pytest.mark.parametrize(("start", "cycles"), [(START, 1), (START + BUNDLE, 2)])

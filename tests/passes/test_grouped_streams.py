@@ -20,7 +20,7 @@ from rewriter.core.readings.interpret import Memory
 from rewriter.core.target.bundled_cpu import BundledCpu
 from rewriter.elf.image import load
 from rewriter.road.bundled.hints import hinting
-from rewriter.road.bundled.road import GroupedRoad
+from rewriter.road.bundled.road import BundledRoad, prepared
 from rewriter.road.options import Options
 from rewriter.timing.bundled.trace import trace
 from rewriter.verify.regions.check import verify
@@ -181,15 +181,15 @@ SIZE = 0x400
 
 
 @pytest.fixture(scope="module")
-def road() -> tuple[GroupedRoad, bytes]:
+def road() -> tuple[BundledRoad, bytes]:
     image = load(inputs.require("ia64-libc"))
     skip = frozenset({SKIPPED})
     options = Options(passes=("prefetch", "schedule"), funcs=FUNCS, skip=skip)
-    road = GroupedRoad(image, TARGET, cpu(), options)
-    return road, road.run(lambda stage, done, total: None)
+    road = BundledRoad(prepared(image, TARGET, cpu(), options))
+    return road, road.run(road.functions, lambda stage, done, total: None)
 
 
-def test_loops_of_the_libc(road: tuple[GroupedRoad, bytes]) -> None:
+def test_loops_of_the_libc(road: tuple[BundledRoad, bytes]) -> None:
     """Both routines give what they gave, sooner out of memory and no later in the cache.
 
     The sum for a hint may wait once for the base that the code before the loop has just made.
@@ -209,7 +209,7 @@ def test_loops_of_the_libc(road: tuple[GroupedRoad, bytes]) -> None:
 
 
 def _run(
-    made: GroupedRoad, data: bytes, name: str, arguments: Sequence[int]
+    made: BundledRoad, data: bytes, name: str, arguments: Sequence[int]
 ) -> tuple[tuple[int, bytes], int, int]:
     """Result and memory of a call, its cycles out of memory and in the cache."""
     function = next(each for each in made.functions if each.name == name)
@@ -244,7 +244,7 @@ def _other(slot: Slot, name: str) -> Slot:
 
 
 @pytest.mark.parametrize("name", MUTANTS)
-def test_mutants_of_the_libc_are_caught(road: tuple[GroupedRoad, bytes], name: str) -> None:
+def test_mutants_of_the_libc_are_caught(road: tuple[BundledRoad, bytes], name: str) -> None:
     made, data = road
     change, why = MUTANTS[name]
     placing = next(p for f, p in made.placings.items() if f.name == "memfrob")

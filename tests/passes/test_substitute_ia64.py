@@ -21,7 +21,7 @@ from rewriter.contracts.contract import Case
 from rewriter.core.edit import Grade
 from rewriter.core.target.bundling import Code
 from rewriter.elf.image import Image, load, parse
-from rewriter.road.bundled.road import GroupedRoad
+from rewriter.road.bundled.road import BundledRoad, prepared
 from rewriter.road.bundled.routines import NO_ROOM, GroupedRoutines, Replacement
 from rewriter.road.options import Options
 from rewriter.road.source_lines import Described
@@ -47,12 +47,12 @@ class Patched:
     """The libc, its tuned form, and where the routines' entries are."""
 
     old: Image
-    road: GroupedRoad
+    road: BundledRoad
     data: bytes
 
     @property
     def code(self) -> Code:
-        return self.road.code
+        return self.road.prepared.code
 
     def at(self, name: str) -> int:
         """Where the tuned routine stands."""
@@ -74,8 +74,8 @@ def quiet(stage: str, done: int, total: int) -> None:
 @pytest.fixture(scope="module")
 def patched() -> Patched:
     image = load(inputs.require("ia64-libc"))
-    road = GroupedRoad(image, TARGET, CPU, Options(passes=("substitute",)))
-    return Patched(image, road, road.run(quiet))
+    road = BundledRoad(prepared(image, TARGET, CPU, Options(passes=("substitute",))))
+    return Patched(image, road, road.run(road.functions, quiet))
 
 
 def test_all_that_glibc_has_find_a_place(patched: Patched) -> None:
@@ -288,7 +288,9 @@ def test_what_is_not_accepted_goes_back(patched: Patched) -> None:
     """Then there is less room, too: what stood in its place finds another or none."""
     road = patched.road
     memmove = next(function for function in road.functions if function.name == "memmove")
-    again = GroupedRoutines(road.routines.known, CPU, road.options, road.described, {memmove: "x"})
+    again = GroupedRoutines(
+        road.prepared.known, CPU, road.prepared.options, road.prepared.described, {memmove: "x"}
+    )
     replaced, skips = again.run()
     names = {one.candidate.function.name for one in replaced}
     assert names == NAMES - {"memmove", "strcmp", "strncmp"}

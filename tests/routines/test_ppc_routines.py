@@ -15,12 +15,16 @@ from rewriter.core.edit import Evidence
 from rewriter.verify.trials.engines.sweep import Code, Sweep
 from rewriter.verify.trials.image import code_at
 from rewriter.verify.trials.records import Chunk, chunks
+from rewriter.verify.trials.steps import Stepper
 from rewriter.verify.trials.trial import Counterexample, sweep
 from targets.ppc import routines
 from targets.ppc.asm.assembler import assemble
+from targets.ppc.isa import table
 from targets.ppc.linkage import LINKAGES
 from targets.ppc.trial_program import PpcSweep
 from tests.support.depth import depth
+from tests.support.ppc_trials import PpcTrials
+from tests.support.trial_mutants import Fate, Mutants
 
 MACHINES = {
     "750": PpcSweep(LINKAGES["standard"], 32, "big", "750", vectors=False),
@@ -32,6 +36,20 @@ MACHINES = {
 OURS = [(folder, name) for folder in MACHINES for name in routines.names(folder)]
 
 
+NEEDS = {
+    "750": set(),
+    "7450": {"ALTIVEC"},
+    "970": {"64", "2.00", "ALTIVEC"},
+    "power9": {"64", "3.0", "ALTIVEC"},
+}
+"""Features that a CPU must have for the routines of a folder."""
+STRINGS = (
+    *("memcpy", "mempcpy", "memmove", "memset", "bzero", "memcmp", "memchr", "rawmemchr"),
+    *("strlen", "strnlen", "strcpy", "stpcpy", "strncpy", "strcat"),
+    *("strchr", "strrchr", "strcmp", "strncmp"),
+)
+
+
 def _code(folder: str, name: str) -> Code:
     return code_at(routines.routine(folder, name), MACHINES[folder].routine)
 
@@ -41,6 +59,14 @@ def _prepared(name: str, width: int, byteorder: str) -> tuple[Chunk, ...]:
     program = next(p for p in MACHINES.values() if (p.width, p.byteorder) == (width, byteorder))
     points = islice(CONTRACTS[name].points(), 0, None, depth(13, 1))
     return tuple(chunks(CONTRACTS[name], points, program.arena, program.capacity, byteorder))
+
+
+@pytest.mark.parametrize("folder", MACHINES)
+def test_what_there_is_and_what_it_needs(folder: str) -> None:
+    names = routines.names(folder)
+    assert set(names) == set(STRINGS)
+    found = {need for name in names for need in routines.routine(folder, name).needs}
+    assert found <= NEEDS[folder]
 
 
 @pytest.mark.parametrize(("folder", "name"), OURS)
@@ -62,6 +88,42 @@ def test_nothing_else_is_touched(folder: str, name: str) -> None:
     guarded = Guarded(_code(folder, name), contract, program)
     for _, point in islice(contract.few(), 0, None, depth(7, 1)):
         assert not guarded.problem(contract.case(program.arena, point)), point
+
+
+WIDER = {"memcpy", "mempcpy", "memmove", "memset", "bzero"}
+"""Routines that use registers of floating point or vectors, or dcbzl; the others are tried here."""
+
+
+@pytest.mark.parametrize(
+    ("folder", "name"), [(f, n) for f in ("750", "970") for n in STRINGS if n not in WIDER]
+)
+def test_step_by_step(folder: str, name: str) -> None:
+    """No byte behind a page's end, none written outside."""
+    program, contract = MACHINES[folder], CONTRACTS[name]
+    rows = table(program.width, program.byteorder)
+    stepper = Stepper(_code(folder, name), contract, program, rows, {})
+    for _, point in islice(contract.few(), 0, None, depth(17, 1)):
+        assert not stepper.problem(contract.case(program.arena, point)), point
+
+
+@pytest.mark.parametrize(
+    ("folder", "name"), [("750", "strlen"), ("7450", "bzero"), ("power9", "strlen")]
+)
+def test_most_mutants_are_killed(folder: str, name: str) -> None:
+    """Of the mutants that change what an instruction does, seven in ten are killed.
+
+    A head that takes more bytes than it must, or a larger number of which five bits count, is no
+    less right.
+    """
+    program, contract = MACHINES[folder], CONTRACTS[name]
+    inputs.require_tool(program.emulator[0])
+    code = _code(folder, name)
+    span = code.entry, len(code.parts[0][1])
+    with Sweep(program) as engine:
+        found = Mutants(code, span, contract, PpcTrials(program), engine).strength(depth(25, 150))
+    same = sum(found.fates[fate] for fate in (Fate.FILLER, Fate.HINT, Fate.IGNORED))
+    assert found.fates[Fate.KILLED] >= 0.7 * (found.mutants - same), found
+    assert found.fates[Fate.NOT_FOUND] <= 0.1 * found.mutants, found
 
 
 def _made(folder: str, text: str) -> Counterexample | Evidence:

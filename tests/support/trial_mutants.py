@@ -104,7 +104,7 @@ class Mutants:
 
     def strength(self, sample: int | None = None, seed: int = 1) -> Strength:
         """The fates of all mutants, or of `sample` that are drawn at random."""
-        bits = self.table.word_bits
+        bits = 8 * self.table.size
         every = [(at, bit) for at in range(0, self.size, bits // 8) for bit in range(bits)]
         if sample is not None and sample < len(every):
             every = sorted(random.Random(seed).sample(every, sample))

@@ -191,7 +191,7 @@ def _shape(code: Code, contract: Contract, program: Program, table: Table, case:
         _run(machine, code, table)
     except (DependsOnContent, Misaligned, KeyError, TimeoutError) as trap:
         return f"{type(trap).__name__}: {trap}"
-    if not agrees(contract.result, machine.registers[program.linkage.result], result):
+    if not agrees(contract.result, machine.registers[program.linkage.result], result, 64):
         return "another result"
     wrong = [at for at, entry in wanted.items() if machine.memory[at] != entry]
     return f"{len(wrong)} bytes come from elsewhere, the first at {wrong[0]:#x}" if wrong else ""

@@ -363,7 +363,7 @@ class ControlRun(Run):
         to_tar: tuple[Insn, ...] = ()
         if wide and "bctar" in self.insn.name:
             to_tar = (Insn(find("mtspr", "815,rs"), (Reg(REGISTERS[-1]),)),)
-        first = (*to_tar, Insn(jump, (12,)), there, Insn(jump, (16,))) if self.backward else to_tar
+        first = (*to_tar, Insn(jump, (12,)), there, Insn(jump, (12,))) if self.backward else to_tar
         last = (here,) if self.backward else (here, Insn(jump, (8,)), there)
         self.address = at + 4 * len(first)
         self.there = at + 4 * len(to_tar) + 4 if self.backward else self.address + 12

@@ -15,7 +15,7 @@ from targets.ppc.asm.assembler import assemble
 from targets.ppc.asm.source import statements
 
 OURS = [(folder, name) for folder in routines.FOLDERS for name in routines.names(folder)]
-CPUS = {"750": "-m750cl", "7450": "-m7450", "970": "-m970", "power9": "-mpower9"}
+CPUS = {"750": "-m750cl", "7450": "-m7450", "970": "-mpower4 -maltivec", "power9": "-mpower9"}
 
 
 def _as(text: str, width: int, byteorder: str, cpu: str, folder: Path) -> bytes:
@@ -25,7 +25,7 @@ def _as(text: str, width: int, byteorder: str, cpu: str, folder: Path) -> bytes:
     source.write_text(text, encoding="utf-8")
     tool, copy = (inputs.require_tool(f"powerpc64-linux-gnu-{name}") for name in ("as", "objcopy"))
     order = "-mlittle" if byteorder == "little" else "-mbig"
-    options = (f"-a{width}", order, cpu, "-mregnames", "--fatal-warnings")
+    options = (f"-a{width}", order, *cpu.split(), "-mregnames", "--fatal-warnings")
     subprocess.run((tool, *options, "-o", made, source), check=True)
     subprocess.run((copy, "-O", "binary", "-j", ".text", made, code), check=True)
     return code.read_bytes()
@@ -100,12 +100,17 @@ def test_labels_constants_and_addresses() -> None:
         (" stw r0,-4(r1,", "Keystone makes no word of it"),
         (" bogus r3,r4", "there is no instruction bogus"),
         (" lxv vs1,8(r3)", "8 does not fit"),
-        (" lxvl vs1,r3", "it has 3 operands"),
+        (" lxvl vs1,r3", "operands are not of the form {xt},{ra0},{rb}: lxvl"),
         (" lxvl vs64,r3,r4", "vs64 is not defined"),
         ("x: bne- x", "a hint means different things"),
         (" .long 5", "there is no directive .long"),
         (" beq far\n" + " nop\n" * 8191 + "far: nop", "is 32768 bytes away, 32768 are reached"),
         ("X = 5 +* 3", "'5 +* 3' is no value"),
+        (" mtcrf 300,r3", "Keystone made 'mtcrf 44,r3', not 'mtcrf 300,r3'"),
+        (" add r3,v4,r5", "Keystone made 'add r3,r4,r5', not 'add r3,v4,r5'"),
+        (" addi r3,r0,5", "Keystone made 'addi r3,0,5', not 'addi r3,r0,5'"),
+        (" lwz r3,0(f1)", "Keystone made 'lwz r3,0(r1)', not 'lwz r3,0(f1)'"),
+        (" cmpwi cr9,r3,1", "cr9 is not defined"),
     ],
 )
 def test_what_is_refused(text: str, problem: str) -> None:
@@ -113,6 +118,11 @@ def test_what_is_refused(text: str, problem: str) -> None:
     with pytest.raises(AssemblyError) as caught:
         assemble(text, width=64, byteorder="big", file="x.s")
     assert problem in str(caught.value)
+
+
+def test_a_machine_of_32_bits_has_no_64_bit_instructions() -> None:
+    with pytest.raises(AssemblyError, match="no instruction of 32 bits"):
+        assemble("ld r3,8(r4)", width=32, byteorder="big")
 
 
 def test_the_farthest_branches(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from rewriter.core.code.system_tables import (
 from rewriter.core.readings.machine import ByteOrder
 from rewriter.elf import image
 from rewriter.elf.image import Image
-from targets.ppc.kernel_tables import BARRIERS, FEATURES, tables
+from targets.ppc.image.kernel_tables import BARRIERS, FEATURES, tables
 
 KERNELS = ("ppc64el-vmlinux", "ppc32-vmlinux")
 NOP, ISYNC, MFLR_R0 = 0x60000000, 0x4C00012C, 0x7C0802A6

@@ -66,26 +66,26 @@ def _from_here(op: Op) -> bool:
 def branching(known: PpcTable) -> list[Op]:
     """The rows that go elsewhere; what has an absolute target cannot lead into a guest."""
     rows = (op for op in known.rows if op.flow in (*_CONTROL, *_COMPUTED) and has(known, op))
-    return [op for op in rows if "abs" not in op.format.name]
+    return [op for op in rows if "abs" not in op.format.name and op.flow is not Flow.HERE]
 
 
-def straight_runs(known: PpcTable, ops: Iterable[Op]) -> list[Run]:
-    """Runs that together hold about `CASES` operand sets for each row."""
+def straight_runs(known: PpcTable, ops: Iterable[Op], cases: int = CASES) -> list[Run]:
+    """Runs that together hold at least so many operand sets for each row."""
     source, runs = random.Random(1), list[Run]()
     for op in ops:
         found = list(insns(known, op, _VARIANTS, source))
         assert found, f"{op} has no test"
-        count = -(-CASES // len(found))
+        count = -(-cases // len(found))
         runs += [Run(known, insn, count, len(runs) + n) for n, insn in enumerate(found)]
     return runs
 
 
-def control_runs(known: PpcTable, ops: Iterable[Op]) -> list[ControlRun]:
+def control_runs(known: PpcTable, ops: Iterable[Op], cases: int = CASES) -> list[ControlRun]:
     """The same for branches."""
     source, runs = random.Random(2), list[ControlRun]()
     for op in ops:
         found = list(insns(known, op, _VARIANTS, source))
-        count = -(-CASES // len(found))
+        count = -(-cases // len(found))
         for number, insn in enumerate(found):
             runs.append(ControlRun(known, insn, count, number, backward=number % 2 == 1))
     return runs

@@ -11,7 +11,7 @@ import targets
 from fixtures.inputs import require
 from rewriter.core.target.bundling import Bundling
 from rewriter.elf.image import Image, load, parse
-from rewriter.road.bundled.road import GroupedRoad
+from rewriter.road.bundled.road import BundledRoad, prepared
 from rewriter.road.options import Options
 from rewriter.verify.regions.check import compare
 from targets.ia64.image import tables
@@ -33,10 +33,10 @@ def target(image: Image) -> Bundling:
 
 
 @pytest.fixture(scope="module")
-def road(image: Image, target: Bundling) -> tuple[GroupedRoad, bytes]:
+def road(image: Image, target: Bundling) -> tuple[BundledRoad, bytes]:
     options = Options(passes=("align", "schedule"), funcs=(FUNCTION,))
-    road = GroupedRoad(image, target, target.cpus["itanium2"], options)
-    return road, road.run(lambda *progress: None)
+    road = BundledRoad(prepared(image, target, target.cpus["itanium2"], options))
+    return road, road.run(road.functions, lambda *progress: None)
 
 
 def _findings(image: Image, data: bytes, target: Bundling) -> Sequence[str]:
@@ -44,7 +44,7 @@ def _findings(image: Image, data: bytes, target: Bundling) -> Sequence[str]:
 
 
 def test_a_function_with_such_regions_moves(
-    image: Image, target: Bundling, road: tuple[GroupedRoad, bytes]
+    image: Image, target: Bundling, road: tuple[BundledRoad, bytes]
 ) -> None:
     (placing,) = road[0].placings.values()
     assert placing.moved
@@ -54,7 +54,7 @@ def test_a_function_with_such_regions_moves(
 
 
 def test_a_word_that_leads_elsewhere_is_found(
-    image: Image, target: Bundling, road: tuple[GroupedRoad, bytes]
+    image: Image, target: Bundling, road: tuple[BundledRoad, bytes]
 ) -> None:
     """Each of some words leads one bundle further on."""
     (placing,) = road[0].placings.values()

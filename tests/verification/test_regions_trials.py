@@ -22,7 +22,7 @@ from passes.scheduling.bundled import Superblock, schedule
 from passes.scheduling.bundled_model import Model
 from rewriter.core.code.groups import Slot
 from rewriter.elf.image import load
-from rewriter.road.bundled.road import GroupedRoad
+from rewriter.road.bundled.road import BundledRoad, prepared
 from rewriter.road.options import Options
 from rewriter.verify.regions.check import verify
 from rewriter.verify.regions.proof import Regions, Straight, Verdict
@@ -45,10 +45,10 @@ def test_what_the_road_makes_does_the_same(name: str) -> None:
     image = load(require(name))
     target = targets.of(image)
     options = Options(passes=offered(target), funcs=(PARTS[name],))
-    road = GroupedRoad(image, target, target.cpus["itanium2"], options)
-    new = replace(image, data=road.run(lambda *progress: None))
+    road = BundledRoad(prepared(image, target, target.cpus["itanium2"], options))
+    new = replace(image, data=road.run(road.functions, lambda *progress: None))
     prover = TrialRegions(target.proving, STATES)
-    verdict = verify(road.routines.known, new, lambda *progress: None, prover=prover)
+    verdict = verify(road.prepared.known, new, lambda *progress: None, prover=prover)
     assert verdict.ok
     assert prover.tried.differences == []
     assert prover.tried.regions > 100

@@ -16,7 +16,7 @@ from rewriter.core.target.bundling import Bundling, Region
 from rewriter.elf.image import Image, load
 from rewriter.road.bundled import road as grouped
 from rewriter.road.bundled.regions import Reordering
-from rewriter.road.bundled.road import GroupedRoad
+from rewriter.road.bundled.road import BundledRoad, prepared
 from rewriter.road.options import Options
 
 NAME, FUNCS = "ia64-libjnidispatch", r"ffi_[cp]\w+"
@@ -27,24 +27,24 @@ def image() -> Image:
     return load(require(NAME))
 
 
-def travelled(image: Image, functions: str = FUNCS) -> GroupedRoad:
+def travelled(image: Image, functions: str = FUNCS) -> BundledRoad:
     """The road over a part of the file."""
     target = targets.of(image).bundling
     assert target is not None
     options = Options(passes=offered(target), funcs=(functions,))
-    road = GroupedRoad(image, target, target.cpus["itanium2"], options)
-    road.run(lambda *progress: None)
+    road = BundledRoad(prepared(image, target, target.cpus["itanium2"], options))
+    road.run(road.functions, lambda *progress: None)
     return road
 
 
-def _between_exits(road: GroupedRoad, code: bytes, region: Region) -> list[list[str]]:
+def _between_exits(road: BundledRoad, code: bytes, region: Region) -> list[list[str]]:
     """The names of the instructions before each branch and behind the last, each in order."""
     found: list[list[str]] = [[]]
-    slots: list[Slot] = list(road.target.straight(code, region.start))
+    slots: list[Slot] = list(road.prepared.target.straight(code, region.start))
     for slot in slots:
         if slot.insn.op.flow is not Flow.NEXT:
             found.append([])
-        elif not road.target.is_nop(slot.insn):
+        elif not road.prepared.target.is_nop(slot.insn):
             found[-1].append(slot.insn.name)
     return [sorted(names) for names in found]
 

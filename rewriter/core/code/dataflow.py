@@ -36,11 +36,13 @@ def machine(table: Table, terms: Terms, facts: Facts | None = None) -> Symbolic:
     return state
 
 
-def reached(table: Table, terms: Terms, insn: Insn, operands: Mapping[int, Term]) -> Term:
-    """The address that an access goes to, as its meaning makes it of what it reads."""
+def reached(
+    table: Table, terms: Terms, insn: Insn, address: int, operands: Mapping[int, Term]
+) -> Term:
+    """What an access at an address goes to, as its meaning makes it of what it reads."""
     state = machine(table, terms)
     state.registers.update(operands)
-    state.execute(insn, 0)
+    state.execute(insn, address)
     return state.reached[0]
 
 
@@ -72,7 +74,7 @@ def run(
     for register, place in (code or {}).items():
         state.registers[register] = state.code(place)
     leaving = set(exits)
-    found = Run(state)
+    found = Run(state, addresses)
     if INPUT in leaving:
         found.exits[INPUT] = state.snapshot()
     uses, defs, computes, get = table.uses, table.defs, table.computes, state.get
@@ -111,13 +113,14 @@ def written(table: Table, insns: Iterable[Insn | None]) -> int:
 
 @dataclass
 class Run:
-    """A straight run: by slot, the states at exits, operands, results, narrow accesses.
+    """A straight run: by slot, the addresses, states at exits, operands, results, narrow accesses.
 
     `made` are the results by register; `store` numbers the stores: slot to position in
     `state.stored`.
     """
 
     state: Symbolic
+    addresses: Sequence[int]
     made: dict[int, Mapping[int, Term]] = field(default_factory=dict)
     store: dict[int, int] = field(default_factory=dict)
     operand: dict[int, tuple[Term, ...]] = field(default_factory=dict)

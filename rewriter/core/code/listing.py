@@ -197,7 +197,28 @@ def decode_words(
         places = (shifted(start, size * np.arange(len(w), dtype=np.int64)) for start, w in pieces)
         every = np.concatenate([np.empty(0, dtype=np.uint64), *places])
         listing = _decoded(table, every, words)
-    at = inline(words)
+    return _with_data(listing, inline(words))
+
+
+def decode_at(
+    table: Table,
+    places: Addresses,
+    words: Words,
+    inline: NDArray[np.int64],
+    like: Listing | None = None,
+) -> Listing:
+    """The listing of instructions of any length: the address and the word of each, ascending.
+
+    `inline` are the positions of words that are data; a listing that is `like` this one has the
+    same places, whose words are decoded already.
+    """
+    if like is not None and np.array_equal(like.addresses, places):
+        return _with_data(like.with_words(words), inline)
+    return _with_data(_decoded(table, places, words), inline)
+
+
+def _with_data(listing: Listing, at: NDArray[np.int64]) -> Listing:
+    """The listing, in which the words at some positions are data now."""
     listing.rows[at], listing.flows[at], listing.targets[at] = INLINE, UNKNOWN, NOWHERE
     listing.uses[at], listing.defs[at] = 0, 0
     return listing

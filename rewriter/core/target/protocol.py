@@ -148,7 +148,8 @@ class References:
     `labels` are addresses that instructions make; `callees` maps the address of a computed call
     to its function; `unresolved` are the addresses of computed jumps that are not understood;
     `shared` is, by a function's start, what its register for shared data (gp) holds, `constants`
-    by the start of a function with computed jumps the addresses that it may make.
+    by the start of a function with computed jumps the addresses that it may make, and `words` what
+    words of data hold that nothing writes once the file is loaded, where it is an address in it.
     """
 
     tables: tuple[JumpTable, ...]
@@ -157,6 +158,7 @@ class References:
     unresolved: frozenset[int]
     shared: Mapping[int, int]
     constants: Mapping[int, frozenset[int]] = field(default_factory=dict)
+    words: Mapping[int, int] = field(default_factory=dict)
 
     def pointers(self, function: Function) -> tuple[int, ...]:
         """What the register for shared data may hold in a function."""
@@ -176,6 +178,10 @@ class Definitions(Protocol):
 
     def stored(self, base: int, displacement: int, use: int) -> Sequence[tuple[int, int]]:
         """Where the function stores a register in such a place of its stack: address, register."""
+        ...
+
+    def held(self, place: int) -> int | None:
+        """The address in this file that a word of data holds, where nothing writes it later."""
         ...
 
 
@@ -290,12 +296,12 @@ class Sequential(Target, Protocol):
 
     def references(
         self,
-        image: Memory,
+        image: Sectioned,
         listing: Listing,
         functions: Sequence[Function],
         slots: Mapping[int, int],
     ) -> References:
-        """What in text points into text."""
+        """What in text points into text; `slots` are the addresses that words of data hold."""
         ...
 
     def is_kernel(self, image: Memory) -> bool:

@@ -17,11 +17,10 @@ from rewriter.core.edit import Edit, Evidence, Grade, Skip
 from rewriter.core.errors import BadUsage, VerificationFailed
 from rewriter.core.run.guard import guarded
 from rewriter.core.run.workers import Apart, each
-from rewriter.core.target.bundling import Bundling, Routine
+from rewriter.core.target.bundled_cpu import BundledCpu
+from rewriter.core.target.bundling import Bundling, Code, Routine
 from rewriter.core.target.cpu import Cpu
 from rewriter.elf.image import Image, parse
-from rewriter.identify.profiles import Heat, Profile
-from rewriter.identify.profiles import heat as heat_of
 from rewriter.road.bundled.function import Placing, Reordered, behind, edits_of
 from rewriter.road.bundled.hints import PASS as HINT
 from rewriter.road.bundled.hints import hint_edit, hinting
@@ -43,50 +42,96 @@ _SAME = Evidence(Grade.PROVED, detail="the same instructions in the same slots")
 KIND, END, MOVED = "straight region", "end of a group before one", "layout"
 
 
-@dataclass
-class GroupedRoad:
-    """What was done to a file, and the edits that say so."""
+@dataclass(frozen=True)
+class Prepared:
+    """What is known of a file before the first of its functions is looked at."""
 
     image: Image
     target: Bundling
-    cpu: Cpu
+    cpu: BundledCpu
     options: Options
-    profile: Profile | None = None
+    known: KnownGrouped
+    reordering: Reordering
+    routines: GroupedRoutines
+    described: Described
+
+    @property
+    def code(self) -> Code:
+        """The code of the file."""
+        return self.known.code
+
+    @property
+    def functions(self) -> Sequence[Function]:
+        """All functions, as they stand."""
+        return self.code.functions
+
+
+def prepared(image: Image, target: Bundling, cpu: Cpu, options: Options) -> Prepared:
+    """Finds all that the road asks of a file; BadUsage for a CPU without a model."""
+    if cpu.bundled is None:
+        raise BadUsage(f"--cpu {cpu.name}: no model of its pipeline is there")
+    code = target.code(image, find_functions(image, target.described(image)))
+    model = target.scheduling(Model(cpu.bundled))
+    known, described = KnownGrouped(image, target, code, options.assume), Described(image)
+    hints = hinting(target, cpu.bundled, model) if HINT in options.passes else None
+    block = cpu.bundled.issue.front.fetch_bytes.value
+    return Prepared(
+        image,
+        target,
+        cpu.bundled,
+        options,
+        known,
+        Reordering(target, code, image, model, known.liveness, known.beyond, block, hints),
+        GroupedRoutines(known, cpu, options, described),
+        described,
+    )
+
+
+@dataclass
+class BundledRoad:
+    """What was done to a file, and the edits that say so; `jobs` processes share the work."""
+
+    prepared: Prepared
     jobs: int = 1
     edits: list[Edit] = field(default_factory=list)
     skips: list[Skip] = field(default_factory=list)
     refusals: list[Refusal] = field(default_factory=list)
-    heat: Heat | None = None
     replaced: tuple[Replacement, ...] = ()
     unreplaced: list[Skip] = field(default_factory=list)
     settled: set[Function] = field(default_factory=set)
+    placings: dict[Function, Placing] = field(default_factory=dict)
+    hints: dict[Function, Mapping[int, Hinted | Declined]] = field(default_factory=dict)
+    evidence: dict[int, Evidence] = field(default_factory=dict)
 
-    def run(self, progress: Progress) -> bytes:
-        """Goes through every function; the new file, as the verifier accepts it."""
-        progress("analyse", 0, 1)
-        self.functions = find_functions(self.image, self.target.described(self.image))
-        self.code = self.target.code(self.image, self.functions)
-        self.instructions = 3 * self.code.bundles
-        progress("analyse", 1, 1)
-        cpu = self.cpu.bundled
-        if cpu is None:
-            raise BadUsage(f"--cpu {self.cpu.name}: no model of its pipeline is there")
-        model = self.target.scheduling(Model(cpu))
-        known = KnownGrouped(self.image, self.target, self.code, self.options.assume)
-        block = cpu.issue.front.fetch_bytes.value
-        hints = hinting(self.target, cpu, model) if HINT in self.options.passes else None
-        self.reordering = Reordering(
-            self.target, self.code, self.image, model, known.liveness, known.beyond, block, hints
-        )
-        self.described = Described(self.image)
-        self.placings: dict[Function, Placing] = {}
-        self.hints: dict[Function, Mapping[int, Hinted | Declined]] = {}
-        order = self._order()
-        self._substitute(known, progress)
-        order = [function for function in order if function not in self.settled]
-        routines = [self._described(self.code.routine(function)) for function in order]
+    @property
+    def functions(self) -> Sequence[Function]:
+        """All functions, as they stand."""
+        return self.prepared.functions
+
+    @property
+    def instructions(self) -> int:
+        """How many instructions the file's text has: three a bundle."""
+        return 3 * self.prepared.code.bundles
+
+    @property
+    def room(self) -> Mapping[str, tuple[int, int]]:
+        """Nothing: no routine is put in pieces."""
+        return {}
+
+    def told(self) -> tuple[str, ...]:
+        """What is to be said of debug information."""
+        moved = [function for function, placing in self.placings.items() if placing.made]
+        return self.prepared.described.told(moved)
+
+    def run(self, order: Sequence[Function], progress: Progress) -> bytes:
+        """Goes through what is wanted, in this order; the new file, as the verifier accepts it."""
+        self._substitute(progress)
+        wants = self.prepared.options.wants_function
+        order = [one for one in order if wants(one.name) and one not in self.settled]
+        code, passes = self.prepared.code, self.prepared.options.passes
+        routines = [self._described(code.routine(function)) for function in order]
         self.refusals += [Refusal(r.function, r.reason) for r in routines if r.reason]
-        moves = {ORDER, PLACE, HINT} & set(self.options.passes)
+        moves = {ORDER, PLACE, HINT} & set(passes)
         routines = [routine for routine in routines if moves and not routine.reason]
         made = each(self._scheduled, routines, self.jobs, Apart())
         edits = len(self.replaced)
@@ -99,34 +144,26 @@ class GroupedRoad:
         self._record(data)
         return data
 
-    def _substitute(self, known: KnownGrouped, progress: Progress) -> None:
+    def _substitute(self, progress: Progress) -> None:
         """Routines that become others; nothing else is done to these, nor to tuned ones."""
-        self.routines = GroupedRoutines(known, self.cpu, self.options, self.described)
-        if ROUTINE not in self.options.passes:
+        if ROUTINE not in self.prepared.options.passes:
             return
+        routines = self.prepared.routines
         progress("substitute", 0, 1)
-        self.replaced, self.unreplaced = self.routines.run()
-        self.settled = {one.candidate.function for one in self.replaced} | self.routines.tuned()
+        self.replaced, self.unreplaced = routines.run()
+        self.settled = {one.candidate.function for one in self.replaced} | routines.tuned()
         progress("substitute", 1, 1)
 
     def _described(self, routine: Routine) -> Routine:
         """A function; with the reason why it stays where debug information describes it."""
-        reason = routine.reason or self.described.stays(routine.function)
+        reason = routine.reason or self.prepared.described.stays(routine.function)
         return routine if reason == routine.reason else replace(routine, reason=reason)
-
-    def _order(self) -> Sequence[Function]:
-        """Functions that may be edited, the hottest first where there is a profile."""
-        wanted = [f for f in self.functions if self.options.wants_function(f.name)]
-        if self.profile is None:
-            return wanted
-        heat = self.heat = heat_of(self.profile, self.functions)
-        return sorted(wanted, key=lambda function: -heat.of(function.name))
 
     def _scheduled(self, routine: Routine) -> Placing | Refusal:
         """A function with all its regions that gain in a new order; changes nothing here."""
-        wanted = {r.start for r in routine.regions if ORDER in self.options.passes}
-        moves = PLACE in self.options.passes
-        found = partial(self.reordering.function, routine, wanted, moves)
+        wanted = {r.start for r in routine.regions if ORDER in self.prepared.options.passes}
+        moves = PLACE in self.prepared.options.passes
+        found = partial(self.prepared.reordering.function, routine, wanted, moves)
         return guarded(ORDER, found, partial(Refusal, routine.function))
 
     def _kept(self, one: Placing | Refusal, made: int) -> int:
@@ -145,7 +182,7 @@ class GroupedRoad:
 
     def _chosen(self, placing: Placing, made: int) -> Placing:
         """With those edits only that the user wants, when so many are made."""
-        routine, options = placing.routine, self.options
+        routine, options = placing.routine, self.prepared.options
         kept: dict[int, Reordered] = {}
         for start, found in placing.made.items():
             one = self._wanted(routine.function, start, found, made + edits_of(kept))
@@ -155,13 +192,13 @@ class GroupedRoad:
         moves = placing.moved and options.wants_edit(layout, made + edits_of(kept))
         if kept == placing.made and moves == placing.moved:
             return placing
-        return self.reordering.placed(routine, kept, placing.left, moves)
+        return self.prepared.reordering.placed(routine, kept, placing.left, moves)
 
     def _wanted(
         self, function: Function, start: int, one: Reordered, made: int
     ) -> Reordered | None:
         """A region with what of its new order and its hints the user wants."""
-        wants = self.options.wants_edit
+        wants = self.prepared.options.wants_edit
         plain = one if one.hinted is None else one.plain
         if plain is not None and not wants(edit_id(ORDER, function, start), made):
             plain = None
@@ -175,28 +212,27 @@ class GroupedRoad:
 
     def _emitted(self) -> bytes:
         """The new file, without its note."""
-        data = bytearray(self.image.data)
-        for address, code in self.routines.written(self.replaced):
-            offset = self.image.offset_of(address)
+        data = bytearray(self.prepared.image.data)
+        for address, code in self.prepared.routines.written(self.replaced):
+            offset = self.prepared.image.offset_of(address)
             data[offset : offset + len(code)] = code
         for placing in self.placings.values():
             if not placing.made:
                 continue
             changed = [(place.new, place.code) for place in placing.laid.places]
             for address, code in (*changed, *placing.laid.others):
-                offset = self.image.offset_of(address)
+                offset = self.prepared.image.offset_of(address)
                 data[offset : offset + len(code)] = code
         return bytes(data)
 
     def _accepted(self, progress: Progress) -> bytes:
         """The file as the verifier accepts it: regions that it does not show equal go back."""
         only: frozenset[Function] | None = None
-        prover = Regions(self.target.proving)
-        self.evidence: dict[int, Evidence] = {}
+        prover = Regions(self.prepared.target.proving)
         while True:
             data = self._emitted()
-            new = replace(self.image, data=data)
-            verdict = verify(self.routines.known, new, progress, only, prover, self.jobs)
+            new = replace(self.prepared.image, data=data)
+            verdict = verify(self.prepared.routines.known, new, progress, only, prover, self.jobs)
             self.evidence.update(verdict.shown)
             if verdict.ok:
                 return data
@@ -214,8 +250,10 @@ class GroupedRoad:
             against.setdefault(finding.function, {})[finding.region] = finding.reason
         replaced = {one.candidate.function for one in self.replaced} & against.keys()
         if replaced:
-            self.routines.refused.update((f, next(iter(against[f].values()))) for f in replaced)
-            self.replaced, self.unreplaced = self.routines.run()
+            self.prepared.routines.refused.update(
+                (f, next(iter(against[f].values()))) for f in replaced
+            )
+            self.replaced, self.unreplaced = self.prepared.routines.run()
             return None
         for function, found in against.items():
             placing = self.placings.get(function)
@@ -237,21 +275,23 @@ class GroupedRoad:
         named = {start: found[start] for start in starts}
         named |= behind(placing, found)
         if not named and placing.moved:  # its places are wrong, not a region
-            return self.reordering.placed(placing.routine, placing.made, placing.left, False)
+            return self.prepared.reordering.placed(
+                placing.routine, placing.made, placing.left, False
+            )
         gone: dict[int, str] = named
         if not named:
             gone = {start: next(iter(found.values())) for start in placing.made}
         kept = {start: one for start, one in placing.made.items() if start not in gone}
         left = {**placing.left, **{start: f"not verified: {r}" for start, r in gone.items()}}
-        return self.reordering.placed(placing.routine, kept, left, placing.moved)
+        return self.prepared.reordering.placed(placing.routine, kept, left, placing.moved)
 
     def _record(self, data: bytes) -> None:
         """The edits and what was left alone."""
         self.skips += self.unreplaced
-        new = Tried(parse(data, self.image.name), self.target, self.code)
+        new = Tried(parse(data, self.prepared.image.name), self.prepared.target, self.prepared.code)
         for one in self.replaced:
             evidence = self.evidence[one.candidate.function.start]
-            self.edits.append(self.routines.edit(one, evidence, new))
+            self.edits.append(self.prepared.routines.edit(one, evidence, new))
         for function, placing in self.placings.items():
             plain = [one.plain if one.hinted else one for one in placing.made.values()]
             self.edits += [self._edit(function, one, KIND) for one in plain if one is not None]
@@ -259,7 +299,7 @@ class GroupedRoad:
             self.edits += [self._edit(function, one, END) for one in placing.closed.values()]
             if placing.moved:
                 self.edits.append(self._layout(placing))
-            if ORDER in self.options.passes or PLACE in self.options.passes:
+            if ORDER in self.prepared.options.passes or PLACE in self.prepared.options.passes:
                 self.skips += [
                     Skip(ORDER, KIND, function.name, start, reason)
                     for start, reason in placing.left.items()
@@ -272,7 +312,9 @@ class GroupedRoad:
             one = placing.made.get(start)
             if one is not None and one.hinted is not None:
                 evidence = self.evidence[start]
-                self.edits.append(hint_edit(self.target, function, start, one.hinted, evidence))
+                self.edits.append(
+                    hint_edit(self.prepared.target, function, start, one.hinted, evidence)
+                )
                 continue
             reason = found.reason if isinstance(found, Declined) else "it was not asked for"
             reason = placing.left.get(start, reason) if isinstance(found, Hinted) else reason
@@ -296,7 +338,7 @@ class GroupedRoad:
     def _layout(self, placing: Placing) -> Edit:
         function = placing.routine.function
         last = placing.laid.places[-1]
-        free = (len(last.code) if last.old == function.end else 0) // self.target.bundle
+        free = (len(last.code) if last.old == function.end else 0) // self.prepared.target.bundle
         return Edit(
             id=edit_id(PLACE, function, function.start),
             technique=PLACE,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from rewriter.contracts.contract import MASK64, Case, Contract, Piece, Result, View, widen
+from rewriter.contracts.contract import Case, Contract, Piece, Result, View, widen
 from rewriter.core.isa.table import Table
 from rewriter.core.readings.concrete import Misaligned
 from rewriter.core.readings.interpret import (
@@ -128,7 +128,9 @@ class Stepper:
         return Piece(start, data)
 
     def _registers(self, case: Case) -> dict[int, int]:
-        values = dict(enumerate(poison(self.program, self.code.shared).tolist()))
+        mask = (1 << self.program.arena.width) - 1
+        made = poison(self.program, self.code.shared).tolist()
+        values = {register: value & mask for register, value in enumerate(made)}
         for register in self.interpreter.table.constants:
             values.pop(register, None)
         values |= dict(zip(self.linkage.arguments, case.arguments, strict=False))
@@ -182,7 +184,7 @@ class Stepper:
         if self.contract.result is Result.UNDONE:
             assert wanted is not None
             return self._undone(case, pages, wanted)
-        if not agrees(self.contract.result, got, wanted):
+        if not agrees(self.contract.result, got, wanted, self.program.arena.width):
             return f"the result is {got:#x}, not {wanted}"
         return self._memory(case, pages, view)
 
@@ -219,19 +221,20 @@ def undefined(contract: Contract, wanted: int | None) -> bool:
     return wanted is None and contract.result is not Result.NOTHING
 
 
-def agrees(result: Result, got: int, wanted: int | None) -> bool:
-    """Whether a register's value is what the model gave, compared as the contract says."""
+def agrees(result: Result, got: int, wanted: int | None, width: int) -> bool:
+    """Whether a register of `width` bits has what the model gave, compared as the contract says."""
     if result is Result.NOTHING:
         return True
     assert wanted is not None
+    mask = (1 << width) - 1
     if result is Result.QUAD:
-        return got == wanted & MASK64
-    if got != widen(got):
+        return got == wanted & mask
+    if got != widen(got) & mask:
         return False
     if result is Result.SIGN:
-        signed = got - (1 << 64) if got >> 63 else got
+        signed = got - (1 << width) if got >> width - 1 else got
         return (signed > 0) - (signed < 0) == wanted
-    return got == widen(wanted)
+    return got == widen(wanted) & mask
 
 
 def unlike(contract: Contract, got: Outcome, original: Outcome) -> str:

@@ -46,7 +46,7 @@ def based(run: Run, slot: int, insn: Insn, target: Sequential) -> tuple[Term, in
     spelled, terms = target.spelling.address(insn), run.state.terms
     operands = operands_of(run, slot, insn, target)
     if spelled is None:
-        return address_at(operands.__getitem__, insn, target, terms), 0
+        return address_at(operands.__getitem__, insn, run.addresses[slot], target, terms), 0
     base, displacement = spelled
     return operands.get(Reg(base), terms.const(0)), displacement
 

@@ -45,7 +45,7 @@ def accesses(
     found = []
     for slot in access_slots(insns, target):
         state, insn = run.exits[slot - 1], insns[slot]
-        address = address_at(state.get, insn, target, state.terms)
+        address = address_at(state.get, insn, run.addresses[slot], target, state.terms)
         effects = target.table.effects(insn.op)
         places = state.places(address, effects.size)
         found.append(Access(slot, places, effects.stores, fixups.get(slot)))

@@ -87,17 +87,18 @@ class Pads:
         for slot in self.slots(segment):
             state, insn = run.exits[slot - 1].snapshot(), segment.insns[slot]
             state.control = None  # a branch before it is an exit of its own
-            pad = self._pad(segment.addresses[slot])
+            at = segment.addresses[slot]
+            pad = self._pad(at)
             assert pad is not None
-            places = self._places(state, insn)
+            places = self._places(state, insn, at)
             found.append(_Thrower(slot, pad, places, "" if places else insn.name, state))
         return found
 
-    def _places(self, state: Symbolic, insn: Insn) -> tuple[Term, ...]:
+    def _places(self, state: Symbolic, insn: Insn, at: int) -> tuple[Term, ...]:
         """What says which memory an access touches; nothing of what is no access."""
         if not self.table.accesses(insn):
             return ()
-        address = address_at(state.get, insn, self.target, state.terms)
+        address = address_at(state.get, insn, at, self.target, state.terms)
         return state.places(address, self.table.effects(insn.op).size)
 
     def meet(self, comparison: Comparison, old: list[_Thrower], new: _Thrower) -> None:

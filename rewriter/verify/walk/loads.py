@@ -34,7 +34,8 @@ def _accesses(
     for slot, insn in enumerate(insns):
         if target.table.accesses(insn):
             effects = target.table.effects(insn.op)
-            address = address_of(operands_of(run, slot, insn, target), insn, target, state.terms)
+            operands = operands_of(run, slot, insn, target)
+            address = address_of(operands, insn, run.addresses[slot], target, state.terms)
             places = () if address is None else state.places(address, effects.size)
             found.append((effects.stores, places))
     return found

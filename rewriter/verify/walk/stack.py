@@ -38,7 +38,7 @@ def below(run: Run, insns: Sequence[Insn], target: Sequential, facts: Facts) -> 
     for slot, insn in enumerate(insns):
         operands = operands_of(run, slot, insn, target)
         pointer = operands.get(Reg(target.stack), pointer)
-        address = address_of(operands, insn, target, terms)
+        address = address_of(operands, insn, run.addresses[slot], target, terms)
         if address is not None and pointer is not None:
             (root, there), (other, top) = terms.linear(address), terms.linear(pointer)
             if root is other and (there - top) % (2 * half) >= half:
@@ -53,22 +53,25 @@ def operands_of(run: Run, slot: int, insn: Insn, target: Sequential) -> dict[Reg
 
 
 def address_of(
-    operands: Mapping[Reg, Term], insn: Insn, target: Sequential, terms: Terms
+    operands: Mapping[Reg, Term], insn: Insn, address: int, target: Sequential, terms: Terms
 ) -> Term | None:
-    """What an access goes to, if it is one and its base is no constant."""
+    """What an instruction at an address accesses, if it does and its base is no constant."""
     if not target.table.accesses(insn):
         return None
     spelled = target.spelling.address(insn)
     if spelled is not None and Reg(spelled[0]) not in operands:
         return None
-    return address_at(operands.__getitem__, insn, target, terms)
+    return address_at(operands.__getitem__, insn, address, target, terms)
 
 
-def address_at(get: Callable[[Reg], Term], insn: Insn, target: Sequential, terms: Terms) -> Term:
-    """What an access goes to, given what registers hold before it."""
+def address_at(
+    get: Callable[[Reg], Term], insn: Insn, address: int, target: Sequential, terms: Terms
+) -> Term:
+    """What an access at an address goes to, given what registers hold before it."""
     spelled = target.spelling.address(insn)
     if spelled is not None:
         base, displacement = spelled
         return get(Reg(base)) + terms.const(displacement)
     reads = registers_of(target.table.uses(insn))
-    return reached(target.table, terms, insn, {register: get(register) for register in reads})
+    operands: dict[int, Term] = {register: get(register) for register in reads}
+    return reached(target.table, terms, insn, address, operands)

@@ -256,3 +256,7 @@ class Nearest:
     def stored(self, base: int, displacement: int, use: int) -> Sequence[tuple[int, int]]:
         """Nothing: such tables are seen by their paths."""
         return ()
+
+    def held(self, place: int) -> int | None:
+        """Nothing: tables are found off gp."""
+        return None

@@ -13,11 +13,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
+from rewriter.core.readings.machine import ByteOrder
 from targets.assembly import Assembled, AssemblyError
-from targets.ppc.asm import branches, later, words
-from targets.ppc.asm.source import Statement, is_register, numbered, statements, value
+from targets.ppc.asm import branches, rows, words
+from targets.ppc.asm.extended import raw
+from targets.ppc.asm.source import Statement, is_register, numbered, statements, value, valued
 
 WORD = 4  # bytes
 NOP = 0x60000000
@@ -27,6 +28,7 @@ _EQUATE = re.compile(r"([A-Za-z_][\w$]*) ?= ?(.+)")
 @dataclass
 class _Assembler:
     width: int
+    byteorder: ByteOrder
     base: int
     symbols: dict[str, int]
     address: int = 0
@@ -51,18 +53,20 @@ class _Assembler:
     def word(self, statement: Statement, here: int) -> int:
         """Pass two: the word of an instruction at its address."""
         mnemonic = statement.mnemonic
+        operands = valued(statement.operands, self.symbols)
         if branches.is_branch(mnemonic):
-            *conditions, target = statement.operands.split(",")
-            distance = value(target, self.symbols) - here
-            condition = "".join(f"{numbered(c, self.symbols)}," for c in conditions)
-            word = words.branch(self.width, mnemonic, condition, distance)
+            condition, comma, target = operands.rpartition(",")
+            distance = int(target) - here
+            operands = f"{condition}{comma}{distance}"
+            word = words.branch(self.width, mnemonic, condition + comma, distance)
             branches.check(word, distance)
-            return word
-        operands = numbered(statement.operands, self.symbols)
-        try:
-            return words.word(self.width, mnemonic, operands)
-        except words.UnknownMnemonic:
-            return later.word(mnemonic, operands)
+        else:
+            try:
+                word = words.word(self.width, mnemonic, numbered(operands))
+            except words.UnknownMnemonic:
+                word = rows.word(raw(mnemonic, operands), self.width, self.byteorder)
+        rows.check(word, raw(mnemonic, operands), self.width, self.byteorder)
+        return word
 
     def _instruction(self, statement: Statement) -> None:
         self.insns.append((statement, self.address))
@@ -80,7 +84,7 @@ def assemble(
     text: str,
     *,
     width: int,
-    byteorder: Literal["little", "big"],
+    byteorder: ByteOrder,
     base: int = 0,
     symbols: Mapping[str, int] | None = None,
     file: str = "text",
@@ -92,7 +96,7 @@ def assemble(
     file, line and text of the first statement that cannot be assembled.
     """
     outside = dict(symbols or {})
-    state = _Assembler(width, base, dict(outside), base)
+    state = _Assembler(width, byteorder, base, dict(outside), base)
     for statement in statements(text, file, *folders):
         try:
             state.place(statement)

@@ -10,7 +10,8 @@ from pathlib import Path
 _COMMENT = re.compile(r"#.*")
 _INCLUDE = re.compile(r"\.include\s+(\w+)")
 _LABEL = re.compile(r"([A-Za-z_][\w$]*):\s*")
-_REGISTER = re.compile(r"(?:r|f|v|vs)(\d+)")
+_REGISTER = re.compile(r"\b(?:r|f|v|vs)(\d+)")
+_BIT = re.compile(r"4\*cr[0-7]\+(?:lt|gt|eq|so)")
 _NAME = re.compile(r"[A-Za-z_.][\w$]*")
 _CONDITIONS = frozenset({"lt", "gt", "eq", "so", "un", *(f"cr{field}" for field in range(8))})
 """Names that stay: fields of the condition register and their bits."""
@@ -68,22 +69,22 @@ def is_register(name: str) -> bool:
     return name in _REGISTERS or name in _CONDITIONS
 
 
-def numbered(operands: str, symbols: Mapping[str, int]) -> str:
-    """Operands with numbers for registers and symbols; ValueError for a name that is neither."""
+def valued(operands: str, symbols: Mapping[str, int]) -> str:
+    """Operands with the numbers of sums and symbols; names of registers and bits stay.
 
-    def number(match: re.Match[str]) -> str:
-        name = match[0]
-        if name in _REGISTERS:
-            register = _REGISTER.fullmatch(name)
-            assert register is not None
-            return register[1]
-        if name in _CONDITIONS:
-            return name
-        if name not in symbols:
-            raise ValueError(f"{name} is not defined")
-        return str(symbols[name])
+    ValueError for a name that is not defined.
+    """
+    parts = re.split(r"([,()])", operands.replace(" ", ""))
+    return "".join(part if _stays(part) else str(value(part, symbols)) for part in parts)
 
-    return re.sub(rf"(?<![\w.]){_NAME.pattern}", number, operands)
+
+def _stays(part: str) -> bool:
+    return not part or part in ",()" or is_register(part) or bool(_BIT.fullmatch(part))
+
+
+def numbered(operands: str) -> str:
+    """Operands with numbers for the names of registers, as Keystone wants them."""
+    return _REGISTER.sub(r"\1", operands)
 
 
 def value(text: str, symbols: Mapping[str, int]) -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
+from rewriter.core.errors import RetuneError
+
 if TYPE_CHECKING:
     from keystone import Ks
 
@@ -36,11 +38,12 @@ def branch(width: int, mnemonic: str, condition: str, distance: int) -> int:
 
 
 def _made(width: int, text: str) -> int:
+    engine = _engine(width)
     from keystone import KsError
     from keystone.keystone_const import KS_ERR_ASM_MNEMONICFAIL
 
     try:
-        made, _ = _engine(width).asm(text, _HERE)
+        made, _ = engine.asm(text, _HERE)
     except KsError as error:
         if error.errno == KS_ERR_ASM_MNEMONICFAIL:
             raise UnknownMnemonic("no such instruction") from None
@@ -52,12 +55,16 @@ def _made(width: int, text: str) -> int:
 
 @cache
 def _engine(width: int) -> Ks:
-    from keystone import Ks
-    from keystone.keystone_const import (
-        KS_ARCH_PPC,
-        KS_MODE_BIG_ENDIAN,
-        KS_MODE_PPC32,
-        KS_MODE_PPC64,
-    )
-
+    """Keystone for registers of so many bits; RetuneError where it is not installed."""
+    try:
+        from keystone import Ks
+        from keystone.keystone_const import (
+            KS_ARCH_PPC,
+            KS_MODE_BIG_ENDIAN,
+            KS_MODE_PPC32,
+            KS_MODE_PPC64,
+        )
+    except ImportError:
+        hint = "pip install 'retune[powerpc]'"
+        raise RetuneError("Keystone, which assembles for PowerPC, is missing", hint=hint) from None
     return Ks(KS_ARCH_PPC, KS_MODE_BIG_ENDIAN | (KS_MODE_PPC64 if width == 64 else KS_MODE_PPC32))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from rewriter.core.isa.instruction import Flow, Op
 from targets.ppc.isa.features import wide
@@ -62,6 +63,15 @@ def _conditional() -> Iterator[Op]:
             )
             flow = _placed(asked, links)
             yield row(name, text, d(16, bits) | _fixed(bo), meaning, "branch", flow=flow)
+
+
+def _where_it_stands() -> Op:
+    """`bcl 20,31,.+4` is no call: LR gets its address (Power ISA 3.1B, Book I, section 2.4)."""
+    calls = (op for op in _conditional() if (op.name, op.flow) == ("bcl", Flow.CALL))
+    (call,) = calls
+    word = 0x429F0005
+    assert word & call.mask == call.match
+    return replace(call, match=word, mask=call.mask | 0xFFFFFFFF, flow=Flow.HERE)
 
 
 def _placed(asked: Asked, links: bool) -> Flow:
@@ -129,4 +139,11 @@ def _traps() -> Iterator[Op]:
         yield row(name, f"to,ra,{second}", bits, meaning, "trap", needs, Flow.TRAP)
 
 
-ROWS = (*_unconditional(), *_conditional(), *_to_registers(), *_fields(), *_traps())
+ROWS = (
+    *_unconditional(),
+    *_conditional(),
+    _where_it_stands(),
+    *_to_registers(),
+    *_fields(),
+    *_traps(),
+)

@@ -12,7 +12,7 @@ from rewriter.core.isa.instruction import Op
 from targets.ppc.isa.families import family
 from targets.ppc.isa.features import DFP
 from targets.ppc.isa.formats import x
-from targets.ppc.meanings.unknown import arithmetic, classifying, moving
+from targets.ppc.meanings.unknown import arithmetic, classifying, comparing, moving
 
 _LONG, _QUAD = partial(x, 59), partial(x, 63)
 _RC = 1
@@ -52,7 +52,7 @@ def _both() -> Iterator[Op]:
     kinds = (
         (_ARITHMETIC, arithmetic, _RC),
         (_MOVES, moving, _RC),
-        (_COMPARES, arithmetic, 0),
+        (_COMPARES, comparing, 0),
         (_TESTS, classifying, 0),
     )
     for table, kind, record in kinds:

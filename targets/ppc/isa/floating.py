@@ -13,7 +13,7 @@ from targets.ppc.isa.families import family
 from targets.ppc.isa.features import GRAPHICS, SQRT, wide
 from targets.ppc.isa.formats import a, d, row, x
 from targets.ppc.meanings import floating as does
-from targets.ppc.meanings.unknown import Maker, arithmetic, moving, pure
+from targets.ppc.meanings.unknown import Maker, arithmetic, comparing, moving, pure
 from targets.ppc.registers import FPSCR_CONTROLS, FPSCR_RESULT
 
 _X59, _X63 = partial(x, 59), partial(x, 63)
@@ -83,7 +83,7 @@ def _moves() -> list[Op]:
 def _compares() -> list[Op]:
     text = "bf,fra,frb"
     return [
-        *family(text, _X63, arithmetic("r=dd"), "fpcompare", "", "fcmpu 0 fcmpo 32"),
+        *family(text, _X63, comparing("r=dd"), "fpcompare", "", "fcmpu 0 fcmpo 32"),
         *family(text, _X63, pure("r=dd"), "fpcompare", "2.06", "ftdiv 128"),
         *family("bf,frb", _X63, pure("r=d"), "fpcompare", "2.06", "ftsqrt 160"),
     ]

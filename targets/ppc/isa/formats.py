@@ -163,6 +163,7 @@ _PLAIN = (
     *(_selector(f"uim{width}", (16, width)) for width in (2, 3, 4, 5)),
     _number("sim", (16, 5), signed=True),
     _number("bm", (0, 1), (16, 5), (6, 10), signed=True),
+    _selector("n", (16, 3), values=(None, None, *range(2, 8))),
     _selector("shb", (6, 4)),
     _selector("sh3", (6, 3)),
     _selector("st", (15, 1)),

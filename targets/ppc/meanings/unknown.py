@@ -97,9 +97,8 @@ class Unknown:
 
 
 @dataclass(frozen=True)
-class Rounding:
-    """Arithmetic under the FPSCR: it obeys the controls there and adds to the flags; `describes`
-    says that it sets FR, FI and FPRF, too.  A record form copies the flags to CR1."""
+class Copying:
+    """As `Unknown`, but a record form copies four flags of the FPSCR to CR1."""
 
     unknown: Unknown
 
@@ -124,15 +123,21 @@ def pure(shape: str) -> Unknown:
     return Unknown(shape)
 
 
-def moving(shape: str) -> Rounding:
+def moving(shape: str) -> Copying:
     """Results of the sources alone; a record form copies the flags of the FPSCR."""
-    return Rounding(Unknown(shape))
+    return Copying(Unknown(shape))
 
 
-def arithmetic(shape: str) -> Rounding:
+def arithmetic(shape: str) -> Copying:
     """A rounded result, which FR, FI and FPRF describe."""
     flags = Unknown(shape, (FPSCR_CONTROLS,), (FPSCR_FLAGS,), (FPSCR_RESULT,), rounds=True)
-    return Rounding(flags)
+    return Copying(flags)
+
+
+def comparing(shape: str) -> Maker:
+    """A comparison that may find no numbers; its result is in FPCC, too, but FR and FI stay."""
+    reads = (FPSCR_CONTROLS, FPSCR_RESULT)
+    return Unknown(shape, reads, (FPSCR_FLAGS,), (FPSCR_RESULT,), rounds=True)
 
 
 def flagged(shape: str) -> Maker:
@@ -141,8 +146,8 @@ def flagged(shape: str) -> Maker:
 
 
 def classifying(shape: str) -> Maker:
-    """A test that cannot trap, whose result is in FPCC, too."""
-    return Unknown(shape, sets=(FPSCR_RESULT,))
+    """A test that cannot trap, whose result is in FPCC, too; FR and FI stay."""
+    return Unknown(shape, reads=(FPSCR_RESULT,), sets=(FPSCR_RESULT,))
 
 
 def saturating(shape: str, reads: tuple[Reg, ...] = ()) -> Unknown:

@@ -1,10 +1,11 @@
 """Our own tuned routines: assembly text, one file each, assembled by our own assembler.
 
 A folder is named after the processor that its routines are made for: `750/NAME.s` needs no more
-than 32 bits of a 750, `7450/NAME.s` also AltiVec, `970/NAME.s` 64 bits and big-endian memory,
+than a 750 has, `7450/NAME.s` also AltiVec, `970/NAME.s` 64 bits and big-endian memory,
 `power9/NAME.s` ISA 3.0 and little-endian memory.  `shared/FOLDER/` holds bodies that several
-include.  The entry is the label with the routine's name; a routine stands anywhere on a 64-byte
-boundary, calls nothing, and uses neither the stack nor registers that a caller keeps.
+include.  What a 7450 does not do in another way it has from the 750: a routine, or only its body.
+The entry is the label with the routine's name; a routine stands anywhere on a 64-byte boundary,
+calls nothing, and uses neither the stack nor registers that a caller keeps.
 
 Comparisons give the difference of the first two bytes that differ.
 """
@@ -12,24 +13,35 @@ Comparisons give the difference of the first two bytes that differ.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal
 
-from targets.ppc.asm.assembler import assemble
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.readings.machine import ByteOrder
+from targets.ppc.asm.assembler import WORD, assemble
+from targets.ppc.isa import table
 
 _HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """Machines that routines of a folder are for: bits of a register, and order of bytes."""
+    """Machines that routines of a folder are for: bits of a register, and order of bytes.
+
+    What the folder lacks is taken from `base`, if it has one.
+    """
 
     name: str
     width: int
-    byteorder: Literal["little", "big"]
+    byteorder: ByteOrder
+    base: str = ""
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The folders that its routines come from, the best first."""
+        return (self.name, self.base) if self.base else (self.name,)
 
 
 FOLDERS: Mapping[str, Folder] = MappingProxyType(
@@ -37,7 +49,7 @@ FOLDERS: Mapping[str, Folder] = MappingProxyType(
         folder.name: folder
         for folder in (
             Folder("750", 32, "big"),
-            Folder("7450", 32, "big"),
+            Folder("7450", 32, "big", base="750"),
             Folder("970", 64, "big"),
             Folder("power9", 64, "little"),
         )
@@ -50,6 +62,7 @@ class Routine:
     """Assembled: addresses count from the first byte of `code`.
 
     `resumes` maps each instruction that may fault to where control goes on; none of ours does.
+    `needs` are the features of a CPU that its instructions need.
     """
 
     name: str
@@ -57,29 +70,41 @@ class Routine:
     text: str
     code: bytes
     entry: int
+    needs: frozenset[str]
     resumes: tuple[tuple[int, int], ...] = ()
+
+    def insns(self) -> list[Insn]:
+        """Its instructions in order."""
+        rows, order = table(self.folder.width, self.folder.byteorder), self.folder.byteorder
+        words = (self.code[at : at + WORD] for at in range(0, len(self.code), WORD))
+        found = [rows.decode(int.from_bytes(word, order)) for word in words]
+        return [insn for insn in found if insn is not None]
 
 
 def names(folder: str) -> tuple[str, ...]:
     """All routines of a folder."""
-    return tuple(sorted(path.stem for path in (_HERE / folder).glob("*.s")))
+    found = (path.stem for part in FOLDERS[folder].paths for path in (_HERE / part).glob("*.s"))
+    return tuple(sorted(set(found)))
 
 
 def sources(folder: str) -> tuple[Path, ...]:
     """Where the routines of a folder find what they include."""
-    return (_HERE / "shared" / folder, _HERE / "shared")
+    return tuple(_HERE / "shared" / part for part in FOLDERS[folder].paths)
 
 
 @cache
 def routine(folder: str, name: str) -> Routine:
     """A folder's routine; FileNotFoundError when there is none, AssemblyError when it is none."""
-    path, machine = _HERE / folder / f"{name}.s", FOLDERS[folder]
+    machine = FOLDERS[folder]
+    paths = [_HERE / part / f"{name}.s" for part in machine.paths]
+    path = next((path for path in paths if path.is_file()), paths[-1])
     text = path.read_text(encoding="utf-8")
     made = assemble(
         text,
         width=machine.width,
         byteorder=machine.byteorder,
-        file=f"{folder}/{path.name}",
+        file=f"{path.parent.name}/{path.name}",
         folders=sources(folder),
     )
-    return Routine(name, machine, text, made.code, made.labels[name])
+    found = Routine(name, machine, text, made.code, made.labels[name], frozenset())
+    return replace(found, needs=frozenset(insn.op.needs for insn in found.insns()) - {""})

@@ -11,6 +11,7 @@ from rewriter.core.isa.instruction import Op
 from targets.ppc.isa.families import family
 from targets.ppc.isa.features import ALTIVEC
 from targets.ppc.isa.formats import va, vx
+from targets.ppc.meanings import permutes
 from targets.ppc.meanings import vector as does
 from targets.ppc.meanings.unknown import Unknown, pure, saturating, single
 from targets.ppc.registers import VSCR_NJ, VSCR_SAT
@@ -62,9 +63,11 @@ def _elements() -> Iterator[Op]:
         yield from family(THREE, vx, does.added(size), sched, ALTIVEC, sums[0])
         yield from family(THREE, vx, does.subtracted(size), sched, ALTIVEC, sums[1])
         yield from family(THREE, vx, does.equal(size), "veccmp", ALTIVEC, equal, record=RC)
-        yield from family(THREE, vx, does.merged(size, low=False), "vecperm", ALTIVEC, merges[0])
-        yield from family(THREE, vx, does.merged(size, low=True), "vecperm", ALTIVEC, merges[1])
-        yield from family("vrt,sim", vx, does.splat_number(size), "vecperm", ALTIVEC, splats)
+        yield from family(
+            THREE, vx, permutes.merged(size, low=False), "vecperm", ALTIVEC, merges[0]
+        )
+        yield from family(THREE, vx, permutes.merged(size, low=True), "vecperm", ALTIVEC, merges[1])
+        yield from family("vrt,sim", vx, permutes.splat_number(size), "vecperm", ALTIVEC, splats)
 
 
 def _logical() -> list[Op]:
@@ -93,17 +96,17 @@ def _permutes() -> list[Op]:
     saturated = "vpkuhus 142 vpkuwus 206 vpkshus 270 vpkswus 334 vpkshss 398 vpkswss 462"
     unpacks = "vupkhsb 526 vupkhsh 590 vupklsb 654 vupklsh 718 vupkhpx 846 vupklpx 974"
     return [
-        *family(FOUR, va, does.permuted(right=False), "vecperm", ALTIVEC, "vperm 43"),
-        *family(f"{THREE},shb", va, does.shift_octets(1), "vecperm", ALTIVEC, "vsldoi 44"),
+        *family(FOUR, va, permutes.permuted(right=False), "vecperm", ALTIVEC, "vperm 43"),
+        *family(f"{THREE},shb", va, permutes.shift_octets(1), "vecperm", ALTIVEC, "vsldoi 44"),
         *family(THREE, vx, _three, "vecperm", ALTIVEC, shifts),
-        *family(THREE, vx, does.packed(2), "vecperm", ALTIVEC, "vpkuhum 14"),
-        *family(THREE, vx, does.packed(4), "vecperm", ALTIVEC, "vpkuwum 78"),
+        *family(THREE, vx, permutes.packed(2), "vecperm", ALTIVEC, "vpkuhum 14"),
+        *family(THREE, vx, permutes.packed(4), "vecperm", ALTIVEC, "vpkuwum 78"),
         *family(THREE, vx, _three, "vecperm", ALTIVEC, "vpkpx 782"),
         *family(THREE, vx, saturating("v=vv"), "vecperm", ALTIVEC, saturated),
         *family(UNARY, vx, _unary, "vecperm", ALTIVEC, unpacks),
-        *family(f"{UNARY},uim4", vx, does.splat(1), "vecperm", ALTIVEC, "vspltb 524"),
-        *family(f"{UNARY},uim3", vx, does.splat(2), "vecperm", ALTIVEC, "vsplth 588"),
-        *family(f"{UNARY},uim2", vx, does.splat(4), "vecperm", ALTIVEC, "vspltw 652"),
+        *family(f"{UNARY},uim4", vx, permutes.splat(1), "vecperm", ALTIVEC, "vspltb 524"),
+        *family(f"{UNARY},uim3", vx, permutes.splat(2), "vecperm", ALTIVEC, "vsplth 588"),
+        *family(f"{UNARY},uim2", vx, permutes.splat(4), "vecperm", ALTIVEC, "vspltw 652"),
     ]
 
 

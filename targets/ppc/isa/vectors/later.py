@@ -8,6 +8,7 @@ from rewriter.core.isa.instruction import Op
 from targets.ppc.isa.families import family
 from targets.ppc.isa.formats import row, va, vx
 from targets.ppc.isa.vectors.altivec import FOUR, RC, THREE, UNARY
+from targets.ppc.meanings import permutes
 from targets.ppc.meanings import vector as does
 from targets.ppc.meanings.unknown import pure, saturating
 
@@ -49,9 +50,9 @@ def _power8() -> list[Op]:
             "2.07",
             "vaddeuqm 60 vaddecuq 61 vsubeuqm 62 vsubecuq 63",
         ),
-        *family(THREE, vx, does.packed(8), "vecperm", "2.07", "vpkudum 1102"),
-        *family(THREE, vx, does.merged_words(even=False), "vecperm", "2.07", "vmrgow 1676"),
-        *family(THREE, vx, does.merged_words(even=True), "vecperm", "2.07", "vmrgew 1932"),
+        *family(THREE, vx, permutes.packed(8), "vecperm", "2.07", "vpkudum 1102"),
+        *family(THREE, vx, permutes.merged_words(even=False), "vecperm", "2.07", "vmrgow 1676"),
+        *family(THREE, vx, permutes.merged_words(even=True), "vecperm", "2.07", "vmrgew 1932"),
         *family(
             THREE,
             vx,
@@ -109,7 +110,7 @@ def _power9() -> list[Op]:
         *family(THREE, vx, _tied, "vecsimple", "3.0", "vrlwmi 133 vrldmi 197"),
         *_compares(),
         *family(THREE, vx, _three, "vecperm", "3.0", "vbpermd 1484 vsrv 1796 vslv 1860"),
-        *family(FOUR, va, does.permuted(right=True), "vecperm", "3.0", "vpermr 59"),
+        *family(FOUR, va, permutes.permuted(right=True), "vecperm", "3.0", "vpermr 59"),
         *family(FOUR, va, _four, "veccomplex", "3.0B", "vmsumudm 35"),
         row("vclzlsbb", "rt,vrb", vx(1538), does.leading_even, "vecsimple", "3.0"),
         row("vctzlsbb", "rt,vrb", vx(1538) | 1 << 16, does.trailing_even, "vecsimple", "3.0"),
@@ -171,7 +172,7 @@ def _masks() -> list[Op]:
         *family(UNARY, vx, _unary, "vecsimple", "3.1", expand),
         *family("rt,vrb", vx, _to_general, "vecsimple", "3.1", extract),
         *family("rt,vrb,mp", vx, pure("r=vn"), "vecsimple", "3.1", count),
-        *family("rt,vrb,uim3", vx, pure("r=vn"), "vecsimple", "3.1", "vgnb 1228"),
+        *family("rt,vrb,n", vx, pure("r=vn"), "vecsimple", "3.1", "vgnb 1228"),
         *family("vrt,rb", vx, pure("v=r"), "vecsimple", "3.1", move),
         *family("vrt,bm", va, pure("v=n"), "vecsimple", "3.1", "mtvsrbmi 20"),
     ]

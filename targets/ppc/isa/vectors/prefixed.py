@@ -31,13 +31,14 @@ _MEMORY = (
     ("pstxvp", "xtp", _8LS, d(62), vector.store_pair, "vecstore"),
 )
 
-# Name, text, fixed bits of the suffix above those of opcode 32, shape, scheduling class.
+# Name, text, what else is fixed in the suffix, shape.
 _SPLATS = (
     ("xxsplti32dx", "xt16,ix,imm32", 0, "V=nn"),
     ("xxspltidp", "xt16,imm32", 2 << 17, "v=n"),
     ("xxspltiw", "xt16,imm32", 3 << 17, "v=n"),
 )
 _FOUR = "xt,xa,xb,xc"
+# Name, text, suffix, shape.
 _FOURS = (
     ("xxblendvb", _FOUR, d(33, 0 << 4), "v=vvv"),
     ("xxblendvh", _FOUR, d(33, 1 << 4), "v=vvv"),

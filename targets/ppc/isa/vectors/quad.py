@@ -7,7 +7,7 @@ from functools import partial
 from rewriter.core.isa.instruction import Op
 from targets.ppc.isa.families import family
 from targets.ppc.isa.formats import x
-from targets.ppc.meanings.unknown import Maker, arithmetic, classifying, flagged, pure
+from targets.ppc.meanings.unknown import Maker, arithmetic, classifying, comparing, flagged, pure
 
 _X63 = partial(x, 63)
 _ODD = 1  # rounds to odd
@@ -56,7 +56,7 @@ def _conversions() -> list[Op]:
 def _compares() -> list[Op]:
     text, masks = "bf,vra,vrb", "xscmpeqqp 68 xscmpgeqp 196 xscmpgtqp 228"
     return [
-        *family(text, _X63, arithmetic("r=vv"), "fpcompare", "3.0", "xscmpoqp 132 xscmpuqp 644"),
+        *family(text, _X63, comparing("r=vv"), "fpcompare", "3.0", "xscmpoqp 132 xscmpuqp 644"),
         *family(text, _X63, classifying("r=vv"), "fpcompare", "3.0", "xscmpexpqp 164"),
         *family("bf,vrb,dcmx", _X63, classifying("r=vn"), "fpcompare", "3.0", "xststdcqp 708"),
         *family(_TWO, _X63, flagged("v=vv"), "fpcompare", "3.1", masks),

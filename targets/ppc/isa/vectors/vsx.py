@@ -12,8 +12,9 @@ from targets.ppc.isa.families import family
 from targets.ppc.isa.features import VSX, wide
 from targets.ppc.isa.formats import row, x, xx2, xx3, xx4
 from targets.ppc.meanings import floating as scalar
+from targets.ppc.meanings import permutes
 from targets.ppc.meanings import vector as does
-from targets.ppc.meanings.unknown import arithmetic, classifying, flagged, pure
+from targets.ppc.meanings.unknown import arithmetic, classifying, comparing, flagged, pure
 
 _TWO, _ONE = "xt,xa,xb", "xt,xb"
 _RC = 1 << 10
@@ -88,7 +89,7 @@ def _scalar_compares() -> list[Op]:
         *family(_TWO, xx3, flagged("d=dd"), "fp", VSX, "xsmaxdp 160 xsmindp 168"),
         *family(_TWO, xx3, flagged("d=dd"), "fp", "3.0", maxima),
         *family(_TWO, xx3, flagged("d=dd"), "fpcompare", "3.0", masks),
-        *family(text, xx3, arithmetic("r=dd"), "fpcompare", VSX, "xscmpudp 35 xscmpodp 43"),
+        *family(text, xx3, comparing("r=dd"), "fpcompare", VSX, "xscmpudp 35 xscmpodp 43"),
         *family(text, xx3, classifying("r=dd"), "fpcompare", "3.0", "xscmpexpdp 59"),
         *family(text, xx3, pure("r=dd"), "fpcompare", VSX, "xstdivdp 61"),
         *family("bf,xb", xx2, pure("r=d"), "fpcompare", VSX, "xstsqrtdp 106"),
@@ -175,18 +176,18 @@ def _permutes() -> list[Op]:
     sched = "vecperm"
     rows = []
     for size, opcode in ((2, "xxbrh 7:475"), (4, "xxbrw 15:475"), (8, "xxbrd 23:475")):
-        rows += family(_ONE, xx2, does.reversed_bytes(size), sched, "3.0", opcode)
+        rows += family(_ONE, xx2, permutes.reversed_bytes(size), sched, "3.0", opcode)
     return [
         *rows,
-        *family(_ONE, xx2, does.reversed_bytes(16), sched, "3.0", "xxbrq 31:475"),
-        row("xxpermdi", f"{_TWO},dm", xx3(10), does.permute_doublewords, sched, VSX),
-        *family(f"{_TWO},dm", xx3, does.shift_octets(4), sched, VSX, "xxsldwi 2"),
-        *family(_TWO, xx3, does.merged(4, low=False), sched, VSX, "xxmrghw 18"),
-        *family(_TWO, xx3, does.merged(4, low=True), sched, VSX, "xxmrglw 50"),
-        *family(_TWO, xx3, does.permuted_in_place(right=False), sched, "3.0", "xxperm 26"),
-        *family(_TWO, xx3, does.permuted_in_place(right=True), sched, "3.0", "xxpermr 58"),
-        *family("xt,xb,uim2", xx2, does.splat(4), sched, VSX, "xxspltw 164"),
-        *family("xt,imm8", _X60, does.splat_number(1), sched, "3.0", "xxspltib 360"),
+        *family(_ONE, xx2, permutes.reversed_bytes(16), sched, "3.0", "xxbrq 31:475"),
+        row("xxpermdi", f"{_TWO},dm", xx3(10), permutes.permute_doublewords, sched, VSX),
+        *family(f"{_TWO},dm", xx3, permutes.shift_octets(4), sched, VSX, "xxsldwi 2"),
+        *family(_TWO, xx3, permutes.merged(4, low=False), sched, VSX, "xxmrghw 18"),
+        *family(_TWO, xx3, permutes.merged(4, low=True), sched, VSX, "xxmrglw 50"),
+        *family(_TWO, xx3, permutes.permuted_in_place(right=False), sched, "3.0", "xxperm 26"),
+        *family(_TWO, xx3, permutes.permuted_in_place(right=True), sched, "3.0", "xxpermr 58"),
+        *family("xt,xb,uim2", xx2, permutes.splat(4), sched, VSX, "xxspltw 164"),
+        *family("xt,imm8", _X60, permutes.splat_number(1), sched, "3.0", "xxspltib 360"),
         *family("xt,xb,uim4", xx2, pure("v=vn"), sched, "3.0", "xxextractuw 165"),
         *family("xt,xb,uim4", xx2, pure("V=vn"), sched, "3.0", "xxinsertw 181"),
         *family("xt,uimb", _X60, pure("v=n"), "vecsimple", "3.1", "lxvkq 31:360"),
@@ -197,16 +198,16 @@ def _permutes() -> list[Op]:
 
 def _moves() -> list[Op]:
     """Between vector-scalar registers and general ones."""
-    signed, zero = does.move_word_to(signed=True), does.move_word_to(signed=False)
+    signed, zero = permutes.move_word_to(signed=True), permutes.move_word_to(signed=False)
     return [
-        *family("ra,xs", _X31, does.move_from(low=False), "mfvsr", wide("2.07"), "mfvsrd 51"),
-        row("mfvsrwz", "ra,xs", x(31, 115), does.move_word_from, "mfvsr", "2.07"),
-        *family("ra,xs", _X31, does.move_from(low=True), "mfvsr", wide("3.0"), "mfvsrld 307"),
-        *family("xt,ra", _X31, does.move_to, "mtvsr", wide("2.07"), "mtvsrd 179"),
+        *family("ra,xs", _X31, permutes.move_from(low=False), "mfvsr", wide("2.07"), "mfvsrd 51"),
+        row("mfvsrwz", "ra,xs", x(31, 115), permutes.move_word_from, "mfvsr", "2.07"),
+        *family("ra,xs", _X31, permutes.move_from(low=True), "mfvsr", wide("3.0"), "mfvsrld 307"),
+        *family("xt,ra", _X31, permutes.move_to, "mtvsr", wide("2.07"), "mtvsrd 179"),
         *family("xt,ra", _X31, signed, "mtvsr", "2.07", "mtvsrwa 211"),
         *family("xt,ra", _X31, zero, "mtvsr", "2.07", "mtvsrwz 243"),
-        row("mtvsrws", "xt,ra", x(31, 403), does.splat_word_to, "mtvsr", "3.0"),
-        row("mtvsrdd", "xt,ra0,rb", x(31, 435), does.move_both_to, "mtvsr", wide("3.0")),
+        row("mtvsrws", "xt,ra", x(31, 403), permutes.splat_word_to, "mtvsr", "3.0"),
+        row("mtvsrdd", "xt,ra0,rb", x(31, 435), permutes.move_both_to, "mtvsr", wide("3.0")),
     ]
 
 

@@ -1,7 +1,8 @@
 # memmove: r3 destination, r4 source, r5 bytes, which may overlap; r3 the destination.
 #
-# Fewer than 32 bytes, and what does not overlap, as memcpy (shared/750/copy).  Else words, from the
-# end where the destination is behind the source, and bytes up to the first word.
+# Fewer than 32 bytes, and what does not overlap, as memcpy (copy, of the 750 and of the 7450). 
+# Else words, from the end where the destination is behind the source, and bytes up to the first
+# word.
 
 memmove:
         cmplwi  r5,32

@@ -1,6 +1,6 @@
 # mempcpy: r3 destination, r4 source, r5 bytes; r3 the address behind the last byte written.
 #
-# See shared/750/copy.
+# See copy, of the 750 and of the 7450.
 
 mempcpy:
         mr      r6,r3

@@ -1,7 +1,7 @@
 # strcmp: r3 and r4 strings; r3 the difference of the first two bytes that differ, or zero.
 #
-# Bytes until the first string is at a word; then words, the second's from anywhere as long as they
-# stay in its page of 4096 bytes, and over the page's end four bytes.  See shared/750/length.
+# Bytes until the first string is at a word; then words, the second's from anywhere as long as
+# they stay in its page of 4096 bytes, and over the page's end four bytes.  See shared/750/length.
 
 strcmp: andi.   r5,r3,3
         lis     r7,0x7f7f

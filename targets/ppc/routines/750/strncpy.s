@@ -1,7 +1,8 @@
-# strncpy: r3 destination, r4 string, r5 bytes to write, zeros behind the string; r3 the destination.
+# strncpy: r3 destination, r4 string, r5 bytes to write, zeros behind the string; r3 the
+# destination.
 #
-# As shared/750/string, with r5 the bytes that are left.  Zeros are words, the last one in front of
-# the end.
+# As shared/750/string, with r5 the bytes that are left.  Zeros are words, the last one in front
+# of the end.
 
 strncpy:
         cmplwi  r5,0

@@ -1,7 +1,7 @@
 # memcmp: r3 and r4 bytes, r5 how many; r3 the difference of the first two that differ, or zero.
 #
-# 16 bytes or fewer by lxvl, zeros behind; else 16 from anywhere, and the last ones in front of the
-# end.
+# 16 bytes or fewer by lxvl, zeros behind; else 16 from anywhere, and the last ones in front of
+# the end.
 
 memcmp: cmpldi  r5,16
         bgt     memcmp_long

@@ -1,8 +1,8 @@
 # memmove: r3 destination, r4 source, r5 bytes, which may overlap; r3 the destination.
 #
-# As memcpy (shared/power9/copy), unless more than 64 bytes overlap: then 64 in a pass, from the end
-# where the destination is behind the source; the bytes at the other end are loaded before anything
-# is stored.
+# As memcpy (shared/power9/copy), unless more than 64 bytes overlap: then 64 in a pass, from the
+# end where the destination is behind the source; the bytes at the other end are loaded before
+# anything is stored.
 
 memmove:
         cmpldi  r5,64

@@ -1,7 +1,8 @@
-# strncpy: r3 destination, r4 string, r5 bytes to write, zeros behind the string; r3 the destination.
+# strncpy: r3 destination, r4 string, r5 bytes to write, zeros behind the string; r3 the
+# destination.
 #
-# Blocks up to a multiple of 16 of the source by lxvl and stxvl; the one with the end is loaded again
-# as far as the end, zeros behind.
+# Blocks up to a multiple of 16 of the source by lxvl and stxvl; the one with the end is loaded
+# again as far as the end, zeros behind.
 
 strncpy:
         cmpldi  r5,0
@@ -23,6 +24,7 @@ strncpy:
         add     r4,r4,r0
         add     r6,r6,r0
         srdi.   r0,r5,4
+        clrldi  r5,r5,60
         beq     strncpy_some
         mtctr   r0
         .p2align 4
@@ -33,7 +35,6 @@ strncpy_blocks:
         stxv    vs33,0(r6)
         addi    r4,r4,16
         addi    r6,r6,16
-        addi    r5,r5,-16
         bdnz    strncpy_blocks
 strncpy_some:
         cmpldi  r5,0
@@ -48,7 +49,10 @@ strncpy_last:                       # the r5 bytes that are left
         stxvl   vs33,r6,r7
         blr
 strncpy_found:
+        mfctr   r0
         vctzlsbb r8,v2
+        sldi    r0,r0,4
+        add     r5,r5,r0
 strncpy_end:                        # r8 bytes, and zeros up to r5
         sldi    r7,r8,56
         lxvl    vs33,r4,r7

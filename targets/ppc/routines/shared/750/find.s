@@ -1,6 +1,7 @@
-# Looks for a byte of r4, four equal ones, from r3 up to the byte at r6; goes to `absent` where there
-# is none.  Else r8 is the address of the word with the first one and r10 the mask of those in it; it
-# may be behind r6.  Changes r0, r5, r7 to r11; see shared/750/length for how bytes are marked.
+# Looks for a byte of r4, four equal ones, from r3 up to the byte at r6; goes to `absent` where
+# there is none.  Else r8 is the address of the word with the first one and r10 the mask of those
+# in it; it may be behind r6.  Changes r0, r5, r7 to r11; see shared/750/length for how bytes are
+# marked.
 
         clrrwi  r8,r3,2
         rlwinm  r10,r3,3,27,28      # bits in front of the first byte

@@ -1,10 +1,10 @@
-# r4 becomes the address of the word with the string's end, r8 the mask of its zero bytes; the string
-# begins at r3, which stays.  Changes r0 and r5 to r11.  Words are read in pairs, which no page
-# boundary parts.
+# r4 becomes the address of the word with the string's end, r8 the mask of its zero bytes; the
+# string begins at r3, which stays.  Changes r0 and r5 to r11.  Words are read in pairs, which no
+# page boundary parts.
 #
-# A byte is zero where x + 0xfefefeff and not x have its top bit; a borrow marks bytes of 1 in front
-# of it too, so that the word with the end is looked at again: there (x & 0x7f7f7f7f) + 0x7f7f7f7f
-# marks what is not zero, and carries nothing.
+# A byte is zero where x + 0xfefefeff and not x have its top bit; a borrow marks bytes of 1 in
+# front of it too, so that the word with the end is looked at again: there (x & 0x7f7f7f7f) +
+# 0x7f7f7f7f marks what is not zero, and carries nothing.
 
         clrrwi  r4,r3,2
         rlwinm  r5,r3,3,27,28       # bits in front of the string

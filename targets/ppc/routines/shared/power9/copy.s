@@ -1,8 +1,8 @@
 # Copies r5 bytes from r4 to r6; r3 is the result and stays.
 #
 # 64 bytes or fewer may overlap: all are loaded, then stored, by lxvl or as first and last blocks.
-# More: 16 bytes bring the destination to a multiple of 16, then 64 in a pass, and the last 64 again
-# in front of the end.  Changes r0, r4 to r10, v0 to v7.
+# More: 16 bytes bring the destination to a multiple of 16, then 64 in a pass, and the last 64
+# again in front of the end.  Changes r0, r4 to r10, v0 to v7.
 
         cmpldi  r5,16
         cmpldi  cr1,r5,32

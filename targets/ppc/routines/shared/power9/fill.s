@@ -1,7 +1,7 @@
 # Fills r5 bytes at r3 with the bytes of v0; r3 stays.  Zero in r4 says that they are zeros.
 #
-# 16 bytes or fewer by stxvl, else first and last blocks that overlap and 64 bytes in a pass from a
-# multiple of 16.  Zeros from 1024 bytes on by dcbz, in lines of 128 bytes.
+# 16 bytes or fewer by stxvl, else first and last blocks that overlap and 64 bytes in a pass from
+# a multiple of 16.  Zeros from 1024 bytes on by dcbz, in lines of 128 bytes.
 
         cmpldi  r5,16
         cmpldi  cr1,r5,64

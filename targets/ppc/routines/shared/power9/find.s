@@ -1,5 +1,6 @@
-# Looks for the bytes that v1 is full of, from r3 up to the byte at r6; goes to `absent` where there
-# is none.  Else r7 is the address of the first one, which may be behind r6.  Changes r5, r8, v2 to v9.
+# Looks for the bytes that v1 is full of, from r3 up to the byte at r6; goes to `absent` where
+# there is none.  Else r7 is the address of the first one, which may be behind r6.  Changes r5,
+# r8, v2 to v9.
 
         clrldi  r5,r3,52
         cmpldi  r5,4080

@@ -1,8 +1,8 @@
 # r4 becomes the address of 16 bytes with the string's end, v2 the marks of their zero bytes, v0
 # zero; the string begins at r3, which stays.  Changes r5, r6, v1 to v5.
 #
-# The first 16 bytes from where the string begins, unless they are in two pages; then from a multiple
-# of 16, four single blocks and after those four in a pass from a multiple of 64.
+# The first 16 bytes from where the string begins, unless they are in two pages; then from a
+# multiple of 16, four single blocks and after those four in a pass from a multiple of 64.
 
         clrldi  r5,r3,52
         cmpldi  r5,4080

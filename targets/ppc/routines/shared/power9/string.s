@@ -1,7 +1,7 @@
 # Copies the string at r4 with its end to r6, which becomes the address of the end there.
 #
-# 16 bytes from where the string begins, unless they are in two pages; then from multiples of 16.  The
-# last ones by stxvl.  Changes r0, r5, r7, v0 to v2.
+# 16 bytes from where the string begins, unless they are in two pages; then from multiples of 16. 
+# The last ones by stxvl.  Changes r0, r5, r7, v0 to v2.
 
         clrldi  r5,r4,52
         cmpldi  r5,4080
@@ -23,10 +23,17 @@ string_aligned:
 string_blocks:
         stxv    vs33,0(r6)
         lxv     vs33,16(r4)
-        addi    r4,r4,16
-        addi    r6,r6,16
+        vcmpequb. v2,v1,v0
+        bne     cr6,string_second
+        stxv    vs33,16(r6)
+        lxv     vs33,32(r4)
+        addi    r4,r4,32
+        addi    r6,r6,32
         vcmpequb. v2,v1,v0
         beq     cr6,string_blocks
+        b       string_last
+string_second:
+        addi    r6,r6,16
         b       string_last
 string_edge:                        # what is in the first page; zeros behind
         sldi    r5,r0,56

@@ -1,0 +1,243 @@
+"""What in PowerPC text points into text: the TOC of each function, and addresses made from it.
+
+Under ELFv2 a function that uses r2 makes it from r12, which holds its own address, in its first two
+instructions; callers of the same file enter behind them.  Under ELFv1 the function's descriptor in
+`.opd` gives its r2 (64-Bit ELF V2 ABI 1.5, 2.3.2; PowerPC ELF ABI Supplement 1.9, 3.2.5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rewriter.core.addresses import Addresses, addresses, contains, holders
+from rewriter.core.code.listing import FLOW_CODE, Listing
+from rewriter.core.code.program import Function
+from rewriter.core.isa.instruction import Flow
+from rewriter.core.isa.operands import Words
+from rewriter.core.readings.machine import ByteOrder
+from rewriter.core.target.protocol import Pair, Sectioned
+from targets.ppc.image.constants import MFLR
+from targets.ppc.image.data import WORD
+from targets.ppc.registers import GOT, SP, ZERO
+
+Numbers = NDArray[np.int64]
+
+_SETS_TOC = (0x3C4C0000, 0x38420000)
+"""`addis 2,12,hi; addi 2,2,lo`, without what they add."""
+
+_SETS_TOC_HERE = (0x3C400000, 0x38420000)
+"""`lis 2,hi; addi 2,2,lo`, as the linker makes it where addresses are fixed."""
+
+LOCAL_ENTRY = 2 * WORD  # bytes that a caller with the same r2 skips
+OPD, DESCRIPTOR = ".opd", 24  # bytes of a descriptor: entry, r2, environment
+_STACK = (SP, 11)
+"""What a caller's registers are loaded off: gcc has the end of the frame in r11 at times."""
+
+_NEAR = 64  # instructions between `bcl 20,31,.+4` and the `mflr` that takes the address
+
+
+def entry_toc(listing: Listing, start: int) -> int | None:
+    """The r2 that a function's first two instructions make, if they do."""
+    first, last = listing.span(start, start + LOCAL_ENTRY)
+    return toc_of_words(listing.words[first:last].tolist(), start)
+
+
+def toc_of_words(words: Sequence[int], start: int) -> int | None:
+    """The r2 that two words at an address make, if they do."""
+    kinds = tuple(word & 0xFFFF0000 for word in words)
+    if kinds not in (_SETS_TOC, _SETS_TOC_HERE):
+        return None
+    high, low = ((word & 0xFFFF ^ 0x8000) - 0x8000 for word in words)
+    return ((start if kinds == _SETS_TOC else 0) + (high << 16) + low) % (1 << 64)
+
+
+def tocs(
+    image: Sectioned,
+    listing: Listing,
+    functions: Sequence[Function],
+    words: Mapping[int, int],
+    byteorder: ByteOrder,
+) -> dict[int, int]:
+    """The r2 of each 64-bit function by its start, where it is known.
+
+    A function that nothing tells has the only one of the file, if there is only one.  `words` are
+    what relocations make of words.
+    """
+    made = dict(_described(image, words, byteorder))
+    for function in functions:
+        toc = entry_toc(listing, function.start)
+        if toc is not None:
+            made[function.start] = toc
+    every = set(made.values())
+    if len(every) == 1:
+        return dict.fromkeys((function.start for function in functions), next(iter(every)))
+    return {
+        function.start: made[function.start] for function in functions if function.start in made
+    }
+
+
+def _described(
+    image: Sectioned, words: Mapping[int, int], byteorder: ByteOrder
+) -> Iterator[tuple[int, int]]:
+    """Entry and r2 of each descriptor."""
+    for place in image.table(OPD)[::DESCRIPTOR]:
+        entry, toc = (
+            words.get(at, int.from_bytes(image.read(at, 8), byteorder)) for at in (place, place + 8)
+        )
+        if entry and toc:
+            yield entry, toc
+
+
+def gots(listing: Listing, functions: Sequence[Function]) -> dict[int, int]:
+    """The r30 with which each 32-bit function comes to its table of addresses; 0 where it has none.
+
+    gcc makes it from where the code stands, by two additions to r30 itself, and keeps it until the
+    caller's is loaded from the stack again.  A function that does otherwise has none.
+    """
+    sums = Sums(listing, functions, {}, GOT)
+    standing = {place: value for place, _, _, value in sums.here()}
+    written = np.flatnonzero(listing.defs[:, 0] >> np.uint64(GOT) & np.uint64(1))
+    found: dict[int, set[int | None]] = {}
+    value: int | None = None
+    for at, owner in zip(written.tolist(), sums.owners(written).tolist(), strict=True):
+        insn = listing.insn(at)
+        assert insn is not None
+        if at in standing:
+            value = standing[at]
+        elif insn.name in ("addi", "addis") and insn.operand("ra0") == GOT and value is not None:
+            value += insn.operand("si") << (16 if insn.name == "addis" else 0)
+            if insn.name == "addi":
+                found.setdefault(owner, set()).add(value % (1 << 32))
+        else:
+            value = None
+            if not (insn.name == "lwz" and insn.operand("ra0") in _STACK):
+                found.setdefault(owner, set()).add(None)
+    only = {n: values.pop() for n, values in found.items() if len(values) == 1}
+    return {function.start: only.get(n) or 0 for n, function in enumerate(functions)}
+
+
+# Addresses that two instructions add up to --------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Half:
+    """Positions of instructions in functions with the register that joins them, and numbers."""
+
+    at: Numbers
+    owner: Numbers
+    register: Numbers
+    value: Addresses
+
+    @property
+    def key(self) -> Numbers:
+        """Equal for halves of one function that a register joins."""
+        return self.owner << 8 | self.register
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Every address that a high part and a low part in one function may add up to.
+
+    `shared` is what the register `base` holds in each function by its start, where it is known.
+    """
+
+    listing: Listing
+    functions: Sequence[Function]
+    shared: Mapping[int, int]
+    base: int
+
+    def pairs(self) -> Iterator[tuple[Function, Pair]]:
+        """With the function that makes it."""
+        highs, lows = self._highs(), self._lows()
+        order = np.argsort(lows.key, kind="stable")
+        ordered = lows.key[order]
+        first, last = ordered.searchsorted(highs.key), ordered.searchsorted(highs.key, "right")
+        counts = last - first
+        ups = np.repeat(np.arange(len(counts)), counts)
+        steps = np.arange(len(ups)) + np.repeat(first - (np.cumsum(counts) - counts), counts)
+        downs = order[steps]
+        labels = highs.value[ups] + lows.value[downs]  # modulo 2**64
+        inside = contains(self.listing.addresses, labels)
+        ups, downs, labels = ups[inside], downs[inside], labels[inside]
+        columns = (highs.owner[ups], labels, highs.register[ups], highs.at[ups], lows.at[downs])
+        for owner, *values in zip(*(column.tolist() for column in columns), strict=True):
+            yield self.functions[owner], Pair(*values)
+
+    def _highs(self) -> _Half:
+        """`addis` off r2, off nothing, or off where code stands; and where code stands itself."""
+        at, rt, ra, si = _fields(self.listing, "addis", "rt", "ra0", "si")
+        here = list(self.here())
+        standing: dict[int, list[int]] = {}
+        for _, owner, _, value in here:
+            standing.setdefault(owner, []).append(value)
+        rows = list(here)
+        for place, owner, result, base, high in zip(
+            *(column.tolist() for column in (at, self.owners(at), rt, ra, si << 16)), strict=True
+        ):
+            if owner < 0:
+                continue
+            for value in self._bases(owner, base, standing.get(owner, ())):
+                rows.append((place, owner, result, (value + high) % (1 << 64)))
+        return _half(rows)
+
+    def _bases(self, owner: int, register: int, standing: Iterable[int]) -> Iterable[int]:
+        """What `addis` may add to."""
+        if register == ZERO:
+            return (0,)
+        own = self.shared.get(self.functions[owner].start)
+        if register != self.base:
+            return standing
+        return (own,) if own is not None else sorted(set(self.shared.values()))
+
+    def here(self) -> Iterator[tuple[int, int, int, int]]:
+        """Each `mflr` that takes the address after a `bcl 20,31,.+4`."""
+        listing, moves = self.listing, _rows(self.listing, "mfspr", MFLR)
+        starts = np.flatnonzero(listing.flows == FLOW_CODE[Flow.HERE])
+        owners, following = self.owners(starts), moves.searchsorted(starts).tolist()
+        for at, owner, number in zip(starts.tolist(), owners.tolist(), following, strict=True):
+            move = int(moves[number]) if number < len(moves) else len(listing)
+            if owner >= 0 and move < min(at + _NEAR, len(listing)):
+                result = int(listing.words[move]) >> 21 & 31
+                yield move, owner, result, int(listing.addresses[at]) + WORD
+
+    def _lows(self) -> _Half:
+        """`addi` and `ori` by what they read."""
+        parts = [
+            _fields(self.listing, name, source, number)
+            for name, source, number in (("addi", "ra0", "si"), ("ori", "rs", "ui"))
+        ]
+        at, register, number = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        owner = self.owners(at)
+        chosen = (owner >= 0) & ~np.isin(register, (SP, self.base, ZERO))
+        values = number[chosen].view(np.uint64)
+        return _Half(at[chosen], owner[chosen], register[chosen], values)
+
+    def owners(self, at: Numbers) -> Numbers:
+        """The numbers of the functions that some positions are in, -1 for none."""
+        spans = ((f.start, f.end) for f in self.functions)
+        return holders(spans, self.listing.addresses[at])
+
+
+def _half(rows: Sequence[tuple[int, int, int, int]]) -> _Half:
+    at, owner, register = (np.array([row[n] for row in rows], dtype=np.int64) for n in range(3))
+    return _Half(at, owner, register, addresses(row[3] for row in rows))
+
+
+def _rows(listing: Listing, name: str, match: int) -> Numbers:
+    """The positions of the instructions of one row, which may share its name with others."""
+    rows = listing.table.rows
+    number = next(n for n, op in enumerate(rows) if (op.name, op.match) == (name, match))
+    return np.flatnonzero(listing.rows == number)
+
+
+def _fields(listing: Listing, name: str, *operands: str) -> tuple[Numbers, ...]:
+    """The position and some operands of every instruction of one row."""
+    op = listing.table.find(name)
+    at = _rows(listing, name, op.match)
+    words: Words = listing.words[at]
+    fields = (op.format.operands[op.format.index(operand)] for operand in operands)
+    return (at, *(listing.table.extract(words, field) for field in fields))

@@ -1,0 +1,7 @@
+# bzero: r3 destination, r4 bytes.
+#
+# See shared/970/fill.
+
+bzero:  mr      r5,r4
+        li      r4,0
+        .include fill

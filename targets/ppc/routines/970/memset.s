@@ -1,0 +1,8 @@
+# memset: r3 destination, r4 byte, r5 bytes; r3 the destination.
+#
+# See shared/970/fill.
+
+memset: rlwimi  r4,r4,8,16,23
+        rlwimi  r4,r4,16,0,15
+        rldimi  r4,r4,32,0
+        .include fill

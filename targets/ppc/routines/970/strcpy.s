@@ -1,0 +1,7 @@
+# strcpy: r3 destination, r4 string; r3 the destination.
+#
+# See shared/970/string.
+
+strcpy: mr      r6,r3
+        .include string
+        blr

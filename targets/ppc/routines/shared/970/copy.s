@@ -1,0 +1,130 @@
+# Copies r5 bytes from r4 to r6, which do not overlap; r3 is the result and stays.
+#
+# Fewer than 64 bytes: doublewords from anywhere, all loaded in halves before they are stored; the
+# first and the last ones overlap.  More: 16 bytes bring the destination to a multiple of 16; then
+# doublewords where the source is at one, four in flight, else vectors from two or three blocks of
+# the source, of which none is read that has no byte of it.
+
+        cmpldi  r5,16
+        cmpldi  cr1,r5,32
+        cmpldi  cr6,r5,64
+        add     r9,r4,r5            # ends
+        add     r10,r6,r5
+        blt     copy_short
+        ld      r0,0(r4)
+        ld      r7,8(r4)
+        bge     cr1,copy_more
+        ld      r8,-16(r9)
+        ld      r9,-8(r9)
+        std     r0,0(r6)
+        std     r7,8(r6)
+        std     r8,-16(r10)
+        std     r9,-8(r10)
+        blr
+
+copy_more:
+        bge     cr6,copy_long
+        ld      r8,16(r4)
+        ld      r11,24(r4)
+        ld      r4,-32(r9)
+        ld      r5,-24(r9)
+        ld      r12,-16(r9)
+        ld      r9,-8(r9)
+        std     r0,0(r6)
+        std     r7,8(r6)
+        std     r8,16(r6)
+        std     r11,24(r6)
+        std     r4,-32(r10)
+        std     r5,-24(r10)
+        std     r12,-16(r10)
+        std     r9,-8(r10)
+        blr
+
+copy_short:
+        cmpldi  cr1,r5,8
+        cmpldi  cr6,r5,4
+        cmpldi  cr7,r5,0
+        blt     cr1,copy_few
+        ld      r0,0(r4)
+        ld      r9,-8(r9)
+        std     r0,0(r6)
+        std     r9,-8(r10)
+        blr
+copy_few:
+        blt     cr6,copy_bytes
+        lwz     r0,0(r4)
+        lwz     r9,-4(r9)
+        stw     r0,0(r6)
+        stw     r9,-4(r10)
+        blr
+copy_bytes:                         # the first, the middle and the last one
+        beqlr   cr7
+        srdi    r7,r5,1
+        lbz     r0,0(r4)
+        lbzx    r8,r4,r7
+        lbz     r9,-1(r9)
+        stb     r0,0(r6)
+        stbx    r8,r6,r7
+        stb     r9,-1(r10)
+        blr
+
+copy_long:
+        clrldi  r12,r6,60
+        std     r0,0(r6)
+        subfic  r12,r12,16
+        std     r7,8(r6)
+        add     r4,r4,r12
+        subf    r5,r12,r5
+        add     r6,r6,r12
+        andi.   r0,r4,7
+        srdi    r0,r5,5
+        clrldi  r5,r5,59
+        mtctr   r0
+        cmpldi  cr1,r5,0
+        cmpldi  cr6,r5,16
+        bne     copy_shifted
+        .p2align 4
+copy_lines:
+        ld      r0,0(r4)
+        ld      r7,8(r4)
+        ld      r8,16(r4)
+        ld      r11,24(r4)
+        addi    r4,r4,32
+        std     r0,0(r6)
+        std     r7,8(r6)
+        std     r8,16(r6)
+        std     r11,24(r6)
+        addi    r6,r6,32
+        bdnz    copy_lines
+copy_rest:                          # fewer than 32 bytes, in front of the end
+        beqlr   cr1
+        ble     cr6,copy_last
+        ld      r0,-32(r9)
+        ld      r7,-24(r9)
+        std     r0,-32(r10)
+        std     r7,-24(r10)
+copy_last:
+        ld      r0,-16(r9)
+        ld      r7,-8(r9)
+        std     r0,-16(r10)
+        std     r7,-8(r10)
+        blr
+
+copy_shifted:
+        li      r7,16
+        li      r8,32
+        lvsl    v3,0,r4
+        lvx     v0,0,r4
+        .p2align 4
+copy_shifted_blocks:
+        lvx     v1,r7,r4
+        lvx     v2,r8,r4
+        addi    r4,r4,32
+        vperm   v4,v0,v1,v3
+        vperm   v5,v1,v2,v3
+        vor     v0,v2,v2
+        stvx    v4,0,r6
+        stvx    v5,r7,r6
+        addi    r6,r6,32
+        bdnz    copy_shifted_blocks
+        b       copy_rest

@@ -1,0 +1,260 @@
+"""PowerPC as the floors above see it: a target for each width, byte order, calling standard."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rewriter.core.addresses import Addresses, shifted
+from rewriter.core.code.listing import Listing, decode_at
+from rewriter.core.code.program import Function, Origin, TableRead
+from rewriter.core.isa.instruction import Insn, Op
+from rewriter.core.isa.operands import Words
+from rewriter.core.isa.registers import register_mask
+from rewriter.core.isa.table import Table
+from rewriter.core.readings.machine import ByteOrder
+from rewriter.core.target.arena import WIDE
+from rewriter.core.target.cpu import Cpu, System
+from rewriter.core.target.idioms import BitCounting, Hints, Idioms, Joining, NarrowMemory
+from rewriter.core.target.protocol import (
+    Definitions,
+    FrameRow,
+    Memory,
+    Pair,
+    References,
+    Sectioned,
+    Tuned,
+)
+from targets.assembly import ROUTINE_ALIGNMENT
+from targets.machines import is_ppc
+from targets.ppc import idioms
+from targets.ppc.abi import FRAME_BASES, STANDARDS
+from targets.ppc.cpus import CPUS
+from targets.ppc.image import (
+    constants,
+    data,
+    kernel,
+    kernel_tables,
+    linking,
+    masks,
+    moving,
+    placing,
+    pointers,
+    switches,
+)
+from targets.ppc.isa import table
+from targets.ppc.registers import CTR, SP, THREAD, TOC
+from targets.ppc.systems import SYSTEM_OF, SYSTEMS
+from targets.reading import Reader, jump_tables
+
+_NOP = 0x60000000
+
+
+class Ppc:
+    """The target; `abi` is a name of `targets.ppc.abi.STANDARDS`."""
+
+    name = "ppc"
+    fits = staticmethod(is_ppc)
+    bundling = None
+    emulated = None
+    boots = None
+    cpus: Mapping[str, Cpu] = CPUS
+    spelling: Idioms = idioms
+    narrow_memory: NarrowMemory | None = None
+    bit_counting: BitCounting | None = None
+    joining: Joining | None = None
+    hints: Hints | None = None
+    stack: int = SP
+    signatures = Path(__file__).with_name("signatures.json")
+    trials: Any = None
+    page = placing.PAGE
+    arena = WIDE
+    alignment = ROUTINE_ALIGNMENT
+    systems: Mapping[str, System] = SYSTEMS
+    frame_bases = FRAME_BASES
+    entry_size = switches.ENTRY_SIZE
+    in_order = staticmethod(idioms.in_order)
+    linear = staticmethod(idioms.linear)
+    whole = staticmethod(idioms.whole)
+    widened = staticmethod(switches.widened)
+    bound = staticmethod(switches.bound)
+    coarse = staticmethod(masks.coarse)
+    normal = staticmethod(masks.normal)
+    relocated = staticmethod(linking.relocated)
+    relocated_bits = staticmethod(masks.RELOCATED.get)
+
+    def __init__(self, bits: int, byteorder: ByteOrder, abi: str) -> None:
+        self.bits, self.byteorder = bits, byteorder
+        self._rows = table(bits, byteorder)
+        self.table: Table = self._rows
+        self.tables = kernel_tables.tables(bits, byteorder)
+        self.abi = standard = STANDARDS[abi]
+        self.everything, self.returned = standard.everything, standard.return_live
+        self.live_after, self.passed = standard.live_after, standard.passed
+        self.kept_over, self.standard_return = standard.kept_over, standard.standard_return
+        self.unwound = standard.unwound
+
+    @property
+    def sequential(self) -> Ppc:
+        """Its own answers."""
+        return self
+
+    # Text ---------------------------------------------------------------------------------
+
+    def encode(self, insn: Insn) -> bytes:
+        """The bytes of an instruction, of two words where it has a prefix."""
+        word = self.table.encode(insn)
+        halves = [word] if insn.size == data.WORD else [word >> 32, word & 0xFFFFFFFF]
+        return b"".join(half.to_bytes(data.WORD, self.byteorder) for half in halves)
+
+    def listing(self, image: Memory, like: Listing | None = None) -> Listing:
+        """Decodes all text."""
+        ranges = ((s + -s % data.WORD, e - e % data.WORD) for s, e in image.executable_ranges())
+        parts = [(s, image.words(s, e, data.WORD)) for s, e in ranges if s < e]
+        places: list[Addresses] = [np.empty(0, dtype=np.uint64)]
+        words: list[Words] = [np.empty(0, dtype=np.uint64)]
+        inline: list[Any] = [np.empty(0, dtype=np.bool_)]
+        for start, part in parts:
+            is_data = data.is_data(part, self.bits, self.byteorder)
+            at, found = self._rows.joined(np.where(is_data, 0, part).astype(np.uint32))
+            places.append(shifted(start, data.WORD * at))
+            words.append(np.where(is_data[at], part[at], found).astype(np.uint64))
+            inline.append(is_data[at])
+        positions = np.flatnonzero(np.concatenate(inline))
+        return decode_at(self.table, np.concatenate(places), np.concatenate(words), positions, like)
+
+    def entries(self, listing: Listing, function: Function) -> tuple[int, ...]:
+        """The entry that skips the set-up of r2, where there is one."""
+        has_toc = pointers.entry_toc(listing, function.start) is not None
+        return (function.start + pointers.LOCAL_ENTRY,) if has_toc else ()
+
+    def results(self, name: str) -> int:
+        """Registers that a function of this name returns values in, beside the standard's."""
+        return 0
+
+    def system(self, cpu: Cpu) -> System:
+        """The machine that a CPU is timed in when nothing is said."""
+        return SYSTEMS[SYSTEM_OF[cpu.name]]
+
+    # What points into text ------------------------------------------------------------------
+
+    def references(
+        self,
+        image: Sectioned,
+        listing: Listing,
+        functions: Sequence[Function],
+        slots: Mapping[int, int],
+    ) -> References:
+        """Jump tables and labels; no call has a linkage of its own."""
+        if self.bits == 64:
+            shared = pointers.tocs(image, listing, functions, slots, self.byteorder)
+        else:
+            shared = pointers.gots(listing, functions)
+        labels = {pair.label for _, pair in self._sums(listing, functions, shared).pairs()}
+        found = References((), frozenset(labels), {}, frozenset(), shared)
+
+        def reads(jump: int, insn: Insn, function: Function, by: Definitions) -> list[TableRead]:
+            return self.table_reads(jump, insn, by, found.pointers(function))
+
+        def entries(place: int, base: int) -> tuple[int, ...]:
+            return self.table_entries(image, listing, place, base)
+
+        reader = Reader(reads, entries, self.entry_size)
+        tables, outside = jump_tables(listing, functions, slots, reader)
+        return References(tables, found.labels, {}, outside, shared)
+
+    def _sums(
+        self, listing: Listing, functions: Sequence[Function], shared: Mapping[int, int]
+    ) -> pointers.Sums:
+        return pointers.Sums(listing, functions, shared, constants.base_of(self.bits))
+
+    def pairs(
+        self,
+        listing: Listing,
+        functions: Sequence[Function],
+        shared: Mapping[int, int],
+        wanted: frozenset[int],
+    ) -> Iterator[tuple[Function, Pair]]:
+        """Two instructions that may add up to one of the wanted addresses."""
+        for function, pair in self._sums(listing, functions, shared).pairs():
+            if pair.label in wanted:
+                yield function, pair
+
+    def table_reads(
+        self, jump: int, insn: Insn, definitions: Definitions, shared: Sequence[int]
+    ) -> list[TableRead]:
+        """The tables that a computed jump may go by."""
+        return switches.table_reads(jump, definitions, self.bits, shared)
+
+    def table_entries(
+        self, memory: Memory, listing: Listing, address: int, base: int
+    ) -> tuple[int, ...]:
+        """What the entries of a jump table lead to, up to the first that leads to no text."""
+        return switches.table_entries(memory, listing, address, base, self.byteorder, self.bits)
+
+    def origin(self, insn: Insn) -> tuple[Origin, int] | None:
+        """How an instruction comes by an address to jump to, and the register that it reads."""
+        return constants.origin(insn, self.bits)
+
+    def spill(self, insn: Insn) -> tuple[int, int, int] | None:
+        """(base, displacement, register) of a store of a whole register in the stack."""
+        return constants.spill(insn, self.bits)
+
+    def jumps_through(self, insn: Insn) -> tuple[int, bool]:
+        """CTR: calls go through it too."""
+        return CTR, True
+
+    def shared_pointer(self, words: Words, address: int) -> int:
+        """What r2 holds in the routine at `address`, by its first words; 0 if they do not say."""
+        return pointers.toc_of_words(words[:2].tolist(), address) or 0
+
+    # The kernel -----------------------------------------------------------------------------
+
+    def is_kernel(self, image: Memory) -> bool:
+        """Whether a file is a kernel, whose code may access registers of devices."""
+        return kernel.is_kernel(image, self.bits)
+
+    def reserved(self, image: Memory) -> int:
+        """r2 and r13: the thread, the TOC, or a table of small data, and a kernel's own."""
+        return register_mask((TOC, THREAD))
+
+    # New code -------------------------------------------------------------------------------
+
+    def moved(
+        self,
+        items: Sequence[tuple[int, Insn]],
+        function: Function,
+        shared: Mapping[int, int],
+        place: Callable[[int], int],
+    ) -> list[Insn]:
+        """Branches follow."""
+        return moving.moved(items, function, place)
+
+    def fillers(self, size: int) -> list[Insn]:
+        """Nops."""
+        nop = self.table.decode(_NOP)
+        assert nop is not None
+        return [nop] * (size // data.WORD)
+
+    def keeps_nop(self, op: Op) -> bool:
+        """Behind a call: linkers put the load there that restores r2 (64-bit ELF ABI, 3.5.11)."""
+        return op.flow.calls
+
+    def is_filler(self, insn: Insn) -> bool:
+        """Whether an instruction does nothing at all: `nop`, no group ending nor priority."""
+        return insn.name == "ori" and self.table.encode(insn) == _NOP
+
+    def routines(self, name: str) -> Sequence[Tuned]:
+        """The tuned routines that keep a contract, the best first."""
+        return ()
+
+    def branch(self, at: int, to: int) -> bytes:
+        """An instruction at `at` that does nothing but go to `to`; raises CannotMove."""
+        return placing.branch(at, to).to_bytes(data.WORD, self.byteorder)
+
+    def frame_rows(self, code: bytes) -> tuple[FrameRow, ...]:
+        """Where and how unwinding a leaf routine changes; raises CannotMove."""
+        return placing.frame_rows(self._rows, code)
