@@ -5,33 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rewriter.core.isa.operands import Words
+from rewriter.core.target.substitution import Spelled
 from rewriter.elf.image import Image
 from rewriter.identify.signatures import LONGEST_START, Database, Signature, digest, starts
 
 Range = tuple[int, Words]
 """The address of a stretch of text, and its words."""
-
-
-class Width(Protocol):
-    """How long a word is, in bytes."""
-
-    @property
-    def size(self) -> int: ...
-
-
-class Spelled(Protocol):
-    """What signatures ask of a target: its words, and what of them place and link leave alone."""
-
-    @property
-    def table(self) -> Width: ...
-    def coarse(self, words: Words) -> Words: ...
-    def normal(self, words: Words) -> Words: ...
 
 
 @dataclass(frozen=True, slots=True)

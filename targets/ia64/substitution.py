@@ -11,6 +11,7 @@ from rewriter.core.isa.instruction import Insn
 from rewriter.core.readings.concrete import Misaligned
 from rewriter.core.readings.interpret import AccessFault, BadInstruction, LimitReached, Unspecified
 from rewriter.core.target.protocol import CannotMove, Tuned
+from rewriter.core.target.substitution import Spelled
 from targets.ia64 import routines
 from targets.ia64.image import layout, masks, rooms
 from targets.ia64.image.facts import Facts
@@ -35,7 +36,7 @@ class Substituting:
     """The target's answers."""
 
     alignment = routines.ALIGNMENT
-    spelling = masks.Spelling()
+    spelling: Spelled = masks.Spelling()
     signatures = Path(__file__).parent / "signatures.json"
     arena: Arena = ARENA
     room = staticmethod(rooms.room)

@@ -128,8 +128,9 @@ def _drawn(op: Op, source: random.Random) -> Insn:
         elif operand.name in ("d", "ds", "dq", "d34"):
             values.append(source.randrange(-2, 2) * 16)
         else:
-            value = operand.value(source.getrandbits(operand.width))
-            assert value is not None
+            value = None
+            while value is None:  # not a reserved one
+                value = operand.value(source.getrandbits(operand.width))
             values.append(value)
     return Insn(op, tuple(values))
 

@@ -11,7 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from rewriter.contracts.contract import Arena, Case, Contract
 from rewriter.core.code.program import Function
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.isa.operands import Words
 from rewriter.core.target.protocol import Tuned
 
 
@@ -61,6 +64,45 @@ class Standing:
         return self.address + len(self.routine.code)
 
 
+class Step(Protocol):
+    """A slot that control passed.
+
+    `address` is the bundle's with the slot's number added; `on` the qualifying predicate; `access`
+    the address of an access of `size` bytes; `target` where a taken branch goes.
+    """
+
+    @property
+    def address(self) -> int: ...
+    @property
+    def insn(self) -> Insn: ...
+    @property
+    def stop(self) -> bool: ...
+    @property
+    def on(self) -> bool: ...
+    @property
+    def access(self) -> int | None: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def target(self) -> int | None: ...
+
+
+class Width(Protocol):
+    """How long a word is, in bytes."""
+
+    @property
+    def size(self) -> int: ...
+
+
+class Spelled(Protocol):
+    """What signatures ask of a target: its words, and what of them place and link leave alone."""
+
+    @property
+    def table(self) -> Width: ...
+    def coarse(self, words: Words) -> Words: ...
+    def normal(self, words: Words) -> Words: ...
+
+
 class Harness(Protocol):
     """Runs routines of one file."""
 
@@ -72,11 +114,11 @@ class Harness(Protocol):
         """What the last call gave: the whole register."""
         ...
 
-    def problem(self, entry: int, contract: Any, case: Any) -> str:
+    def problem(self, entry: int, contract: Contract, case: Case) -> str:
         """What is wrong with one call of the routine at `entry`; empty when nothing is."""
         ...
 
-    def steps(self, entry: int, case: Any) -> Sequence[Any]:
+    def steps(self, entry: int, case: Case) -> Sequence[Step]:
         """What a call that goes well does, as a timing model takes it."""
         ...
 
@@ -86,8 +128,8 @@ class Substituting(Protocol):
 
     alignment: int
     signatures: Path
-    spelling: Any  # what signatures ask of a target
-    arena: Any  # where the cases of trials lie
+    spelling: Spelled
+    arena: Arena
 
     def routines(self, name: str) -> Sequence[Tuned]:
         """The tuned routines that keep a contract, the best first.

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from rewriter.core.code.groups import Slot
-from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.isa.instruction import Flow
 from rewriter.core.target.bundled_cpu import Bundled, BundledCpu, BundledTraits
+from rewriter.core.target.substitution import Step
 from rewriter.timing.bundled.dispersal import END, STOP, Cycle, Located, locate, next_cycle
 from rewriter.timing.bundled.front_end import Fetch, Predictor
 from rewriter.timing.bundled.memory import Access, Memory
@@ -23,29 +23,6 @@ FETCH = "fetch"  # the cycle ends because the next bundle is not there yet
 _LEARNING = 8  # passes: a history has four outcomes, and then a counter must move
 _CALLS = (Flow.CALL, Flow.INDIRECT_CALL)
 _TO_REGISTER = (Flow.INDIRECT, Flow.INDIRECT_CALL)
-
-
-class Step(Protocol):
-    """A slot that control passed.
-
-    `address` is the bundle's with the slot's number added; `on` the qualifying predicate; `access`
-    the address of an access of `size` bytes; `target` where a taken branch goes.
-    """
-
-    @property
-    def address(self) -> int: ...
-    @property
-    def insn(self) -> Insn: ...
-    @property
-    def stop(self) -> bool: ...
-    @property
-    def on(self) -> bool: ...
-    @property
-    def access(self) -> int | None: ...
-    @property
-    def size(self) -> int: ...
-    @property
-    def target(self) -> int | None: ...
 
 
 def trace(cpu: BundledCpu, steps: Sequence[Step], warm: bool = True) -> Timing:
