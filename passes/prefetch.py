@@ -191,7 +191,7 @@ def _body(program: Program, loop: Loop, slots: Slots) -> Body:
     here = listing.addresses[first:last].tolist()
     for address, old in zip(here, listing.insns_at(first, last), strict=True):
         insn = slots.get(address, old)
-        filler = insn is None or program.target.is_filler(insn)
+        filler = insn is None or program.is_nop(address, insn)
         places.append((address, None if filler else insn))
     return Body(tuple(places))
 

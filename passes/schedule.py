@@ -97,7 +97,7 @@ class Scheduler:
         self._model = self.cpu.name if own else next(fits).name
         self._known: dict[Insn, bool] = {}
         self._row_starts: dict[int, tuple[list[int], set[int]]] = {}
-        self._kinds = Kinds(self.target)
+        self._kinds = Kinds(self.target, self.program.held_addresses)
 
     def reordered(self, function: Function, loop: Loop, items: Sequence[Item]) -> Reordered | None:
         """The loop in a better order; None if the way of a pass is not known or no order gains.

@@ -203,12 +203,16 @@ def rewritten_fixups(
     `carried` says which access has another's entry now (`TunedWindow.carried`), and `place` gives
     an old address' new one.
     """
-    found = {}
+    found, table = {}, program.target.tables.exceptions
     for fixup in program.fixups_of(function):
         access = carried.get(fixup.access, fixup.access)
-        if access is None:
-            found[fixup.entry] = program.target.dead_fixup(fixup.entry)
+        there = place(access) if access is not None else None
+        if table.sorted and there != fixup.access:
+            raise CannotMove("the exception table must stay in order")
+        if there is None:
+            found[fixup.entry] = table.dead(fixup.entry)
         else:
-            moved = replace(fixup, access=place(access), resume=place(fixup.resume))
-            found[fixup.entry] = program.target.fixup_bytes(moved)
+            found[fixup.entry] = table.entry(
+                replace(fixup, access=there, resume=place(fixup.resume))
+            )
     return found

@@ -8,14 +8,12 @@ from itertools import compress
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from passes.lib.insert import Slots
 from rewriter.analysis.program import Program
-from rewriter.core.code.listing import INLINE, UNKNOWN, Listing
+from rewriter.core.code.listing import INLINE, UNKNOWN
 from rewriter.core.code.program import Function
-from rewriter.core.isa.instruction import Flow, Insn
-from rewriter.core.target.protocol import Sequential
+from rewriter.core.isa.instruction import Insn
 
 Added = Mapping[int, Sequence[Insn]]
 """What stands right behind the instruction at an address, and was not there before.
@@ -29,7 +27,7 @@ class Fillers:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        idle, rows = _idle(program.listing, program.target), program.listing.rows
+        idle, rows = program.nops, program.listing.rows
         self._kept = ~idle & (rows != UNKNOWN)
         self._inline: list[int] = np.flatnonzero(rows == INLINE).tolist()
         positions = np.flatnonzero(idle)
@@ -70,15 +68,3 @@ class Fillers:
             if start <= at < end:
                 found.update(enumerate(more, at + 1))
         return [(at, insn) for at, insn in sorted(found.items()) if insn is not None]
-
-
-def _idle(listing: Listing, target: Sequential) -> NDArray[np.bool_]:
-    """Whether there is a filler, by position: its word says so, if it writes no register."""
-    table = listing.table
-    rows = [op.flow is Flow.NEXT and not table.effects(op).stores for op in table.rows]
-    may = np.array([*rows, False, False])[listing.rows] & ~listing.defs.any(axis=1)
-    words, of = np.unique(listing.words[may], return_inverse=True)
-    insns = map(table.decode, words.tolist())
-    found = np.array([insn is not None and target.is_filler(insn) for insn in insns], dtype=bool)
-    may[may] = found[of]
-    return may

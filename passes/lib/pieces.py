@@ -182,7 +182,9 @@ class Scattering:
             placed = self.places | {at: address + at - piece.offset for at in inside}
             for at, to in self.resumes.items():
                 if (at in inside or to in inside) and at in placed and to in placed:
-                    self.target.fixup_bytes(Fixup(placed[at], placed[at], placed[to], ()))
+                    self.target.tables.exceptions.entry(
+                        Fixup(placed[at], placed[at], placed[to], ())
+                    )
         except CannotMove:
             return False
         return True
@@ -216,8 +218,8 @@ class Scattering:
     def _fixups(self, own: int) -> dict[int, bytes]:
         """Entries of the exception table: the old routine's become the new one's, or dead."""
         old = self.known.program.fixups_of(self.function) if own else []
-        found = {fixup.entry: self.target.dead_fixup(fixup.entry) for fixup in old}
+        found = {fixup.entry: self.target.tables.exceptions.dead(fixup.entry) for fixup in old}
         accesses = sorted((self.places[at], self.places[to]) for at, to in self.resumes.items())
         for entry, (at, to) in zip(sorted(found), accesses, strict=False):
-            found[entry] = self.target.fixup_bytes(Fixup(entry, at, to, ()))
+            found[entry] = self.target.tables.exceptions.entry(Fixup(entry, at, to, ()))
         return found

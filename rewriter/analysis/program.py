@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rewriter.analysis import flow, jumps, labels, liveness
 from rewriter.analysis.edges import Convention, anything
@@ -15,10 +16,12 @@ from rewriter.analysis.exception_ranges import ExceptionRanges
 from rewriter.analysis.functions import find_functions, with_called
 from rewriter.analysis.relations import Facts, LinearEffects, relations
 from rewriter.analysis.reservations import locked_addresses, near_locks
-from rewriter.core.addresses import Sides, sides
+from rewriter.core.addresses import Sides, addresses, first_at, sides
 from rewriter.core.assumptions import EVERY, STANDARD, TABLES
 from rewriter.core.code.listing import FLOW_CODE, UNKNOWN, Listing
+from rewriter.core.code.nops import kept, nops
 from rewriter.core.code.program import Fixup, Function, JumpTable, Pin, Window
+from rewriter.core.code.system_tables import Held, Holds
 from rewriter.core.errors import BadInput
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.run.garbage import seldom_collected
@@ -37,7 +40,8 @@ class Program:
     """A file's text: listing, functions, graph, liveness, and what is not understood.
 
     `fixups` are by the address of the access that may fault; `resumes` has them and what may throw
-    to a landing pad.  `assume` names what proofs may rest on.
+    to a landing pad; `held` is what the system's other tables say of code.  `assume` names what
+    proofs may rest on.
     """
 
     image: Image
@@ -52,6 +56,7 @@ class Program:
     assume: frozenset[str] = EVERY
     exceptions: ExceptionRanges = field(default_factory=lambda: ExceptionRanges((), ()))
     resumes: dict[int, Fixup] = field(default_factory=dict)
+    held: tuple[Held, ...] = ()
     _starts: list[int] = field(default_factory=list)
 
     @cached_property
@@ -100,8 +105,32 @@ class Program:
 
     @cached_property
     def locked_addresses(self) -> frozenset[int]:
-        """Addresses between a load-locked and its store-conditional."""
-        return locked_addresses(self.graph)
+        """Addresses whose instruction stays what and where it is.
+
+        They are between a load-locked and its store-conditional, or a table of the system has them.
+        """
+        return locked_addresses(self.graph) | self.held_addresses
+
+    @cached_property
+    def held_addresses(self) -> frozenset[int]:
+        """Addresses of instructions that a table of the system names, or that are in its ranges."""
+        size = self.target.table.size
+        ranges = (range(h.start, h.end, size) for h in self.held if h.holds is not Holds.ENTERED)
+        return frozenset(address for places in ranges for address in places)
+
+    @cached_property
+    def nops(self) -> NDArray[np.bool_]:
+        """The positions of nops that nobody needs."""
+        target = self.target
+        return nops(self.listing, target.is_filler, target.keeps_nop, self.held_addresses)
+
+    def is_nop(self, address: int, insn: Insn) -> bool:
+        """Whether an instruction that stands, or would, at an address does nothing there."""
+        if not self.target.is_filler(insn):
+            return False
+        at, keeps = first_at(self.listing.addresses, address), self.target.keeps_nop
+        there = at < len(self.listing) and int(self.listing.addresses[at]) == address
+        return not (there and kept(self.listing, at, at + 1, keeps, self.held_addresses)[0])
 
     @cached_property
     def near_locks(self) -> frozenset[int]:
@@ -178,7 +207,7 @@ class Program:
         """Whether it is a kernel, whose accesses may reach a device."""
         return self.target.is_kernel(self.image)
 
-    def held(self, insn: Insn) -> str:
+    def why_kept(self, insn: Insn) -> str:
         """Why an instruction must stay what it is, or nothing."""
         if self.is_kernel and self.target.table.accesses(insn) and not whole(insn, self.target):
             return "the access may reach a device"
@@ -213,7 +242,23 @@ class Program:
             return "it is no whole number of instructions"
         if _holds(function, self._data):
             return "data in text"
+        if _holds(function, self._written):
+            return "the system writes over it"
         return "computed jump not understood" if _holds(function, self._unresolved) else ""
+
+    @cached_property
+    def _written(self) -> list[int]:
+        """Addresses of instructions in whose place other code may stand."""
+        size = self.target.table.size
+        ranges = (range(h.start, h.end, size) for h in self.held if self._is_written(h))
+        return sorted({address for places in ranges for address in places})
+
+    def _is_written(self, held: Held) -> bool:
+        """Whether other code may stand there than the listing shows."""
+        if held.holds is not Holds.SWITCHED:
+            return held.holds is Holds.WRITTEN
+        at = self.listing.positions(addresses([held.start]))
+        return not np.all(self.listing.flows[at] == FLOW_CODE[Flow.BRANCH])
 
     @cached_property
     def _data(self) -> list[int]:
@@ -246,13 +291,15 @@ def analyse(image: Image, target: Sequential, assume: frozenset[str] = EVERY) ->
     if image.e_type == ET_EXEC:  # nothing is relocated: words are what they will be
         words |= dict(text_words(image, listing))
     named = {place for place in words.values() if listing.has(place)}
-    fixups = [fixup for fixup in target.fixups(image) if listing.has(fixup.access)]
+    fixups = [fixup for fixup in target.tables.exceptions.read(image) if listing.has(fixup.access)]
     exceptions = ExceptionRanges.of(image, frames)
     throwing, pads = list(exceptions.accesses(listing)), list(exceptions.calls(listing))
     entries = pinned(image, target, listing, functions, frames)
     for function in functions:
         entries.update(target.entries(listing, function))
     entries.update(_made_by_jumps(listing))
+    held = target.tables.held(image)
+    entries.update(h.start for h in held if h.holds is Holds.ENTERED and listing.has(h.start))
     references, graph = jumps.followed(
         partial(_graph, listing, target, functions, entries, [*throwing, *fixups], pads, assume),
         partial(_pruned, target),
@@ -280,6 +327,7 @@ def analyse(image: Image, target: Sequential, assume: frozenset[str] = EVERY) ->
         fixups={fixup.access: fixup for fixup in fixups},
         exceptions=exceptions,
         resumes={fixup.access: fixup for fixup in (*throwing, *fixups)},
+        held=held,
         _starts=[f.start for f in functions],
     )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Protocol
@@ -20,7 +19,7 @@ from rewriter.core.code.program import Function
 from rewriter.core.edit import Edit
 from rewriter.core.run.guard import guarded
 from rewriter.core.target.bundling import Bundling, Code
-from rewriter.core.target.protocol import CannotMove, Sequential
+from rewriter.core.target.protocol import Sequential
 from rewriter.elf.image import Image, parse
 from rewriter.elf.manifest import Manifest
 from rewriter.report import regions
@@ -79,9 +78,7 @@ class PlainReader:
             owner = program.function_at(fixup.access)
             if owner is not None:
                 first = offset_of(fixup.entry)
-                with suppress(CannotMove):
-                    size = len(self.target.fixup_bytes(fixup))
-                    yield numbers[owner.start], first, first + size
+                yield numbers[owner.start], first, first + self.target.tables.exceptions.size
 
     @cached_property
     def _after(self) -> Image:

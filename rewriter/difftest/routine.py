@@ -138,4 +138,4 @@ def _case(name: str, before: Evidence | str, after: Evidence | str, seconds: flo
 
 def _resumes(image: Image, target: Sequential) -> Mapping[int, int]:
     """Where control goes on after an access that faults, by the file's exception table."""
-    return {f.access: f.resume for f in target.fixups(image) if not f.sets}
+    return {f.access: f.resume for f in target.tables.exceptions.read(image) if not f.sets}

@@ -85,6 +85,15 @@ class Image:
             return range(0)
         return range(found.sh_addr, found.sh_addr + found.sh_size)
 
+    def enclosed(self, name: str) -> range:
+        """Return the addresses between the symbols __start_`name` and __stop_`name`.
+
+        By these code finds what several objects put in a section; empty where one is not defined.
+        """
+        wanted = f"__start_{name}", f"__stop_{name}"
+        found = {s.name: s.st_value for s in self.symbols if s.name in wanted and s.st_shndx}
+        return range(found[wanted[0]], found[wanted[1]]) if len(found) == len(wanted) else range(0)
+
     def code_address(self, symbol: Symbol) -> int:
         """Return where the code of a symbol begins: there, or where a function descriptor says.
 

@@ -57,8 +57,9 @@ class Insertions:
     def _edit(
         self, function: Function, name: str, edit: str, found: Insertion, before: Insn | None
     ) -> Edit:
-        target = self.work.program.target
-        was = [before] if before is not None and not target.is_filler(before) else []
+        program, target = self.work.program, self.work.program.target
+        stood = before is not None and not program.is_nop(found.address, before)
+        was = [before] if before is not None and stood else []
         return Edit(
             id=edit,
             technique=name,

@@ -76,7 +76,7 @@ class Windows:
         program, work = self.work.program, self.work
         return Tuner(
             *(window, self.techniques, program.target, work.cpu, work.prover),
-            *(program.locked_addresses, facts, program.held),
+            *(program.locked_addresses, facts, program.why_kept),
             devices=program.is_kernel,
             fixups=program.fixups,
             assume=program.assume,

@@ -202,7 +202,7 @@ class _Check:
         if self.only is not None:
             functions = [function for function in functions if function in self.only]
         left = (function for function in functions if function not in self.replaced)
-        self.kinds = Kinds(target)
+        self.kinds = Kinds(target, self.program.held_addresses)
         self.rows = Rows(self.program, self.substituted.frames, self.listing, left, self.kinds)
         for listing in (self.program.listing, self.listing):
             listing.prepare()

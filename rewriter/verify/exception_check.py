@@ -31,9 +31,9 @@ class FixupTables:
         """
         target = program.target
         self.program, self.replaced = program, replaced
-        self.size = len(target.dead_fixup(0))
-        self.before = {fixup.entry: fixup for fixup in target.fixups(program.image)}
-        self.after = {fixup.entry: fixup for fixup in target.fixups(image)}
+        self.size = target.tables.exceptions.size
+        self.before = {fixup.entry: fixup for fixup in target.tables.exceptions.read(program.image)}
+        self.after = {fixup.entry: fixup for fixup in target.tables.exceptions.read(image)}
         self.new = {fixup.access: fixup for fixup in self.after.values()}
         self.changed = [
             entry
@@ -49,7 +49,10 @@ class FixupTables:
 
     def problems(self, listing: Listing) -> Iterator[str]:
         """What is wrong with the new table by itself; `listing` is the new file's text."""
-        times = Counter(fixup.access for fixup in self.after.values())
+        accesses = [fixup.access for fixup in self.after.values()]
+        if self.program.target.tables.exceptions.sorted and accesses != sorted(accesses):
+            yield "the exception table is not in order"
+        times = Counter(accesses)
         for entry in self.changed:
             fixup = self.after.get(entry)
             if fixup is None:

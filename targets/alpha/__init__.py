@@ -38,7 +38,7 @@ import numpy as np
 from rewriter.core.addresses import contains
 from rewriter.core.code.listing import FLOW_CODE, Listing, decode_words
 from rewriter.core.code.program import Function, JumpTable
-from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.isa.instruction import Flow, Insn, Op
 from rewriter.core.target.arena import WIDE
 from rewriter.core.target.cpu import Cpu, System
 from rewriter.core.target.idioms import BitCounting, Hints, Idioms, Joining, NarrowMemory
@@ -87,10 +87,7 @@ class Alpha:
     linear = staticmethod(idioms.linear)
     is_kernel = staticmethod(kernel.is_kernel)
     reserved = staticmethod(kernel.reserved)
-    fixups = staticmethod(kernel.fixups)
-    fixup_table = staticmethod(kernel.fixup_table)
-    fixup_bytes = staticmethod(kernel.fixup_bytes)
-    dead_fixup = staticmethod(kernel.dead_fixup)
+    tables = kernel.TABLES
     frame_bases = abi.FRAME_BASES
     unwound = staticmethod(abi.unwound)
     whole = staticmethod(abi.whole)
@@ -199,6 +196,10 @@ class Alpha:
     def fillers(self, size: int) -> list[Insn]:
         """UNOPs: the 21264 drops them before they issue."""
         return [pointers.UNOP] * (size // pointers.UNOP.size)
+
+    def keeps_nop(self, op: Op) -> bool:
+        """Nothing is written behind any instruction."""
+        return False
 
     def is_filler(self, insn: Insn) -> bool:
         """Whether an instruction does nothing: UNOP, NOP, FNOP and their like."""

@@ -10,8 +10,8 @@ import numpy as np
 
 from rewriter.core.addresses import Addresses, shifted
 from rewriter.core.code.listing import Listing, decode_at
-from rewriter.core.code.program import Fixup, Function, Origin, TableRead
-from rewriter.core.isa.instruction import Insn
+from rewriter.core.code.program import Function, Origin, TableRead
+from rewriter.core.isa.instruction import Insn, Op
 from rewriter.core.isa.operands import Words
 from rewriter.core.isa.registers import register_mask
 from rewriter.core.isa.table import Table
@@ -37,6 +37,7 @@ from targets.ppc.image import (
     constants,
     data,
     kernel,
+    kernel_tables,
     linking,
     masks,
     moving,
@@ -84,12 +85,12 @@ class Ppc:
     normal = staticmethod(masks.normal)
     relocated = staticmethod(linking.relocated)
     relocated_bits = staticmethod(masks.RELOCATED.get)
-    fixup_table = staticmethod(kernel.fixup_table)
 
     def __init__(self, bits: int, byteorder: ByteOrder, abi: str) -> None:
         self.bits, self.byteorder = bits, byteorder
         self._rows = table(bits, byteorder)
         self.table: Table = self._rows
+        self.tables = kernel_tables.tables(bits, byteorder)
         self.abi = standard = STANDARDS[abi]
         self.everything, self.returned = standard.everything, standard.return_live
         self.live_after, self.passed = standard.live_after, standard.passed
@@ -220,18 +221,6 @@ class Ppc:
         """r2 and r13: the thread, the TOC, or a table of small data, and a kernel's own."""
         return register_mask((TOC, THREAD))
 
-    def fixups(self, image: Sectioned) -> tuple[Fixup, ...]:
-        """The exception table of a kernel, entry by entry; dead entries are left out."""
-        return kernel.fixups(image, self.byteorder)
-
-    def fixup_bytes(self, fixup: Fixup) -> bytes:
-        """An entry of the exception table; raises CannotMove when it cannot say that."""
-        return kernel.fixup_bytes(fixup, self.byteorder)
-
-    def dead_fixup(self, entry: int) -> bytes:
-        """An entry for no instruction at all."""
-        return kernel.dead_fixup(entry, self.byteorder)
-
     # New code -------------------------------------------------------------------------------
 
     def moved(
@@ -249,6 +238,10 @@ class Ppc:
         nop = self.table.decode(_NOP)
         assert nop is not None
         return [nop] * (size // data.WORD)
+
+    def keeps_nop(self, op: Op) -> bool:
+        """Behind a call: linkers put the load there that restores r2 (64-bit ELF ABI, 3.5.11)."""
+        return op.flow.calls
 
     def is_filler(self, insn: Insn) -> bool:
         """Whether an instruction does nothing at all: `nop`, no group ending nor priority."""

@@ -54,17 +54,17 @@ def _tuned(program: Program, names: tuple[str, ...]) -> Tuned:
 def test_the_exception_table_is_read_and_written(program: Program) -> None:
     entries = table(program, program.image.data)
     assert len(entries) == 636
-    fixups = program.target.fixups(program.image)
+    fixups = program.target.tables.exceptions.read(program.image)
     assert [(f.access, f.resume) for f in fixups] == [entry[:2] for entry in entries.values()]
     for fixup, (_, _, zeroed, error) in zip(fixups, entries.values(), strict=True):
         assert dict(fixup.sets) == {r: v for r, v in ((zeroed, 0), (error, -14)) if r != 31}
         read = program.image.read(fixup.entry, ENTRY.size)
-        assert program.target.fixup_bytes(fixup) == read
+        assert program.target.tables.exceptions.entry(fixup) == read
 
 
 def test_every_entry_names_an_access_of_its_function(program: Program) -> None:
     names: Counter[str] = Counter()
-    for fixup in program.target.fixups(program.image):
+    for fixup in program.target.tables.exceptions.read(program.image):
         insn = program.listing.insn(program.listing.index(fixup.access))
         assert insn is not None
         names[insn.name] += 1

@@ -105,7 +105,7 @@ def test_no_fewer_bytes_are_copied_than_before_a_fault(kernel: Program, data: by
 def _left(kernel: Program, data: bytes, contract: Contract) -> list[tuple[int, int]]:
     """For each of some cases what a file's routine says is left, and what is."""
     image, target = replace(kernel.image, data=data), kernel.target
-    resumes = {fixup.access: fixup.resume for fixup in target.fixups(image)}
+    resumes = {fixup.access: fixup.resume for fixup in target.tables.exceptions.read(image)}
     trials = Trials(image, target, resumes=resumes)
     address = next(s.st_value for s in image.symbols if s.name == contract.name)
     code = trials.code_at(address, 4, contract.name)

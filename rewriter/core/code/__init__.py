@@ -3,8 +3,12 @@
 dataflow    A block run symbolically, step by step, with its definitions and uses
 groups      Code of a machine whose text says which instructions issue together: slots and groups
 listing     All instruction positions of a text, in address order, as parallel arrays
+nops        Which nops of a text nobody needs: a nop where something may be written is no filler
 program     Functions, blocks and the places in text that something else relies on
 scheduling  The vocabulary of scheduling straight code in groups: facts, edges, parts and
             arrangements
+system_tables
+            Tables in which a system keeps addresses of code: where they stand, and what entries
+            say
 transfer    What a proof that code was only reordered asks about an instruction, and of a target
 """

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 from numpy.typing import NDArray
 
 from rewriter.core.code.listing import Listing
-from rewriter.core.code.program import Bound, Fixup, Function, JumpTable, Origin, TableRead
-from rewriter.core.isa.instruction import Insn
+from rewriter.core.code.program import Bound, Function, JumpTable, Origin, TableRead
+from rewriter.core.code.system_tables import CannotMove as CannotMove
+from rewriter.core.code.system_tables import SystemTables
+from rewriter.core.isa.instruction import Insn, Op
 from rewriter.core.isa.operands import Words
 from rewriter.core.isa.table import Table
 from rewriter.core.target.arena import Arena
@@ -54,10 +56,6 @@ class Sectioned(Memory, Protocol):
     def table(self, name: str) -> range:
         """The addresses of the section of that name; empty where there is none."""
         ...
-
-
-class CannotMove(Exception):
-    """Why a function's code must stay where it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,6 +249,7 @@ class Sequential(Target, Protocol):
     page: int
     alignment: int
     entry_size: int
+    tables: SystemTables
 
     systems: Mapping[str, System]
 
@@ -311,22 +310,6 @@ class Sequential(Target, Protocol):
 
     def reserved(self, image: Memory) -> int:
         """The mask of registers that new code in this file must not write."""
-        ...
-
-    def fixups(self, image: Sectioned) -> tuple[Fixup, ...]:
-        """The exception table of a kernel, entry by entry; dead entries are left out."""
-        ...
-
-    def fixup_table(self, image: Sectioned) -> range:
-        """The addresses of the bytes of the exception table; empty where there is none."""
-        ...
-
-    def fixup_bytes(self, fixup: Fixup) -> bytes:
-        """An entry of the exception table; raises CannotMove when it cannot say that."""
-        ...
-
-    def dead_fixup(self, entry: int) -> bytes:
-        """An entry for no instruction at all."""
         ...
 
     def pairs(
@@ -455,6 +438,10 @@ class Sequential(Target, Protocol):
 
     def shared_pointer(self, words: Words, address: int) -> int:
         """What the register for shared data holds in the routine at `address`; 0 if unknown."""
+        ...
+
+    def keeps_nop(self, op: Op) -> bool:
+        """Whether a nop right behind an instruction of a row must stay: it has its place there."""
         ...
 
     def routines(self, name: str) -> Sequence[Tuned]:

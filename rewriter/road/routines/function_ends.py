@@ -36,6 +36,6 @@ def _tail(program: Program, data: bytes, function: Function) -> int:
     for end in range(function.end, function.start, -size):
         word = data[offset + end - size : offset + end]
         insn = target.table.decode(int.from_bytes(word, image.byteorder))
-        if insn is None or not target.is_filler(insn):
+        if insn is None or not program.is_nop(end - size, insn):
             return end if insn is not None and insn.op.flow in AWAY else function.end
     return function.end

@@ -105,7 +105,11 @@ def placement_at(image: Image, target: Sequential, routine: Tuned, entry: int) -
             return None
         return target.table.decode(int.from_bytes(image.read(at, size), image.byteorder))
 
-    resumes = {f.access: f.resume for f in target.fixups(image)} if routine.resumes else {}
+    resumes = (
+        {f.access: f.resume for f in target.tables.exceptions.read(image)}
+        if routine.resumes
+        else {}
+    )
     return placement(target, routine, image.byteorder, entry, read, resumes)
 
 

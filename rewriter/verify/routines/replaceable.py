@@ -171,7 +171,11 @@ class Known:
     def trials(self) -> Trials:
         """Runs routines of the file, which go on after faults where its table says so."""
         target = self.program.target
-        resumes = {f.access: f.resume for f in target.fixups(self.program.image) if not f.sets}
+        resumes = {
+            f.access: f.resume
+            for f in target.tables.exceptions.read(self.program.image)
+            if not f.sets
+        }
         return Trials(self.program.image, target, resumes=resumes)
 
     def entries(self, named: Named) -> tuple[int, ...]:

@@ -49,7 +49,7 @@ def room_in_place(known: Known, named: Named, function: Function) -> int:
     end = function.end
     while end < limit and program.listing.has(end):
         insn = program.listing.insn(first)
-        if insn is None or not program.target.is_filler(insn):
+        if insn is None or not program.is_nop(end, insn):
             break
         first, end = first + 1, end + insn.size
     return end - function.start
@@ -57,8 +57,10 @@ def room_in_place(known: Known, named: Named, function: Function) -> int:
 
 def _goes_on(program: Program, function: Function) -> bool:
     """Whether control goes on behind a function, as where a label cuts one in two."""
-    for insn in reversed(program.listing.insns(function.start, function.end)):
-        if insn is None or not program.target.is_filler(insn):
+    first, last = program.listing.span(function.start, function.end)
+    for at in range(last - 1, first - 1, -1):
+        insn = program.listing.insn(at)
+        if insn is None or not program.nops[at]:
             return insn is None or insn.op.flow not in AWAY
     return True
 

@@ -251,7 +251,9 @@ class Substituted:
     @cached_property
     def _trials(self) -> Trials:
         target = self.program.target
-        resumes = {f.access: f.resume for f in target.fixups(self.image) if not f.sets}
+        resumes = {
+            f.access: f.resume for f in target.tables.exceptions.read(self.image) if not f.sets
+        }
         return Trials(self.image, target, resumes=resumes)
 
     @cached_property

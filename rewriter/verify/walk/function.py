@@ -226,10 +226,24 @@ class Walk:
             raise Different("a return address differs, which --assume does not allow")
         if pair.old >= self.function.end:
             return ()
+        if link is not None:
+            self._same_nop(old, pair)
         if self.old_code.rows[self.old_code.at[pair.old]] != INLINE:
             return (pair,)
         self._same_data(pair)
         return ()
+
+    def _same_nop(self, call: int, pair: Pair) -> None:
+        """A nop that has its place behind a call stays there."""
+        old, new = self.old_code, self.new_code
+        at, there = old.at[pair.old], new.at.get(pair.new)
+        row, insn = old.rows[old.at[call]], self.target.table.decode(old.words[at])
+        if insn is None or not self.target.is_filler(insn):
+            return
+        if self.target.keeps_nop(self.target.table.rows[row]) and (
+            there is None or new.words[there] != old.words[at]
+        ):
+            raise Different(f"the nop at {pair.old:#x} is gone from behind its call")
 
     def _same_data(self, pair: Pair) -> None:
         """Data behind a trap, from where control does not come back."""
@@ -278,6 +292,8 @@ class Walk:
             given_up = address in self.covered or old.kinds[at] & FILLER
             if new.rows[at] < 0:
                 problem = "" if seen else "no instruction any more"
+            elif address in self.locked:
+                problem = "a change of what must stay"
             elif new.kinds[at] & FILLER and new.words[at] not in fillers:
                 problem = "an odd filler"
             elif not seen and address not in self.others:

@@ -6,11 +6,13 @@ a million instructions are of a few thousand kinds.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 import numpy as np
 
 from rewriter.core.code.listing import Listing
+from rewriter.core.code.nops import kept
 from rewriter.core.isa.operands import Kind
 from rewriter.core.target.protocol import Sequential, is_hint
 
@@ -31,8 +33,10 @@ class _Recent(NamedTuple):
 class Kinds:
     """The kinds of instructions, found once each."""
 
-    def __init__(self, target: Sequential) -> None:
-        self.target, table = target, target.table
+    def __init__(self, target: Sequential, held: Collection[int] = ()) -> None:
+        """`held` are addresses whose instruction stays, a nop as any other."""
+        self.target, self.held, table = target, held, target.table
+        self._by_place = bool(held) or any(map(target.keeps_nop, table.rows))
         # Behind the last row are those of what is no instruction, by their negative numbers.
         self.named = np.zeros(len(table.rows) + 2, dtype=np.uint64)
         for number, op in enumerate(table.rows):
@@ -52,9 +56,18 @@ class Kinds:
         """
         recent = self._recent.get(id(listing))
         if recent is None or not recent.first <= first <= last <= recent.last:
-            recent = _Recent(listing, first, last, self._of(listing, first, last))
+            kinds = self._of(listing, first, last)
+            if self._by_place:
+                kinds = self._without_kept(kinds, listing, first, last)
+            recent = _Recent(listing, first, last, kinds)
             self._recent[id(listing)] = recent
         return recent.kinds[first - recent.first : last - recent.first]
+
+    def _without_kept(self, kinds: bytes, listing: Listing, first: int, last: int) -> bytes:
+        """The same without nops that have their place."""
+        found = np.frombuffer(kinds, dtype=np.uint8).copy()
+        found[kept(listing, first, last, self.target.keeps_nop, self.held)] &= ~np.uint8(FILLER)
+        return found.tobytes()
 
     def whole(self, listing: Listing, at: int) -> tuple[int, int, bool]:
         """Of a WHOLE one: masks of the register and of that of the address; whether it saves."""

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewriter.core.code.program import Fixup
+from rewriter.core.code.system_tables import CannotMove, Sections, SystemTables
 from rewriter.core.isa.operands import Words
-from rewriter.core.target.protocol import CannotMove, Memory, Sectioned
+from rewriter.core.target.protocol import Memory
 from targets.alpha.isa.formats import DISP, RA, RB
 from targets.alpha.isa.rows import TABLE
 from targets.alpha.registers import T7, ZERO
@@ -71,37 +72,43 @@ _LDA = TABLE.find("lda")
 EFAULT = 14
 
 
-def fixup_table(image: Sectioned) -> range:
-    """The addresses of the exception table's bytes."""
-    return image.table(EX_TABLE)
+class ExceptionTable:
+    """Linux' table for Alpha, which it sorts when it starts."""
+
+    size, sorted = _ENTRY.size, False
+
+    def where(self, image: Sections) -> range:
+        """The addresses of the table's bytes."""
+        return image.table(EX_TABLE)
+
+    def read(self, image: Sections) -> tuple[Fixup, ...]:
+        """The table, in its order; entries for no instruction are left out."""
+        where = self.where(image)
+        found = []
+        for entry in range(where.start, where.stop - self.size + 1, self.size):
+            distance, word = _ENTRY.unpack(image.read(entry, self.size))
+            if distance:
+                value, error, resume = RA.extract(word), RB.extract(word), DISP.extract(word)
+                sets = tuple((r, v) for r, v in ((value, 0), (error, -EFAULT)) if r != ZERO)
+                access = entry + distance
+                found.append(Fixup(entry, access, access + resume, sets))
+        return tuple(found)
+
+    def entry(self, fixup: Fixup) -> bytes:
+        """The bytes of an entry; CannotMove where a distance does not fit."""
+        value = next((r for r, v in fixup.sets if v == 0), ZERO)
+        error = next((r for r, v in fixup.sets if v != 0), ZERO)
+        try:
+            word = _LDA.match | RA.insert(value) | RB.insert(error)
+            word |= DISP.insert(fixup.resume - fixup.access)
+            return _ENTRY.pack(fixup.access - fixup.entry, word)
+        except (ValueError, struct.error) as far:
+            raise CannotMove(f"the exception entry of {fixup.access:#x} does not reach") from far
+
+    def dead(self, at: int) -> bytes:
+        """An entry for its own place, which is no code: the kernel never finds it."""
+        return _ENTRY.pack(0, _LDA.match | RA.insert(ZERO) | RB.insert(ZERO))
 
 
-def fixups(image: Sectioned) -> tuple[Fixup, ...]:
-    """The exception table, in its order; entries for no instruction are left out."""
-    where = fixup_table(image)
-    found = []
-    for entry in range(where.start, where.stop - _ENTRY.size + 1, _ENTRY.size):
-        distance, word = _ENTRY.unpack(image.read(entry, _ENTRY.size))
-        if distance:
-            value, error, resume = RA.extract(word), RB.extract(word), DISP.extract(word)
-            sets = tuple((r, v) for r, v in ((value, 0), (error, -EFAULT)) if r != ZERO)
-            access = entry + distance
-            found.append(Fixup(entry, access, access + resume, sets))
-    return tuple(found)
-
-
-def fixup_bytes(fixup: Fixup) -> bytes:
-    """The bytes of an entry; CannotMove where a distance does not fit."""
-    value = next((r for r, v in fixup.sets if v == 0), ZERO)
-    error = next((r for r, v in fixup.sets if v != 0), ZERO)
-    try:
-        word = _LDA.match | RA.insert(value) | RB.insert(error)
-        word |= DISP.insert(fixup.resume - fixup.access)
-        return _ENTRY.pack(fixup.access - fixup.entry, word)
-    except (ValueError, struct.error) as far:
-        raise CannotMove(f"the exception entry of {fixup.access:#x} does not reach") from far
-
-
-def dead_fixup(entry: int) -> bytes:
-    """An entry for its own place, which is no code: the kernel sorts it in and never finds it."""
-    return _ENTRY.pack(0, _LDA.match | RA.insert(ZERO) | RB.insert(ZERO))
+TABLES = SystemTables("little", ExceptionTable())
+"""A kernel for Alpha writes over none of its code."""

@@ -2,7 +2,9 @@
 
 constants  Addresses of this file that instructions make, on all ways to a place
 data       Data among instructions: jump tables after their jump, and traceback tables
-kernel     What Linux for PowerPC keeps about its text: the exception table
+kernel     Whether a file is a kernel
+kernel_tables
+           Tables in which Linux for PowerPC keeps addresses of its code
 linking    What the headers of a file say of its machine, and what dynamic relocations make
 masks      What of PowerPC code depends on where it was put and what it was linked with
 moving     What instructions need when a function's code moves inside its own footprint

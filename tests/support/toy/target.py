@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from rewriter.core.code.listing import Listing, decode_words
-from rewriter.core.code.program import Bound, Fixup, Function, Origin, TableRead
-from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.code.program import Bound, Function, Origin, TableRead
+from rewriter.core.code.system_tables import SystemTables
+from rewriter.core.isa.instruction import Flow, Insn, Op
 from rewriter.core.isa.operands import Words
 from rewriter.core.isa.registers import register_mask
 from rewriter.core.target.arena import Arena
@@ -88,6 +89,7 @@ class Toy:
     spelling = Spelling()
     narrow_memory = Narrow()
     stack = STACK
+    tables = SystemTables("big")
     signatures = Path(__file__).with_name("signatures.json")
     trials = None
     page = 0x1000
@@ -142,21 +144,9 @@ class Toy:
         """No registers of the system."""
         return 0
 
-    def fixups(self, image: Memory) -> tuple[Fixup, ...]:
-        """No exception table."""
-        return ()
-
-    def fixup_table(self, image: Memory) -> range:
-        """No exception table."""
-        return range(0)
-
-    def fixup_bytes(self, fixup: Fixup) -> bytes:
-        """No exception table."""
-        raise CannotMove("no exception table")
-
-    def dead_fixup(self, entry: int) -> bytes:
-        """No exception table."""
-        return b""
+    def keeps_nop(self, op: Op) -> bool:
+        """Nothing is written behind any instruction."""
+        return False
 
     def pairs(
         self,

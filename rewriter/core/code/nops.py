@@ -1,0 +1,49 @@
+"""Which nops of a text nobody needs: a nop where something may be written is no filler.
+
+What an instruction does is not enough to tell.  A linker leaves a nop behind a call for the load
+that restores a register after it, and a system goes over its own code when it starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rewriter.core.addresses import addresses
+from rewriter.core.code.listing import Listing
+from rewriter.core.isa.instruction import Flow, Insn, Op
+
+
+def kept(
+    listing: Listing, first: int, last: int, keeps_nop: Callable[[Op], bool], held: Collection[int]
+) -> NDArray[np.bool_]:
+    """Where in positions [first, last) a nop would stay: at an address that is `held`, and behind
+    one of the rows that keep it.
+    """
+    found = np.zeros(last - first, dtype=bool)
+    keeping = np.array([*map(keeps_nop, listing.table.rows), False, False])
+    if keeping.any():
+        before = listing.rows[max(first - 1, 0) : last - 1]
+        found[last - first - len(before) :] |= keeping[before]
+    if held:
+        found |= np.isin(listing.addresses[first:last], addresses(sorted(held)))
+    return np.asarray(found)
+
+
+def nops(
+    listing: Listing,
+    is_nop: Callable[[Insn], bool],
+    keeps_nop: Callable[[Op], bool],
+    held: Collection[int],
+) -> NDArray[np.bool_]:
+    """The positions of nops that may go: the word says so, if it writes no register."""
+    table = listing.table
+    rows = [op.flow is Flow.NEXT and not table.effects(op).stores for op in table.rows]
+    may = np.array([*rows, False, False])[listing.rows] & ~listing.defs.any(axis=1)
+    words, of = np.unique(listing.words[may], return_inverse=True)
+    insns = map(table.decode, words.tolist())
+    found = np.array([insn is not None and is_nop(insn) for insn in insns], dtype=bool)
+    may[may] = found[of]
+    return np.asarray(may & ~kept(listing, 0, len(listing), keeps_nop, held))

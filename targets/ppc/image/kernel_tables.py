@@ -1,0 +1,62 @@
+"""Tables in which Linux for PowerPC keeps addresses of its code.
+
+Sources: Linux 6.1 arch/powerpc/include/asm/extable.h, feature-fixups.h, bug.h, jump_label.h and
+lib/feature-fixups.c, lib/restart_table.c, kernel/trace/ftrace.c.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rewriter.core.code.system_tables import (
+    From,
+    Holds,
+    Layout,
+    Named,
+    PairedExceptions,
+    Pointer,
+    SystemTables,
+)
+from rewriter.core.readings.machine import ByteOrder
+
+_WORD = 4  # bytes of an instruction
+_LONGEST = 6 * _WORD  # what is written over at most where an entry names its start alone
+
+FEATURES = ("__ftr_fixup", "__mmu_ftr_fixup", "__fw_ftr_fixup")
+"""Code that is written over where the CPU, its MMU or the firmware has a feature or lacks it."""
+
+BARRIERS = (
+    "__stf_entry_barrier_fixup",
+    "__stf_exit_barrier_fixup",
+    "__uaccess_flush_fixup",
+    "__entry_flush_fixup",
+    "__scv_entry_flush_fixup",
+    "__rfi_flush_fixup",
+    "__spec_barrier_fixup",
+)
+"""Nops that become barriers on CPUs that need them."""
+
+
+def tables(bits: int, order: ByteOrder) -> SystemTables:
+    """The tables of a kernel whose addresses have some bits, 32 or 64."""
+    exceptions = PairedExceptions("__ex_table", Pointer(0, 4), Pointer(4, 4), order)
+    return SystemTables(order, exceptions, tuple(_layouts(bits // 8)))
+
+
+def _layouts(size: int) -> Iterator[Layout]:
+    """Each table; `size` is that of an address in bytes."""
+    first, last, other, end = (Pointer(n * size, size, From.ENTRY) for n in range(2, 6))
+    code = Named(Holds.WRITTEN, first, last), Named(Holds.WRITTEN, other, end)
+    yield from (Layout(name, 6 * size, code) for name in FEATURES)
+    start = Pointer(0, size)
+    yield Layout("__lwsync_fixup", size, (Named(Holds.KEPT, start, _WORD),))
+    yield from (Layout(name, size, (Named(Holds.WRITTEN, start, _LONGEST),)) for name in BARRIERS)
+    trap = Named(Holds.KEPT, Pointer(0, 4), _WORD)
+    yield Layout("__bug_table", 12, (trap,))
+    switch = Named(Holds.SWITCHED, Pointer(0, 4), _WORD, Pointer(4, 4))
+    yield Layout("__jump_table", 8 + size, (switch,))
+    begin, stop, resume = (Pointer(n * size, size, From.ZERO) for n in range(3))
+    yield Layout("mcount_loc", size, (Named(Holds.KEPT, begin, _WORD),))
+    masked = Named(Holds.WRITTEN, begin, stop)
+    yield Layout("__soft_mask_table", 2 * size, (masked,))
+    yield Layout("__restart_table", 3 * size, (masked, Named(Holds.ENTERED, resume)))
