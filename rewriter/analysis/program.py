@@ -244,7 +244,10 @@ class Program:
             return "data in text"
         if _holds(function, self._written):
             return "the system writes over it"
-        return "computed jump not understood" if _holds(function, self._unresolved) else ""
+        if _holds(function, self._unresolved):
+            return "computed jump not understood"
+        unread = self.target.tables.unread if self.is_kernel else ""
+        return f"the kernel names code in places that are not read: {unread}" if unread else ""
 
     @cached_property
     def _written(self) -> list[int]:

@@ -29,7 +29,7 @@ def relocated(image: Image, target: Sequential) -> dict[int, int]:
             value = defined.get(relocation.symbol) if relocation.r_sym else None
             place = target.relocated(relocation.r_type, relocation.r_addend, value)
             if place is not None:
-                found[relocation.r_offset] = place
+                found[relocation.r_offset] = place % (1 << image.bits)  # addends have signs
     return found
 
 

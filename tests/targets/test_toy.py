@@ -16,6 +16,7 @@ import pytest
 from rewriter.api import facade
 from rewriter.core.code.dataflow import machine, run
 from rewriter.core.code.listing import FLOW_CODE
+from rewriter.core.code.system_tables import SystemTables
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.isa.registers import Reg
 from rewriter.core.readings.interpret import AccessFault, Interpreter, Memory
@@ -89,6 +90,19 @@ def test_nothing_to_do_without_the_instruction(run: Run, path: Path, tmp_path: P
     out = tmp_path / "out"
     assert run("patch", path, "-o", out, "--cpu", "toy1").exit_code == 4
     assert out.read_bytes() == path.read_bytes()
+
+
+def test_a_kernel_whose_tables_are_not_all_read_is_left_alone(
+    run: Run, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Toy, "tables", SystemTables("big", unread="notes on stone"))
+    patch = ("patch", path, "--dry-run", "--cpu", "toy2")
+    assert run(*patch).exit_code == 0, "it is no kernel"
+    monkeypatch.setattr(Toy, "is_kernel", lambda toy, image: True)
+    done = run(*patch)
+    assert done.exit_code == 4
+    reason = "the kernel names code in places that are not read: notes on stone"
+    assert f"left alone: 2 functions: {reason}" in done.stdout
 
 
 # What verify refuses ----------------------------------------------------------------------------

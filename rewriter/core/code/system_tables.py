@@ -252,11 +252,16 @@ class NoExceptions:
 
 @dataclass(frozen=True)
 class SystemTables:
-    """All tables of a system that name code: the exception table, and those that hold it still."""
+    """All tables of a system that name code: the exception table, and those that hold it still.
+
+    `unread` says what else of a kernel names code and is not found yet: while there is such, the
+    kernel's functions are left alone.
+    """
 
     order: ByteOrder
     exceptions: Exceptions = NoExceptions()  # noqa: RUF009  # it has no state
     layouts: tuple[Layout, ...] = ()
+    unread: str = ""
 
     def held(self, image: Sections) -> tuple[Held, ...]:
         """What the tables of a file hold where it is, but for accesses that may fault."""

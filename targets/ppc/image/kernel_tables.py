@@ -20,6 +20,7 @@ from rewriter.core.code.system_tables import (
 from rewriter.core.readings.machine import ByteOrder
 
 _WORD = 4  # bytes of an instruction
+_UNREAD = "single instructions that it writes over when it starts (code-patching-asm.h)"
 _LONGEST = 6 * _WORD  # what is written over at most where an entry names its start alone
 
 FEATURES = ("__ftr_fixup", "__mmu_ftr_fixup", "__fw_ftr_fixup")
@@ -40,7 +41,7 @@ BARRIERS = (
 def tables(bits: int, order: ByteOrder) -> SystemTables:
     """The tables of a kernel whose addresses have some bits, 32 or 64."""
     exceptions = PairedExceptions("__ex_table", Pointer(0, 4), Pointer(4, 4), order)
-    return SystemTables(order, exceptions, tuple(_layouts(bits // 8)))
+    return SystemTables(order, exceptions, tuple(_layouts(bits // 8)), _UNREAD)
 
 
 def _layouts(size: int) -> Iterator[Layout]:
