@@ -12,13 +12,12 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
-from typing import Protocol
 
-from passes.scheduling.exits import Exits, Rules, edges
-from passes.scheduling.renaming import Names, Values
+from passes.scheduling.exits import Exits, edges
+from passes.scheduling.renaming import Values
 from rewriter.core.code.groups import Slot, groups
-from rewriter.core.code.scheduling import Arranged, Edge, Facts, Part
-from rewriter.core.isa.instruction import Insn
+from rewriter.core.code.ordering import Scheduling
+from rewriter.core.code.scheduling import Arranged, Edge, Part
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,31 +38,6 @@ class Superblock:
     cuts: tuple[int, ...] = ()
 
 
-class Target(Rules, Names, Protocol):
-    """What an architecture and a CPU's model answer."""
-
-    @property
-    def bundle(self) -> int:
-        """Bytes of a bundle."""
-        ...
-
-    def facts(self, insn: Insn) -> Facts:
-        """What is known of an instruction."""
-        ...
-
-    def moved(self, insn: Insn, distance: int) -> Insn:
-        """The instruction that many bytes further on, with the targets that it has here."""
-        ...
-
-    def arrange(self, part: Part) -> Arranged | None:
-        """A better arrangement, in no more bundles than stand there; None if none is found."""
-        ...
-
-    def cycles(self, slots: Sequence[Slot]) -> int:
-        """Modelled cycles of straight code."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """A region as it is now: `origins` has the old address of each slot, None for a new nop.
@@ -78,7 +52,7 @@ class Outcome:
     cycles: tuple[int, int] = (0, 0)
 
 
-def schedule(region: Superblock, target: Target) -> Outcome:
+def schedule(region: Superblock, target: Scheduling) -> Outcome:
     """The region in fewer cycles, or in fewer bundles and as many cycles; or as it was.
 
     With exits it is tried as a whole, where control comes to no exit later than before, and else
@@ -91,7 +65,7 @@ def schedule(region: Superblock, target: Target) -> Outcome:
     return _scheduled(replace(region, exits={}, cuts=tuple(ends)), target)
 
 
-def _is_later(region: Superblock, outcome: Outcome, target: Target) -> bool:
+def _is_later(region: Superblock, outcome: Outcome, target: Scheduling) -> bool:
     """Whether control comes to one of the exits in more cycles than before."""
     old = {slot.address: n for n, slot in enumerate(region.slots)}
     new = {was: n for n, was in enumerate(outcome.origins) if was is not None}
@@ -102,13 +76,13 @@ def _is_later(region: Superblock, outcome: Outcome, target: Target) -> bool:
     )
 
 
-def _through(slots: Sequence[Slot], number: int, target: Target) -> Sequence[Slot]:
+def _through(slots: Sequence[Slot], number: int, target: Scheduling) -> Sequence[Slot]:
     """The slots up to the end of the bundle that one is in."""
     bundle = slots[number].address // target.bundle
     return [slot for slot in slots if slot.address // target.bundle <= bundle]
 
 
-def _scheduled(region: Superblock, target: Target) -> Outcome:
+def _scheduled(region: Superblock, target: Scheduling) -> Outcome:
     slots, origins = _rescheduled(region, target)
     same = tuple(slot.address for slot in region.slots)
     if origins == same:
@@ -122,7 +96,7 @@ def _scheduled(region: Superblock, target: Target) -> Outcome:
 
 
 def _rescheduled(
-    region: Superblock, target: Target
+    region: Superblock, target: Scheduling
 ) -> tuple[tuple[Slot, ...], tuple[int | None, ...]]:
     """All parts, one behind the other, each at the address that it has then."""
     made: list[Slot] = []
@@ -145,7 +119,7 @@ def _rescheduled(
 
 
 def _shifted(
-    slots: Sequence[Slot], found: Arranged, shift: int, target: Target
+    slots: Sequence[Slot], found: Arranged, shift: int, target: Scheduling
 ) -> Iterator[tuple[Slot, int | None]]:
     """The slots of an arrangement so much further on, each with its old address."""
     for slot, origin in zip(found.slots, found.origins, strict=True):
@@ -157,7 +131,7 @@ def _shifted(
         yield Slot(here, insn, slot.stop), was
 
 
-def _parts(region: Superblock, target: Target) -> Iterator[tuple[bool, tuple[Slot, ...], bool]]:
+def _parts(region: Superblock, target: Scheduling) -> Iterator[tuple[bool, tuple[Slot, ...], bool]]:
     """Runs of bundles that may change, and bundles that may not; whether a group is open there."""
     joined = region.joined
     held = region.cuts or region.fixed
@@ -172,12 +146,12 @@ def _parts(region: Superblock, target: Target) -> Iterator[tuple[bool, tuple[Slo
         joined = not slots[-1].stop
 
 
-def _bundles(slots: Sequence[Slot], target: Target) -> Iterator[tuple[Slot, ...]]:
+def _bundles(slots: Sequence[Slot], target: Scheduling) -> Iterator[tuple[Slot, ...]]:
     for _, bundle in groupby(slots, lambda slot: slot.address // target.bundle):
         yield tuple(bundle)
 
 
-def _kind(region: Superblock, target: Target, bundle: Sequence[Slot]) -> tuple[bool, int]:
+def _kind(region: Superblock, target: Scheduling, bundle: Sequence[Slot]) -> tuple[bool, int]:
     """Whether a bundle must stay as it is, and how many cuts are before it."""
     is_fixed = any(
         slot.address in region.fixed or target.facts(slot.insn).is_fixed for slot in bundle
@@ -186,7 +160,7 @@ def _kind(region: Superblock, target: Target, bundle: Sequence[Slot]) -> tuple[b
 
 
 def _arranged(
-    slots: tuple[Slot, ...], joined: bool, read: tuple[int, Exits], target: Target
+    slots: tuple[Slot, ...], joined: bool, read: tuple[int, Exits], target: Scheduling
 ) -> Arranged | None:
     """A run of bundles in a new order, with other registers where that helps and can be."""
     facts = [target.facts(slot.insn) for slot in slots]
@@ -208,7 +182,7 @@ def _arranged(
     return Arranged(found.slots, tuple(numbers[n] if n >= 0 else -1 for n in found.origins))
 
 
-def part_of(region: Superblock, target: Target) -> tuple[Part, Values]:
+def part_of(region: Superblock, target: Scheduling) -> tuple[Part, Values]:
     """A whole region, to be arranged, and its values, of which as many may live at a time as there
     are registers; ValueError if some of it must stay."""
     parts = list(_parts(region, target))
@@ -225,7 +199,7 @@ def _with_values(
     numbers: Sequence[int],
     joined: bool,
     read: tuple[int, Exits],
-    target: Target,
+    target: Scheduling,
 ) -> tuple[Part, Values]:
     """A run of bundles, without nops, with its values told apart where that may help.
 
@@ -253,7 +227,7 @@ def _without(slots: Sequence[Slot], numbers: Container[int]) -> tuple[Slot, ...]
 _LEAST = 4  # values at a time, below which a search is not worth while
 
 
-def _settled(part: Part, values: Values, target: Target) -> Arranged | None:
+def _settled(part: Part, values: Values, target: Scheduling) -> Arranged | None:
     """An arrangement for which there are registers enough; if need be with fewer values at a time:
     half as many until it has them, then as many more as it still has them with."""
     best, fits = _tried(part, values, target)
@@ -274,12 +248,12 @@ def _settled(part: Part, values: Values, target: Target) -> Arranged | None:
     return best
 
 
-def _cost(found: Arranged, target: Target) -> tuple[int, int]:
+def _cost(found: Arranged, target: Scheduling) -> tuple[int, int]:
     """Modelled cycles and bundles."""
     return target.cycles(found.slots), counted(found.slots, target)
 
 
-def _tried(part: Part, values: Values, target: Target) -> tuple[Arranged | None, bool]:
+def _tried(part: Part, values: Values, target: Scheduling) -> tuple[Arranged | None, bool]:
     """An arrangement with its registers, if a better one is found, and whether there are enough."""
     found = target.arrange(part)
     if found is None:
@@ -312,7 +286,7 @@ def _places(count: int, numbers: Sequence[int]) -> Iterator[int]:
     return (place.get(number, -1) for number in range(count))
 
 
-def counted(slots: Sequence[Slot], target: Target) -> int:
+def counted(slots: Sequence[Slot], target: Scheduling) -> int:
     """The bundles that the slots are in."""
     first, last = slots[0].address, slots[-1].address
     return last // target.bundle - first // target.bundle + 1

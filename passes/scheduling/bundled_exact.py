@@ -12,36 +12,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
-from typing import Any, Protocol
+from typing import Any
 
+from rewriter.core.code.ordering import Limits
 from rewriter.core.code.scheduling import Part
-from rewriter.core.isa.instruction import Insn
 
 EFFORT = 2.0
 """The solver's own count of work for one question, in what it calls deterministic seconds."""
 
 _SEARCHES = 4  # that share the effort for one question
-
-
-class Limits(Protocol):
-    """What the model of a CPU says for all arrangements."""
-
-    @property
-    def places(self) -> int:
-        """Slots that issue in one cycle."""
-        ...
-
-    def takes(self, insn: Insn) -> int:
-        """Slots that an instruction takes."""
-        ...
-
-    def ports(self, insn: Insn) -> frozenset[str]:
-        """The ports that may take an instruction, wherever it stands."""
-        ...
-
-    def alone(self, insn: Insn) -> Sequence[tuple[int, int]]:
-        """Cycles in which nothing else issues: from, counted from the instruction, and how many."""
-        ...
 
 
 Groups = Sequence[Sequence[int]]

@@ -12,28 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import count
-from typing import Protocol
 
 from rewriter.core.code.groups import Slot, groups
+from rewriter.core.code.ordering import Rules
 from rewriter.core.code.scheduling import Edge, Facts
-from rewriter.core.isa.instruction import Insn
 from rewriter.core.masks import bits
-
-
-class Rules(Protocol):
-    """What the target and the CPU's model answer about instructions, in program order."""
-
-    def facts(self, insn: Insn) -> Facts:
-        """What is known of one."""
-        ...
-
-    def needs_stop(self, earlier: Insn, later: Insn) -> bool:
-        """Whether two that clash over a register may never share a group."""
-        ...
-
-    def distance(self, earlier: Insn, later: Insn, registers: int) -> int:
-        """Cycles from the issue of one to that of the other, which reads its `registers`."""
-        ...
 
 
 def edges(

@@ -7,26 +7,16 @@ into bundles; instructions that do not issue together after all are kept apart t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
-from passes.scheduling.bundled import Outcome, Superblock, Target, counted, part_of, schedule
-from passes.scheduling.bundled_exact import EFFORT, Limits, least, within
+from passes.scheduling.bundled import Outcome, Superblock, counted, part_of, schedule
+from passes.scheduling.bundled_exact import EFFORT, least, within
 from passes.scheduling.renaming import Values
 from rewriter.core.code.groups import Slot
+from rewriter.core.code.ordering import Exact
 from rewriter.core.code.scheduling import Arranged, Part
 
 _QUESTIONS = 16  # about one region, at most
-
-
-class Exact(Target, Limits, Protocol):
-    """A target that places each instruction in a given cycle, too."""
-
-    def in_cycles(self, part: Part, cycles: Sequence[int]) -> Arranged | list[tuple[int, ...]]:
-        """The arrangement with a group for each cycle; or sets of instructions that do not go
-        together."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

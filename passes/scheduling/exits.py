@@ -9,39 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Protocol
 
 from passes.scheduling import bundled_graph
 from rewriter.core.code.groups import Slot
+from rewriter.core.code.ordering import ExitRules, Framing
 from rewriter.core.code.scheduling import Edge, Facts
-from rewriter.core.isa.instruction import Insn
 
 Exits = Mapping[int, int]
 """By address of a slot the mask of the registers that may be read where control leaves there."""
 
 NO_EXITS: Exits = MappingProxyType({})
-
-
-class Framing(Protocol):
-    """What the target answers about registers that are there as far as a frame reaches."""
-
-    @property
-    def framed(self) -> int:
-        """Registers of which, in the order of their numbers, as many are there as a frame has."""
-        ...
-
-    @property
-    def reframes(self) -> int:
-        """The kind of order of what makes another frame."""
-        ...
-
-
-class Rules(bundled_graph.Rules, Framing, Protocol):
-    """What the target answers about exits, too."""
-
-    def passable(self, insn: Insn) -> Facts:
-        """What is known of a branch that others may pass."""
-        ...
 
 
 def in_frame(slots: Sequence[Slot], facts: Sequence[Facts], framing: Framing, exits: Exits) -> int:
@@ -69,7 +46,7 @@ def reading(slots: Sequence[Slot], facts: Sequence[Facts], exits: Exits) -> list
 
 def edges(
     slots: Sequence[Slot],
-    rules: Rules,
+    rules: ExitRules,
     facts: Sequence[Facts],
     stands: Mapping[int, int],
     exits: Exits,
@@ -101,7 +78,7 @@ def edges(
     ]
 
 
-def _behind(edge: Edge, later: Slot, slots: Sequence[Slot], rules: Rules, exits: Exits) -> Edge:
+def _behind(edge: Edge, later: Slot, slots: Sequence[Slot], rules: ExitRules, exits: Exits) -> Edge:
     """The edge; from an exit with the cycles that what stays behind it issues later."""
     earlier = slots[edge.before]
     if earlier.address not in exits:

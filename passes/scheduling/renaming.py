@@ -12,41 +12,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Protocol
 
-from passes.scheduling.exits import NO_EXITS, Exits, Framing, in_frame, reading
+from passes.scheduling.exits import NO_EXITS, Exits, in_frame, reading
 from rewriter.core.code.groups import Slot, groups
+from rewriter.core.code.ordering import Names
 from rewriter.core.code.scheduling import Facts
-from rewriter.core.isa.instruction import Insn
 from rewriter.core.masks import bits
 
 _APART = 1 << 10  # the first number of a value that may move; registers are below
-
-
-class Names(Framing, Protocol):
-    """What the target answers about registers as names."""
-
-    @property
-    def banks(self) -> tuple[int, ...]:
-        """Masks of registers that can stand for each other."""
-        ...
-
-    @property
-    def spare(self) -> int:
-        """Registers that any code may use where they are not live."""
-        ...
-
-    def facts(self, insn: Insn) -> Facts:
-        """What is known of an instruction."""
-        ...
-
-    def renamable(self, insn: Insn) -> tuple[int, int]:
-        """Registers that it can name otherwise, and those of them that it increments."""
-        ...
-
-    def renamed(self, insn: Insn, reads: Mapping[int, int], writes: Mapping[int, int]) -> Insn:
-        """The instruction with other registers; ValueError where it cannot name one."""
-        ...
 
 
 @dataclass(slots=True, eq=False)

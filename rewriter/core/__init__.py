@@ -20,4 +20,6 @@ run/         How work is carried out: processes, what is kept between questions,
 target/      What a target offers: the door is `protocol`; the rest are the parts that it is made
              of
 terms/       Symbolic values
+
+trials  What runs known routines on cases: asked of a target, used by the trials of the verifier
 """

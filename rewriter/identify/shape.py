@@ -21,6 +21,7 @@ from rewriter.core.isa.instruction import CALLS, Flow, To, leading
 from rewriter.core.isa.operands import Kind, Words
 from rewriter.core.isa.registers import Masks, of_row, register_mask
 from rewriter.core.isa.table import Table
+from rewriter.core.target.capability import trials_of
 from rewriter.core.target.protocol import Sequential
 from rewriter.identify.search import Range
 
@@ -49,7 +50,7 @@ def candidates(
 ) -> Iterator[tuple[Function, tuple[str, ...]]]:
     """Functions with the names of the contracts that their shape fits."""
     size = target.table.size
-    linkages = {c.linkage: target.trials.program(c.linkage).linkage for c in contracts.values()}
+    linkages = {c.linkage: trials_of(target).program(c.linkage).linkage for c in contracts.values()}
     for start, words in ranges:
         glance = Glance(words, target.table, {linkage.stack for linkage in linkages.values()})
         for function in functions:

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from rewriter.contracts.contract import Contract
 from rewriter.core.isa.table import Table
 from rewriter.core.target.cpu import Cpu, System
+from rewriter.core.trials import Program
 from rewriter.timing.model import simulate
 from rewriter.timing.result import Result
-from rewriter.verify.trials.engines.sweep import Code, Program
+from rewriter.verify.trials.engines.sweep import Code
 from rewriter.verify.trials.steps import Stepper
 
 

@@ -15,6 +15,7 @@ from rewriter.core.readings.concrete import Misaligned
 from rewriter.core.readings.interpret import AccessFault, BadInstruction, LimitReached, Unspecified
 from rewriter.core.target.bundled_cpu import BundledCpu
 from rewriter.core.target.bundling import Bundling
+from rewriter.core.target.capability import trials_of
 from rewriter.core.target.cpu import Cpu, System
 from rewriter.core.target.protocol import Sequential, suited
 from rewriter.elf.image import Image
@@ -86,7 +87,7 @@ class SequentialClocks:
         tuned = next(suited(target, name, self.cpu), None)
         if tuned is None:
             return f"no tuned routine for {self.cpu.name}"
-        contract, trials = CONTRACTS[name], target.trials
+        contract, trials = CONTRACTS[name], trials_of(target)
         program = trials.program(contract.linkage)
         laboratory = Laboratory(self.cpu, self.system, trials.table, trials.write_hints)
         lowest = min(segment.p_vaddr for segment in image.segments if segment.p_memsz)

@@ -27,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from rewriter.core.code import transfer
+from rewriter.core.code.ordering import Model
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.isa.table import Table
@@ -44,7 +45,7 @@ from targets.ia64.prefetching import Prefetching
 from targets.ia64.prove.proving import Proving
 from targets.ia64.registers import NAMES
 from targets.ia64.schedule import bundler
-from targets.ia64.schedule.bundler import Model, Scheduling
+from targets.ia64.schedule.bundler import Scheduling
 from targets.ia64.standard import RETURNED
 from targets.ia64.substitution import Substituting
 from targets.machines import is_ia64

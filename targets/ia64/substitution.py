@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rewriter.contracts.contract import Arena, Case, Contract, Result
+from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.readings.concrete import Misaligned
 from rewriter.core.readings.interpret import AccessFault, BadInstruction, LimitReached, Unspecified
+from rewriter.core.target.bundling import Code
 from rewriter.core.target.protocol import CannotMove, Tuned
-from rewriter.core.target.substitution import Spelled
+from rewriter.core.target.substitution import Room, Spelled, Standing
 from targets.ia64 import routines
 from targets.ia64.image import layout, masks, rooms
 from targets.ia64.image.facts import Facts
@@ -39,8 +41,6 @@ class Substituting:
     spelling: Spelled = masks.Spelling()
     signatures = Path(__file__).parent / "signatures.json"
     arena: Arena = ARENA
-    room = staticmethod(rooms.room)
-    described = staticmethod(rooms.described)
 
     def routines(self, name: str) -> Sequence[Tuned]:
         """The tuned routines that keep a contract."""
@@ -60,9 +60,24 @@ class Substituting:
         """Bundles of nops."""
         return layout.NOPS * (size // BUNDLE)
 
-    def harness(self, code: Facts, parts: Sequence[Part]) -> Harness:
+    def room(self, code: Code, function: Function) -> Room:
+        """The place of a function; CannotMove says why nothing else may stand there."""
+        return rooms.room(_facts(code), function)
+
+    def described(self, code: Code, room: Room, standing: Sequence[Standing]) -> dict[int, bytes]:
+        """What unwind information must say of a room; CannotMove where it cannot."""
+        return rooms.described(_facts(code), room, standing)
+
+    def harness(self, code: Code, parts: Sequence[Part]) -> Harness:
         """Runs routines of a file that is loaded as these parts."""
-        return Harness(tuple(_relocated(code, parts)), code.gp or 0)
+        facts = _facts(code)
+        return Harness(tuple(_relocated(facts, parts)), facts.gp or 0)
+
+
+def _facts(code: Code) -> Facts:
+    """What this target knows of code that it made."""
+    assert isinstance(code, Facts)
+    return code
 
 
 class Harness:

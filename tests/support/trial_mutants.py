@@ -19,10 +19,11 @@ from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.registers import Reg
 from rewriter.core.isa.table import Table
 from rewriter.core.readings.concrete import Concrete, Misaligned
+from rewriter.core.trials import Trials
 from rewriter.verify.trials.engines.qemu import GuestHung
 from rewriter.verify.trials.engines.sweep import Code, Sweep
 from rewriter.verify.trials.records import Chunk, chunks
-from rewriter.verify.trials.trial import Target, prepare
+from rewriter.verify.trials.trial import prepare
 
 _QUICK = 400  # cases that are tried first
 _QUICK_TIME = 400_000  # microseconds of CPU time
@@ -43,7 +44,7 @@ class Fate(Enum):
     NOT_FOUND = "not found"
 
 
-class MutantTarget(Target, Protocol):
+class MutantTarget(Trials, Protocol):
     """What more a target tells."""
 
     @property

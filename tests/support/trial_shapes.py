@@ -18,10 +18,11 @@ from rewriter.core.edit import Evidence, Grade
 from rewriter.core.isa.registers import Reg
 from rewriter.core.isa.table import Table
 from rewriter.core.readings.concrete import Concrete, Misaligned
-from rewriter.verify.trials.engines.sweep import Code, Program, poison
+from rewriter.core.trials import Program, Trials
+from rewriter.verify.trials.engines.sweep import Code, poison
 from rewriter.verify.trials.records import Point
 from rewriter.verify.trials.steps import agrees
-from rewriter.verify.trials.trial import Counterexample, Target
+from rewriter.verify.trials.trial import Counterexample
 
 _FIRST_LABEL = 256  # below it an entry is a constant byte
 _MIXED = 1 << 30  # the label of a byte that was made of several: no byte of a result may be one
@@ -156,7 +157,7 @@ def _plain(value: int | Labelled) -> int:
 
 
 def prove_shapes(
-    code: Code, contract: Contract, target: Target, points: Iterable[tuple[Plan, Point]]
+    code: Code, contract: Contract, target: Trials, points: Iterable[tuple[Plan, Point]]
 ) -> Evidence | Counterexample:
     """Runs shapes of a contract on labels: BOUNDED by their number, and for every content.
 

@@ -11,4 +11,6 @@ system_tables
             Tables in which a system keeps addresses of code: where they stand, and what entries
             say
 transfer    What a proof that code was only reordered asks about an instruction, and of a target
+
+ordering  What scheduling straight code in groups asks of a target, and that of the model of a CPU
 """

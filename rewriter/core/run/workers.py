@@ -29,6 +29,7 @@ from rewriter.core.run.garbage import give_back, seldom_collected
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
+_News = TypeVar("_News")
 _Answer = tuple[int, list[Any], Any]
 """A share's number, the results, and news."""
 _Work = Callable[[Connection, Sequence[Connection]], None]
@@ -40,14 +41,14 @@ _AHEAD = 2
 """Shares that a process has, so that it need not wait for the next while its answer is read."""
 
 
-class Learning(Protocol):
+class Learning(Protocol[_News]):
     """What one process found out and another need not: it never changes a result."""
 
-    def news(self) -> Any:
+    def news(self) -> _News:
         """What is new here since the last time."""
         ...
 
-    def learn(self, news: Any) -> None:
+    def learn(self, news: _News) -> None:
         """What another process found out."""
         ...
 
@@ -65,7 +66,7 @@ class Apart:
 class Together:
     """What processes find out of several kinds."""
 
-    def __init__(self, *kinds: Learning) -> None:
+    def __init__(self, *kinds: Learning[Any]) -> None:
         self.kinds = kinds
 
     def news(self) -> list[Any]:
@@ -87,7 +88,7 @@ class WorkerFailed(Exception):
 
 
 def each(
-    task: Callable[[_Item], _Result], items: Iterable[_Item], jobs: int, learning: Learning
+    task: Callable[[_Item], _Result], items: Iterable[_Item], jobs: int, learning: Learning[Any]
 ) -> Iterator[_Result]:
     """What `task` gives for each item, in the items' order.
 
@@ -107,7 +108,7 @@ def each(
 
 
 def _in_order(
-    task: Callable[[_Item], _Result], known: Sequence[_Item], jobs: int, learning: Learning
+    task: Callable[[_Item], _Result], known: Sequence[_Item], jobs: int, learning: Learning[Any]
 ) -> Iterator[_Result]:
     starts = range(0, len(known), _SHARE)
     shares = [known[start : start + _SHARE] for start in starts]
@@ -127,7 +128,7 @@ def _shared(
     task: Callable[[_Item], _Result],
     shares: Sequence[Sequence[_Item]],
     jobs: int,
-    learning: Learning,
+    learning: Learning[Any],
 ) -> Iterator[tuple[int, list[_Result]]]:
     """Each share's number and results, as they are done."""
     workers: list[_Worker] = []
@@ -219,7 +220,7 @@ def _unpacked(packed: bytes) -> _Answer:
 def _work(
     task: Callable[[Any], Any],
     shares: Sequence[Sequence[Any]],
-    learning: Learning,
+    learning: Learning[Any],
     folder: Path,
     pipe: Connection,
     others: Sequence[Connection],

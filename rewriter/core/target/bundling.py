@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from rewriter.core.code import transfer
 from rewriter.core.code.groups import Slot
+from rewriter.core.code.ordering import Exact, Model
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.run.portable import Portable
@@ -263,7 +264,7 @@ class Bundling(Target, Protocol):
         """What an instruction is, whatever slot it stands in and however far its target is."""
         ...
 
-    def scheduling(self, model: Any) -> Any:
+    def scheduling(self, model: Model) -> Exact:
         """What `passes/scheduling/bundled` asks of the target, with a CPU's model."""
         ...
 

@@ -25,6 +25,7 @@ from rewriter.core.target.cpu import Cpu, System
 from rewriter.core.target.emulation import Emulated
 from rewriter.core.target.ident import Ident
 from rewriter.core.target.idioms import BitCounting, Hints, Idioms, Joining, NarrowMemory
+from rewriter.core.trials import Trials
 
 if TYPE_CHECKING:
     from rewriter.core.target.bundling import Bundling
@@ -245,13 +246,17 @@ class Sequential(Target, Protocol):
 
     stack: int
     signatures: Path
-    trials: Any
     page: int
     alignment: int
     entry_size: int
     tables: SystemTables
 
     systems: Mapping[str, System]
+
+    @property
+    def trials(self) -> Trials | None:
+        """How known routines are run on cases; None where they are not."""
+        ...
 
     @property
     def spelling(self) -> Idioms:

@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from rewriter.contracts.contract import Arena, Case, Contract
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.operands import Words
 from rewriter.core.target.protocol import Tuned
+
+if TYPE_CHECKING:
+    from rewriter.core.target.bundling import Code
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,11 +149,11 @@ class Substituting(Protocol):
         """Code that does nothing, for what nothing comes to."""
         ...
 
-    def room(self, code: Any, function: Function) -> Room:
+    def room(self, code: Code, function: Function) -> Room:
         """The place of a function; CannotMove says why nothing else may stand there."""
         ...
 
-    def described(self, code: Any, room: Room, standing: Sequence[Standing]) -> dict[int, bytes]:
+    def described(self, code: Code, room: Room, standing: Sequence[Standing]) -> dict[int, bytes]:
         """What of the unwind information must be how, when these routines stand in a room.
 
         By address, everything that may differ from the original; CannotMove where it cannot say
@@ -158,6 +161,6 @@ class Substituting(Protocol):
         """
         ...
 
-    def harness(self, code: Any, parts: Sequence[tuple[int, bytes]]) -> Harness:
+    def harness(self, code: Code, parts: Sequence[tuple[int, bytes]]) -> Harness:
         """Runs routines of a file that is loaded as these parts, by address."""
         ...

@@ -16,7 +16,7 @@ from rewriter.core.readings.concrete import Misaligned
 from rewriter.core.readings.interpret import AccessFault, BadInstruction, LimitReached, Unspecified
 from rewriter.core.target.bundled_cpu import BundledCpu
 from rewriter.core.target.bundling import Bundling
-from rewriter.core.target.capability import needed
+from rewriter.core.target.capability import needed, trials_of
 from rewriter.core.target.cpu import Cpu
 from rewriter.core.target.protocol import Sequential, Target
 from rewriter.elf.image import Image
@@ -117,15 +117,12 @@ def points(contract: Contract) -> tuple[str, list[dict[str, int]]]:
 
 def _arena(target: Target, name: str) -> Callable[[str], Arena]:
     if target.bundling is not None:
-        arena: Arena = target.bundling.substituting.arena
+        arena = target.bundling.substituting.arena
         return lambda linkage: arena
-    trials = needed(target.sequential, "timing of routines", target, name).trials
+    code = needed(target.sequential, "timing of routines", target, name)
+    trials = needed(code.trials, "timing of routines", target, name)
 
-    def of(linkage: str) -> Arena:
-        found: Arena = trials.program(linkage).arena
-        return found
-
-    return of
+    return lambda linkage: trials.program(linkage).arena
 
 
 def _clocks(subject: Subject) -> Sequence[Clock] | str:
@@ -142,7 +139,7 @@ def _plain(image: Image, target: Sequential, cpu: Cpu) -> Clock:
     from rewriter.suites.measure import Bench, Laboratory
     from rewriter.verify.trials.steps import Stepper
 
-    trials, runs = Trials(image, target), target.trials
+    trials, runs = Trials(image, target), trials_of(target)
     laboratory = Laboratory(cpu, target.system(cpu), runs.table, runs.write_hints)
     benches: dict[int, Bench] = {}
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from passes.lib.insert import Declined
 from passes.scheduling.bundled import Superblock
-from passes.scheduling.bundled import Target as Scheduling
 from passes.streams.bundled import KIND, GroupedStreams, Hinted, Scheduled, WalkingLoop
 from passes.streams.bundled_walk import GroupedWalked, Reading
 from rewriter.core.code.groups import Slot
+from rewriter.core.code.ordering import Scheduling
 from rewriter.core.code.program import Function
 from rewriter.core.edit import Edit, Evidence
 from rewriter.core.target.bundled_cpu import BundledCpu

@@ -8,6 +8,7 @@ from rewriter.core.assumptions import ARGUMENTS
 from rewriter.core.code.dataflow import written
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import AWAY
+from rewriter.core.target.capability import trials_of
 from rewriter.core.target.protocol import Sequential, Tuned
 from rewriter.elf.unwind import rows as unwind_rows
 from rewriter.identify.trusted import trusts_names
@@ -112,7 +113,7 @@ def preconditions(
     if lacking:
         return lacking
     target = known.program.target
-    linkage = target.trials.program(CONTRACTS[named.contracts[0]].linkage).linkage
+    linkage = trials_of(target).program(CONTRACTS[named.contracts[0]].linkage).linkage
     size = target.table.size
     words = (routine.code[at : at + size] for at in range(0, len(routine.code), size))
     order = known.program.image.byteorder
@@ -139,6 +140,6 @@ def preconditions(
 def _passed(target: Sequential) -> int:
     """The registers that a call may be given something in."""
     names = {contract.linkage for contract in CONTRACTS.values()}
-    linkages = [target.trials.program(name).linkage for name in names]
+    linkages = [trials_of(target).program(name).linkage for name in names]
     registers = {r for linkage in linkages for r in (*linkage.arguments, linkage.entry)}
     return sum(1 << register for register in registers)

@@ -15,11 +15,13 @@ from rewriter.contracts.contract import Arena, Contract, View
 from rewriter.contracts.linkage import Linkage
 from rewriter.core.edit import Evidence, Grade
 from rewriter.core.readings.interpret import AccessFault, Interpreter, Step, Unspecified
+from rewriter.core.target.capability import trials_of
 from rewriter.core.target.protocol import Sequential
+from rewriter.core.trials import Program
 from rewriter.elf.headers import ET_DYN, PT_LOAD
 from rewriter.elf.image import Image
 from rewriter.verify.routines.cases import Points, faults, ordered, shown, spread, turns
-from rewriter.verify.trials.engines.sweep import Answer, Code, Program, Sweep
+from rewriter.verify.trials.engines.sweep import Answer, Code, Sweep
 from rewriter.verify.trials.image import code_of
 from rewriter.verify.trials.records import Chunk, chunks
 from rewriter.verify.trials.steps import Outcome, Stepper, Stores, undefined, unlike
@@ -103,7 +105,7 @@ class Trials:
         try:
             return self._stepped(code, contract, cases)
         except Unspecified as unknown:
-            if shutil.which(self.target.trials.program(contract.linkage).emulator[0]) is None:
+            if shutil.which(trials_of(self.target).program(contract.linkage).emulator[0]) is None:
                 raise Untried(f"{unknown}, and no emulator is installed") from unknown
             return self._swept(code, contract, self._points(contract, cases))
 
@@ -148,7 +150,7 @@ class Trials:
 
     def other(self, code: Code, contract: Contract, cases: int, original: Observed) -> str:
         """The first case in which code that stands alone is not like an original, or nothing."""
-        trials, room = self.target.trials, self._room(contract.linkage)
+        trials, room = trials_of(self.target), self._room(contract.linkage)
         stepper = Stepper(
             code,
             contract,
@@ -191,7 +193,7 @@ class Trials:
 
     def _stepper(self, code: Code, contract: Contract) -> Stepper:
         program = self._room(contract.linkage)
-        trials, table = self.target.trials, self.target.table
+        trials, table = trials_of(self.target), self.target.table
         hints, arithmetic = trials.write_hints, trials.arithmetic
         stepper = Stepper(code, contract, program, table, hints, Stores.UNCHANGED, arithmetic)
         careful = _Careful(
@@ -207,7 +209,7 @@ class Trials:
 
     def traces(self, code: Code, contract: Contract, cases: int) -> Iterator[list[Step]]:
         """What a routine executes in each of some cases; raises Untried."""
-        trials, program = self.target.trials, self._room(contract.linkage)
+        trials, program = trials_of(self.target), self._room(contract.linkage)
         stepper = Stepper(
             code,
             contract,
@@ -224,7 +226,7 @@ class Trials:
 
     def sweep(self, address: int, size: int, contract: Contract) -> Evidence | str:
         """As `run`, but all shapes, in the emulator only."""
-        if shutil.which(self.target.trials.program(contract.linkage).emulator[0]) is None:
+        if shutil.which(trials_of(self.target).program(contract.linkage).emulator[0]) is None:
             raise Untried("no emulator is installed")
         code = self.code_at(address, size, contract.name)
         every = [p for p in contract.points() if not faults(p[1])]
@@ -232,7 +234,7 @@ class Trials:
 
     def _swept(self, code: Code, contract: Contract, chosen: Points) -> Evidence | str:
         """In the emulator, which knows floating point."""
-        program = self.target.trials.program(contract.linkage)
+        program = trials_of(self.target).program(contract.linkage)
         arena, capacity = program.arena, program.capacity
         points = [p for p in chosen if not _is_open(contract, arena, p[1])]
         made = list(chunks(contract, points, arena, capacity, program.byteorder))
@@ -285,7 +287,7 @@ class Trials:
 
     def _room(self, linkage: str) -> Program:
         """Memory for cases, and in front of it for the stack, that the image leaves free."""
-        program = self.target.trials.program(linkage)
+        program = trials_of(self.target).program(linkage)
         arena, step = program.arena, self.target.arena.step
         spans = [(start, start + len(data)) for start, data in self._code.parts]
         size = 2 * arena.rooms * arena.room

@@ -19,7 +19,8 @@ from rewriter.core.readings.interpret import (
     Memory,
     Step,
 )
-from rewriter.verify.trials.engines.sweep import Code, Program, poison
+from rewriter.core.trials import Program
+from rewriter.verify.trials.engines.sweep import Code, poison
 
 _RETURN = 0x10  # where nothing is
 _STACK = 0x2000  # bytes

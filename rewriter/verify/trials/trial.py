@@ -8,42 +8,17 @@ faults.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from rewriter.contracts.contract import Contract
 from rewriter.core.edit import Evidence, Grade
-from rewriter.core.isa.table import Table
-from rewriter.core.readings.interpret import Arithmetic
-from rewriter.verify.trials.engines.sweep import Answer, Code, Program, Sweep
+from rewriter.core.trials import Program, Trials
+from rewriter.verify.trials.engines.sweep import Answer, Code, Sweep
 from rewriter.verify.trials.records import Chunk, Point, chunks
 from rewriter.verify.trials.steps import Stepper, Stores
 
 CHUNK_TIME = 10_000_000  # microseconds of CPU time, for four megabytes of cases
-
-
-class Target(Protocol):
-    """What a target tells about trying routines."""
-
-    @property
-    def table(self) -> Table:
-        """Its instructions."""
-        ...
-
-    @property
-    def write_hints(self) -> Mapping[str, int]:
-        """Events that give up a line, and the line's size."""
-        ...
-
-    @property
-    def arithmetic(self) -> Arithmetic:
-        """What the table leaves open, on plain numbers."""
-        ...
-
-    def program(self, linkage: str) -> Program:
-        """The program that runs cases with a linkage."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +90,7 @@ def _killer(code: Code, chunk: Chunk, engine: Sweep, microseconds: int) -> int:
 
 
 def step(
-    code: Code, contract: Contract, target: Target, stores: Stores = Stores.INSIDE
+    code: Code, contract: Contract, target: Trials, stores: Stores = Stores.INSIDE
 ) -> Evidence | Counterexample:
     """Runs the few shapes of a contract, step by step.
 
@@ -136,7 +111,7 @@ def step(
 
 
 def trial(
-    code: Code, contract: Contract, target: Target, stores: Stores = Stores.INSIDE
+    code: Code, contract: Contract, target: Trials, stores: Stores = Stores.INSIDE
 ) -> Evidence | Counterexample:
     """Both engines; the evidence counts the cases of both."""
     program = target.program(contract.linkage)

@@ -6,9 +6,9 @@ from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Protocol
 
 from rewriter.core.code.groups import Slot
+from rewriter.core.code.ordering import Model
 from rewriter.core.code.scheduling import Arranged, Edge, Part
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.run.kept import kept
@@ -21,44 +21,6 @@ from targets.ia64.schedule import packing, scheduling, shapes
 from targets.ia64.schedule.nodes import Edges, Layout, Limit, Node, Packed, Problem
 from targets.ia64.schedule.ports import Closing, Issued, Ports
 from targets.ia64.schedule.search import Search
-
-
-class Model(Protocol):
-    """What the model of a CPU says about instructions."""
-
-    def distance(self, earlier: Insn, later: Insn, registers: int) -> int:
-        """Cycles from the issue of one to that of the other, which reads its `registers`."""
-        ...
-
-    def kind(self, insn: Insn) -> int:
-        """A number that is the same for instructions which the same ports take."""
-        ...
-
-    def fits(self, issued: Sequence[tuple[int, str]]) -> bool:
-        """Whether ports take instructions of these kinds, in slots of these units, in a cycle."""
-        ...
-
-    def closes(self, shape: str, is_busy: bool) -> bool:
-        """Whether the cycle ends behind a bundle of a shape, with something in its last slot or
-        not."""
-        ...
-
-    def apart(self, first: str, second: str) -> bool:
-        """Whether bundles of two shapes, in this order, never share a cycle."""
-        ...
-
-    def ports(self, insn: Insn) -> frozenset[str]:
-        """The ports that may take an instruction, wherever it stands."""
-        ...
-
-    def alone(self, insn: Insn) -> Sequence[tuple[int, int]]:
-        """Cycles in which nothing else issues: from, counted from the instruction, and how many."""
-        ...
-
-    def cycles(self, slots: Sequence[Slot]) -> int:
-        """Modelled cycles of straight code."""
-        ...
-
 
 _RULES = {
     formats.FIRST: shapes.FIRST,

@@ -21,51 +21,9 @@ from numpy.typing import NDArray
 
 from rewriter.core.errors import RetuneError, VerificationFailed
 from rewriter.core.run import interrupts
+from rewriter.core.trials import Executable
 
 Records = NDArray[np.uint8]
-
-
-class Executable(Protocol):
-    """A static program of one segment: what a target provides."""
-
-    @property
-    def emulator(self) -> tuple[str, ...]:
-        """The emulator's name and options."""
-        ...
-
-    @property
-    def elf_machine(self) -> int:
-        """`e_machine` of the executable."""
-        ...
-
-    @property
-    def elf_flags(self) -> int:
-        """`e_flags` of the executable."""
-        ...
-
-    @property
-    def word_bits(self) -> int:
-        """32 or 64: the ELF class, and the size of a command's two words."""
-        ...
-
-    @property
-    def byteorder(self) -> str:
-        """`little` or `big`."""
-        ...
-
-    @property
-    def base(self) -> int:
-        """Address of the code; its first instruction is the entry."""
-        ...
-
-    @property
-    def memory_size(self) -> int:
-        """Bytes from `base` to the end of its memory."""
-        ...
-
-    def code(self) -> bytes:
-        """The bytes at `base`."""
-        ...
 
 
 class Guest(Executable, Protocol):

@@ -23,16 +23,13 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.contracts.contract import Arena
-from rewriter.contracts.linkage import Linkage
 from rewriter.core.run import interrupts
+from rewriter.core.trials import Program
 from rewriter.verify.trials.engines.qemu import (
-    Executable,
     GuestDied,
     GuestHung,
     emulator,
@@ -42,40 +39,6 @@ from rewriter.verify.trials.engines.qemu import (
 MAP, LOAD, RUN = range(3)
 READ_WRITE_EXECUTE = 7
 _PAGE = 0x10000  # a multiple of every page size
-
-
-class Program(Executable, Protocol):
-    """What a target provides: an executable for one linkage."""
-
-    @property
-    def linkage(self) -> Linkage:
-        """How it calls."""
-        ...
-
-    @property
-    def arena(self) -> Arena:
-        """Where cases may lie."""
-        ...
-
-    @property
-    def routine(self) -> int:
-        """Where code that may stand anywhere is put."""
-        ...
-
-    @property
-    def capacity(self) -> int:
-        """Bytes of cases that one run can take."""
-        ...
-
-    @property
-    def registers(self) -> int:
-        """Address of the words that registers hold before a call."""
-        ...
-
-    @property
-    def stack(self) -> int:
-        """What the stack pointer holds before a call."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

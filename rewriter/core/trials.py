@@ -1,0 +1,111 @@
+"""What runs known routines on cases: asked of a target, used by the trials of the verifier."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from rewriter.contracts.contract import Arena
+from rewriter.contracts.linkage import Linkage
+from rewriter.core.isa.table import Table
+from rewriter.core.readings.interpret import Arithmetic
+
+
+class Executable(Protocol):
+    """A static program of one segment: what a target provides."""
+
+    @property
+    def emulator(self) -> tuple[str, ...]:
+        """The emulator's name and options."""
+        ...
+
+    @property
+    def elf_machine(self) -> int:
+        """`e_machine` of the executable."""
+        ...
+
+    @property
+    def elf_flags(self) -> int:
+        """`e_flags` of the executable."""
+        ...
+
+    @property
+    def word_bits(self) -> int:
+        """32 or 64: the ELF class, and the size of a command's two words."""
+        ...
+
+    @property
+    def byteorder(self) -> str:
+        """`little` or `big`."""
+        ...
+
+    @property
+    def base(self) -> int:
+        """Address of the code; its first instruction is the entry."""
+        ...
+
+    @property
+    def memory_size(self) -> int:
+        """Bytes from `base` to the end of its memory."""
+        ...
+
+    def code(self) -> bytes:
+        """The bytes at `base`."""
+        ...
+
+
+class Program(Executable, Protocol):
+    """What a target provides: an executable for one linkage."""
+
+    @property
+    def linkage(self) -> Linkage:
+        """How it calls."""
+        ...
+
+    @property
+    def arena(self) -> Arena:
+        """Where cases may lie."""
+        ...
+
+    @property
+    def routine(self) -> int:
+        """Where code that may stand anywhere is put."""
+        ...
+
+    @property
+    def capacity(self) -> int:
+        """Bytes of cases that one run can take."""
+        ...
+
+    @property
+    def registers(self) -> int:
+        """Address of the words that registers hold before a call."""
+        ...
+
+    @property
+    def stack(self) -> int:
+        """What the stack pointer holds before a call."""
+        ...
+
+
+class Trials(Protocol):
+    """What a target tells about trying routines."""
+
+    @property
+    def table(self) -> Table:
+        """Its instructions."""
+        ...
+
+    @property
+    def write_hints(self) -> Mapping[str, int]:
+        """Events that give up a line, and the line's size."""
+        ...
+
+    @property
+    def arithmetic(self) -> Arithmetic:
+        """What the table leaves open, on plain numbers."""
+        ...
+
+    def program(self, linkage: str) -> Program:
+        """The program that runs cases with a linkage."""
+        ...
