@@ -10,7 +10,7 @@ from rewriter.core.code.dataflow import Trace, registers_of
 from rewriter.core.edit import Rewrite
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.target.cpu import Cpu
-from rewriter.core.target.protocol import Clue, Sequential, Target
+from rewriter.core.target.protocol import Sequential, Target, Trigger
 
 UNRELATED = "address and position are not related in the block"
 """A reason that knowing more of the registers at the start may remove."""
@@ -56,10 +56,10 @@ class OwnTechnique(Technique, Protocol):
 class ExternalPass(Technique, Protocol):
     """A pass of another package.
 
-    No target knows it, so it brings its `clues`: a block is shown to it that has one of them.
+    No target knows it, so it brings its `triggers`: a block is shown to it that has one of them.
     """
 
-    clues: tuple[Clue, ...]
+    triggers: tuple[Trigger, ...]
 
 
 def usable(cpu: Cpu, insns: Sequence[Any]) -> bool:

@@ -38,7 +38,7 @@ from rewriter.road.options import Options
 from rewriter.road.outcome import Done
 from rewriter.road.routines.kernel_placement import Scatter
 from rewriter.road.routines.routine import Routines
-from rewriter.road.windows import Windows, clues
+from rewriter.road.windows import Windows, triggers
 from rewriter.road.work import Work
 from rewriter.verify.routines.rules import in_pieces
 from rewriter.verify.terms.exchange import Exchange, Outcomes
@@ -195,7 +195,7 @@ class _Windows:
         looped = any(isinstance(p, Inserter | Schedule) for p in passes)
         loops = innermost(program) if looped else {}
         setting = Setting(target, work.cpu, system, work.prover, locked, loops)
-        windows = Windows(work, techniques, setting, clues(program, techniques))
+        windows = Windows(work, techniques, setting, triggers(program, techniques))
         finders = {p.name: p.finder(program, setting) for p in inserters if p.offered(target)}
         insertions = Insertions(work, finders, align is not None)
         self.steps: list[tuple[str, Callable[[Function], None]]]

@@ -23,7 +23,7 @@ from rewriter.core.code.program import Function, Window
 from rewriter.core.edit import Edit
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.operands import Kind
-from rewriter.core.target.protocol import Clue
+from rewriter.core.target.protocol import Trigger
 from rewriter.road.work import Work, edit_id
 from rewriter.timing.saved import packed
 
@@ -32,20 +32,20 @@ from rewriter.timing.saved import packed
 class Windows:
     """Applies techniques to the windows of functions.
 
-    `clues` say which code the techniques ask to see.
+    `triggers` say which code the techniques ask to see.
     """
 
     work: Work
     techniques: tuple[Technique, ...]
     setting: Setting
-    clues: Sequence[Clued]
+    triggers: Sequence[Triggered]
 
     def run(self, function: Function) -> None:
-        """Goes through every window that has a clue."""
+        """Goes through every window that has a trigger."""
         program = self.work.program
         here = program.listing.span(function.start, function.end)
-        if clues := [clue for clue in self.clues if clue.within(*here)]:
-            for window in program.windows(function, partial(_clued, clues)):
+        if triggers := [trigger for trigger in self.triggers if trigger.within(*here)]:
+            for window in program.windows(function, partial(_clued, triggers)):
                 self._window(function, window)
 
     def _window(self, function: Function, window: Window) -> None:
@@ -121,8 +121,8 @@ class Windows:
 
 
 @dataclass(frozen=True)
-class Clued:
-    """Where a clue is, by position, ascending; a window needs at least so many."""
+class Triggered:
+    """Where a trigger is, by position, ascending; a window needs at least so many."""
 
     positions: Sequence[int]
     least: int
@@ -133,23 +133,25 @@ class Clued:
         return enough < len(self.positions) and self.positions[enough] < last
 
 
-def _clued(clues: Sequence[Clued], first: int, last: int) -> bool:
-    return any(clue.within(first, last) for clue in clues)
+def _clued(triggers: Sequence[Triggered], first: int, last: int) -> bool:
+    return any(trigger.within(first, last) for trigger in triggers)
 
 
-def clues(program: Program, techniques: Iterable[Technique]) -> list[Clued]:
+def triggers(program: Program, techniques: Iterable[Technique]) -> list[Triggered]:
     """Where code has what some technique asks to see."""
-    rows, given = program.listing.table.rows, program.target.spelling.CLUES
+    rows, given = program.listing.table.rows, program.target.spelling.TRIGGERS
     found = []
-    for clue in (clue for technique in techniques for clue in _asked(technique, given)):
-        numbers = (number for number, op in enumerate(rows) if op.name in clue.names)
-        places = [_places(program.listing, number, clue.literals) for number in numbers]
-        found.append(Clued(array("q", np.sort(np.concatenate(places)).tolist()), clue.least))
+    for trigger in (trigger for technique in techniques for trigger in _asked(technique, given)):
+        numbers = (number for number, op in enumerate(rows) if op.name in trigger.names)
+        places = [_places(program.listing, number, trigger.literals) for number in numbers]
+        found.append(Triggered(array("q", np.sort(np.concatenate(places)).tolist()), trigger.least))
     return found
 
 
-def _asked(technique: Technique, given: Mapping[str, tuple[Clue, ...]]) -> tuple[Clue, ...]:
-    return technique.clues if isinstance(technique, ExternalPass) else given.get(technique.name, ())
+def _asked(technique: Technique, given: Mapping[str, tuple[Trigger, ...]]) -> tuple[Trigger, ...]:
+    return (
+        technique.triggers if isinstance(technique, ExternalPass) else given.get(technique.name, ())
+    )
 
 
 def _places(listing: Listing, number: int, literals: frozenset[int]) -> NDArray[np.int64]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.registers import register_mask
-from rewriter.core.target.protocol import Clue
+from rewriter.core.target.protocol import Trigger
 from targets.alpha.isa.rows import TABLE
 from targets.alpha.registers import FZERO, SP, ZERO
 
@@ -26,17 +26,17 @@ CELL_ACCESSES = frozenset({"ldq_u", "stq_u"})
 _TESTS = frozenset({"cmpeq", "cmpult", "cmpule", "cmoveq", "cmovne", "cmovlbs", "cmovlbc"})
 """What chooses a value by whether another, or some bits of it, are zero."""
 
-CLUES = {
+TRIGGERS = {
     "bytes": (
-        Clue(frozenset({"ldq_u", "stq_u", "sra"})),
-        Clue(frozenset({"zapnot"}), literals=frozenset({0x01, 0x03})),  # the low byte, or word
-        Clue(frozenset({"and"}), literals=frozenset({0xFF})),
+        Trigger(frozenset({"ldq_u", "stq_u", "sra"})),
+        Trigger(frozenset({"zapnot"}), literals=frozenset({0x01, 0x03})),  # the low byte, or word
+        Trigger(frozenset({"and"}), literals=frozenset({0xFF})),
     ),
-    "bitscan": (Clue(_TESTS, least=3),),
-    "replay": (Clue(frozenset({"stl"})),),
+    "bitscan": (Trigger(_TESTS, least=3),),
+    "replay": (Trigger(frozenset({"stl"})),),
     "prefetch": (),
 }
-"""Per pass, clues of which a block with a site has at least one; none where all may have."""
+"""Per pass, triggers of which a block with a site has at least one; none where all may have."""
 
 FENCES = frozenset({"mb"})
 """Events that nothing passes in either direction (21264 Hardware Reference Manual, 2.12.1.1)."""

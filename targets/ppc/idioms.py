@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.isa.registers import register_mask
-from rewriter.core.target.protocol import Clue
+from rewriter.core.target.protocol import Trigger
 from targets.ppc.abi import FRAME_BASES
 from targets.ppc.image.constants import copied, displacement_of
 from targets.ppc.isa import table
@@ -16,8 +16,8 @@ from targets.ppc.registers import CR, FPR, GPR, LR, SP, TOC, ZERO
 CELL_ACCESSES: frozenset[str] = frozenset()
 """Nothing: no access leaves out low bits of its address but those of vectors."""
 
-CLUES: Mapping[str, tuple[Clue, ...]] = MappingProxyType({})
-"""Per pass, clues of which a block with a site has at least one."""
+TRIGGERS: Mapping[str, tuple[Trigger, ...]] = MappingProxyType({})
+"""Per pass, triggers of which a block with a site has at least one."""
 
 FENCES = frozenset({"sync", "lwsync"})
 """Events that nothing passes in either direction (Power ISA 3.1B, Book II, section 1.7.1)."""

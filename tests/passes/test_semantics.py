@@ -160,11 +160,13 @@ def _tuned(program: Program) -> Iterator[list[Sample]]:
     """Function by function with sites; only every twelfth one is tuned, the others are empty."""
     target, prover = program.target, Prover(64, 8)
     techniques, locked = (Bytes(), BitScan()), locked_addresses(program.graph)
-    clues = {name for t in techniques for c in target.spelling.CLUES[t.name] for name in c.names}
+    triggers = {
+        name for t in techniques for c in target.spelling.TRIGGERS[t.name] for name in c.names
+    }
     number = 0
     for function in program.functions:
         windows = (
-            [w for w in program.windows(function) if any(i.name in clues for i in w.insns)]
+            [w for w in program.windows(function) if any(i.name in triggers for i in w.insns)]
             if not program.not_understood(function)
             else []
         )

@@ -9,7 +9,7 @@ from rewriter.core.code.dataflow import INPUT, Trace
 from rewriter.core.edit import Rewrite
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.target.cpu import Cpu
-from rewriter.core.target.protocol import Clue, Sequential
+from rewriter.core.target.protocol import Sequential, Trigger
 
 _SCALED = {2: "s4addq", 3: "s8addq"}
 """By how far the shift goes, the instruction that shifts and adds."""
@@ -27,7 +27,7 @@ class Scaled:
 
     name = "scaled"
     needs = frozenset[str]()
-    clues = (Clue(frozenset({"sll"}), literals=frozenset(_SCALED)),)
+    triggers = (Trigger(frozenset({"sll"}), literals=frozenset(_SCALED)),)
 
     def sites(self, trace: Trace, target: Sequential, cpu: Cpu) -> Iterator[Site]:
         """The additions of a block that read a shifted value."""

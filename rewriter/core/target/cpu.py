@@ -176,7 +176,7 @@ class Fetch:
 
 
 @dataclass(frozen=True)
-class Window:
+class OutOfOrderCore:
     """Renaming, queues, clusters and retirement.
 
     `cluster` is the cluster of each pipe; a result is seen `crossing` cycles later in another
@@ -235,7 +235,7 @@ class OutOfOrder:
     classes: Mapping[str, Sched]
     bypasses: tuple[Bypass, ...]
     fetch: Fetch
-    window: Window
+    window: OutOfOrderCore
     memory: Memories
     write_hints: frozenset[str]
     barriers: frozenset[str]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from rewriter.core.isa.instruction import Insn
 
 if TYPE_CHECKING:
-    from rewriter.core.target.protocol import Clue
+    from rewriter.core.target.protocol import Trigger
 
 
 class Idioms(Protocol):
@@ -23,7 +23,7 @@ class Idioms(Protocol):
         ...
 
     @property
-    def CLUES(self) -> Mapping[str, tuple[Clue, ...]]:
+    def TRIGGERS(self) -> Mapping[str, tuple[Trigger, ...]]:
         """By pass, what a block with a site of it has one of; none where all blocks may have."""
         ...
 

@@ -131,7 +131,7 @@ def is_hint(insn: Insn, target: Sequential) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Clue:
+class Trigger:
     """What a block with a site of a pass may have: at least so many of some instructions.
 
     Where there are `literals`, only those count that have one of them.

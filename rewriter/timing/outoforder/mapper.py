@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from heapq import heappop, heappush
 
-from rewriter.core.target.cpu import Window
+from rewriter.core.target.cpu import OutOfOrderCore
 from rewriter.timing import causes
 from rewriter.timing.outoforder.places import Place
 from rewriter.timing.path import BEGINNING, Event
@@ -35,7 +35,7 @@ class Queue:
 class Mapper:
     """The map stage, in program order; `event` is when the last instruction went through."""
 
-    def __init__(self, window: Window) -> None:
+    def __init__(self, window: OutOfOrderCore) -> None:
         self._stage = window.map_stage.value
         self._blocks: deque[Event] = deque(maxlen=window.blocks.value)  # when each was retired
         self._room = window.blocks.value

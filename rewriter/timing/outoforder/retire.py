@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewriter.core.target.cpu import Window
+from rewriter.core.target.cpu import OutOfOrderCore
 from rewriter.timing import causes
 from rewriter.timing.path import BEGINNING, Event, later
 
@@ -10,7 +10,7 @@ from rewriter.timing.path import BEGINNING, Event, later
 class Retirement:
     """The last stage; `event` is when the last instruction retired."""
 
-    def __init__(self, window: Window) -> None:
+    def __init__(self, window: OutOfOrderCore) -> None:
         self._width = window.retire_width.value
         self._branches = window.retire_branches.value
         self._count = 0

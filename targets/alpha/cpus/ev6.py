@@ -12,9 +12,9 @@ from rewriter.core.target.cpu import (
     Figure,
     Memories,
     OutOfOrder,
+    OutOfOrderCore,
     Sched,
     Tournament,
-    Window,
 )
 from targets.alpha.cpus.slotting import slot
 from targets.alpha.cpus.sources import (
@@ -140,7 +140,7 @@ _FETCH = Fetch(
     page=Figure(8192, f"{HRM} 2-5"),
 )
 
-_WINDOW = Window(
+_WINDOW = OutOfOrderCore(
     map_stage=Figure(2, f"{HRM} 2-14"),
     issue_stage=Figure(3, f"{HRM} 2-14"),
     retire_stage=guess(7, "table 2-5, integer operate"),

@@ -15,7 +15,7 @@ from rewriter.core.isa.registers import register_mask
 from rewriter.core.target.arena import Arena
 from rewriter.core.target.cpu import Cpu, System
 from rewriter.core.target.ident import Ident
-from rewriter.core.target.protocol import CannotMove, Clue, FrameRow, Memory, Pair, References
+from rewriter.core.target.protocol import CannotMove, FrameRow, Memory, Pair, References, Trigger
 from tests.support.toy.cpus import BOARD, CPUS
 from tests.support.toy.isa import CR, GENERAL, LR, TABLE, WORD
 from tests.support.toy.source import MACHINE
@@ -31,7 +31,7 @@ class Spelling:
     """How the toy says what all passes ask."""
 
     CELL_ACCESSES: frozenset[str] = frozenset()
-    CLUES: Mapping[str, tuple[Clue, ...]] = {"bytes": (Clue(frozenset({"srawi"})),)}
+    TRIGGERS: Mapping[str, tuple[Trigger, ...]] = {"bytes": (Trigger(frozenset({"srawi"})),)}
     FENCES: frozenset[str] = frozenset()
     SCRATCH = register_mask(range(3, 13))
     STACK = STACK
