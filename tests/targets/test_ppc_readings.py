@@ -11,6 +11,7 @@ from ppc_cases import Run, insns
 from support.depth import depth
 from test_ppc_meaning import branching, straight
 
+from rewriter.analysis.reservations import LOCK, RELEASE
 from rewriter.core.isa.registers import Reg
 from rewriter.core.readings.concrete import Concrete
 from rewriter.core.readings.machine import ByteOrder, Machine
@@ -132,3 +133,11 @@ def test_readings_agree(key: tuple[int, ByteOrder], part: int) -> None:
         ones = [_concrete(run, lane) for lane in range(LANES)]
         _check_batched(run, ones)
         _check_symbolic(run, ones)
+
+
+@pytest.mark.parametrize("unit", ["b", "h", "w", "d", "q"])
+def test_reservations_are_seen(unit: str) -> None:
+    """What nothing may change between: of every width, those of two registers too."""
+    rows = table(64, "big")
+    assert LOCK in rows.effects(rows.find(f"l{unit}arx")).events
+    assert RELEASE in rows.effects(rows.find(f"st{unit}cx.")).events

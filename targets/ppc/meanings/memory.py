@@ -217,7 +217,9 @@ def store_pair(m: Machine, rs: Reg, distance: Value, ra: Reg) -> None:
 
 def load_reserved_pair(m: Machine, rt: Reg, ra: Reg, rb: Reg, hint: int) -> None:
     """lqarx."""
-    _pair(m, "lqarx", rt, m.get(ra) + m.get(rb))
+    address = m.get(ra) + m.get(rb)
+    m.event("lock", address)
+    _pair(m, "lqarx", rt, address)
 
 
 def _pair(m: Machine, name: str, rt: Reg, address: Value) -> None:
@@ -230,7 +232,7 @@ def _pair(m: Machine, name: str, rt: Reg, address: Value) -> None:
 def store_conditional_pair(m: Machine, rs: Reg, ra: Reg, rb: Reg) -> None:
     """stqcx."""
     address = m.get(ra) + m.get(rb)
-    m.event("stqcx.", address, m.get(rs), m.get(Reg(rs + 1)))
+    m.event("conditional store", address, m.get(rs), m.get(Reg(rs + 1)))
     m.set(Reg(CR), m.observed("stqcx. stored") * m.const(EQ) | m.get(SO))
 
 
