@@ -13,7 +13,6 @@ from fixtures.trace import ENTERED, LEFT, NO_ACCESS, Recording
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.isa.table import Table
 from rewriter.core.readings.interpret import Step
-from rewriter.core.readings.machine import Value
 from rewriter.core.readings.recorder import Recorder
 from rewriter.core.target.cpu import System
 from rewriter.elf.headers import PT_LOAD
@@ -115,27 +114,9 @@ class _Kind(NamedTuple):
 def _kind(table: Table, word: int) -> _Kind:
     insn = table.decode(word)
     assert insn is not None, hex(word)
-    machine = _Reach(table.width)
+    machine = Recorder(table.width)
     insn.op.does(machine, *insn.operands)
     return _Kind(insn, machine.size, machine.stores, insn.op.flow in CONTROL - {Flow.BRANCH})
-
-
-class _Reach(Recorder):
-    """Notes the size of an access too."""
-
-    size = 0
-
-    def load(self, address: Value, size: int) -> Value:
-        self.size = size
-        return super().load(address, size)
-
-    def store(self, address: Value, value: Value, size: int) -> None:
-        self.size = size
-        super().store(address, value, size)
-
-    def conditional_store(self, address: Value, value: Value, size: int) -> Value:
-        self.size = size
-        return super().conditional_store(address, value, size)
 
 
 class Text(Mapping[int, Insn]):

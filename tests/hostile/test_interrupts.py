@@ -134,7 +134,9 @@ def forked(work: str) -> tuple[int, bytes]:
     """What a Python program that catches interrupts ends with, and what it says."""
     import sys
 
-    code = f"import os, signal\nfrom rewriter.core import interrupts\ninterrupts.catch()\n{work}"
+    code = (
+        f"import os, signal\nfrom rewriter.core.run import interrupts\ninterrupts.catch()\n{work}"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
     return done.returncode, done.stderr
 

@@ -86,14 +86,6 @@ def test_one_is_no_plural(line: tuple[object, ...]) -> None:
     assert "1 pattern," in proofs and " patterns" not in proofs
 
 
-def test_cycles_that_explain_does_not_show(tmp_path: Path) -> None:
-    library = ia64.linked(ia64.CROSSING, tmp_path, "-shared")
-    refused(
-        "--cycles: explain does not show them for ia64",
-        *("explain", library, "through", "--cpu", "itanium2", "--cycles"),
-    )
-
-
 def test_an_input_from_a_pipe() -> None:
     refused("-: retune reads files, not pipes", "identify", "-")
 

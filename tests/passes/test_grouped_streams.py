@@ -202,7 +202,9 @@ def test_loops_of_the_libc(road: tuple[BundledRoad, bytes]) -> None:
         ("memfrob", (SOURCE, SIZE)),
         ("__mpn_add_n", (RESULT, SOURCE, OTHER, SIZE // 8)),
     ):
-        before, after = (_run(made, code, name, arguments) for code in (made.image.data, data))
+        before, after = (
+            _run(made, code, name, arguments) for code in (made.prepared.image.data, data)
+        )
         assert before[0] == after[0]
         assert after[1] < 0.95 * before[1]  # out of memory
         assert after[2] <= before[2] + len(hints)
@@ -213,7 +215,7 @@ def _run(
 ) -> tuple[tuple[int, bytes], int, int]:
     """Result and memory of a call, its cycles out of memory and in the cache."""
     function = next(each for each in made.functions if each.name == name)
-    offset, size = made.image.offset_of(function.start), function.end - function.start
+    offset, size = made.prepared.image.offset_of(function.start), function.end - function.start
     memory = Memory()
     memory.map(function.start, bytes(data[offset : offset + size]))
     memory.map(BACKING, 0x1000, execute=False)
@@ -254,10 +256,10 @@ def test_mutants_of_the_libc_are_caught(road: tuple[BundledRoad, bytes], name: s
     changed = tuple(change(s) if s.insn.name == "lfetch" else s for s in slots)
     assert changed != slots
     mutant = bytearray(data)
-    at = made.image.offset_of(region)
+    at = made.prepared.image.offset_of(region)
     mutant[at : at + len(code)] = TARGET.assembled(changed)
-    new = replace(made.image, data=bytes(mutant))
+    new = replace(made.prepared.image, data=bytes(mutant))
     only = frozenset({placing.routine.function})
-    verdict = verify(made.routines.known, new, lambda *_: None, only)
+    verdict = verify(made.prepared.known, new, lambda *_: None, only)
     assert verdict.findings
     assert why in verdict.findings[0]

@@ -45,6 +45,7 @@ class World(Concrete):
         super().__init__(
             width=64,
             byteorder="little",
+            aligned=True,
             constants=constants,
             initial_register=lambda register: self._value("r", register, aligned),
             initial_byte=lambda at: self._value("m", at >> 3, aligned) >> 8 * (at & 7) & 0xFF,

@@ -51,6 +51,7 @@ class World(Concrete):
         super().__init__(
             width=64,
             byteorder="little",
+            aligned=True,
             constants=constants,
             initial_register=lambda register: start.value("r", register),
             initial_byte=lambda at: start.value("m", at >> 3) >> 8 * (at & 7) & 0xFF,
