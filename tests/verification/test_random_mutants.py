@@ -13,6 +13,7 @@ import pytest
 
 from fixtures import inputs
 from tests.conftest import Patched
+from tests.support.depth import depth
 from tests.support.mutants import mutants
 from tests.support.mutants.changes import KINDS
 from tests.support.mutants.table import table
@@ -21,9 +22,9 @@ from tests.support.mutants.tuned import OPTIONS
 SEED = 17
 # How many, and the CPU for which the file was tuned; without one the original alone is changed.
 DRAWN = {
-    "alpha-libc": (300, ""),
-    "alpha-libm": (400, "ev67"),
-    "ia64-libjnidispatch": (300, "itanium2"),
+    "alpha-libc": (depth(150, 300), ""),
+    "alpha-libm": (depth(200, 400), "ev67"),
+    "ia64-libjnidispatch": (depth(150, 300), "itanium2"),
 }
 GROUPED = {"predicate", "stop"}  # kinds of code that says what issues together
 
