@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from rewriter.core.errors import BadInput
-from rewriter.core.trials import Trials
+
+if TYPE_CHECKING:
+    from rewriter.core.trials import Trials
 
 _Capability = TypeVar("_Capability")
 
