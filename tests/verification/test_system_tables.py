@@ -41,7 +41,7 @@ class Tabled(Alpha):
 
     def __init__(self, every: tuple[Held, ...], behind_calls: bool = False) -> None:
         self.tables, self.behind_calls = (
-            Made("little", Alpha.tables.exceptions, (), every),
+            Made("little", Alpha.tables.exceptions, every=every),
             behind_calls,
         )
 

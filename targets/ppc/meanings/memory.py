@@ -232,7 +232,8 @@ def _pair(m: Machine, name: str, rt: Reg, address: Value) -> None:
 def store_conditional_pair(m: Machine, rs: Reg, ra: Reg, rb: Reg) -> None:
     """stqcx."""
     address = m.get(ra) + m.get(rb)
-    m.event("conditional store", address, m.get(rs), m.get(Reg(rs + 1)))
+    m.event("conditional store", address)
+    m.event("stqcx.", address, m.get(rs), m.get(Reg(rs + 1)))
     m.set(Reg(CR), m.observed("stqcx. stored") * m.const(EQ) | m.get(SO))
 
 
