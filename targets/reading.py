@@ -17,7 +17,7 @@ from rewriter.core.code.program import Function, JumpTable, TableRead
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.target.protocol import Definitions
 
-_LOOK_BACK = 80  # instructions between a table's set-up and its jump
+LOOK_BACK = 80  # instructions between a table's set-up and its jump
 
 
 def written(listing: Listing, register: int, first: int, end: int) -> int | None:
@@ -43,7 +43,7 @@ class Nearest:
         """The nearest instruction before that writes the register."""
         listing = self.listing
         start, _ = listing.span(self.function.start, self.function.end)
-        first = max(start, self.jump - _LOOK_BACK)
+        first = max(start, self.jump - LOOK_BACK)
         made = written(listing, register, first, listing.index(use))
         insn = listing.insn(made) if made is not None else None
         if made is None or insn is None or insn.op.flow not in (Flow.NEXT, Flow.HERE):

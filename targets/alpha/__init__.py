@@ -30,19 +30,18 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import takewhile
 from pathlib import Path
 
 import numpy as np
 
 from rewriter.core.addresses import contains
 from rewriter.core.code.listing import FLOW_CODE, Listing, decode_words
-from rewriter.core.code.program import Function, JumpTable
+from rewriter.core.code.program import Function, TableRead
 from rewriter.core.isa.instruction import Flow, Insn, Op
 from rewriter.core.target.arena import WIDE
 from rewriter.core.target.cpu import Cpu, System
 from rewriter.core.target.idioms import BitCounting, Hints, Idioms, Joining, NarrowMemory
-from rewriter.core.target.protocol import Memory, Pair, References
+from rewriter.core.target.protocol import Definitions, Memory, Pair, References
 from targets.alpha import abi, boots, idioms, routines
 from targets.alpha.cpus import CPUS
 from targets.alpha.image import kernel, masks, moving, placing, pointers, sums, switches
@@ -52,6 +51,7 @@ from targets.alpha.systems import SYSTEMS, UP1000, USUAL
 from targets.alpha.trial_program import AlphaTrials
 from targets.assembly import ROUTINE_ALIGNMENT
 from targets.machines import is_alpha
+from targets.reading import Reader, jump_tables
 
 R_REFQUAD, R_GLOB_DAT, R_JMP_SLOT, R_RELATIVE = 2, 25, 26, 27
 LOCAL_ENTRY = 8  # bytes that a caller with the same gp skips
@@ -153,7 +153,6 @@ class Alpha:
     ) -> References:
         """Jump tables, labels, computed calls."""
         shared = pointers.shared(listing, functions)
-        jumps = np.flatnonzero(listing.flows == FLOW_CODE[Flow.INDIRECT]).tolist()
         constants = sums.sums(listing, functions, shared)
         made = constants.every
         found = References(
@@ -163,14 +162,20 @@ class Alpha:
             unresolved=frozenset(),
             shared=shared,
         )
-        finder = _Jumps(image, listing, functions, constants)
-        for at in jumps:
-            finder.add(at, found)
+
+        def reads(jump: int, insn: Insn, function: Function, by: Definitions) -> list[TableRead]:
+            return switches.table_reads(jump, insn, by, found.pointers(function))
+
+        def entries(place: int, base: int) -> tuple[int, ...]:
+            return switches.table_entries(image, listing, place, base)
+
+        reader = Reader(reads, entries, switches.ENTRY_SIZE)
+        tables, outside = jump_tables(listing, functions, {}, reader)
         return replace(
             found,
-            tables=_cut(finder.tables),
-            unresolved=frozenset(finder.unresolved),
-            constants=finder.constants,
+            tables=tables,
+            unresolved=outside,
+            constants=_constants(listing, functions, constants),
         )
 
     def pairs(
@@ -206,53 +211,17 @@ class Alpha:
         return pointers.is_filler(insn)
 
 
-class _Jumps:
-    """Reads computed jumps in order of address, function by function."""
-
-    def __init__(
-        self,
-        image: Memory,
-        listing: Listing,
-        functions: Sequence[Function],
-        constants: sums.Sums,
-    ) -> None:
-        self.image, self.listing, self.functions = image, listing, functions
-        self.made, self.starts = constants, [f.start for f in functions]
-        self.tables: list[JumpTable] = []
-        self.constants: dict[int, frozenset[int]] = {}
-        self.unresolved: set[int] = set()
-
-    def add(self, at: int, references: References) -> None:
-        """Reads the computed jump at a position."""
-        listing, address = self.listing, int(self.listing.addresses[at])
-        insn, owner = listing.insn(at), bisect_right(self.starts, address) - 1
-        assert insn is not None
-        if owner < 0 or address not in self.functions[owner]:
-            self.unresolved.add(address)
-            return
-        function = self.functions[owner]
-        if function.start not in self.constants:
-            self.constants[function.start] = self.made.of(owner)
-        definitions = switches.Nearest(listing, function, at)
-        shared = references.pointers(function)
-        for read in switches.table_reads(address, insn, definitions, shared):
-            if read.address is not None:
-                place, base = read.address, read.base
-                entries = switches.table_entries(self.image, listing, place, base)
-                targets = tuple(takewhile(function.__contains__, entries))
-                size = switches.ENTRY_SIZE
-                self.tables.append(JumpTable(address, place, size, base, targets, exact=False))
-
-
-def _cut(tables: Sequence[JumpTable]) -> tuple[JumpTable, ...]:
-    """The tables, each up to where another starts."""
-    starts = sorted({table.address for table in tables})
-    found = []
-    for table in tables:
-        after = bisect_right(starts, table.address)
-        room = starts[after] - table.address if after < len(starts) else 1 << 64
-        found.append(replace(table, targets=table.targets[: room // table.size]))
-    return tuple(found)
+def _constants(
+    listing: Listing, functions: Sequence[Function], made: sums.Sums
+) -> dict[int, frozenset[int]]:
+    """The addresses that functions with computed jumps make."""
+    starts, found = [f.start for f in functions], dict[int, frozenset[int]]()
+    for at in np.flatnonzero(listing.flows == FLOW_CODE[Flow.INDIRECT]).tolist():
+        jump = int(listing.addresses[at])
+        owner = bisect_right(starts, jump) - 1
+        if owner >= 0 and jump in functions[owner] and starts[owner] not in found:
+            found[starts[owner]] = made.of(owner)
+    return found
 
 
 def _callees(

@@ -5,22 +5,15 @@ Made-up instructions stand in a function of the sample, in the old and in the ne
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
-import targets
-from fixtures import inputs
 from rewriter.analysis.program import Program, analyse
-from rewriter.core.code.program import Function
 from rewriter.core.isa.registers import register_mask
-from rewriter.elf import image
-from rewriter.elf.image import Image
 from rewriter.verify.check import verify
 from rewriter.verify.routines.reached import unreached
-from targets.alpha.assembler import assemble
 from targets.alpha.registers import RA, V0
 from tests.support.made_flows import Made, made
+from tests.support.sample_code import Room, sample_room
 
 A0, A1, A2 = 16, 17, 18
 RETURNS, OTHERWISE = (made("ret_if", A0, RA, sense) for sense in (1, 0))
@@ -33,35 +26,19 @@ _SUM, _DIFFERENCE, _BACK = "addq a1,a2,v0", "subq a1,a2,v0", "ldq ra,0(sp); ret"
 
 
 @pytest.fixture(scope="module")
-def sample() -> Image:
-    return image.load(str(inputs.require("alpha-sample")))
+def room() -> Room:
+    """A function of the sample with room for code of our own."""
+    return sample_room()
 
 
-@pytest.fixture(scope="module")
-def place(sample: Image) -> Function:
-    """A function with room for code of our own."""
-    program = analyse(sample, targets.of(sample))
-    understood = (f for f in program.functions if not program.not_understood(f))
-    return max(understood, key=lambda f: f.end - f.start)
+def _program(room: Room, text: str) -> Program:
+    return analyse(room.holding(Made(), text), Made())
 
 
-def _with(sample: Image, place: Function, text: str) -> Image:
-    """The sample with other code in a function, the rest of it nops."""
-    code = assemble(text.replace(";", "\n"), place.start).code
-    size, target = place.end - place.start, Made()
-    nops = b"".join(map(target.encode, target.fillers(size - len(code))))
-    at = sample.offset_of(place.start)
-    return replace(sample, data=sample.data[:at] + code + nops + sample.data[at + size :])
-
-
-def _program(sample: Image, place: Function, text: str) -> Program:
-    return analyse(_with(sample, place, text), Made())
-
-
-def _findings(sample: Image, place: Function, old: str, new: str) -> str:
-    program = _program(sample, place, old)
-    assert not program.not_understood(place)
-    changed = _with(sample, place, new)
+def _findings(room: Room, old: str, new: str) -> str:
+    program = _program(room, old)
+    assert not program.not_understood(room.place)
+    changed = room.holding(Made(), new)
     return "; ".join(verify(program, changed, lambda stage, done, total: None).findings)
 
 
@@ -81,8 +58,8 @@ def _findings(sample: Image, place: Function, old: str, new: str) -> str:
     ],
     ids=["behind it", "it moves", "before it", "dead", "call moves", "place unread", "same sum"],
 )
-def test_what_does_the_same(sample: Image, place: Function, old: str, new: str) -> None:
-    assert not _findings(sample, place, old, new)
+def test_what_does_the_same(room: Room, old: str, new: str) -> None:
+    assert not _findings(room, old, new)
 
 
 _WAYS = f"mov a1,v0; {RETURNS}; addq a1,a2,v0; ret"
@@ -143,28 +120,28 @@ _STORED = f"mov a1,v0; {RETURNS}; stq a1,0(a2); ret"
         "sum not adjusted",
     ],
 )
-def test_what_does_not(sample: Image, place: Function, old: str, new: str, reason: str) -> None:
-    findings = _findings(sample, place, old, new)
+def test_what_does_not(room: Room, old: str, new: str, reason: str) -> None:
+    findings = _findings(room, old, new)
     assert reason in findings
 
 
-def test_straight_code_goes_on_behind_a_conditional_return(sample: Image, place: Function) -> None:
+def test_straight_code_goes_on_behind_a_conditional_return(room: Room) -> None:
     """Where it leaves, what a caller may read is read; a result that is not set yet is not."""
-    program = _program(sample, place, f"mov a1,v0; {RETURNS}; addq a1,a2,v0; ret")
-    window = next(program.windows(place))
-    assert window.address == place.start and len(window.insns) == 4
+    program = _program(room, f"mov a1,v0; {RETURNS}; addq a1,a2,v0; ret")
+    window = next(program.windows(room.place))
+    assert window.address == room.place.start and len(window.insns) == 4
     (first, at_once), (last, _) = window.exits
     assert (first, last) == (1, 3)
     assert at_once & register_mask((V0, A1, A2)) == register_mask((V0, A1, A2))
     assert not at_once >> A0 & 1
 
 
-def test_trials_must_have_seen_both_ways(sample: Image, place: Function) -> None:
+def test_trials_must_have_seen_both_ways(room: Room) -> None:
     """Of a conditional return as of a branch: cases that all return early say little."""
-    program = _program(sample, place, f"{RETURNS}; clr v0; ret")
-    start, away = place.start, 0x1000
+    program = _program(room, f"{RETURNS}; clr v0; ret")
+    start, away = room.place.start, 0x1000
     through = [(start + 4, None), (start + 8, away)]
     both = [(start, away), (start, None), *through]
-    assert not unreached(program, [start], both, place)
-    assert "goes one way" in unreached(program, [start], [(start, None), *through], place)
+    assert not unreached(program, [start], both, room.place)
+    assert "goes one way" in unreached(program, [start], [(start, None), *through], room.place)
     assert "no case comes" in unreached(program, [start], [(start, away)])

@@ -5,24 +5,19 @@ The tables are made up; they name code of our own in a function of the sample.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
-import targets
-from fixtures import inputs
 from rewriter.analysis.program import Program, analyse
 from rewriter.core.code.listing import Listing
-from rewriter.core.code.program import Function
 from rewriter.core.code.system_tables import Held, Holds, Sections, SystemTables, switched
 from rewriter.core.isa.instruction import Op
 from rewriter.core.target.protocol import Memory
-from rewriter.elf import image
-from rewriter.elf.image import Image
 from rewriter.verify.check import verify
 from targets.alpha import Alpha
-from targets.alpha.assembler import assemble
+from tests.support.sample_code import Room, sample_room
 
 
 @dataclass(frozen=True)
@@ -55,83 +50,68 @@ class Tabled(Alpha):
 
 
 @pytest.fixture(scope="module")
-def sample() -> Image:
-    return image.load(str(inputs.require("alpha-sample")))
+def room() -> Room:
+    """A function of the sample with room for code of our own."""
+    return sample_room()
 
 
-@pytest.fixture(scope="module")
-def place(sample: Image) -> Function:
-    """A function with room for code of our own."""
-    program = analyse(sample, targets.of(sample))
-    understood = (f for f in program.functions if not program.not_understood(f))
-    return max(understood, key=lambda f: f.end - f.start)
-
-
-def _with(sample: Image, place: Function, text: str) -> Image:
-    code = assemble(text.replace(";", "\n"), place.start).code
-    size, target = place.end - place.start, Alpha()
-    nops = b"".join(map(target.encode, target.fillers(size - len(code))))
-    at = sample.offset_of(place.start)
-    return replace(sample, data=sample.data[:at] + code + nops + sample.data[at + size :])
-
-
-def _held(place: Function, holds: Holds, word: int, words: int = 1, to: int | None = None) -> Held:
-    start = place.start + 4 * word
-    target = None if to is None else place.start + 4 * to
+def _held(room: Room, holds: Holds, word: int, words: int = 1, to: int | None = None) -> Held:
+    start = room.place.start + 4 * word
+    target = None if to is None else room.place.start + 4 * to
     return Held("made", 0x1000, holds, start, start + 4 * words, target)
 
 
-def _findings(sample: Image, place: Function, old: str, new: str, target: Alpha) -> str:
-    program: Program = analyse(_with(sample, place, old), target)
-    changed = _with(sample, place, new)
+def _findings(room: Room, old: str, new: str, target: Alpha) -> str:
+    program: Program = analyse(room.holding(Alpha(), old), target)
+    changed = room.holding(Alpha(), new)
     return "; ".join(verify(program, changed, lambda stage, done, total: None).findings)
 
 
-def test_an_instruction_that_a_table_names_stays(sample: Image, place: Function) -> None:
+def test_an_instruction_that_a_table_names_stays(room: Room) -> None:
     """What it does may be done otherwise, but not there; all else may change."""
     old = "addq a0,a1,t0; addq t0,a2,v0; ret"
-    kept = Tabled((_held(place, Holds.KEPT, 0),))
-    assert not _findings(sample, place, old, "addq a1,a0,t0; addq t0,a2,v0; ret", Alpha())
-    assert not _findings(sample, place, old, "addq a0,a1,t0; addq a2,t0,v0; ret", kept)
-    assert _findings(sample, place, old, "addq a1,a0,t0; addq t0,a2,v0; ret", kept)
-    assert _findings(sample, place, old, "unop; addq a0,a1,t0; addq t0,a2,v0; ret", kept)
+    kept = Tabled((_held(room, Holds.KEPT, 0),))
+    assert not _findings(room, old, "addq a1,a0,t0; addq t0,a2,v0; ret", Alpha())
+    assert not _findings(room, old, "addq a0,a1,t0; addq a2,t0,v0; ret", kept)
+    assert _findings(room, old, "addq a1,a0,t0; addq t0,a2,v0; ret", kept)
+    assert _findings(room, old, "unop; addq a0,a1,t0; addq t0,a2,v0; ret", kept)
 
 
-def test_a_nop_that_a_table_names_is_no_nop(sample: Image, place: Function) -> None:
+def test_a_nop_that_a_table_names_is_no_nop(room: Room) -> None:
     """Else code slides over it, as it does over any other."""
     old, new = "unop; addq a0,a1,v0; ret", "addq a0,a1,v0; ret; unop"
-    assert not _findings(sample, place, old, new, Alpha())
-    assert _findings(sample, place, old, new, Tabled((_held(place, Holds.KEPT, 0),)))
+    assert not _findings(room, old, new, Alpha())
+    assert _findings(room, old, new, Tabled((_held(room, Holds.KEPT, 0),)))
     # One that is not named goes, beside it.
     old, new = "unop; unop; addq a0,a1,v0; ret", "unop; addq a0,a1,v0; ret; unop"
-    assert not _findings(sample, place, old, new, Tabled((_held(place, Holds.KEPT, 0),)))
+    assert not _findings(room, old, new, Tabled((_held(room, Holds.KEPT, 0),)))
 
 
-def test_a_nop_behind_a_call_has_its_place(sample: Image, place: Function) -> None:
+def test_a_nop_behind_a_call_has_its_place(room: Room) -> None:
     old = "jsr ra,(pv); unop; ldq ra,0(sp); ret"
     new = "jsr ra,(pv); ldq ra,0(sp); unop; ret"
-    assert not _findings(sample, place, old, new, Tabled(()))
-    assert _findings(sample, place, old, new, Tabled((), behind_calls=True))
+    assert not _findings(room, old, new, Tabled(()))
+    assert _findings(room, old, new, Tabled((), behind_calls=True))
 
 
-def test_nops_of_a_text_are_those_that_nobody_needs(sample: Image, place: Function) -> None:
-    changed = _with(sample, place, "unop; unop; jsr ra,(pv); unop; unop; ldq ra,0(sp); ret")
-    switch = _held(place, Holds.SWITCHED, 0, to=5)
+def test_nops_of_a_text_are_those_that_nobody_needs(room: Room) -> None:
+    changed = room.holding(Alpha(), "unop; unop; jsr ra,(pv); unop; unop; ldq ra,0(sp); ret")
+    switch = _held(room, Holds.SWITCHED, 0, to=5)
     for target, wanted in (
         (Alpha(), {0, 1, 3, 4}),
-        (Tabled((_held(place, Holds.KEPT, 1),)), {0, 3, 4}),
+        (Tabled((_held(room, Holds.KEPT, 1),)), {0, 3, 4}),
         (Tabled((), behind_calls=True), {0, 1, 4}),
         (Tabled((switch,)), {1, 3, 4}),
     ):
         program = analyse(changed, target)
-        first, _ = program.listing.span(place.start, place.end)
+        first, _ = program.listing.span(room.place.start, room.place.end)
         assert {*np.flatnonzero(program.nops[first : first + 7]).tolist()} == wanted
         for n in range(7):
             insn = program.listing.insn(first + n)
             assert insn is not None
-            assert program.is_nop(place.start + 4 * n, insn) is (n in wanted)
+            assert program.is_nop(room.place.start + 4 * n, insn) is (n in wanted)
         # A new one in the place of the call is as any.
-        assert program.is_nop(place.start + 8, next(iter(target.fillers(4))))
+        assert program.is_nop(room.place.start + 8, next(iter(target.fillers(4))))
 
 
 # A switch is word 1: it does nothing, or leads to the last sum.
@@ -152,37 +132,33 @@ _SWITCH = "mov a2,v0; unop; addq a1,a2,v0; ret; addq v0,1,v0; ret"
     ],
     ids=["same", "behind it", "nothing", "before it", "value gone", "ahead", "target", "moved"],
 )
-def test_what_may_become_a_branch_is_one(
-    sample: Image, place: Function, new: str, is_right: bool
-) -> None:
-    target = Tabled((_held(place, Holds.SWITCHED, 1, to=4),))
-    assert (not _findings(sample, place, _SWITCH, new, target)) is is_right
+def test_what_may_become_a_branch_is_one(room: Room, new: str, is_right: bool) -> None:
+    target = Tabled((_held(room, Holds.SWITCHED, 1, to=4),))
+    assert (not _findings(room, _SWITCH, new, target)) is is_right
 
 
-def test_the_graph_has_both_ways_of_a_switch(sample: Image, place: Function) -> None:
+def test_the_graph_has_both_ways_of_a_switch(room: Room) -> None:
     program = analyse(
-        _with(sample, place, _SWITCH), Tabled((_held(place, Holds.SWITCHED, 1, to=4),))
+        room.holding(Alpha(), _SWITCH), Tabled((_held(room, Holds.SWITCHED, 1, to=4),))
     )
     graph = program.graph
-    block = graph.block_holding(place.start + 4)
-    following = graph.within(graph.blocks_of(place))[block]
-    assert {graph.block_at(place.start + at) for at in (8, 16)} == set(following)
+    block = graph.block_holding(room.place.start + 4)
+    following = graph.within(graph.blocks_of(room.place))[block]
+    assert {graph.block_at(room.place.start + at) for at in (8, 16)} == set(following)
 
 
 @pytest.mark.parametrize("holds", [Holds.WRITTEN, Holds.KEPT])
-def test_code_that_is_written_over_is_left_alone(
-    sample: Image, place: Function, holds: Holds
-) -> None:
+def test_code_that_is_written_over_is_left_alone(room: Room, holds: Holds) -> None:
     """Another instruction of the function may change where it is only kept."""
     old, new = "addq a0,a1,t0; addq t0,a2,v0; ret", "addq a0,a1,t0; addq a2,t0,v0; ret"
-    target = Tabled((_held(place, holds, 0),))
-    program = analyse(_with(sample, place, old), target)
-    assert bool(program.not_understood(place)) is (holds is Holds.WRITTEN)
-    assert bool(_findings(sample, place, old, new, target)) is (holds is Holds.WRITTEN)
+    target = Tabled((_held(room, holds, 0),))
+    program = analyse(room.holding(Alpha(), old), target)
+    assert bool(program.not_understood(room.place)) is (holds is Holds.WRITTEN)
+    assert bool(_findings(room, old, new, target)) is (holds is Holds.WRITTEN)
 
 
-def test_control_may_come_where_a_table_says(sample: Image, place: Function) -> None:
+def test_control_may_come_where_a_table_says(room: Room) -> None:
     old = "addq a0,a1,t0; addq t0,a2,v0; ret"
-    program = analyse(_with(sample, place, old), Tabled((_held(place, Holds.ENTERED, 1),)))
-    assert program.graph.entered[program.graph.block_at(place.start + 4)]
+    program = analyse(room.holding(Alpha(), old), Tabled((_held(room, Holds.ENTERED, 1),)))
+    assert program.graph.entered[program.graph.block_at(room.place.start + 4)]
     assert not program.held_addresses

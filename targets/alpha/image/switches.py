@@ -13,19 +13,16 @@ A switch jumps through a table of 32-bit entries relative to gp (R_ALPHA_GPREL32
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-
-import numpy as np
 
 from rewriter.core.code.listing import Listing
-from rewriter.core.code.program import Bound, Function, Origin, TableRead
-from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.code.program import Bound, Origin, TableRead
+from rewriter.core.isa.instruction import Insn
 from rewriter.core.target.protocol import Definitions, Memory
 from targets.alpha.abi import FRAME_BASES
 from targets.alpha.registers import GP, PV, ZERO
+from targets.reading import written
 
 ENTRY_SIZE = 4  # bytes of a jump table's entry
-_LOOK_BACK = 80  # instructions between a table's set-up and its jump
 _LONGEST_TABLE = 1024  # entries
 _WITHIN = {"cmpule": 1, "cmpult": 0}
 """Comparisons of an index with the last one, or with how many there are."""
@@ -196,7 +193,7 @@ def bound(listing: Listing, first: int, branch: int) -> Bound | None:
     by = listing.insn(branch)
     if by is None or by.name not in ("beq", "bne"):
         return None
-    made = _written(listing, by.operand("ra"), first, branch)
+    made = written(listing, by.operand("ra"), first, branch)
     compare = listing.insn(made) if made is not None else None
     if made is None or compare is None or compare.name not in _WITHIN:
         return None
@@ -214,49 +211,9 @@ def _constant(listing: Listing, compare: Insn, first: int, at: int) -> int | Non
     """What a comparison compares with."""
     if compare.op.format.name == "operate literal":
         return compare.operand("rb")
-    made = _written(listing, compare.operand("rb"), first, at)
+    made = written(listing, compare.operand("rb"), first, at)
     insn = listing.insn(made) if made is not None else None
     if insn is None or insn.name != "lda" or insn.operand("rb") != ZERO:
         return None
     value = insn.operand("disp")
     return value if value >= 0 else None
-
-
-def _written(listing: Listing, register: int, first: int, end: int) -> int | None:
-    """The last position of [first, end) that writes a register."""
-    hits = np.flatnonzero(listing.defs[first:end, 0] & (np.uint64(1) << np.uint64(register)))
-    return first + int(hits[-1]) if len(hits) else None
-
-
-# Before the flow of control is known ------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Nearest:
-    """Definitions found by going back in address order from a jump, in one function.
-
-    That order is the compiler's for a switch: bound check, table address, load, jump.
-    """
-
-    listing: Listing
-    function: Function
-    jump: int
-
-    def made(self, register: int, use: int) -> Sequence[tuple[int, Insn]]:
-        """The nearest instruction before that writes the register."""
-        listing = self.listing
-        start, _ = listing.span(self.function.start, self.function.end)
-        first = max(start, self.jump - _LOOK_BACK)
-        made = _written(listing, register, first, listing.index(use))
-        insn = listing.insn(made) if made is not None else None
-        if made is None or insn is None or insn.op.flow is not Flow.NEXT:
-            return ()
-        return ((int(listing.addresses[made]), insn),)
-
-    def stored(self, base: int, displacement: int, use: int) -> Sequence[tuple[int, int]]:
-        """Nothing: such tables are seen by their paths."""
-        return ()
-
-    def held(self, place: int) -> int | None:
-        """Nothing: tables are found off gp."""
-        return None
