@@ -6,10 +6,10 @@ does not exist, which is the dividend: any number would do, and these are an emu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
-_UNDEFINED = ", undefined"
+_UNDEFINED = " undefined"
 _OVERFLOW = ", overflow"
 
 
@@ -77,10 +77,45 @@ _QUOTIENTS: Mapping[str, Callable[[int, int], tuple[int, bool]]] = MappingProxyT
 )
 
 
+# Vectors: each part of a result has a name of its own and is given the parts of all sources.
+
+_BYTES: Mapping[str, Callable[[int, int], int]] = MappingProxyType(
+    {
+        "vminub": min,
+        "vmaxub": max,
+        "vslb": lambda a, b: a << (b & 7) & 0xFF,
+        "vsrb": lambda a, b: a >> (b & 7),
+    }
+)
+
+
+def _joined(parts: Sequence[int]) -> bytes:
+    return b"".join(part.to_bytes(16 // len(parts), "big") for part in parts)
+
+
+def _bytewise(name: str, *values: int) -> int | None:
+    """A part of what is done to each byte of two vectors."""
+    does, number, parts = _BYTES[name.split()[0]], int(name.split()[1]), len(values) // 2
+    found = bytes(map(does, _joined(values[:parts]), _joined(values[parts:])))
+    size = 16 // parts
+    return int.from_bytes(found[number * size :][:size], "big")
+
+
+def _extracted(name: str, index: int, *vector: int) -> int:
+    """VEXTUBLX and VEXTUBRX: the byte of a number, from the left or from the right."""
+    place = index & 15
+    return _joined(vector)[15 - place if name.startswith("vextubr") else place]
+
+
 def answer(name: str, *values: int) -> int | None:
     """What an opaque operation gives, in 64 bits; None where nothing is known of it."""
-    if name.endswith(_UNDEFINED):
+    if _UNDEFINED in name:
         return 0
+    base = name.split()[0]
+    if base in _BYTES:
+        return _bytewise(name, *values)
+    if base in ("vextublx", "vextubrx"):
+        return _extracted(name, *values)
     divide = _QUOTIENTS.get(name.removesuffix(_OVERFLOW))
     if divide is None:
         return None

@@ -180,14 +180,29 @@ def store_pair(name: str) -> Does:
 # One element, whose place in the register the address says -------------------------------------
 
 
+def _element(m: Machine, address: Value, size: int) -> tuple[Value, Value]:
+    """The part, and the shift in it, of the element that an address says."""
+    part, inside = m.width // 8, address & m.const(m.width // 8 - size)
+    number = m.lshr(address & m.const(QUADWORD - size), m.const(part.bit_length() - 1))
+    if m.byteorder == "big":
+        return number, m.const(8 * (part - size)) - inside * m.const(8)
+    return m.const(QUADWORD // part - 1) - number, inside * m.const(8)
+
+
 def load_element(size: int) -> Maker:
     """LVEBX, LVEHX, LVEWX: one element; what the others hold then is undefined."""
 
     def make(name: str) -> Does:
         def does(m: Machine, target: Reg, *addends: Any) -> None:
-            address = _address(m, addends)
+            address, ones = _address(m, addends), m.const((1 << 8 * size) - 1)
             value = m.load(address & m.const(-size), size)
-            wide.put(m, target, wide.unknown(m, name, QUADWORD, value, address))
+            number, shift = _element(m, address, size)
+            found = []
+            for n in range(8 * QUADWORD // m.width):
+                lost = m.opaque(f"{name} undefined {n}", value, address)
+                with_it = lost & ~m.shl(ones, shift) | m.shl(value, shift)
+                found.append(m.ite(m.eq(number, m.const(n)), with_it, lost))
+            wide.put(m, target, found)
 
         return does
 
@@ -199,9 +214,11 @@ def store_element(size: int) -> Maker:
 
     def make(name: str) -> Does:
         def does(m: Machine, source: Reg, *addends: Any) -> None:
-            address = _address(m, addends)
-            value = m.opaque(name, *wide.get(m, source), address)
-            m.store(address & m.const(-size), value, size)
+            address, first, *others = _address(m, addends), *wide.get(m, source)
+            number, shift = _element(m, address, size)
+            for n, part in enumerate(others, 1):
+                first = m.ite(m.eq(number, m.const(n)), part, first)
+            m.store(address & m.const(-size), m.lshr(first, shift), size)
 
         return does
 
