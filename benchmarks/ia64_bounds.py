@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from passes.scheduling.bundled import Superblock, counted, part_of
+from passes.scheduling.bundled import counted, part_of
 from passes.scheduling.bundled_exact import heads
+from rewriter.core.code.superblock import Superblock
 from targets.ia64.isa.bundles import SLOTS
 from targets.ia64.schedule.bundler import Scheduling
 

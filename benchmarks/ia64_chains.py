@@ -16,8 +16,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.ia64_bounds import chain
 from benchmarks.ia64_superblocks import superblocks
 from fixtures.inputs import Missing
-from passes.scheduling.bundled import Superblock
 from passes.scheduling.bundled_model import Model
+from rewriter.core.code.superblock import Superblock
 from targets.ia64.cpus import CPUS
 from targets.ia64.schedule.bundler import Scheduling
 

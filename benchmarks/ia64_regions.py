@@ -34,10 +34,11 @@ from benchmarks.ia64_bounds import least
 from benchmarks.ia64_superblocks import superblocks
 from fixtures import ia64
 from fixtures.inputs import Missing, find
-from passes.scheduling.bundled import Superblock, counted, schedule
+from passes.scheduling.bundled import counted, schedule
 from passes.scheduling.bundled_model import Model
 from passes.scheduling.bundled_proved import prove
 from rewriter.core.code.groups import Slot
+from rewriter.core.code.superblock import Superblock
 from rewriter.core.isa.instruction import Flow
 from rewriter.core.isa.operands import Kind
 from rewriter.elf import image

@@ -26,12 +26,12 @@ from pathlib import Path
 
 import targets
 from passes import offered
+from rewriter.core.code.superblock import Superblock
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.ia64_bounds import least
 from fixtures.inputs import Missing, find
-from passes.scheduling.bundled import Superblock
 from passes.scheduling.bundled_model import Model
 from rewriter.analysis.functions import find_functions
 from rewriter.elf.image import load

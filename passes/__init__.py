@@ -66,7 +66,7 @@ def names() -> tuple[str, ...]:
 
 
 def offered(target: Target) -> tuple[str, ...]:
-    """The names of the passes that a target offers what they need; plug-ins look at windows."""
+    """The names of the passes that a target offers what they need; plug-ins look at superblocks."""
     return tuple(
         one.name
         for one in _places()

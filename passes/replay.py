@@ -12,7 +12,8 @@ from passes.lib.conflicts import Conflict, Suspects, conflicts, narrow, window_o
 from passes.lib.insert import Declined, Finder, Insertion, Setting, Slots, cycles
 from rewriter.analysis.program import Program
 from rewriter.core.code.dataflow import registers_of, run, written
-from rewriter.core.code.program import Function, Window
+from rewriter.core.code.program import Function
+from rewriter.core.code.superblock import Superblock
 from rewriter.core.edit import Evidence
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.target.protocol import Sequential, Target
@@ -51,22 +52,22 @@ class Replay:
         return _Replayed(self, program, setting).found
 
     def insertions(
-        self, window: Window, setting: Setting, slots: Slots
+        self, superblock: Superblock, setting: Setting, slots: Slots
     ) -> Iterator[Insertion | Declined]:
-        """The sites of a window."""
-        addresses = window.addresses()
-        now = [slots.get(at, insn) for at, insn in zip(addresses, window.insns, strict=True)]
+        """The sites of a superblock."""
+        addresses = superblock.addresses()
+        now = [slots.get(at, insn) for at, insn in zip(addresses, superblock.insns, strict=True)]
         if not any(insn is not None and narrow(insn.op, setting.target) for insn in now):
             return
         for conflict in conflicts(
-            now, setting.target, window_of(setting.cpu, window.insns[0].size)
+            now, setting.target, window_of(setting.cpu, superblock.insns[0].size)
         ):
             if conflict.sure:
-                yield _forwarded(setting, addresses, now, dict(window.exits), conflict)
+                yield _forwarded(setting, addresses, now, dict(superblock.leaving), conflict)
 
 
 class _Replayed:
-    """Finds the sites of functions; a window is made only where one is."""
+    """Finds the sites of functions; a superblock is made only where one is."""
 
     def __init__(self, replay: Replay, program: Program, setting: Setting) -> None:
         self.replay, self.program, self.setting = replay, program, setting
@@ -78,8 +79,9 @@ class _Replayed:
         here = self.program.listing.span(function.start, function.end)
         if self.suspects.narrow(*here) and (slots or self.suspects.within(*here)):
             changed = sorted(slots)
-            for window in self.program.windows(function, partial(self._meet, slots, changed)):
-                yield from self.replay.insertions(window, self.setting, slots)
+            wanted = partial(self._meet, slots, changed)
+            for block in self.program.superblocks(function, wanted):
+                yield from self.replay.insertions(block, self.setting, slots)
 
     def _meet(self, slots: Slots, changed: Sequence[int], first: int, last: int) -> bool:
         """Whether anything at positions [first, last) may be a site; `changed` are the slots."""
@@ -192,7 +194,7 @@ def _proved(
     load: int,
     insns: Sequence[Insn],
 ) -> Evidence:
-    """Both ways do the same from the window's start to the load; raises Different."""
+    """Both ways do the same from the superblock's start to the load; raises Different."""
     target = setting.target
     terms = target.table.terms()
     behind = range(addresses[load] + 1, addresses[load] + len(insns))

@@ -2,7 +2,7 @@
 
 The doors are `technique` and `tune`.
 
-changes    What techniques made of a window, and what they left alone
+changes    What techniques made of a superblock, and what they left alone
 conflicts  Loads of what a narrower store has just written: an out-of-order CPU cannot forward it
 insert     What a pass may do that needs more instructions than are there: room comes from a new
            layout
@@ -13,6 +13,5 @@ searches   Searches for a bit by what they compute: a table of chains of counts,
            one
 shapes     Recognising what a value is by what it does, whatever instructions spell it
 technique  What a pass is: it looks at one block and proposes rewrites of it
-tune       Applies techniques to a window of code: propose, drop what died, prove, keep or try the
-           next
+tune       Applies techniques to a superblock: propose, drop what died, prove, keep or try the next
 """

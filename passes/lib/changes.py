@@ -1,4 +1,4 @@
-"""What techniques made of a window, and what they left alone."""
+"""What techniques made of a superblock, and what they left alone."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from passes.lib.technique import Site
 from rewriter.core.code.dataflow import Facts
-from rewriter.core.code.program import Window
+from rewriter.core.code.superblock import Superblock
 from rewriter.core.edit import Evidence, Rewrite
 from rewriter.core.isa.instruction import Insn
 
@@ -25,7 +25,7 @@ class Accepted:
 
     @property
     def gain(self) -> int:
-        """How many instructions fewer the window has."""
+        """How many instructions fewer the superblock has."""
         return count(self.before) - count(self.after)
 
 
@@ -39,15 +39,15 @@ class Refused:
 
 
 @dataclass
-class TunedWindow:
-    """A window's slots after all that was accepted; an empty slot is None.
+class Rewritten:
+    """A superblock's slots after all that was accepted; an empty slot is None.
 
     `facts` are what was known of registers at the start.  `carried` says, of accesses that had an
     exception entry and went, at which address the access is that has the entry now; None where
     another entry serves that one.
     """
 
-    window: Window
+    superblock: Superblock
     slots: tuple[Insn | None, ...]
     facts: Facts = field(default_factory=dict)
     accepted: list[Accepted] = field(default_factory=list)

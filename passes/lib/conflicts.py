@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from passes.lib.changes import Accepted, Refused, TunedWindow
+from passes.lib.changes import Accepted, Refused, Rewritten
 from passes.lib.insert import Setting, cycles
 from passes.lib.technique import Site
 from passes.scheduling.dependence import accesses
@@ -120,15 +120,15 @@ def conflicts(slots: Sequence[Insn | None], target: Sequential, reach: int) -> I
 
 
 def untrapped(
-    tuned: TunedWindow, again: Callable[[frozenset[Key]], TunedWindow], setting: Setting
-) -> TunedWindow:
-    """The window without rewrites whose store makes a load behind it be replayed.
+    tuned: Rewritten, again: Callable[[frozenset[Key]], Rewritten], setting: Setting
+) -> Rewritten:
+    """The superblock without rewrites whose store makes a load behind it be replayed.
 
     A wide load had an equally wide store whole; where a rewrite makes the store narrow and the
-    load stays, the chip replays it.  `again` tunes the window without some sites, by technique and
-    address.  That is taken if it is faster in the model of the CPU.
+    load stays, the chip replays it.  `again` tunes the superblock without some sites, by technique
+    and address.  That is taken if it is faster in the model of the CPU.
     """
-    addresses = tuned.window.addresses()
+    addresses = tuned.superblock.addresses()
     avoided: dict[Key, Refused] = {}
     other = tuned
     while caused := _caused(other, setting):
@@ -143,21 +143,21 @@ def untrapped(
     return other
 
 
-def _caused(tuned: TunedWindow, setting: Setting) -> list[Accepted]:
+def _caused(tuned: Rewritten, setting: Setting) -> list[Accepted]:
     """The rewrites that made such a store."""
-    target, reach = setting.target, window_of(setting.cpu, tuned.window.insns[0].size)
+    target, reach = setting.target, window_of(setting.cpu, tuned.superblock.insns[0].size)
     made = (insn for a in tuned.accepted for _, insn in a.rewrite.changes if insn is not None)
     if not any(target.table.effects(insn.op).stores for insn in made):
         return []
     after = [(c.store, c.load) for c in conflicts(tuned.slots, target, reach)]
     if not after:
         return []
-    before = {(c.store, c.load) for c in conflicts(tuned.window.insns, target, reach)}
+    before = {(c.store, c.load) for c in conflicts(tuned.superblock.insns, target, reach)}
     stores = {store for store, load in after if (store, load) not in before}
     return [a for a in tuned.accepted if stores & {slot for slot, _ in a.rewrite.changes}]
 
 
-def _cycles(tuned: TunedWindow, setting: Setting) -> int:
+def _cycles(tuned: Rewritten, setting: Setting) -> int:
     return cycles([insn for insn in tuned.slots if insn is not None], setting)
 
 

@@ -200,7 +200,7 @@ def rewritten_fixups(
 ) -> dict[int, bytes]:
     """The exception entries of a function's accesses, by address; CannotMove if one is too far.
 
-    `carried` says which access has another's entry now (`TunedWindow.carried`), and `place` gives
+    `carried` says which access has another's entry now (`Rewritten.carried`), and `place` gives
     an old address' new one.
     """
     found, table = {}, program.target.tables.exceptions

@@ -1,4 +1,4 @@
-"""Applies techniques to a window of code: propose, drop what died, prove, keep or try the next."""
+"""Applies techniques to a superblock: propose, drop what died, prove, keep or try the next."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeAlias
 
-from passes.lib.changes import Accepted, Refused, TunedWindow, count
+from passes.lib.changes import Accepted, Refused, Rewritten, count
 from passes.lib.technique import UNRELATED, Site, Technique, idle, usable
 from rewriter.core.assumptions import ALIGNMENT, EVERY
 from rewriter.core.code.dataflow import (
@@ -21,7 +21,8 @@ from rewriter.core.code.dataflow import (
     run,
     written,
 )
-from rewriter.core.code.program import Fixup, Window
+from rewriter.core.code.program import Fixup
+from rewriter.core.code.superblock import Superblock
 from rewriter.core.edit import Evidence, Rewrite
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.target.cpu import Cpu
@@ -32,7 +33,7 @@ from rewriter.verify.walk.devices import Access, accessed, based, same_devices, 
 from rewriter.verify.walk.equivalence import Comparison, Different, Likely
 
 Chosen = Callable[[str, int, int], bool]
-"""Whether the user wants the edit of a technique at an address, after so many in the window."""
+"""Whether the user wants a technique's edit at an address, after so many in the superblock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ class _Numbered:
 
 @dataclass
 class Tuner:
-    """Tries every technique's sites of a window in order; each is proved against the original.
+    """Tries every technique's sites of a superblock in order; each is proved against the original.
 
     `locked` are addresses between a load-locked and its store-conditional: nothing there changes.
     `facts` are known of registers at the start; `held` says why an instruction must stay what it
@@ -55,7 +56,7 @@ class Tuner:
     kernel lets fault; `assume` names what a proof may rest on.
     """
 
-    window: Window
+    superblock: Superblock
     techniques: Sequence[Technique]
     target: Sequential
     cpu: Cpu
@@ -68,8 +69,8 @@ class Tuner:
     assume: frozenset[str] = EVERY
 
     def __post_init__(self) -> None:
-        window, target = self.window, self.target
-        code = window.insns, window.address, window.exits
+        block, target = self.superblock, self.target
+        code = block.insns, block.address, block.leaving
         self.trace = Trace(target.table, *code, self.facts)
         self._reasons: dict[int, str] = {}
         self._known: dict[tuple[_Name, ...], Tried | str] = {}
@@ -88,9 +89,9 @@ class Tuner:
         """Whether there is a site that knowing more of the registers at the start may give."""
         return any(one.site.reason == UNRELATED for one in self._sites)
 
-    def tune(self, chosen: Chosen) -> TunedWindow:
-        """The window with all that is chosen and can be shown."""
-        self.tuned = TunedWindow(self.window, self.window.insns, self.facts)
+    def tune(self, chosen: Chosen) -> Rewritten:
+        """The superblock with all that is chosen and can be shown."""
+        self.tuned = Rewritten(self.superblock, self.superblock.insns, self.facts)
         self._made: tuple[_Name, ...] = ()
         self.feeders = self.aligned = frozenset[int]()
         open_sites = self._sites

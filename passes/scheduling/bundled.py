@@ -9,33 +9,16 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 
-from passes.scheduling.exits import Exits, edges
+from passes.scheduling.exits import edges
 from passes.scheduling.renaming import Values
 from rewriter.core.code.groups import Slot, groups
 from rewriter.core.code.ordering import Scheduling
 from rewriter.core.code.scheduling import Arranged, Edge, Part
-
-
-@dataclass(frozen=True, slots=True)
-class Superblock:
-    """Straight code: whole bundles, entered at the first slot, left at the end and at `exits`.
-
-    Registers of the mask `live` may be read afterwards.  Slots of `fixed`, by address, stay in
-    their place in their bundle.  `joined` says that a group is open where control comes from the
-    code before.  Nothing passes a branch that is not among the exits, nor the bundles' addresses in
-    `cuts`.
-    """
-
-    slots: tuple[Slot, ...]
-    live: int = -1
-    fixed: frozenset[int] = field(default_factory=frozenset)
-    joined: bool = False
-    exits: Exits = field(default_factory=dict)
-    cuts: tuple[int, ...] = ()
+from rewriter.core.code.superblock import Exits, Superblock
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from passes.scheduling.bundled import Outcome, Superblock, counted, part_of, schedule
+from passes.scheduling.bundled import Outcome, counted, part_of, schedule
 from passes.scheduling.bundled_exact import EFFORT, least, within
 from passes.scheduling.renaming import Values
 from rewriter.core.code.groups import Slot
 from rewriter.core.code.ordering import Exact
 from rewriter.core.code.scheduling import Arranged, Part
+from rewriter.core.code.superblock import Superblock
 
 _QUESTIONS = 16  # about one region, at most
 

@@ -8,17 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 
 from passes.scheduling import bundled_graph
 from rewriter.core.code.groups import Slot
 from rewriter.core.code.ordering import ExitRules, Framing
 from rewriter.core.code.scheduling import Edge, Facts
-
-Exits = Mapping[int, int]
-"""By address of a slot the mask of the registers that may be read where control leaves there."""
-
-NO_EXITS: Exits = MappingProxyType({})
+from rewriter.core.code.superblock import Exits
 
 
 def in_frame(slots: Sequence[Slot], facts: Sequence[Facts], framing: Framing, exits: Exits) -> int:

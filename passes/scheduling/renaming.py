@@ -13,10 +13,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from passes.scheduling.exits import NO_EXITS, Exits, in_frame, reading
+from passes.scheduling.exits import in_frame, reading
 from rewriter.core.code.groups import Slot, groups
 from rewriter.core.code.ordering import Names
 from rewriter.core.code.scheduling import Facts
+from rewriter.core.code.superblock import NO_EXITS, Exits
 from rewriter.core.masks import bits
 
 _APART = 1 << 10  # the first number of a value that may move; registers are below

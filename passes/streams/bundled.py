@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from passes.lib.insert import Declined
-from passes.scheduling.bundled import Superblock, counted, schedule
+from passes.scheduling.bundled import counted, schedule
 from passes.streams.accesses import Stream, walked
 from passes.streams.bundled_walk import GroupedWalked, Reading
 from rewriter.core.code.dataflow import registers_of
 from rewriter.core.code.groups import Slot
 from rewriter.core.code.ordering import Scheduling
+from rewriter.core.code.superblock import Superblock
 from rewriter.core.code.transfer import Transfer
 from rewriter.core.isa.registers import register_mask
 from rewriter.core.target.prefetching import Asked

@@ -20,7 +20,8 @@ from rewriter.core.addresses import Sides, addresses, first_at, sides
 from rewriter.core.assumptions import EVERY, STANDARD, TABLES
 from rewriter.core.code.listing import FLOW_CODE, UNKNOWN, Listing
 from rewriter.core.code.nops import kept, nops
-from rewriter.core.code.program import Fixup, Function, JumpTable, Pin, Window
+from rewriter.core.code.program import Fixup, Function, JumpTable, Pin
+from rewriter.core.code.superblock import Superblock, straight
 from rewriter.core.code.system_tables import Held, Holds
 from rewriter.core.errors import BadInput
 from rewriter.core.isa.instruction import Flow, Insn
@@ -152,9 +153,9 @@ class Program:
         except KeyError:
             return self.target.everything
 
-    def windows(
+    def superblocks(
         self, function: Function, wanted: Callable[[int, int], bool] = lambda first, last: True
-    ) -> Iterator[Window]:
+    ) -> Iterator[Superblock]:
         """The function's blocks, joined where control can only come from the one before.
 
         Those only that are `wanted`, which is asked about positions [first, last).
@@ -167,7 +168,7 @@ class Program:
         ]
         if runs:
             listing.insns_at(*listing.span(function.start, function.end))  # is remembered
-        yield from map(self._window, runs)
+        yield from map(self._superblock, runs)
 
     def _joined(self, function: Function) -> Iterator[range]:
         """Runs of blocks that control enters at the first one only; none where data is."""
@@ -184,7 +185,7 @@ class Program:
         if begin < blocks.stop:
             yield range(begin, blocks.stop)
 
-    def _window(self, blocks: range) -> Window:
+    def _superblock(self, blocks: range) -> Superblock:
         graph, listing = self.graph, self.listing
         insns: list[Insn] = []
         exits: list[tuple[int, int]] = []
@@ -199,8 +200,7 @@ class Program:
             if graph.faulting[last - 1]:
                 self._fault_exit(exits, len(insns) - 2, int(listing.addresses[last - 1]))
             exits.append((len(insns) - 1, self.live.out_of(block)))
-        start = int(listing.addresses[graph.first[blocks.start]])
-        return Window(start, tuple(insns), tuple(exits))
+        return straight(int(listing.addresses[graph.first[blocks.start]]), insns, exits)
 
     @cached_property
     def is_kernel(self) -> bool:

@@ -1,4 +1,4 @@
-"""What a search asks of two files: units, what they need, their windows and listings."""
+"""What a search asks of two files: units, what they need, their superblocks and listings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from rewriter.report import regions
 from rewriter.report.listing import Explanation, instructions, matched
 
 _IN_PLACE = frozenset(one.name for one in ORDER if isinstance(one, Technique))
-"""Passes whose edits change windows of straight code and move nothing."""
+"""Passes whose edits change superblocks and move nothing."""
 
 Span = tuple[int, int, int]
 Ranges = Sequence[tuple[int, int]]
@@ -42,7 +42,7 @@ class Reader(Protocol):
         """The units that a unit needs."""
         ...
 
-    def windows(self, unit: Unit, offsets: Offsets) -> Ranges:
+    def superblocks(self, unit: Unit, offsets: Offsets) -> Ranges:
         """The parts of a unit that can be told apart, as addresses; none where none can."""
         ...
 
@@ -96,15 +96,15 @@ class PlainReader:
                 found[number] = (found.get(number, frozenset()) | shared) - {number}
         return found
 
-    def windows(self, unit: Unit, offsets: Offsets) -> Ranges:
-        """Windows of straight code, where every edit stays in one."""
+    def superblocks(self, unit: Unit, offsets: Offsets) -> Ranges:
+        """Superblocks, where every edit stays in one."""
         if not unit.edits or {edit.technique for edit in unit.edits} - _IN_PLACE:
             return ()
         start, end = unit.function.start, unit.function.end
         first, last = self.old.offset_of(start), self.old.offset_of(end - 1)
         if offsets[0] < first or offsets[-1] > last:
             return ()
-        return [(window.address, window.end) for window in self.program.windows(unit.function)]
+        return [(block.address, block.end) for block in self.program.superblocks(unit.function)]
 
     def explained(self, units: Sequence[Unit], chosen: Sequence[Unit]) -> Iterator[Explanation]:
         """A listing of each function."""
@@ -144,7 +144,7 @@ class GroupedReader:
         """Tuned routines share the room of all that were replaced."""
         return {n: self._pool - {n} for n in self._pool}
 
-    def windows(self, unit: Unit, offsets: Offsets) -> Ranges:
+    def superblocks(self, unit: Unit, offsets: Offsets) -> Ranges:
         """None: regions of a function may have moved together."""
         return ()
 

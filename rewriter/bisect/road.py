@@ -126,9 +126,9 @@ def _ends(old: Image, new: bytes, tester: _Tester) -> None:
 def _finer(
     reader: Reader, changes: Changes, number: int, record: Manifest, tester: _Tester
 ) -> Sequence[Unit]:
-    """What of one function fails: windows where its code stayed in place, else single edits."""
+    """What of one function fails: superblocks where its code stayed in place, else single edits."""
     unit = changes.units[number]
-    ranges = reader.windows(unit, changes.of_unit(number))
+    ranges = reader.superblocks(unit, changes.of_unit(number))
     if len(ranges) > 1:
         inner = parts.within(changes, number, ranges, reader.old)
         found = _search(inner, {}, tester).run()

@@ -2,7 +2,7 @@
 
 A unit is a function with all that changed in it, in its jump tables, its unwind entry and its
 entries of the exception table: code that moved inside it cannot be taken apart.  Where nothing
-moved, its windows of straight code are units, each of which was proved for itself.
+moved, its superblocks are units, each of which was proved for itself.
 """
 
 from __future__ import annotations

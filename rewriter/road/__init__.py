@@ -14,7 +14,7 @@ pipeline      The road, as one readable function: load, identify, lift, propose,
               emit, check
 source_lines  What debug information, in the file or in one of its own, says of functions that
               would move
-windows       Rewrites inside windows of straight code, each proved there
+superblocks   Rewrites inside superblocks, each proved there
 work          The edits of one file as they are found
 bundled/      The road of code that says what issues together
 routines/     Known routines become tuned ones

@@ -38,7 +38,7 @@ from rewriter.road.options import Options
 from rewriter.road.outcome import Done
 from rewriter.road.routines.kernel_placement import Scatter
 from rewriter.road.routines.routine import Routines
-from rewriter.road.windows import Windows, triggers
+from rewriter.road.superblocks import Superblocks, triggers
 from rewriter.road.work import Work
 from rewriter.verify.routines.rules import in_pieces
 from rewriter.verify.terms.exchange import Exchange, Outcomes
@@ -151,14 +151,14 @@ class Road(Protocol):
 
 
 def _road_of(image: Image, target: Target, cpu: Cpu, options: Options, jobs: int) -> Road:
-    """The one place where a road is chosen: bundles take theirs, all else that of windows."""
+    """The one place where a road is chosen: bundles take theirs, all else that of superblocks."""
     if target.bundling is not None:
         from rewriter.road.bundled.road import BundledRoad, prepared  # other code has no use for it
 
         return BundledRoad(prepared(image, target.bundling, cpu, options), jobs)
     code = needed(target.sequential, "tuning", target, image.name)
     work = Work(analyse(image, code, options.assume), cpu, options)
-    return _Windows(work, tuple(_passes(options, cpu)), jobs)
+    return _Sequential(work, tuple(_passes(options, cpu)), jobs)
 
 
 def _moved(done: Done) -> bool:
@@ -179,8 +179,8 @@ def _order(functions: Sequence[Function], heat: Heat | None) -> Sequence[Functio
     return sorted(functions, key=lambda function: -heat.of(function.name))
 
 
-class _Windows:
-    """The road of windows, and the steps that a function goes through on it."""
+class _Sequential:
+    """The road of superblocks, and the steps that a function goes through on it."""
 
     def __init__(self, work: Work, passes: tuple[Pass, ...], jobs: int) -> None:
         program, target = work.program, work.program.target
@@ -195,11 +195,11 @@ class _Windows:
         looped = any(isinstance(p, Inserter | Schedule) for p in passes)
         loops = innermost(program) if looped else {}
         setting = Setting(target, work.cpu, system, work.prover, locked, loops)
-        windows = Windows(work, techniques, setting, triggers(program, techniques))
+        superblocks = Superblocks(work, techniques, setting, triggers(program, techniques))
         finders = {p.name: p.finder(program, setting) for p in inserters if p.offered(target)}
         insertions = Insertions(work, finders, align is not None)
         self.steps: list[tuple[str, Callable[[Function], None]]]
-        self.steps = [(names[0], windows.run), (names[1], insertions.run)]
+        self.steps = [(names[0], superblocks.run), (names[1], insertions.run)]
         if align is not None:
             self.steps.append((Align.name, Layout(work, align).run))
         self.routines = self.scatter = None

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from passes.scheduling.bundled import Superblock, schedule
+from passes.scheduling.bundled import schedule
 from passes.scheduling.bundled_exact import EFFORT
 from passes.scheduling.bundled_model import Model
 from passes.scheduling.bundled_proved import prove
 from rewriter.core.code.groups import Slot
+from rewriter.core.code.superblock import Superblock
 from rewriter.core.errors import BadInput
 from rewriter.core.isa.instruction import Flow
 from rewriter.core.target.bundled_cpu import BundledCpu

@@ -26,7 +26,7 @@ from rewriter.road.insertions import Insertions
 from rewriter.road.layout import Layout
 from rewriter.road.loops import Loops
 from rewriter.road.routines.routine import Routines
-from rewriter.road.windows import Windows
+from rewriter.road.superblocks import Superblocks
 from rewriter.road.work import Work
 from rewriter.verify import check
 from rewriter.verify.regions import check as check_regions
@@ -79,7 +79,7 @@ def recorded(path: Path) -> Manifest:
 # One function, any step ----------------------------------------------------------------------
 
 STEPS = {
-    "bytes, bitscan": (Windows, "run"),
+    "bytes, bitscan": (Superblocks, "run"),
     "replay, prefetch": (Insertions, "run"),
     "align": (Layout, "run"),
     "schedule": (Loops, "run"),

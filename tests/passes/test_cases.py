@@ -20,11 +20,11 @@ import pytest
 import targets
 from passes.bitscan import BitScan
 from passes.bytes import Bytes
-from passes.lib.changes import TunedWindow
+from passes.lib.changes import Rewritten
 from passes.lib.technique import Technique
 from passes.lib.tune import Tuner
 from rewriter.analysis.reservations import LOCK, RELEASE
-from rewriter.core.code.program import Window
+from rewriter.core.code.superblock import straight
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.registers import register_mask
 from rewriter.verify.terms.prover import Prover
@@ -87,11 +87,11 @@ def tuner_of(case: Case) -> Tuner:
     insns, cpu = decoded(case.before), ALPHA.cpus[case.flags["cpu"]]
     every = [TECHNIQUES[name]() for name in case.flags["passes"].split(",")]
     techniques = [t for t in every if t.needs & cpu.features]
-    window = Window(BASE, insns, ((len(insns) - 1, case.exits),))
-    return Tuner(window, techniques, ALPHA, cpu, PROVER, locked(insns))
+    superblock = straight(BASE, insns, ((len(insns) - 1, case.exits),))
+    return Tuner(superblock, techniques, ALPHA, cpu, PROVER, locked(insns))
 
 
-def tuned(case: Case) -> TunedWindow:
+def tuned(case: Case) -> Rewritten:
     """The case's block after its passes."""
     return tuner_of(case).tune(lambda *_: True)
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from fixtures import inputs
 from passes.lib.insert import Declined
-from passes.scheduling.bundled import Superblock
 from passes.scheduling.bundled_model import Model
 from passes.streams.bundled import GroupedStreams, Scheduled, WalkingLoop
 from rewriter.core.code.groups import Slot
+from rewriter.core.code.superblock import Superblock
 from rewriter.core.readings.interpret import Memory
 from rewriter.core.target.bundled_cpu import BundledCpu
 from rewriter.elf.image import load

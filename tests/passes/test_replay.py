@@ -15,13 +15,13 @@ from test_cases import BASE, Case, decoded, locked, read, text
 import targets
 from fixtures import inputs, programs
 from passes.bytes import Bytes
-from passes.lib.changes import TunedWindow
+from passes.lib.changes import Rewritten
 from passes.lib.conflicts import conflicts, untrapped
 from passes.lib.insert import Declined, Insertion, Setting, cycles
 from passes.lib.tune import Tuner
 from passes.replay import Replay
 from rewriter.analysis.program import Program, analyse
-from rewriter.core.code.program import Window
+from rewriter.core.code.superblock import straight
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.readings.concrete import Misaligned
 from rewriter.elf.image import load
@@ -41,9 +41,9 @@ PROVER = Prover(64, 8)
 
 def found(insns: tuple[Insn, ...], cpu: str, exits: int) -> list[Insertion | Declined]:
     """What the pass makes of a block."""
-    window = Window(BASE, insns, ((len(insns) - 1, exits),))
+    superblock = straight(BASE, insns, ((len(insns) - 1, exits),))
     setting = Setting(ALPHA, ALPHA.cpus[cpu], UP1000, PROVER, locked(insns))
-    return list(Replay().insertions(window, setting, {}))
+    return list(Replay().insertions(superblock, setting, {}))
 
 
 def inserted(insns: tuple[Insn, ...], sites: list[Insertion | Declined]) -> list[Insn]:
@@ -147,15 +147,15 @@ def test_conflicts() -> None:
 BYTE_STORE = "ldq_u t0,0(a0); insbl a1,a0,t1; mskbl t0,a0,t0; bis t0,t1,t0; stq_u t0,0(a0)"
 
 
-def bytes_of(lines: str, cpu: str = "ev67") -> TunedWindow:
+def bytes_of(lines: str, cpu: str = "ev67") -> Rewritten:
     """What the byte pass makes of a block, as the pipeline lets it."""
     insns = decoded(lines.split("; "))
-    window = Window(BASE, insns, ((len(insns) - 1, ALPHA.everything & ~0b110),))
+    superblock = straight(BASE, insns, ((len(insns) - 1, ALPHA.everything & ~0b110),))
     chosen = ALPHA.cpus[cpu]
     setting = Setting(ALPHA, chosen, ALPHA.system(chosen), PROVER, frozenset())
-    tuner = Tuner(window, [Bytes()], ALPHA, chosen, PROVER, frozenset())
+    tuner = Tuner(superblock, [Bytes()], ALPHA, chosen, PROVER, frozenset())
 
-    def again(without: frozenset[tuple[str, int]]) -> TunedWindow:
+    def again(without: frozenset[tuple[str, int]]) -> Rewritten:
         def wanted(name: str, at: int, _: int) -> bool:
             return (name, at) not in without
 
@@ -167,7 +167,7 @@ def bytes_of(lines: str, cpu: str = "ev67") -> TunedWindow:
 def test_a_store_stays_wide_for_a_wide_load() -> None:
     """One replay costs more than a byte store saves."""
     kept = bytes_of(f"{BYTE_STORE}; ldl v0,0(a0)")
-    assert kept.slots == kept.window.insns
+    assert kept.slots == kept.superblock.insns
     assert [refused.reason for refused in kept.refused] == ["a wider load would be replayed"]
 
 

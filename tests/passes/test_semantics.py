@@ -22,7 +22,7 @@ from passes.lib.tune import Tuner
 from rewriter.analysis.program import Program, analyse
 from rewriter.analysis.reservations import locked_addresses
 from rewriter.core.code.dataflow import registers_of
-from rewriter.core.code.program import Window
+from rewriter.core.code.superblock import Superblock
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.operands import Kind
 from rewriter.core.isa.registers import Reg
@@ -81,16 +81,16 @@ class End:
     world: World
 
 
-def run(window: Window, slots: SLOTS, seed: int, constants: dict[int, int]) -> End:
+def run(block: Superblock, slots: SLOTS, seed: int, constants: dict[int, int]) -> End:
     """Runs the slots until control leaves."""
     literals = [
         value
-        for insn in window.insns
+        for insn in block.insns
         for operand, value in zip(insn.op.format.operands, insn.operands, strict=True)
         if operand.kind is Kind.IMMEDIATE
     ]
-    world, exits, address = World(seed, constants, literals), dict(window.exits), window.address
-    for slot, (insn, old) in enumerate(zip(slots, window.insns, strict=True)):
+    world, exits, address = World(seed, constants, literals), dict(block.leaving), block.address
+    for slot, (insn, old) in enumerate(zip(slots, block.insns, strict=True)):
         if insn is not None:
             world.target = None
             world.execute(insn, address)
@@ -101,7 +101,7 @@ def run(window: Window, slots: SLOTS, seed: int, constants: dict[int, int]) -> E
     return End(len(slots) - 1, None, world)
 
 
-def difference(window: Window, before: End, after: End) -> str:
+def difference(block: Superblock, before: End, after: End) -> str:
     """What tells two runs apart, or nothing."""
     if (before.exit, before.target) != (after.exit, after.target):
         return "exit"
@@ -110,24 +110,24 @@ def difference(window: Window, before: End, after: End) -> str:
     for at in sorted(before.world.memory.keys() | after.world.memory.keys()):
         if before.world.byte(at) != after.world.byte(at):
             return f"memory at {at:#x}"
-    for register in registers_of(dict(window.exits)[before.exit]):
+    for register in registers_of(dict(block.leaving)[before.exit]):
         if before.world.get(Reg(register)) != after.world.get(Reg(register)):
             return f"register {register}"
     return ""
 
 
 def compare(
-    window: Window, before: SLOTS, after: SLOTS, preconditions: bool, constants: dict[int, int]
+    block: Superblock, before: SLOTS, after: SLOTS, preconditions: bool, constants: dict[int, int]
 ) -> tuple[int, str]:
     """How many runs counted, and the first difference."""
     counted = 0
     for seed in range(TRIES):
         try:
-            old = run(window, before, seed, constants)
+            old = run(block, before, seed, constants)
         except Misaligned:
             continue  # the original traps: nothing to compare
         try:
-            found = difference(window, old, run(window, after, seed, constants))
+            found = difference(block, old, run(block, after, seed, constants))
         except Misaligned:
             found = "" if preconditions else "trap"
             if preconditions:
@@ -140,9 +140,9 @@ def compare(
 
 @dataclass(frozen=True)
 class Sample:
-    """A window with what was accepted in it."""
+    """A superblock with what was accepted in it."""
 
-    window: Window
+    block: Superblock
     accepted: tuple[Accepted, ...]
 
 
@@ -166,20 +166,20 @@ def _tuned(program: Program) -> Iterator[list[Sample]]:
     }
     number = 0
     for function in program.functions:
-        windows = (
-            [w for w in program.windows(function) if any(i.name in triggers for i in w.insns)]
+        superblocks = (
+            [b for b in program.superblocks(function) if any(i.name in triggers for i in b.insns)]
             if not program.not_understood(function)
             else []
         )
-        if not windows:
+        if not superblocks:
             continue
         found = []
-        for window in windows if number % EVERY == 0 else ():
+        for block in superblocks if number % EVERY == 0 else ():
             cpu = target.cpus["ev67"]
-            tuner = Tuner(window, techniques, target, cpu, prover, locked)
+            tuner = Tuner(block, techniques, target, cpu, prover, locked)
             tuned = tuner.tune(lambda *_: True)
             if tuned.accepted:
-                found.append(Sample(window, tuple(tuned.accepted)))
+                found.append(Sample(block, tuple(tuned.accepted)))
         number += 1
         yield found
 
@@ -194,10 +194,8 @@ def test_rewrites_do_the_same(program: Program, samples: list[Sample]) -> None:
         given = False  # `after` has every rewrite so far, with what each assumes
         for one in sample.accepted:
             given = given or bool(one.evidence.preconditions)
-            counted, found = compare(
-                sample.window, sample.window.insns, one.after, given, constants
-            )
-            where = f"{one.technique} at {sample.window.address:#x}+{4 * one.rewrite.site}"
+            counted, found = compare(sample.block, sample.block.insns, one.after, given, constants)
+            where = f"{one.technique} at {sample.block.address:#x}+{4 * one.rewrite.site}"
             assert not found, f"{where}: {found} differs"
             ran, total = ran + (counted > 0), total + 1
     assert total > 100
@@ -231,7 +229,7 @@ def test_a_wrong_rewrite_is_seen(program: Program, samples: list[Sample]) -> Non
         one = sample.accepted[-1]
         for wrong in mutants(one):
             given = any(a.evidence.preconditions for a in sample.accepted)
-            found = compare(sample.window, sample.window.insns, wrong, given, constants)[1]
+            found = compare(sample.block, sample.block.insns, wrong, given, constants)[1]
             caught, total = caught + bool(found), total + 1
     assert total > 30
     assert caught >= 0.6 * total, f"{caught} of {total}"

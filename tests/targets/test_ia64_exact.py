@@ -12,10 +12,11 @@ from ia64_assembled import complaints
 import targets
 from fixtures import ia64
 from fixtures.inputs import require_tool
-from passes.scheduling.bundled import Superblock, counted
+from passes.scheduling.bundled import counted
 from passes.scheduling.bundled_model import Model
 from passes.scheduling.bundled_proved import Proved, prove
 from rewriter.core.code.groups import Slot, groups
+from rewriter.core.code.superblock import Superblock
 from rewriter.elf import image
 from rewriter.suites.itanium import slots_of
 from targets.ia64.cpus import CPUS

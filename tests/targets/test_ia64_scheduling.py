@@ -21,9 +21,10 @@ from elftools.elf.elffile import ELFFile
 from ia64_assembled import complaints
 
 from fixtures.inputs import require, require_tool
-from passes.scheduling.bundled import Outcome, Superblock, schedule
+from passes.scheduling.bundled import Outcome, schedule
 from passes.scheduling.bundled_model import Model
 from rewriter.core.code.groups import Slot, groups
+from rewriter.core.code.superblock import Superblock
 from rewriter.core.isa.instruction import Flow
 from rewriter.verify.regions.proof import Regions, Straight
 from targets.ia64.cpus import CPUS

@@ -128,9 +128,9 @@ def test_what_does_not(room: Room, old: str, new: str, reason: str) -> None:
 def test_straight_code_goes_on_behind_a_conditional_return(room: Room) -> None:
     """Where it leaves, what a caller may read is read; a result that is not set yet is not."""
     program = _program(room, f"mov a1,v0; {RETURNS}; addq a1,a2,v0; ret")
-    window = next(program.windows(room.place))
-    assert window.address == room.place.start and len(window.insns) == 4
-    (first, at_once), (last, _) = window.exits
+    superblock = next(program.superblocks(room.place))
+    assert superblock.address == room.place.start and len(superblock.insns) == 4
+    (first, at_once), (last, _) = superblock.leaving
     assert (first, last) == (1, 3)
     assert at_once & register_mask((V0, A1, A2)) == register_mask((V0, A1, A2))
     assert not at_once >> A0 & 1

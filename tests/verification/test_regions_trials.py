@@ -18,9 +18,10 @@ from region_trials import TrialRegions
 import targets
 from fixtures.inputs import require, require_tool
 from passes import offered
-from passes.scheduling.bundled import Superblock, schedule
+from passes.scheduling.bundled import schedule
 from passes.scheduling.bundled_model import Model
 from rewriter.core.code.groups import Slot
+from rewriter.core.code.superblock import Superblock
 from rewriter.elf.image import load
 from rewriter.road.bundled.road import BundledRoad, prepared
 from rewriter.road.options import Options

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from rewriter.core.isa.instruction import Insn
 from rewriter.core.run.portable import Portable
 
 
@@ -74,32 +73,6 @@ class Origin(Enum):
     HIGH = "the high part of an address of this file"
     SUM = "an address of this file: its high part in a register, and the low one"
     COPY = "another register"
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """Straight code with side exits: control enters at `address` only.
-
-    `exits` are (slot, mask): after that slot control may leave, to where the registers of the
-    mask may be read; the last slot is always the last exit.
-    """
-
-    address: int
-    insns: tuple[Insn, ...]
-    exits: tuple[tuple[int, int], ...]
-
-    def addresses(self) -> list[int]:
-        """The address of each slot."""
-        found, address = [], self.address
-        for insn in self.insns:
-            found.append(address)
-            address += insn.size
-        return found
-
-    @property
-    def end(self) -> int:
-        """The address after the last slot."""
-        return self.address + sum(insn.size for insn in self.insns)
 
 
 @dataclass(frozen=True, slots=True)

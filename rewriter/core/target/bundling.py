@@ -1,7 +1,7 @@
 """The capability `bundling`: code whose text says which instructions issue together.
 
-Its unit of work is a region, straight code of whole bundles, and not a window of instructions of
-one size each: nothing of what the passes for other machines do applies.
+Its unit of work is a region, a superblock of whole bundles: nothing of what the passes for other
+machines do applies.
 """
 
 from __future__ import annotations

@@ -222,7 +222,7 @@ class Target(Protocol):
 
     @property
     def sequential(self) -> Sequential | None:
-        """Code that runs as if one instruction came after another: the road of windows."""
+        """Code that runs as if one instruction came after another: the road of superblocks."""
         ...
 
     @property

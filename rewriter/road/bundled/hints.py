@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from passes.lib.insert import Declined
-from passes.scheduling.bundled import Superblock
 from passes.streams.bundled import KIND, GroupedStreams, Hinted, Scheduled, WalkingLoop
 from passes.streams.bundled_walk import GroupedWalked, Reading
 from rewriter.core.code.groups import Slot
 from rewriter.core.code.ordering import Scheduling
 from rewriter.core.code.program import Function
+from rewriter.core.code.superblock import Superblock
 from rewriter.core.edit import Edit, Evidence
 from rewriter.core.target.bundled_cpu import BundledCpu
 from rewriter.core.target.bundling import Bundling

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from passes.lib.insert import Declined
-from passes.scheduling.bundled import Superblock, schedule
+from passes.scheduling.bundled import schedule
 from passes.streams.bundled import Hinted, Scheduled
 from rewriter.analysis.bundled_liveness import Beyond, GroupedLiveness
 from rewriter.core.code.groups import Slot, groups
 from rewriter.core.code.ordering import Scheduling
+from rewriter.core.code.superblock import Superblock
 from rewriter.core.errors import BadInput
 from rewriter.core.target.bundling import Bundling, Code, Laid, Region, Routine
 from rewriter.core.target.protocol import CannotMove, Memory

@@ -1,4 +1,4 @@
-"""Rewrites inside windows of straight code, each proved there."""
+"""Rewrites inside superblocks, each proved there."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from passes.lib.changes import Accepted, Refused, TunedWindow
+from passes.lib.changes import Accepted, Refused, Rewritten
 from passes.lib.conflicts import Key, untrapped
 from passes.lib.insert import Setting
 from passes.lib.technique import ExternalPass, Technique
@@ -19,7 +19,8 @@ from passes.lib.tune import Tuner
 from rewriter.analysis.program import Program
 from rewriter.core.code.dataflow import Facts
 from rewriter.core.code.listing import Listing
-from rewriter.core.code.program import Function, Window
+from rewriter.core.code.program import Function
+from rewriter.core.code.superblock import Superblock
 from rewriter.core.edit import Edit
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.operands import Kind
@@ -29,8 +30,8 @@ from rewriter.timing.saved import packed
 
 
 @dataclass(frozen=True)
-class Windows:
-    """Applies techniques to the windows of functions.
+class Superblocks:
+    """Applies techniques to the superblocks of functions.
 
     `triggers` say which code the techniques ask to see.
     """
@@ -41,21 +42,21 @@ class Windows:
     triggers: Sequence[Triggered]
 
     def run(self, function: Function) -> None:
-        """Goes through every window that has a trigger."""
+        """Goes through every superblock that has a trigger."""
         program = self.work.program
         here = program.listing.span(function.start, function.end)
         if triggers := [trigger for trigger in self.triggers if trigger.within(*here)]:
-            for window in program.windows(function, partial(_clued, triggers)):
-                self._window(function, window)
+            for superblock in program.superblocks(function, partial(_clued, triggers)):
+                self._superblock(function, superblock)
 
-    def _window(self, function: Function, window: Window) -> None:
-        self._record(function, window, self._tuned(function, window, {}))
+    def _superblock(self, function: Function, superblock: Superblock) -> None:
+        self._record(function, superblock, self._tuned(function, superblock, {}))
 
-    def _tuned(self, function: Function, window: Window, facts: Facts) -> TunedWindow:
-        """The window; where more of the registers at its start may help, with what is known."""
-        tuner = self._tuner(window, facts)
+    def _tuned(self, function: Function, superblock: Superblock, facts: Facts) -> Rewritten:
+        """The superblock; where more of the registers at its start may help, with what is known."""
+        tuner = self._tuner(superblock, facts)
 
-        def tuned(avoided: frozenset[Key]) -> TunedWindow:
+        def tuned(avoided: frozenset[Key]) -> Rewritten:
             def chosen(technique: str, address: int, made: int) -> bool:
                 wanted = self.work.wants(edit_id(technique, function, address), made)
                 return wanted and (technique, address) not in avoided
@@ -63,31 +64,31 @@ class Windows:
             return tuner.tune(chosen)
 
         with tuner.trace.terms:
-            known = {} if facts or not tuner.unrelated else self._facts(function, window)
+            known = {} if facts or not tuner.unrelated else self._facts(function, superblock)
             if not known:
                 found = tuned(frozenset())
                 return untrapped(found, tuned, self.setting) if found.accepted else found
-        return self._tuned(function, window, known)
+        return self._tuned(function, superblock, known)
 
-    def _facts(self, function: Function, window: Window) -> Facts:
-        return self.work.program.facts(function).get(window.address, {})
+    def _facts(self, function: Function, superblock: Superblock) -> Facts:
+        return self.work.program.facts(function).get(superblock.address, {})
 
-    def _tuner(self, window: Window, facts: Facts) -> Tuner:
+    def _tuner(self, superblock: Superblock, facts: Facts) -> Tuner:
         program, work = self.work.program, self.work
         return Tuner(
-            *(window, self.techniques, program.target, work.cpu, work.prover),
+            *(superblock, self.techniques, program.target, work.cpu, work.prover),
             *(program.locked_addresses, facts, program.why_kept),
             devices=program.is_kernel,
             fixups=program.fixups,
             assume=program.assume,
         )
 
-    def _record(self, function: Function, window: Window, tuned: TunedWindow) -> None:
-        work, addresses = self.work, window.addresses()
+    def _record(self, function: Function, superblock: Superblock, tuned: Rewritten) -> None:
+        work, addresses = self.work, superblock.addresses()
         work.edits += [self._edit(function, addresses, a) for a in tuned.accepted]
         for refused in tuned.refused:
             self._refused(function, addresses, refused)
-        changed = zip(addresses, tuned.window.insns, tuned.slots, strict=True)
+        changed = zip(addresses, tuned.superblock.insns, tuned.slots, strict=True)
         slots = {address: new for address, old, new in changed if new is not old}
         if slots:
             work.slots.setdefault(function, {}).update(slots)
@@ -122,7 +123,7 @@ class Windows:
 
 @dataclass(frozen=True)
 class Triggered:
-    """Where a trigger is, by position, ascending; a window needs at least so many."""
+    """Where a trigger is, by position, ascending; a superblock needs at least so many."""
 
     positions: Sequence[int]
     least: int
