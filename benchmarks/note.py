@@ -14,7 +14,7 @@ _NAMES = (
     "document", "classes", "gains", "routines", "names", "starts", "offsets", "other ids",
     "ids", "templates", "template of each", "numbers", "words", "code spans", "equal", "gaps",
     "named", "spelled", "targets", "other spans", "other bytes", "layout counts", "layout",
-    "long fillers", "patches", "changed bytes", "appended", "gzip stream",
+    "long nops", "patches", "changed bytes", "appended", "gzip stream",
 )  # fmt: skip
 
 

@@ -52,7 +52,7 @@ ANALYSED = "alpha-libc"
 
 @dataclass(frozen=True)
 class Loop:
-    """A loop of one block: where it is, and its instructions without fillers."""
+    """A loop of one block: where it is, and its instructions without nops."""
 
     name: str
     address: int
@@ -90,7 +90,7 @@ def loops(listing: Listing, names: Sequence[tuple[int, str]]) -> Iterator[Loop]:
         if not listing.has(head) or (before >= 0 and transfers[before] >= listing.index(head)):
             continue
         insns = [listing.insn(n) for n in range(listing.index(head), at + 1)]
-        kept = tuple(i for i in insns if i is not None and not ALPHA.is_filler(i))
+        kept = tuple(i for i in insns if i is not None and not ALPHA.is_nop(i))
         if all(insn is not None for insn in insns):
             yield Loop(name_at(names, head), head, kept)
 

@@ -370,9 +370,9 @@ def checks() -> Iterator[Check]:
     yield from latencies()
 
 
-def stores(filler: str) -> float:
+def stores(nop: str) -> float:
     """Cycles a store of a loop of eight stores into a page that is in the data cache."""
-    body = "".join(f"stq t0,{8 * i}(a0)\n{filler}\n" for i in range(8))
+    body = "".join(f"stq t0,{8 * i}(a0)\n{nop}\n" for i in range(8))
     return loop(f"{body}subq a2,1,a2\nunop\nunop\nbne a2,loop", before=".align 4") / 8
 
 
@@ -407,8 +407,8 @@ def statements() -> Iterator[tuple[str, str, float]]:
         )
     for cpu in ("ev5", "ev67"):
         yield cpu, "cycles a pass lost by a branch that is taken every other time", toggling(cpu)
-    for name, filler in (("alone", ""), ("each with a UNOP", "unop")):
-        yield "ev67", f"cycles a store of a loop of stores, {name}", stores(filler)
+    for name, nop in (("alone", ""), ("each with a UNOP", "unop")):
+        yield "ev67", f"cycles a store of a loop of stores, {name}", stores(nop)
     yield "ev67", "cycles from load to load through the board cache", chase(64, 2048, "ev67", 1)
 
 

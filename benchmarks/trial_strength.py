@@ -3,7 +3,7 @@
     python benchmarks/trial_strength.py [--sample N] [ROUTINE...]
 
 Every mutant of a routine is run on all cases of its contract (with `--sample`, N mutants of each,
-drawn at random, the same ones every time).  A survivor is, in this order: of a filler; in the
+drawn at random, the same ones every time).  A survivor is, in this order: of a nop; in the
 hint of a jump; in an instruction that no case reaches; in bits that the instruction does not
 have; in an instruction whose result no case needs; an instruction that does the same; not found.
 """

@@ -1,6 +1,6 @@
 """The passes, in the order in which they run.
 
-align        Branch targets on fetch-block boundaries, in the room that fillers and other passes
+align        Branch targets on fetch-block boundaries, in the room that nops and other passes
              left
 bitscan      Searches for a bit, where a chip without bit counts spelled them out as cascades of
              tests

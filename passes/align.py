@@ -1,4 +1,4 @@
-"""Branch targets on fetch-block boundaries, in the room that fillers and other passes left."""
+"""Branch targets on fetch-block boundaries, in the room that nops and other passes left."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rewriter.core.target.cpu import Cpu
 from rewriter.core.target.protocol import Target
 
 LONGEST_LOOP = 128
-"""Bytes: a fetch slot lost in each round of a longer loop is less than fillers on the way in."""
+"""Bytes: a fetch slot lost in each round of a longer loop is less than nops on the way in."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Layout:
     """Where each instruction of a function goes: (old address, new address, instruction).
 
     `aligned` and `targets` count branch targets on a boundary, and all of them; `executed` is how
-    many fillers stand where control passes through.
+    many nops stand where control passes through.
     """
 
     items: tuple[tuple[int, int, Insn], ...]
@@ -71,7 +71,7 @@ class Code:
         return [(first, last) for first, last in loops if first < last]
 
     def heads(self, targets: Collection[int]) -> dict[int, set[int]]:
-        """By number, instructions that targets lead to, perhaps over dropped fillers."""
+        """By number, instructions that targets lead to, perhaps over dropped nops."""
         found: dict[int, set[int]] = {}
         for target in targets:
             found.setdefault(bisect_left(self.places, target), set()).add(target)
@@ -97,11 +97,11 @@ def transfers(function: Function, items: Sequence[tuple[int, Insn]]) -> Iterator
 
 
 class Align:
-    """A function's blocks slide together over its fillers; branch targets get their boundary.
+    """A function's blocks slide together over its nops; branch targets get their boundary.
 
     Before    bne t0,head          After    bne t0,head
               nop                           (head is the next fetch block's first instruction;
-              unop                           unreachable fillers stand before it)
+              unop                           unreachable nops stand before it)
               unop
               ...
     Requires  Every way into the function known; entries stay where they are.  Unwind rows, jump
@@ -109,7 +109,7 @@ class Align:
     Proof     Both files are walked at once from every entry (`rewriter/verify/walk`).
 
     A boundary costs nothing behind a jump or return.  Before a loop's head that control also
-    falls into, fillers run once for an entry and pay in every iteration; but not inside another
+    falls into, nops run once for an entry and pay in every iteration; but not inside another
     loop, where they would run in each of its passes.
     """
 

@@ -34,13 +34,13 @@ _LOOK_BACK = 24  # instructions before a loop in which its count may be set
 
 @dataclass(frozen=True)
 class Body:
-    """A loop of one block: its places in order, with what stands there; None for a filler."""
+    """A loop of one block: its places in order, with what stands there; None for a nop."""
 
     places: tuple[tuple[int, Insn | None], ...]
 
     @property
     def insns(self) -> tuple[Insn, ...]:
-        """What a pass executes, without fillers."""
+        """What a pass executes, without nops."""
         return tuple(insn for _, insn in self.places if insn is not None)
 
     def address(self, number: int) -> int:
@@ -50,7 +50,7 @@ class Body:
     def gaps(self) -> list[tuple[int, int]]:
         """Where a hint may stand: address, and the number of what comes next.
 
-        The address is that of a filler, or of the instruction that it stands behind.  Places before
+        The address is that of a nop, or of the instruction that it stands behind.  Places before
         the branch back come first, since nothing changes place with a hint.
         """
         number, found = 0, []
@@ -191,8 +191,8 @@ def _body(program: Program, loop: Loop, slots: Slots) -> Body:
     here = listing.addresses[first:last].tolist()
     for address, old in zip(here, listing.insns_at(first, last), strict=True):
         insn = slots.get(address, old)
-        filler = insn is None or program.is_nop(address, insn)
-        places.append((address, None if filler else insn))
+        nop = insn is None or program.is_nop(address, insn)
+        places.append((address, None if nop else insn))
     return Body(tuple(places))
 
 

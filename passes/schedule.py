@@ -102,7 +102,7 @@ class Scheduler:
     def reordered(self, function: Function, loop: Loop, items: Sequence[Item]) -> Reordered | None:
         """The loop in a better order; None if the way of a pass is not known or no order gains.
 
-        `items` are the function's instructions without fillers, ascending.  Raises NotReordered.
+        `items` are the function's instructions without nops, ascending.  Raises NotReordered.
         """
         inside = _within(items, loop)
         if any(insn.op.flow not in _STRAIGHT for _, _, insn in inside[:-1]):
@@ -196,18 +196,18 @@ class Scheduler:
         return found
 
     def _pass(self, items: Sequence[Item], inside: Sequence[Item], runs: Sequence[range]) -> Pass:
-        """What one pass executes: the items inside, and fillers where none is."""
+        """What one pass executes: the items inside, and nops where none is."""
         size, block = inside[0][2].size, self.steady.block
         first, end = inside[0][1], inside[-1][1] + size
-        filler = next(iter(self.target.fillers(size)))
+        nop = next(iter(self.target.nops(size)))
         there = {new: insn for _, new, insn in inside}
         addresses = range(first, end, size)
-        insns = tuple(there.get(at, filler) for at in addresses)
+        insns = tuple(there.get(at, nop) for at in addresses)
         whole = accesses(insns, self.target)
         at = {address: number for number, address in enumerate(addresses)}
         places = tuple(tuple(at[inside[index][1]] for index in run) for run in runs)
         around = (*range(first & -block, first, size), *range(end, end + -end % block, size))
-        text = {at: _standing(items, at) or filler for at in around}
+        text = {at: _standing(items, at) or nop for at in around}
         return Pass(insns, tuple(addresses), whole, places, text, self.program.is_kernel)
 
     # Evidence -----------------------------------------------------------------------------

@@ -81,7 +81,7 @@ class Substitution:
 class Substitute:
     """A routine that has a name and behaves like it becomes one that is made for the CPU.
 
-    Before    strlen: <EV4 code>   After    strlen: <EV67 code>, fillers behind it
+    Before    strlen: <EV4 code>   After    strlen: <EV67 code>, nops behind it
                                    or       strlen: br cave   (at its second entry, too)
                                             cave:   <EV67 code>
     Requires  Every name that the routine has is a contract, and the original keeps it; entered
@@ -187,7 +187,7 @@ def _like(known: Known, named: Named, candidates: Sequence[Tuned]) -> Tuned:
 def _in_place(
     known: Known, named: Named, function: Function, routine: Tuned, rows: tuple[FrameRow, ...]
 ) -> _Placed | None:
-    """The routine over the old one, with fillers up to the next function; None if it cannot be."""
+    """The routine over the old one, with nops up to the next function; None if it cannot be."""
     target, room = known.program.target, room_in_place(known, named, function)
     if len(routine.code) > room or routine.entry:
         return None
@@ -199,7 +199,7 @@ def _in_place(
         if made is None:
             return None
         patches = made
-    rest = target.fillers(room - len(routine.code))
+    rest = target.nops(room - len(routine.code))
     code = routine.code + b"".join(map(target.encode, rest))
     return {named.address: code}, patches, None
 

@@ -100,8 +100,8 @@ def narrow(op: Op, target: Sequential) -> bool:
 
 def conflicts(slots: Sequence[Insn | None], target: Sequential, reach: int) -> Iterator[Conflict]:
     """Loads within `reach` instructions behind such a store, in straight code."""
-    kept = [n for n, i in enumerate(slots) if i is not None and not target.is_filler(i)]
-    insns = [insn for insn in slots if insn is not None and not target.is_filler(insn)]
+    kept = [n for n, i in enumerate(slots) if i is not None and not target.is_nop(i)]
+    insns = [insn for insn in slots if insn is not None and not target.is_nop(insn)]
     places = accesses(insns, target)
     begin = 0
     for at, insn in enumerate(insns):

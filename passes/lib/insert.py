@@ -25,7 +25,7 @@ Slots = Mapping[int, Insn | None]
 
 @dataclass(frozen=True)
 class Insertion:
-    """Instructions in the place of one (or of a filler, or of one that went).
+    """Instructions in the place of one (or of a nop, or of one that went).
 
     The first stands where that stood, the others right behind it; those need room.  `saves` are
     modelled cycles, each time that it runs.

@@ -10,7 +10,7 @@ import numpy as np
 
 from passes.align import LONGEST_LOOP, Align, Code, Layout, transfers
 from passes.lib.insert import Slots
-from passes.lib.nops import Added, Fillers
+from passes.lib.nops import Added, Nops
 from rewriter.analysis.program import Program
 from rewriter.core.assumptions import RETURNS
 from rewriter.core.code.program import Function, JumpTable
@@ -25,7 +25,7 @@ from rewriter.elf.unwind import rows as unwind_rows
 class Moved:
     """A function in its new layout: the bytes that changed by address, unwind patches by offset.
 
-    `dropped` is how many fillers fewer control passes through.
+    `dropped` is how many nops fewer control passes through.
     """
 
     function: Function
@@ -36,7 +36,7 @@ class Moved:
 
 
 def move(
-    fillers: Fillers,
+    nops: Nops,
     function: Function,
     slots: Slots,
     added: Added,
@@ -45,11 +45,11 @@ def move(
     carried: Mapping[int, int | None],
 ) -> Moved | None:
     """The function in its best layout; None if it is in it already, CannotMove if it must stay."""
-    program = fillers.program
+    program = nops.program
     entries = program.target.entries(program.listing, function)
     _check(program, function, entries)
-    items = fillers.standing(slots, function.start, function.end, added)
-    if not slots and not added and not fillers.within(function):
+    items = nops.standing(slots, function.start, function.end, added)
+    if not slots and not added and not nops.within(function):
         program.target.moved(items, function, program.references.shared, int)
         return None  # nothing can slide; what must stay was said
     code = _code(program, function, entries, items)
@@ -71,7 +71,7 @@ def move(
         raise CannotMove("unwind rows do not follow") from error
     if rows is None:
         raise CannotMove("unwind rows do not fit")
-    dropped = fillers.executed(function) - layout.executed
+    dropped = nops.executed(function) - layout.executed
     return Moved(function, words, tuple(rows), layout, dropped)
 
 
@@ -102,14 +102,14 @@ def _code(
     items: Sequence[tuple[int, Insn]],
 ) -> Code:
     if not items:
-        raise CannotMove("nothing but fillers")
+        raise CannotMove("nothing but nops")
     places = [address for address, _ in items]
     fixed = {*places[: bisect_left(places, max((function.start, *entries)))]}
     fixed |= {function.start, *entries, *_locked(program, function, items)}
     targets, loops = set[int](), set[int]()
     for n, target in transfers(function, items):
         targets.add(target)
-        # Without fillers, so that a second run sees the same loop.
+        # Without nops, so that a second run sees the same loop.
         if 0 <= (n - bisect_left(places, target)) * items[n][1].size < LONGEST_LOOP:
             loops.add(target)
     for table in program.tables_of(function):
@@ -157,14 +157,14 @@ def _words(
     function: Function,
     changed: Collection[int],
 ) -> dict[int, bytes]:
-    """What the whole footprint changes to, fillers where nothing is.
+    """What the whole footprint changes to, nops where nothing is.
 
     `changed` are addresses at which earlier passes left something else.
     """
     target, start, size = program.target, function.start, insns[0].size
     was = program.image.read(start, function.end - start)
-    filler = b"".join(map(target.encode, target.fillers(size)))
-    now = bytearray(filler * (len(was) // size))
+    nop = b"".join(map(target.encode, target.nops(size)))
+    now = bytearray(nop * (len(was) // size))
     begin = end = distance = 0  # what stays as it is and goes the same way is copied at once
     for (old, there, before), insn in zip(layout.items, insns, strict=True):
         at, to = old - start, there - start

@@ -22,8 +22,8 @@ Its own addresses are between that one and the next.
 """
 
 
-class Fillers:
-    """The fillers of a program: found for the whole text at once, since every function asks."""
+class Nops:
+    """The nops of a program: found for the whole text at once, since every function asks."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -51,7 +51,7 @@ class Fillers:
         self, slots: Slots, start: int, end: int, added: Added | None = None
     ) -> list[tuple[int, Insn]]:
         """The instructions in [start, end) that do something, as earlier passes left them."""
-        listing, is_filler = self.program.listing, self.program.target.is_filler
+        listing, is_nop = self.program.listing, self.program.target.is_nop
         first, last = listing.span(start, end)
         addresses, insns = listing.addresses[first:last].tolist(), listing.insns_at(first, last)
         inline = self._inline[bisect_left(self._inline, first) : bisect_left(self._inline, last)]
@@ -63,7 +63,7 @@ class Fillers:
         found = dict(here)
         for at, insn in slots.items():
             if start <= at < end:
-                found[at] = None if insn is None or is_filler(insn) else insn
+                found[at] = None if insn is None or is_nop(insn) else insn
         for at, more in (added or {}).items():
             if start <= at < end:
                 found.update(enumerate(more, at + 1))

@@ -207,11 +207,11 @@ class Scattering:
         return {self.places[offset]: word for offset, word in encoded} | on
 
     def _ways(self, own: int) -> dict[int, bytes]:
-        """What stands where the routine is entered, and fillers in the rest of its own place."""
+        """What stands where the routine is entered, and nops in the rest of its own place."""
         entry, start = self.places[self.routine.entry], self.named.address
         step = self.target.table.size
-        filler = b"".join(map(self.target.encode, self.target.fillers(step)))
-        words = dict.fromkeys(range(start, start + own, step), filler)
+        nop = b"".join(map(self.target.encode, self.target.nops(step)))
+        words = dict.fromkeys(range(start, start + own, step), nop)
         ways = self.known.entries(self.named) if entry != start else ()
         return words | {at: self.target.branch(at, entry) for at in ways}
 

@@ -6,7 +6,7 @@ Instructions between two fixed ones may change places as far as these allow it:
   load finds no store done that was not done before;
 - a load may pass another load, and goes before a store only when both are reached from one value,
   as far apart as the widest access takes, a cell at least.
-Where accesses may reach a device, all of them keep their order.  A filler does nothing, whatever
+Where accesses may reach a device, all of them keep their order.  A nop does nothing, whatever
 its mnemonic says (UNOP is written as a load): it waits for nothing, and nothing waits for it.
 """
 
@@ -115,7 +115,7 @@ def _straight(
     for number, insn in enumerate(insns):
         needed = set[int]()
         before.append(needed)
-        if target.is_filler(insn):
+        if target.is_nop(insn):
             continue
         for register in registers_of(table.uses(insn)):
             if register in writer:
@@ -142,7 +142,7 @@ def _straight(
 def _in_their_order(insns: Sequence[Insn], before: list[set[int]], target: Sequential) -> None:
     last: int | None = None
     for number, insn in enumerate(insns):
-        if target.table.accesses(insn) and not target.is_filler(insn):
+        if target.table.accesses(insn) and not target.is_nop(insn):
             if last is not None:
                 before[number].add(last)
             last = number
@@ -154,7 +154,7 @@ def _carried(
     found: list[list[Edge]] = [[] for _ in insns]
     written = 0
     for number, insn in enumerate(insns):
-        if target.is_filler(insn):
+        if target.is_nop(insn):
             continue
         for register in registers_of(target.table.uses(insn) & ~written):
             if register in writer:

@@ -24,7 +24,7 @@ Choose = Callable[[int, list[int]], int]
 
 @dataclass(frozen=True)
 class Pass:
-    """One pass of a loop, in its original order, fillers that run included.
+    """One pass of a loop, in its original order, nops that run included.
 
     `addresses` are its places; each of `runs` are places, by number, whose instructions may
     change with each other; `text` has what else shares fetch blocks with it; `devices` says that

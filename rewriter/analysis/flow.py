@@ -207,7 +207,7 @@ def _with_islands(found: Collected, entries: set[int]) -> NDArray[np.int64]:
 def _never_falls_in(found: Collected, block: int) -> bool:
     """Whether no function's code comes to a block from the one before it."""
     if block == 0 or found.owner[block - 1] < 0:
-        return True  # fillers between functions, or another island
+        return True  # nops between functions, or another island
     ends = (FLOW_CODE[Flow.JUMP], FLOW_CODE[Flow.RETURN], FLOW_CODE[Flow.STOP])
     return int(found.codes[block - 1]) in ends
 

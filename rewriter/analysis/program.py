@@ -123,11 +123,11 @@ class Program:
     def nops(self) -> NDArray[np.bool_]:
         """The positions of nops that nobody needs."""
         target = self.target
-        return nops(self.listing, target.is_filler, target.keeps_nop, self.held_addresses)
+        return nops(self.listing, target.is_nop, target.keeps_nop, self.held_addresses)
 
     def is_nop(self, address: int, insn: Insn) -> bool:
         """Whether an instruction that stands, or would, at an address does nothing there."""
-        if not self.target.is_filler(insn):
+        if not self.target.is_nop(insn):
             return False
         at, keeps = first_at(self.listing.addresses, address), self.target.keeps_nop
         there = at < len(self.listing) and int(self.listing.addresses[at]) == address

@@ -33,7 +33,7 @@ def relations(graph: Graph, function: Function, effects: LinearEffects) -> dict[
     """The facts at the start of each of the function's blocks, by address."""
     blocks = graph.blocks_of(function)
     edges = graph.within(blocks)
-    # Fillers behind a jump never run; where a fault's handler goes on, nothing is known.
+    # Nops behind a jump never run; where a fault's handler goes on, nothing is known.
     states: dict[int, State] = {b: {} for b in blocks if graph.entered[b] or graph.resumed[b]}
     facts: dict[int, Facts] = {block: {} for block in states}
     code = _Code(graph, blocks, effects)

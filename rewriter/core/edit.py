@@ -67,8 +67,8 @@ class Edit(Portable):
     """An accepted rewrite.
 
     `id` is stable: pass, routine and the offset of its site in the original.  `gain` counts
-    instructions fewer in the routine: those that do something, or for a new layout the fillers
-    that control passes through.  (Where a routine keeps its layout a filler takes each place.)
+    instructions fewer in the routine: those that do something, or for a new layout the nops
+    that control passes through.  (Where a routine keeps its layout a nop takes each place.)
     `cycles` are modelled cycles fewer, each time that the site runs; None where nothing was timed.
     """
 

@@ -150,16 +150,16 @@ class _Routine:
             raise _Unusable(f"{len(words)} words are too few to tell it from others")
         linked = self._linked(target, words)
         own = np.flatnonzero(target.normal(linked) == linked) + first
-        if sum(not self._is_filler(target, at) for at in own.tolist()) < _OWN:
+        if sum(not self._is_nop(target, at) for at in own.tolist()) < _OWN:
             raise _Unusable("it does no more than go elsewhere")
         return linked
 
     def _last(self, target: Sequential, first: int) -> int:
-        """The position behind the routine: what it falls into is part of it, filler is not."""
+        """The position behind the routine: what it falls into is part of it, nop is not."""
         end = self._end(self.offset) // self.size
         while True:
             last = end
-            while last > first and self._is_filler(target, last - 1):
+            while last > first and self._is_nop(target, last - 1):
                 last -= 1
             insn = target.table.decode(int(self.words[last - 1])) if last > first else None
             falls = insn is None or insn.op.flow.falls
@@ -178,9 +178,9 @@ class _Routine:
         at = bisect_right(self.text.bounds, offset)
         return self.text.bounds[at] if at < len(self.text.bounds) else len(self.text.data)
 
-    def _is_filler(self, target: Sequential, at: int) -> bool:
+    def _is_nop(self, target: Sequential, at: int) -> bool:
         insn = target.table.decode(int(self.words[at]))
-        return insn is not None and target.is_filler(insn)
+        return insn is not None and target.is_nop(insn)
 
     def _linked(self, target: Sequential, words: Words) -> Words:
         """The normal form must not depend on what a linker will fill in."""

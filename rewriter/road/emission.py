@@ -73,7 +73,7 @@ def _places(work: Work, function: Function, moved: Moved | None) -> list[tuple[i
         return []
     if moved is not None:
         return [(old, there) for old, there, _ in moved.layout.items]
-    kept = work.fillers.standing(work.slots.get(function, {}), function.start, function.end)
+    kept = work.nops.standing(work.slots.get(function, {}), function.start, function.end)
     return [(at, at) for at, _ in kept]
 
 
@@ -90,7 +90,7 @@ def _without_crowded(work: Work, function: Function) -> frozenset[str]:
 def _in_place(work: Work, function: Function) -> dict[int, bytes]:
     """What changed with every instruction that stays where it was, by address.
 
-    A filler takes the place of one that went.
+    A nop takes the place of one that went.
     """
     program, target = work.program, work.program.target
     size = program.listing.table.size
@@ -98,7 +98,7 @@ def _in_place(work: Work, function: Function) -> dict[int, bytes]:
     work.inserted.pop(function, None)
     slots, carried = work.slots.pop(function, {}), work.carried.pop(function, {})
     for address, insn in slots.items():
-        new = (insn,) if insn is not None else target.fillers(size)
+        new = (insn,) if insn is not None else target.nops(size)
         words[address] = b"".join(map(target.encode, new))
     words.update(rewritten_fixups(program, function, carried, int))
     return words

@@ -49,7 +49,7 @@ class Layout:
         if reason := work.described.stays(function):
             raise CannotMove(reason)
         slots, carried = work.slots.get(function, {}), work.carried.get(function, {})
-        return move(work.fillers, function, slots, added, self.align, work.cpu, carried)
+        return move(work.nops, function, slots, added, self.align, work.cpu, carried)
 
     def _for_hints(self, function: Function, moved: Moved | None) -> Moved | None:
         """A hint is not worth the boundary of a branch target: then the layout without it."""
@@ -87,15 +87,15 @@ class Layout:
         )
 
     def _standing(self, function: Function) -> Code:
-        """The function where it stands, with a filler for what went."""
+        """The function where it stands, with a nop for what went."""
         program, slots = self.work.program, self.work.slots.get(function, {})
         code = []
         for at in range(*program.listing.span(function.start, function.end)):
             address, insn = int(program.listing.addresses[at]), program.listing.insn(at)
             if insn is not None:
                 kept = slots.get(address, insn)
-                filler = next(iter(program.target.fillers(insn.size)))
-                code.append((address, filler if kept is None else kept))
+                nop = next(iter(program.target.nops(insn.size)))
+                code.append((address, nop if kept is None else kept))
         return code
 
     def _laid_out(self, moved: Moved) -> Code:

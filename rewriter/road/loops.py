@@ -53,7 +53,7 @@ class Loops:
         block = work.cpu.fetch_block.value
         start, end = max(function.start, loop.head - block), min(function.end, loop.latch + block)
         slots = work.slots.get(function, {})
-        return [(at, at, insn) for at, insn in work.fillers.standing(slots, start, end)]
+        return [(at, at, insn) for at, insn in work.nops.standing(slots, start, end)]
 
     def _edit(self, function: Function, edit: str, found: Reordered) -> Edit:
         text = self.work.program.target.table.text

@@ -156,7 +156,7 @@ def _asked(technique: Technique, given: Mapping[str, tuple[Trigger, ...]]) -> tu
 
 
 def _places(listing: Listing, number: int, literals: frozenset[int]) -> NDArray[np.int64]:
-    """Where the instruction of a row stands, with such a literal if it has one; no fillers."""
+    """Where the instruction of a row stands, with such a literal if it has one; no nops."""
     table, op = listing.table, listing.table.rows[number]
     at = np.flatnonzero(listing.rows == number)
     if not table.effects(op).stores:

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from passes.lib.insert import Inserted
 from passes.lib.move import Moved
-from passes.lib.nops import Fillers
+from passes.lib.nops import Nops
 from passes.schedule import Reordered
 from rewriter.analysis.program import Program
 from rewriter.core.code.program import Function, Refusal
@@ -41,7 +41,7 @@ class Work:
     options: Options
     prover: Prover = field(init=False)
     known: Known = field(init=False)
-    fillers: Fillers = field(init=False)
+    nops: Nops = field(init=False)
     described: Described = field(init=False)
     savings: Savings | None = None
     done: dict[Function, Done] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class Work:
         target = self.program.target
         self.prover = Prover.of(target)
         self.known = Known(self.program)
-        self.fillers = Fillers(self.program)
+        self.nops = Nops(self.program)
         self.described = Described(self.program.image, self.options.debug == LINES)
         if self.options.cycles:
             self.savings = Savings(self.cpu, target.table, target.system(self.cpu))

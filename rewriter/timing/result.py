@@ -43,7 +43,7 @@ class Result:
 
     @property
     def instructions(self) -> int:
-        """Steps executed, fillers included."""
+        """Steps executed, nops included."""
         return len(self.timeline)
 
     @property

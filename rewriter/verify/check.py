@@ -4,7 +4,7 @@ The changed bytes are found by comparison.  Every function with one is walked in
 once, from each of its entries, segment by segment: a segment is straight code up to a transfer
 of control, and a pair of segments is shown to do the same (`equivalence`) for what may be read
 afterwards.  Pairs of places that follow are walked next.  Whatever changed and was not walked is
-a finding, unless it is the filler that stands for nothing.  A known routine that became a tuned
+a finding, unless it is the nop that stands for nothing.  A known routine that became a tuned
 one is not walked but tried (`substituted`).
 """
 

@@ -198,7 +198,7 @@ class Alpha:
         """Branch displacements and gp set-ups follow."""
         return moving.moved(items, function, shared.get(function.start), place)
 
-    def fillers(self, size: int) -> list[Insn]:
+    def nops(self, size: int) -> list[Insn]:
         """UNOPs: the 21264 drops them before they issue."""
         return [pointers.UNOP] * (size // pointers.UNOP.size)
 
@@ -206,9 +206,9 @@ class Alpha:
         """Nothing is written behind any instruction."""
         return False
 
-    def is_filler(self, insn: Insn) -> bool:
+    def is_nop(self, insn: Insn) -> bool:
         """Whether an instruction does nothing: UNOP, NOP, FNOP and their like."""
-        return pointers.is_filler(insn)
+        return pointers.is_nop(insn)
 
 
 def _constants(

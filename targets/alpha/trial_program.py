@@ -18,7 +18,7 @@ from rewriter.core.readings.interpret import Arithmetic
 from targets.alpha import arithmetic
 from targets.alpha.assembler import assemble
 from targets.alpha.cpus import WRITE_HINTS
-from targets.alpha.image.pointers import UNOP, is_filler
+from targets.alpha.image.pointers import UNOP, is_nop
 from targets.alpha.isa.rows import TABLE
 from targets.alpha.linkage import LINKAGES
 from targets.alpha.registers import NAMES, ZERO
@@ -280,13 +280,13 @@ class AlphaTrials:
         return bytes(4)
 
     @property
-    def filler(self) -> bytes:
+    def nop(self) -> bytes:
         """An instruction that does nothing."""
         return TABLE.encode(UNOP).to_bytes(4, "little")
 
-    def is_filler(self, insn: Insn) -> bool:
+    def is_nop(self, insn: Insn) -> bool:
         """Whether an instruction does nothing at all."""
-        return is_filler(insn)
+        return is_nop(insn)
 
     def program(self, linkage: str) -> AlphaSweep:
         """The program that runs cases with a linkage."""

@@ -12,7 +12,7 @@ from targets.forms.bundles import Bundles
 from targets.forms.words import Words
 
 ALPHA = Words(
-    branch_majors=frozenset(range(0x30, 0x40)), distance_bits=21, fillers=(0x2FFE0000, 0x47FF041F)
+    branch_majors=frozenset(range(0x30, 0x40)), distance_bits=21, nops=(0x2FFE0000, 0x47FF041F)
 )
 """Alpha: opcodes from 0x30 on are branches of format BR/BSR; UNOP (LDQ_U $31,0($30)) and NOP."""
 

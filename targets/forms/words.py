@@ -16,11 +16,11 @@ from rewriter.core.varints import packed, unpacked
 _MAJOR = 26
 _MAJORS = 1 << 32 - _MAJOR
 _LONG = 255
-"""Symbol of a run of fillers that has no symbol of its own."""
+"""Symbol of a run of nops that has no symbol of its own."""
 
 
 class _LaidOut(NamedTuple):
-    """Which fillers stand where: word number and the number of the filler."""
+    """Which nops stand where: word number and the number of the nop."""
 
     at: list[int]
     which: list[int]
@@ -31,19 +31,19 @@ class Words:
     """A form of fixed-width code, little-endian.
 
     Instructions whose major opcode (bits 26 to 31) is in `branch_majors` branch by a signed number
-    of words in their lowest `distance_bits`, counted from the next one. `fillers` are two words.
+    of words in their lowest `distance_bits`, counted from the next one. `nops` are two words.
     """
 
     branch_majors: frozenset[int]
     distance_bits: int
-    fillers: tuple[int, int]
+    nops: tuple[int, int]
     unit: int = 4
     size: int = 4
 
     def items(self, code: bytes, places: Numbers) -> Items:
         """Take code apart; `places` are its words."""
         words = np.frombuffer(code, "<u4").astype(np.uint64)
-        real = ~np.isin(words, np.array(self.fillers, np.uint64))
+        real = ~np.isin(words, np.array(self.nops, np.uint64))
         words, where = words[real], places[real]
         branches = self.branches(words)
         mask, sign = (1 << self.distance_bits) - 1, 1 << self.distance_bits - 1
@@ -59,13 +59,13 @@ class Words:
         return np.isin(values >> np.uint64(_MAJOR), majors)
 
     def layout(self, code: bytes, places: Numbers, values: Values) -> tuple[bytes, ...]:
-        """The runs of fillers before each instruction and after the last.
+        """The runs of nops before each instruction and after the last.
 
-        A run is a symbol: its fillers as binary digits behind a one, less 1. Its context is the
+        A run is a symbol: its nops as binary digits behind a one, less 1. Its context is the
         major opcodes of the instructions before and behind, and whether the first place is odd.
         """
         words = np.frombuffer(code, "<u4")
-        kinds = np.where(words == self.fillers[0], 0, np.where(words == self.fillers[1], 1, 2))
+        kinds = np.where(words == self.nops[0], 0, np.where(words == self.nops[1], 1, 2))
         real = np.flatnonzero(kinds == 2)
         ends = np.concatenate([[-1], real, [len(words)]])
         symbols = np.zeros(len(real) + 1, np.uint8)
@@ -82,7 +82,7 @@ class Words:
     def placed(
         self, columns: tuple[bytes, ...], places: Numbers, values: Values
     ) -> tuple[Numbers, _LaidOut]:
-        """The place of each value, and the fillers between."""
+        """The place of each value, and the nops between."""
         counts, stream, long = columns
         contexts = Contexts(unpacked(counts), stream, 2 * (_MAJORS + 1) ** 2)
         runs = iter(unpacked(long).tolist())
@@ -114,7 +114,7 @@ class Words:
         words[np.searchsorted(places, items.places)] = np.where(
             branches, items.values & ~mask | distances, items.values
         )
-        words[laid_out.at] = np.array(self.fillers, np.uint64)[laid_out.which]
+        words[laid_out.at] = np.array(self.nops, np.uint64)[laid_out.which]
         return words.astype("<u4").tobytes()
 
 
@@ -124,7 +124,7 @@ def _followed(places: Numbers) -> list[int]:
 
 
 def _contexts(values: Values) -> Numbers:
-    """For each run of fillers the major opcodes around it, where the next bit is free.
+    """For each run of nops the major opcodes around it, where the next bit is free.
 
     64 stands for no instruction, before the first one and behind the last.
     """
@@ -141,13 +141,13 @@ def _symbol(run: list[int]) -> int:
 
 
 def _long(run: list[int]) -> list[int]:
-    """How many stretches of one filler, and each as twice its length and the filler."""
+    """How many stretches of one nop, and each as twice its length and the nop."""
     edges = [0, *(n for n, (a, b) in enumerate(pairwise(run), 1) if a != b), len(run)]
     return [len(edges) - 1, *(2 * (b - a) + run[a] for a, b in pairwise(edges))]
 
 
 def _run(symbol: int, long: Iterator[int], room: int) -> list[int]:
-    """The fillers of a symbol; ValueError for more than there is room for."""
+    """The nops of a symbol; ValueError for more than there is room for."""
     if symbol != _LONG:
         run = [int(digit) for digit in bin(symbol + 1)[3:]]
     else:

@@ -92,4 +92,4 @@ def _hint(asked: Asked) -> Insn:
     return blank.replace(lfhint=hint, r3=asked.spare, **{QP.name: PR})
 
 
-assert SLOTS == 3  # a bundle of an instruction and two fillers
+assert SLOTS == 3  # a bundle of an instruction and two nops

@@ -233,7 +233,7 @@ class Ppc:
         """Branches follow."""
         return moving.moved(items, function, place)
 
-    def fillers(self, size: int) -> list[Insn]:
+    def nops(self, size: int) -> list[Insn]:
         """Nops."""
         nop = self.table.decode(_NOP)
         assert nop is not None
@@ -243,7 +243,7 @@ class Ppc:
         """Behind a call: linkers put the load there that restores r2 (64-bit ELF ABI, 3.5.11)."""
         return op.flow.calls
 
-    def is_filler(self, insn: Insn) -> bool:
+    def is_nop(self, insn: Insn) -> bool:
         """Whether an instruction does nothing at all: `nop`, no group ending nor priority."""
         return insn.name == "ori" and self.table.encode(insn) == _NOP
 

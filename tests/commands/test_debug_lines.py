@@ -19,7 +19,7 @@ from rewriter.elf import manifest
 from rewriter.elf.image import load
 from rewriter.elf.lines.file import line_table
 from rewriter.elf.unwind.entries import frames
-from targets.alpha.image.pointers import is_filler
+from targets.alpha.image.pointers import is_nop
 from targets.alpha.isa.rows import TABLE
 from tests.support.depth import depth
 
@@ -67,12 +67,12 @@ class Lines:
 
 
 def functions(path: Path) -> Iterator[tuple[int, list[tuple[int, Insn]]]]:
-    """The instructions of each function, fillers apart."""
+    """The instructions of each function, nops apart."""
     image = load(str(path))
     for frame in frames(image):
         words = image.words(frame.start, frame.end, 4).tolist()
         insns = ((frame.start + 4 * n, TABLE.decode(word)) for n, word in enumerate(words))
-        yield frame.start, [(at, i) for at, i in insns if i is not None and not is_filler(i)]
+        yield frame.start, [(at, i) for at, i in insns if i is not None and not is_nop(i)]
 
 
 def spelled(insn: Insn) -> tuple[str, tuple[int, ...]]:

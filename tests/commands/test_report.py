@@ -149,7 +149,7 @@ def test_a_listing_follows_code_that_moves() -> None:
         if s.name == "sample_length"
     )
     insns = old.insns(function.start, function.end)
-    at = next(i for i, insn in enumerate(insns) if insn and target.is_filler(insn))
+    at = next(i for i, insn in enumerate(insns) if insn and target.is_nop(insn))
     start = image.offset_of(function.start)
     cut, end = start + 4 * at, start + function.end - function.start
     data = bytearray(image.data)

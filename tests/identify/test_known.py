@@ -97,7 +97,7 @@ def test_one_changed_instruction_is_another_routine(
         insn = target.table.decode(int.from_bytes(image.data[at : at + 4], "little"))
         if insn is None or insn.op.format.name not in ("operate", "operate literal"):
             continue
-        if target.is_filler(insn):
+        if target.is_nop(insn):
             continue
         data = bytearray(image.data)
         data[at] ^= 1  # the register of the result

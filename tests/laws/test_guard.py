@@ -121,7 +121,7 @@ def test_given_up_is_nothing_done(run: Run) -> None:
 
 
 _WHOLE_FILE = {
-    *("program", "cpu", "options", "prover", "known", "fillers", "savings", "done", "edits"),
+    *("program", "cpu", "options", "prover", "known", "nops", "savings", "done", "edits"),
     *("skips", "room", "described", "_made"),
 }
 

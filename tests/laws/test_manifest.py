@@ -303,8 +303,8 @@ def test_code_of_any_bytes_comes_back(code: bytes, is_words: bool, data: st.Data
     form = ALPHA if is_words else IA64
     code = code[: len(code) // 16 * 16]
     if is_words:
-        fillers = b"".join(n.to_bytes(4, "little") for n in ALPHA.fillers)
-        code = b"".join((code[n : n + 4], fillers * data.draw(st.integers(0, 9)))[k]
+        nops = b"".join(n.to_bytes(4, "little") for n in ALPHA.nops)
+        code = b"".join((code[n : n + 4], nops * data.draw(st.integers(0, 9)))[k]
                         for n in range(0, len(code), 4) for k in (0, 1))  # fmt: skip
     places = np.arange(5, 5 + len(code) // form.unit)
     items = form.items(code, places)
@@ -315,7 +315,7 @@ def test_code_of_any_bytes_comes_back(code: bytes, is_words: bool, data: st.Data
 
 @pytest.mark.parametrize("name", ["alpha-sample", "alpha-libc", "ia64-libc"])
 def test_any_change_of_a_real_file_is_told(name: str) -> None:
-    """Code moved by a filler, exchanged and replaced, data and headers changed."""
+    """Code moved by a nop, exchanged and replaced, data and headers changed."""
     old = inputs.require(name).read_bytes()
     form = former._form(old)
     assert form is not None

@@ -19,20 +19,20 @@ from rewriter.core.isa.instruction import Insn
 from rewriter.elf import debug_files
 from rewriter.elf.image import load
 from rewriter.elf.unwind.entries import frames
-from targets.alpha.image.pointers import is_filler
+from targets.alpha.image.pointers import is_nop
 from targets.alpha.isa.rows import TABLE
 
 Run = Callable[..., Result]
 
 
 def instructions(path: Path) -> dict[int, Insn]:
-    """What stands where in the functions, fillers apart."""
+    """What stands where in the functions, nops apart."""
     image, found = load(str(path)), {}
     for frame in frames(image):
         words = image.words(frame.start, frame.end, 4).tolist()
         for number, word in enumerate(words):
             insn = TABLE.decode(word)
-            if insn is not None and not is_filler(insn):
+            if insn is not None and not is_nop(insn):
                 found[frame.start + 4 * number] = insn
     return found
 

@@ -31,7 +31,7 @@ def of(insns: tuple[Insn, ...]) -> Pass:
     """A pass of these instructions, with whatever may move."""
     runs: list[list[int]] = [[]]
     for place, insn in enumerate(insns):
-        if ALPHA.is_filler(insn):
+        if ALPHA.is_nop(insn):
             continue
         if free(insn, ALPHA):
             runs[-1].append(place)

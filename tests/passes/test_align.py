@@ -1,4 +1,4 @@
-"""A function that slides together over its fillers keeps everything that points into it."""
+"""A function that slides together over its nops keeps everything that points into it."""
 
 from __future__ import annotations
 
@@ -88,14 +88,14 @@ def _real(image: Image, function: Function) -> list[tuple[int, Insn]]:
 
 
 def _places(program: Program, new: Image, function: Function) -> dict[int, int]:
-    """Old address to new address: both have the same instructions, in order, less fillers."""
+    """Old address to new address: both have the same instructions, in order, less nops."""
     old, there = _real(program.image, function), _real(new, function)
     assert [i.name for _, i in old] == [i.name for _, i in there]
     return {a: b for (a, _), (b, _) in zip(old, there, strict=True)}
 
 
 def _place(places: dict[int, int], address: int) -> int:
-    """Where an address went: a filler goes where the next instruction does."""
+    """Where an address went: a nop goes where the next instruction does."""
     known = sorted(places)
     return places[known[bisect_left(known, address)]]
 
@@ -233,7 +233,7 @@ def test_no_fewer_targets_are_aligned(program: Program, new: Image, moved: list[
         for image in (program.image, new)
     )
     assert after > before
-    # The heads of long loops are left where fillers before them would run too often.
+    # The heads of long loops are left where nops before them would run too often.
     whole = 1 << 30
     before, after = (sum(_aligned(i, f, whole) for f in moved) for i in (program.image, new))
     assert after > 0.9 * before
@@ -242,7 +242,7 @@ def test_no_fewer_targets_are_aligned(program: Program, new: Image, moved: list[
 def _aligned(image: Image, function: Function, longest: int) -> int:
     """Heads of loops of less than `longest` bytes that are at a fetch block's start.
 
-    A filler counts for what follows it.  Heads inside another loop do not count: fillers before
+    A nop counts for what follows it.  Heads inside another loop do not count: nops before
     them would run in each of its passes.
     """
     real = _real(image, function)
@@ -339,7 +339,7 @@ def test_layout_counts_what_it_did(code: Code) -> None:
 
 
 @given(codes(smallest=30))
-def test_no_filler_runs_in_each_pass_of_a_loop(code: Code) -> None:
+def test_no_nop_runs_in_each_pass_of_a_loop(code: Code) -> None:
     loops = _back(code.items, code.function)
     for (a, here, insn), (b, there, _) in pairwise(_layout(code).items):
         falls = insn.op.flow not in (Flow.JUMP, Flow.RETURN)
@@ -348,7 +348,7 @@ def test_no_filler_runs_in_each_pass_of_a_loop(code: Code) -> None:
 
 
 def test_head_of_an_inner_loop_moves_up_to_what_is_before_it() -> None:
-    """A loop alone gets its boundary; with a loop around it, fillers would run in each pass."""
+    """A loop alone gets its boundary; with a loop around it, nops would run in each pass."""
     alone = ("next", "hole", "hole", "hole", "next", "next", "back")
     assert [there for _, there, _ in _layout(_looping(*alone)).items] == [0, 16, 20, 24]
     inner = (*alone, "far back")

@@ -98,7 +98,7 @@ def tuned(case: Case) -> Rewritten:
 
 def text(insn: Insn | None) -> str:
     """A slot as a case writes it."""
-    return "unop" if insn is None or ALPHA.is_filler(insn) else ALPHA.table.text(insn)
+    return "unop" if insn is None or ALPHA.is_nop(insn) else ALPHA.table.text(insn)
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: f"{path.parent.name}/{path.stem}")

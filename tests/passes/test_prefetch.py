@@ -55,7 +55,7 @@ def found(
     chosen = ALPHA.cpus[cpu]
     if not Prefetch.needs & chosen.features:
         return []
-    places = tuple((BASE + 4 * n, None if ALPHA.is_filler(i) else i) for n, i in enumerate(insns))
+    places = tuple((BASE + 4 * n, None if ALPHA.is_nop(i) else i) for n, i in enumerate(insns))
     setting = Setting(ALPHA, chosen, system, Prover(64, 8), frozenset())  # type: ignore[arg-type]
     return list(Prefetch().insertions(Body(places), setting))
 
@@ -256,13 +256,13 @@ def test_the_verifier_lets_only_hints_in(program: Program, tuned: Tuned) -> None
 
 
 def test_no_hint_near_a_lock(program: Program) -> None:
-    """In place of a filler: far from any load-locked it is nothing, near one it is a finding."""
+    """In place of a nop: far from any load-locked it is nothing, near one it is a finding."""
     untouched = Tuned(program.image.data, EV67, Options(()), (), (), (), (), 0, 0)
     hint = Insn(TABLE.find("ldl"), (31, 64, 16))
     near, far = [], []
     for at in program.listing.addresses[program.listing.rows >= 0].tolist()[::7]:
         insn, owner = program.listing.insn(program.listing.index(at)), program.function_at(at)
-        if insn is None or not ALPHA.is_filler(insn) or owner is None:
+        if insn is None or not ALPHA.is_nop(insn) or owner is None:
             continue
         block = program.graph.block_holding(at)
         if program.graph.reached[block] and not program.not_understood(owner):

@@ -255,7 +255,7 @@ def test_the_verifier_finds_a_wrong_one(program: Program, tuned: Tuned, change: 
             "misaligned": (0, ldl.replace(disp=ldl.operand("disp") - 2)),
             "shift": (1, sll.replace(rb=31)),
             "value": (2, lda.replace(disp=lda.operand("disp") + 8)),
-            "dropped": (1, next(iter(ALPHA.fillers(4)))),
+            "dropped": (1, next(iter(ALPHA.nops(4)))),
         }[change]
         data[words[wrong[0]] : words[wrong[0]] + 4] = ALPHA.encode(wrong[1])
         image = replace(program.image, data=bytes(data))

@@ -31,8 +31,8 @@ OPERATES = ("addq", "subq", "bis", "xor", "cmpult", "s8addq", "sll", "extbl", "m
 
 @st.composite
 def instructions(draw: st.DrawFn) -> Insn:
-    """Arithmetic, a step of a pointer, an access of eight or four bytes; a filler, which stays."""
-    kinds = ("operate", "literal", "step", "load", "store", "load", "store", "filler")
+    """Arithmetic, a step of a pointer, an access of eight or four bytes; a nop, which stays."""
+    kinds = ("operate", "literal", "step", "load", "store", "load", "store", "nop")
     kind = draw(st.sampled_from(kinds))
     number = st.sampled_from(NUMBERS)
     if kind in ("operate", "literal"):
@@ -41,7 +41,7 @@ def instructions(draw: st.DrawFn) -> Insn:
         name = draw(st.sampled_from(OPERATES))
         return Insn(TABLE.find(name, form), (draw(number), right, draw(number)))
     base = draw(st.sampled_from(POINTERS))
-    if kind == "filler":
+    if kind == "nop":
         return Insn(TABLE.find("ldq_u"), (31, 0, draw(st.sampled_from((30, base)))))
     if kind == "step":
         return Insn(TABLE.find("lda"), (base, 8 * draw(st.integers(-2, 2)), base))
@@ -140,9 +140,9 @@ FREE = {
     "a load before a store to another cell": "stq t0,8(a0)\n ldq t1,0(a0)",
     "a load before a store, seen through a step": "stq t0,0(a0)\n lda a0,8(a0)\n ldq t1,0(a0)",
     "arithmetic": "addq t0,t0,t1\n addq t0,t0,t2",
-    "a filler, which is written as a load, after a store": "stq t0,0(a0)\n unop",
-    "a store after a filler": "unop\n stq t0,0(a0)",
-    "a filler that names a register": "lda a0,8(a0)\n ldq_u zero,0(a0)",
+    "a nop, which is written as a load, after a store": "stq t0,0(a0)\n unop",
+    "a store after a nop": "unop\n stq t0,0(a0)",
+    "a nop that names a register": "lda a0,8(a0)\n ldq_u zero,0(a0)",
 }
 
 
@@ -184,17 +184,17 @@ def test_some_instructions_stay(text: str) -> None:
 
 @pytest.mark.parametrize("devices", (False, True))
 @pytest.mark.parametrize("cpu", CPUS)
-def test_a_filler_between_stores(cpu: str, devices: bool) -> None:
+def test_a_nop_between_stores(cpu: str, devices: bool) -> None:
     """It keeps its place, and what may change places does so around it."""
     store = "ldq t0,0(a0)\n addq t0,t1,t1\n stq t1,0(a0)\n lda a0,8(a0)"
     one = loops.loop(f"{store}\n unop\n {store}\n unop\n unop\n {store}\n bne a1,loop")
     one = replace(one, devices=devices)
-    fillers = {n for n, insn in enumerate(one.insns) if ALPHA.is_filler(insn)}
+    nops = {n for n, insn in enumerate(one.insns) if ALPHA.is_nop(insn)}
     assert len(one.runs) == 1
-    assert len(fillers) == 3
+    assert len(nops) == 3
     found = loops.scheduled(one, MODELS[cpu])
     assert sorted(found.order) == list(one.same)
-    assert all(found.order[n] == n for n in fillers)
+    assert all(found.order[n] == n for n in nops)
 
 
 # Cases -------------------------------------------------------------------------------------

@@ -183,7 +183,7 @@ def _loops(program: Program, cpu: str, every: int) -> list[Reordered]:
             continue
         first, last = listing.span(function.start, function.end)
         decoded = [(int(listing.addresses[at]), listing.insn(at)) for at in range(first, last)]
-        items = [(a, a, i) for a, i in decoded if i is not None and not target.is_filler(i)]
+        items = [(a, a, i) for a, i in decoded if i is not None and not target.is_nop(i)]
         for loop in loops[function.start]:
             try:
                 one = scheduler.reordered(function, loop, items)

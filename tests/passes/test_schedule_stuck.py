@@ -1,4 +1,4 @@
-"""Real loops that the list scheduler could not finish: fillers stood between what may move."""
+"""Real loops that the list scheduler could not finish: nops stood between what may move."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_program_of_trapping_arithmetic(retune: Retune, tmp_path: Path) -> Non
 @pytest.mark.skipif(not DEEP, reason="long: `make test-deep` runs it")
 @pytest.mark.parametrize("name", ("image_1draw.DrawMask",))
 def test_a_long_function(name: str, retune: Retune, tmp_path: Path) -> None:
-    """A function of the Go library, with all passes, which made room for the fillers.
+    """A function of the Go library, with all passes, which made room for the nops.
 
     The library comes with its line table, which its own runtime reads.
     """

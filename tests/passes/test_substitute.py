@@ -136,7 +136,7 @@ def test_a_routine_inside_a_function_leaves_the_rest_alone(known: Known) -> None
 
 
 def test_in_place_the_unwind_entry_covers_the_new_code(ev67: Path, known: Known) -> None:
-    """strlen grew over the fillers behind it; a divide keeps registers on the stack."""
+    """strlen grew over the nops behind it; a divide keeps registers on the stack."""
     bare = manifest.detach(ev67.read_bytes())[0]
     new = {frame.start: frame for frame in entries.frames(parse(bare, "new"))}
     strlen = new[_named(known, "strlen").address]
@@ -272,14 +272,14 @@ T6, LDA_T6, USE_T6 = 7, 0x20FF0001, 0x40E03407
 
 
 def _nops_around_a_call(known: Known, name: str) -> int:
-    """A call with a filler in front of it and behind it."""
+    """A call with a nop in front of it and behind it."""
     listing, target = known.program.listing, known.program.target
     entry = _named(known, name).address
     for at in range(1, len(listing) - 1):
         if listing.targets[at] == entry:
             around = [listing.insn(n) for n in (at - 1, at + 1)]
             call = listing.insn(at)
-            if call and call.name == "bsr" and all(i and target.is_filler(i) for i in around):
+            if call and call.name == "bsr" and all(i and target.is_nop(i) for i in around):
                 return int(listing.addresses[at])
     raise AssertionError("no such call")
 

@@ -10,7 +10,7 @@ from rewriter.core.isa.instruction import Flow, Insn
 from targets.alpha import routines
 from targets.alpha.assembler import assemble
 from targets.alpha.cpus import CPUS
-from targets.alpha.image.pointers import is_filler
+from targets.alpha.image.pointers import is_nop
 from targets.alpha.routines import Routine
 from targets.assembly import ROUTINE_ALIGNMENT
 
@@ -34,7 +34,7 @@ def test_a_routine_does_not_depend_on_its_address(routine: Routine) -> None:
 def _blocks(routine: Routine) -> Iterator[tuple[int, list[Insn]]]:
     insns = routine.insns()
     for first in range(0, len(insns), 4):
-        yield 4 * first, [insn for insn in insns[first : first + 4] if not is_filler(insn)]
+        yield 4 * first, [insn for insn in insns[first : first + 4] if not is_nop(insn)]
 
 
 def _targets(routine: Routine) -> Iterator[tuple[int, int]]:
@@ -136,7 +136,7 @@ def test_user_copies_mark_every_access() -> None:
         accesses = {
             4 * n
             for n, insn in enumerate(routine.insns())
-            if insn.op.sched in ("ild", "ist") and not is_filler(insn)
+            if insn.op.sched in ("ild", "ist") and not is_nop(insn)
         }
         assert accesses == {at for at, _ in routine.resumes}
         assert all(to % QUAD == 0 or name == "__clear_user" for _, to in routine.resumes)

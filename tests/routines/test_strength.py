@@ -34,7 +34,7 @@ def _strength(
 
 def _check(found: Strength) -> None:
     """Of the mutants that change what an instruction does, nine in ten are killed."""
-    same = sum(found.fates[fate] for fate in (Fate.FILLER, Fate.HINT, Fate.IGNORED))
+    same = sum(found.fates[fate] for fate in (Fate.NOP, Fate.HINT, Fate.IGNORED))
     assert found.mutants == 60
     assert found.fates[Fate.KILLED] >= 0.9 * (found.mutants - same), found
     assert found.fates[Fate.NOT_FOUND] <= 0.1 * found.mutants, found
@@ -85,7 +85,7 @@ def test_each_fate_is_met(alpha: AlphaTrials) -> None:
     assert fates == {
         (0, 0): Fate.KILLED,
         (4, 0): Fate.DEAD,
-        (8, 0): Fate.FILLER,
+        (8, 0): Fate.NOP,
         (12, 9): Fate.KILLED,
         (12, 14): Fate.IGNORED,
         (24, 13): Fate.KILLED,

@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Iterator
 
 CONTEXTS = {2: (0, 0, 0), 3: (1, 2, 2)}
-FILLERS = (0x2FFE0000, 0x47FF041F)
+NOPS = (0x2FFE0000, 0x47FF041F)
 
 
 def original_of(data: bytes) -> bytes:
@@ -118,7 +118,7 @@ def _words(
     where: list[int], words: list[int], script: tuple[bytes, ...], layout: list[bytes]
 ) -> list[int]:
     equal, gaps, named, spelled, targets = script
-    new = [(at, word) for at, word in zip(where, words, strict=True) if word not in FILLERS]
+    new = [(at, word) for at, word in zip(where, words, strict=True) if word not in NOPS]
     partners = _partners(_numbers(equal), _numbers(gaps), iter(_numbers(named)))
     literal = iter(struct.unpack(f"<{len(spelled) // 4}I", spelled))
     values = [_cleared(new[p][1]) if p >= 0 else next(literal) for p in partners]
@@ -188,8 +188,8 @@ def _placed(
         run = [int(digit) for digit in bin(symbol + 1)[3:]]
         if symbol == 255:
             run = [k & 1 for k in (next(long) for _ in range(next(long))) for _ in range(k >> 1)]
-        for filler in run:
-            found[at] = FILLERS[filler]
+        for nop in run:
+            found[at] = NOPS[nop]
             at += 1
         if n < len(values):
             positions.append(at)

@@ -40,11 +40,11 @@ class PpcTrials:
         return bytes(WORD)
 
     @property
-    def filler(self) -> bytes:
+    def nop(self) -> bytes:
         """An instruction that does nothing."""
         return NOP.to_bytes(WORD, self.machine.byteorder)
 
-    def is_filler(self, insn: Insn) -> bool:
+    def is_nop(self, insn: Insn) -> bool:
         """Whether an instruction does nothing at all."""
         return self.table.encode(insn) == NOP
 

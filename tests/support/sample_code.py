@@ -26,7 +26,7 @@ class Room:
         place, data = self.place, self.image.data
         code = assemble(text.replace(";", "\n"), place.start).code
         size = place.end - place.start
-        nops = b"".join(map(target.encode, target.fillers(size - len(code))))
+        nops = b"".join(map(target.encode, target.nops(size - len(code))))
         at = self.image.offset_of(place.start)
         return replace(self.image, data=data[:at] + code + nops + data[at + size :])
 

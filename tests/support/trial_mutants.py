@@ -35,7 +35,7 @@ class Fate(Enum):
     """What became of a mutant."""
 
     KILLED = "killed"
-    FILLER = "filler"
+    NOP = "nop"
     HINT = "hint bits"
     IGNORED = "ignored bits"
     UNREACHABLE = "unreachable"
@@ -53,11 +53,11 @@ class MutantTarget(Trials, Protocol):
         ...
 
     @property
-    def filler(self) -> bytes:
+    def nop(self) -> bytes:
         """An instruction that does nothing."""
         ...
 
-    def is_filler(self, insn: Insn) -> bool:
+    def is_nop(self, insn: Insn) -> bool:
         """Whether an instruction does nothing at all."""
         ...
 
@@ -125,8 +125,8 @@ class Mutants:
         if not self._survives(self._bytes(new), at, self.quick, _QUICK_TIME):
             return Fate.KILLED
         insn, mutant = self.table.decode(old), self.table.decode(new)
-        if insn is None or self.target.is_filler(insn):
-            return Fate.FILLER
+        if insn is None or self.target.is_nop(insn):
+            return Fate.NOP
         if mutant is not None and mutant.op is insn.op and insn.has("hint"):
             return Fate.HINT
         if not self._survives(self._bytes(new), at, self.prepared, _FULL_TIME):
@@ -139,7 +139,7 @@ class Mutants:
             return Fate.UNREACHABLE
         if mutant is None or mutant == insn:
             return Fate.IGNORED
-        if self._survives(self.target.filler, at, self.prepared, _FULL_TIME):
+        if self._survives(self.target.nop, at, self.prepared, _FULL_TIME):
             return Fate.DEAD
         return Fate.EQUIVALENT if same_effect(self.table, insn, mutant) else Fate.NOT_FOUND
 

@@ -146,8 +146,8 @@ def test_a_bundle_more_never_costs_less(nops: tuple[Insn, ...], data: st.DataObj
     starts = [n for n, slot in enumerate(region) if n and slot.address % BUNDLE == 0]
     at = data.draw(st.sampled_from(starts))
     moved = (replace(slot, address=slot.address + BUNDLE) for slot in region[at:])
-    filler = (Slot(region[at].address + n, insn, n == 2) for n, insn in enumerate(nops))
-    assert run(CPU, [*region[:at], *filler, *moved]).cycles >= run(CPU, region).cycles
+    nop = (Slot(region[at].address + n, insn, n == 2) for n, insn in enumerate(nops))
+    assert run(CPU, [*region[:at], *nop, *moved]).cycles >= run(CPU, region).cycles
 
 
 @pytest.fixture(scope="module")

@@ -23,9 +23,9 @@ def cold(body: str, count: int) -> Result:
     return simulate(trace, CPUS["ev67"], _FREE_BUS, warm=False)
 
 
-def apart(fillers: int) -> float:
+def apart(nops: int) -> float:
     """Cycles a miss in a loop with so many instructions from one to the next."""
-    body = "ldq t0,0(a0)\n" + "unop\n" * fillers
+    body = "ldq t0,0(a0)\n" + "unop\n" * nops
     body += "lda a0,64(a0)\naddq t0,t1,t2\nsubq a2,1,a2\nbne a2,loop"
     one, two = (cold(body, count).cycles for count in (20, 40))
     return (two - one) / 20

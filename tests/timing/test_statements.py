@@ -115,7 +115,7 @@ def test_returns_are_predicted_by_the_stack() -> None:
     assert result.share(causes.JUMP) < 10
 
 
-def test_fillers_take_a_place_in_fetch_and_nothing_after() -> None:
+def test_nops_take_a_place_in_fetch_and_nothing_after() -> None:
     line = timing.run(timing.trace("unop\nnop\nfnop\naddq t0,1,t1")).timeline
     assert [m.pipe for m in line[:3]] == ["", "", ""]
     assert timing.straight("unop\nnop\nfnop\nunop") == 1

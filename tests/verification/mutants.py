@@ -150,7 +150,7 @@ class Maker:
         for address in sorted(self.bench.walk(function).visited):
             at = self.image.offset_of(address)
             insn = Code(self.bench.program, function, self.bench.right).insn(address)
-            if insn is None or self.target.is_filler(insn) or not wanted(insn):
+            if insn is None or self.target.is_nop(insn) or not wanted(insn):
                 continue
             if old[at : at + 4] != self.bench.right[at : at + 4]:
                 found.append((address, insn))
@@ -210,9 +210,9 @@ class Maker:
         return self._text("displacement", function, fits, change)
 
     def _dropped(self, function: Function) -> Mutant | None:
-        filler = next(iter(self.target.fillers(4)))
+        nop = next(iter(self.target.nops(4)))
         return self._text(
-            "dropped", function, lambda insn: insn.op.flow is Flow.NEXT, lambda *_: filler
+            "dropped", function, lambda insn: insn.op.flow is Flow.NEXT, lambda *_: nop
         )
 
     def _swapped(self, function: Function) -> Mutant | None:

@@ -66,7 +66,7 @@ def test_wrong_changes_are_not_explained(base: AlphaBase) -> None:
 
 
 def test_changes_without_effect_are_explained(base: AlphaBase) -> None:
-    """Another prediction of a return, a filler for another, a move of a register to itself."""
+    """Another prediction of a return, a nop for another, a move of a register to itself."""
     decider, same = Decider(base), TABLE.find("bis", "operate")
     reasons = set()
     for address, insn in insns(base):
@@ -74,7 +74,7 @@ def test_changes_without_effect_are_explained(base: AlphaBase) -> None:
             reasons.add(
                 decider.reason(changed(address, insn.replace(hint=insn.operand("hint") ^ 2)))
             )
-        elif base.program.target.is_filler(insn):
+        elif base.program.target.is_nop(insn):
             reasons.add(decider.reason(changed(address, Insn(same, (16, 16, 16)))))
     assert reasons == {"hint of a jump", "no effect"}
 

@@ -58,7 +58,7 @@ def swaps(program: Program, function: Function) -> Iterator[Swap]:
             if pair[0] < function.start or pair[1] >= function.end:
                 continue
             insns = [listing.insn(listing.index(at)) for at in pair]
-            known = [one for one in insns if one is not None and not program.target.is_filler(one)]
+            known = [one for one in insns if one is not None and not program.target.is_nop(one)]
             if len(known) == 2 and known[0] != known[1]:
                 named = {int(register) for one in known for register in registers(one)}
                 if named & changed:

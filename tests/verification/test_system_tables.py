@@ -111,7 +111,7 @@ def test_nops_of_a_text_are_those_that_nobody_needs(room: Room) -> None:
             assert insn is not None
             assert program.is_nop(room.place.start + 4 * n, insn) is (n in wanted)
         # A new one in the place of the call is as any.
-        assert program.is_nop(room.place.start + 8, next(iter(target.fillers(4))))
+        assert program.is_nop(room.place.start + 8, next(iter(target.nops(4))))
 
 
 # A switch is word 1: it does nothing, or leads to the last sum.

@@ -326,13 +326,13 @@ def test_right_only_where_aligned_is_refused(bench: Bench, before: str, after: s
 
 
 def _placed(bench: Bench, function: Function, text: str) -> bytes:
-    """The sample with a function's code replaced, the rest of it fillers."""
+    """The sample with a function's code replaced, the rest of it nops."""
     code = assemble(f"{text}\n{FREE}".replace(";", "\n"), function.start).code
     size = function.end - function.start
     assert len(code) <= size
-    filler = b"".join(map(bench.program.target.encode, bench.program.target.fillers(4)))
+    nop = b"".join(map(bench.program.target.encode, bench.program.target.nops(4)))
     data, at = bytearray(bench.program.image.data), bench.program.image.offset_of(function.start)
-    data[at : at + size] = code + filler * ((size - len(code)) // 4)
+    data[at : at + size] = code + nop * ((size - len(code)) // 4)
     return bytes(data)
 
 

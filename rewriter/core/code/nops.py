@@ -1,4 +1,4 @@
-"""Which nops of a text nobody needs: a nop where something may be written is no filler.
+"""Which nops of a text nobody needs: not those where something may be written.
 
 What an instruction does is not enough to tell.  A linker leaves a nop behind a call for the load
 that restores a register after it, and a system goes over its own code when it starts.

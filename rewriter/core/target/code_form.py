@@ -1,6 +1,6 @@
 """Code as a row of instructions without what a new layout changes, and back.
 
-Two versions of a routine differ in their fillers, in the distances of their branches and in the
+Two versions of a routine differ in their nops, in the distances of their branches and in the
 order of instructions. A form takes code apart so that what is left are values which both versions
 share: `rewriter/elf/manifest/former.py` tells the old version by the new one with it.
 """
@@ -22,7 +22,7 @@ NOWHERE = -1
 
 @dataclass(frozen=True)
 class Items:
-    """The instructions of some code, fillers left out, one row each.
+    """The instructions of some code, nops left out, one row each.
 
     `values` are the instructions, the distance of a branch cleared. `places` are the units that
     they stand in and `targets` those that they branch to, counted from the start of the file;

@@ -421,11 +421,11 @@ class Sequential(Target, Protocol):
         """
         ...
 
-    def fillers(self, size: int) -> Iterable[Insn]:
+    def nops(self, size: int) -> Iterable[Insn]:
         """Instructions that do nothing, `size` bytes in all."""
         ...
 
-    def is_filler(self, insn: Insn) -> bool:
+    def is_nop(self, insn: Insn) -> bool:
         """Whether an instruction does nothing at all, by the registers named."""
         ...
 

@@ -52,7 +52,7 @@ def parts_for(image: Image, target: Sequential, bodies: Sequence[Body]) -> list[
     text = bytearray()
     start = bodies[0].address
     for body in bodies:
-        between = target.fillers(body.address - start - len(text))
+        between = target.nops(body.address - start - len(text))
         text += b"".join(map(target.encode, between)) + body.code
     parts = [Part(TEXT, start, bytes(text))]
     unwound = [body for body in bodies if body.cie is not None]

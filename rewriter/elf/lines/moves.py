@@ -10,7 +10,7 @@ from rewriter.core.code.program import Function
 from rewriter.elf.lines.table import Lines, Row
 
 Places = Sequence[tuple[int, int]]
-"""(Old address, new one) of each instruction of a function, fillers apart."""
+"""(Old address, new one) of each instruction of a function, nops apart."""
 
 
 @dataclass(frozen=True)

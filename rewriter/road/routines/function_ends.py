@@ -30,7 +30,7 @@ def spaces(work: Work) -> Iterator[Space]:
 
 
 def _tail(program: Program, data: bytes, function: Function) -> int:
-    """Where the fillers begin that end a function, if control does not fall into them."""
+    """Where the nops begin that end a function, if control does not fall into them."""
     image, target = program.image, program.target
     size, offset = target.table.size, image.offset_of(function.start) - function.start
     for end in range(function.end, function.start, -size):

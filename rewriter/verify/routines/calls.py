@@ -114,7 +114,7 @@ class Calls:
 
     @cached_property
     def _owners(self) -> NDArray[np.int64]:
-        """The function of each block, and of the fillers through which control leaves one."""
+        """The function of each block, and of the nops through which control leaves one."""
         graph, owners = self._graph, self._graph.function_of.copy()
         ends = self._flows[graph.last - 1]
         through = among(ends, FALLING)

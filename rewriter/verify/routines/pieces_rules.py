@@ -55,16 +55,16 @@ class Pieces:
                 yield f"entered at {entry:#x} it is something else"
 
     def odd_words(self, named: Named, function: Function, owned: Collection[int]) -> Iterator[str]:
-        """Changed words of the old place are pieces, ways to them, or fillers where it is given up.
+        """Changed words of the old place are pieces, ways to them, or nops where it is given up.
 
         Where something else enters the old code, that stays but for the ways.
         """
         target, step = self.program.target, self.program.target.table.size
         room, ways = room_in_place(self.known, named, function), self.known.entries(named)
-        fillers = {target.encode(insn) for insn in target.fillers(step)}
+        nops = {target.encode(insn) for insn in target.nops(step)}
         for at in range(function.start, max(function.end, named.address + room), step):
             new, old = self.image.read(at, step), self.program.image.read(at, step)
-            given_up = bool(room) and (at in owned or new in fillers)
+            given_up = bool(room) and (at in owned or new in nops)
             if new != old and not given_up and not (at in ways and at in owned):
                 yield f"a word is neither the old one nor the new routine's at {at:#x}"
 

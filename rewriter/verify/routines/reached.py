@@ -96,7 +96,7 @@ def _only_returns(program: Program, at: int) -> bool:
     listing, target = program.listing, program.target
     while listing.has(at):
         insn = listing.insn(listing.index(at))
-        if insn is None or not target.is_filler(insn):
+        if insn is None or not target.is_nop(insn):
             return insn is not None and insn.op.flow is Flow.RETURN
         at += insn.size
     return False

@@ -36,7 +36,7 @@ def objection(known: Known, named: Named, function: Function) -> str:
 
 
 def room_in_place(known: Known, named: Named, function: Function) -> int:
-    """Bytes that the routine's own place has, with the fillers behind it; 0 if it must keep them.
+    """Bytes that the routine's own place has, with the nops behind it; 0 if it must keep them.
 
     Its code can go only where nothing enters it but at its start.
     """

@@ -163,7 +163,7 @@ class Substituted:
         yield from self._odd_rows(replaced)
 
     def _odd_words(self, replaced: Replaced) -> Iterator[str]:
-        """Changed words of the function must be the new code, its fillers, or the way to it."""
+        """Changed words of the function must be the new code, its nops, or the way to it."""
         wanted = self._wanted(replaced)
         function, step = replaced.function, self.program.target.table.size
         end = max([function.end, *(at + step for at in wanted)])
@@ -183,7 +183,7 @@ class Substituted:
                 return dict.fromkeys(self.known.entries(named), b"")
         step = target.table.size
         room = room_in_place(self.known, named, replaced.function)
-        rest = target.fillers(max(0, room - len(replaced.routine.code)))
+        rest = target.nops(max(0, room - len(replaced.routine.code)))
         code = replaced.routine.code + b"".join(map(target.encode, rest))
         return {named.address + at: code[at : at + step] for at in range(0, len(code), step)}
 

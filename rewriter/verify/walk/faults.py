@@ -105,4 +105,4 @@ def numbered(
     for slot, insn in enumerate(insns):
         if slot in fixups:
             yield count, fixups[slot].sets
-        count += not target.is_filler(insn)
+        count += not target.is_nop(insn)

@@ -23,7 +23,7 @@ from rewriter.verify.line_check import Match, matches
 from rewriter.verify.terms.prover import Prover
 from rewriter.verify.walk import hints
 from rewriter.verify.walk.equivalence import Different
-from rewriter.verify.walk.insn_classes import FILLER, HINT, Kinds
+from rewriter.verify.walk.insn_classes import HINT, NOP, Kinds
 from rewriter.verify.walk.pairs import PLAIN, Compared, Pair, Pairs
 from rewriter.verify.walk.segments import BlockCutter, Cutter, Lost, Segment, reads_place
 
@@ -114,7 +114,7 @@ class Walk:
         self.visited.update(new.addresses[there : exits[-1] + moved + 1])
         self.evidence.append(PLAIN)
         if self.matched is not None:
-            kept = [at for at in range(first, exits[-1] + 1) if not new.kinds[at + moved] & FILLER]
+            kept = [at for at in range(first, exits[-1] + 1) if not new.kinds[at + moved] & NOP]
             places = self.old_code.addresses, new.addresses
             self.matched += (((places[0][at],), places[1][at + moved]) for at in kept)
         others = [at + moved for at in exits]
@@ -238,7 +238,7 @@ class Walk:
         old, new = self.old_code, self.new_code
         at, there = old.at[pair.old], new.at.get(pair.new)
         row, insn = old.rows[old.at[call]], self.target.table.decode(old.words[at])
-        if insn is None or not self.target.is_filler(insn):
+        if insn is None or not self.target.is_nop(insn):
             return
         if self.target.keeps_nop(self.target.table.rows[row]) and (
             there is None or new.words[there] != old.words[at]
@@ -280,30 +280,30 @@ class Walk:
     def _unvisited(self) -> None:
         """What the new file has in the function beside what was walked.
 
-        A filler may stand where control does not come any more, but not in the place of something
+        A nop may stand where control does not come any more, but not in the place of something
         that no walk came to: it is there for a reason that is not known.
         """
         old, new, encode = self.old_code, self.new_code, self.target.table.encode
-        fillers = {encode(insn) for insn in self.target.fillers(self.size)}
+        nops = {encode(insn) for insn in self.target.nops(self.size)}
         words = zip(old.words, new.words, strict=True)
         for at in [at for at, (word, other) in enumerate(words) if word != other]:
             address, problem = new.addresses[at], ""
             seen = address in self.visited
-            given_up = address in self.covered or old.kinds[at] & FILLER
+            given_up = address in self.covered or old.kinds[at] & NOP
             if new.rows[at] < 0:
                 problem = "" if seen else "no instruction any more"
             elif address in self.locked:
                 problem = "a change of what must stay"
-            elif new.kinds[at] & FILLER and new.words[at] not in fillers:
-                problem = "an odd filler"
+            elif new.kinds[at] & NOP and new.words[at] not in nops:
+                problem = "an odd nop"
             elif not seen and address not in self.others:
-                problem = "" if new.kinds[at] & FILLER and given_up else "unreachable change"
+                problem = "" if new.kinds[at] & NOP and given_up else "unreachable change"
             if problem:
                 self.findings.append(f"{self.function.name}: {problem} at {address:#x}")
 
 
 def _proper(segment: Segment) -> list[tuple[int, int]]:
-    """Word, apart from how far it branches, and address of what is no filler."""
+    """Word, apart from how far it branches, and address of what is no nop."""
     return [(segment.placeless[slot], segment.addresses[slot]) for slot in segment.proper()]
 
 

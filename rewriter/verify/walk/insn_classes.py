@@ -16,7 +16,7 @@ from rewriter.core.code.nops import kept
 from rewriter.core.isa.operands import Kind
 from rewriter.core.target.protocol import Sequential, is_hint
 
-FILLER, HINT, WHOLE = 1, 2, 4
+NOP, HINT, WHOLE = 1, 2, 4
 """It does nothing; it is a load that does nothing but ask for a line; it saves or restores a whole
 register."""
 
@@ -66,7 +66,7 @@ class Kinds:
     def _without_kept(self, kinds: bytes, listing: Listing, first: int, last: int) -> bytes:
         """The same without nops that have their place."""
         found = np.frombuffer(kinds, dtype=np.uint8).copy()
-        found[kept(listing, first, last, self.target.keeps_nop, self.held)] &= ~np.uint8(FILLER)
+        found[kept(listing, first, last, self.target.keeps_nop, self.held)] &= ~np.uint8(NOP)
         return found.tobytes()
 
     def whole(self, listing: Listing, at: int) -> tuple[int, int, bool]:
@@ -97,5 +97,5 @@ class Kinds:
         insn = listing.insn(at)
         if insn is None:
             return 0
-        filler, whole = self.target.is_filler(insn), self.target.whole(insn) is not None
-        return FILLER * filler | HINT * is_hint(insn, self.target) | WHOLE * whole
+        nop, whole = self.target.is_nop(insn), self.target.whole(insn) is not None
+        return NOP * nop | HINT * is_hint(insn, self.target) | WHOLE * whole

@@ -70,7 +70,7 @@ class Pairs:
         return self._compare(pair, old, new)
 
     def _plainly_same(self, pair: Pair, old: Segment, new: Segment) -> bool:
-        """Whether the instructions are the same but for fillers and how far branches go."""
+        """Whether the instructions are the same but for nops and how far branches go."""
         faulting = old.fixups or new.fixups
         if faulting and list(self._faults(old)) != list(self._faults(new)):
             return False

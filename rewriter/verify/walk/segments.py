@@ -14,7 +14,7 @@ from rewriter.core.code.listing import FLOW_CODE, FLOWS, Listing
 from rewriter.core.code.program import Fixup, Function
 from rewriter.core.isa.instruction import STRAIGHT, Flow, Insn
 from rewriter.core.isa.registers import from_columns
-from rewriter.verify.walk.insn_classes import FILLER, Kinds
+from rewriter.verify.walk.insn_classes import NOP, Kinds
 
 _NEXT = FLOW_CODE[Flow.NEXT]
 _STRAIGHT = frozenset(FLOW_CODE[flow] for flow in STRAIGHT)
@@ -101,8 +101,8 @@ class Segment(NamedTuple):
         )
 
     def proper(self) -> list[int]:
-        """The slots of what is no filler."""
-        return [slot for slot, kind in enumerate(self.kinds) if not kind & FILLER]
+        """The slots of what is no nop."""
+        return [slot for slot, kind in enumerate(self.kinds) if not kind & NOP]
 
 
 class Cutter:

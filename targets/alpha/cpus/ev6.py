@@ -27,7 +27,7 @@ from targets.alpha.cpus.sources import (
     no_result,
     out_of_order,
 )
-from targets.alpha.cpus.traits import FILLER
+from targets.alpha.cpus.traits import NOP
 from targets.alpha.registers import FP
 
 FETCH_BLOCK = Figure(16, f"{HRM} 2-14: aligned 4-instruction fetch block")
@@ -108,7 +108,7 @@ CLASSES = {
     "fsqrtt": _long(33, 30, "fsqrt"),
     "ftoi": Sched(_STORE_PORTS, at_once(GCC6), then=_LOWER, after=_ASIDE, retire=_FLOATING_RETIRE),
     "itof": Sched(_LOWER, guess(4, "table 2-4; gcc has 3"), retire=_FLOATING_RETIRE),
-    **dict.fromkeys((FILLER, "trapb", "excb"), _DISCARDED),
+    **dict.fromkeys((NOP, "trapb", "excb"), _DISCARDED),
 }
 
 _TO_STORE = frozenset({"fst", "ftoi"})

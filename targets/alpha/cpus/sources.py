@@ -37,7 +37,7 @@ def guess(value: int, what: str) -> Figure:
 def in_order(
     name: str, description: str, features: frozenset[str], block: Figure, pipeline: InOrder
 ) -> Cpu:
-    """A CPU that issues its fillers like everything else."""
+    """A CPU that issues its nops like everything else."""
     figures = _shown(pipeline)
     return Cpu(name, description, features, block, figures, pipeline, plain)
 
@@ -45,7 +45,7 @@ def in_order(
 def out_of_order(
     name: str, description: str, features: frozenset[str], block: Figure, pipeline: OutOfOrder
 ) -> Cpu:
-    """A CPU that throws fillers away before they are queued."""
+    """A CPU that throws nops away before they are queued."""
     figures = _shown(pipeline)
     return Cpu(name, description, features, block, figures, pipeline, discarding)
 

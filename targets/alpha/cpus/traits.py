@@ -8,26 +8,26 @@ from functools import cache
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.isa.operands import Kind
 from rewriter.core.target.cpu import Traits
-from targets.alpha.image.pointers import is_filler
+from targets.alpha.image.pointers import is_nop
 from targets.alpha.isa.rows import TABLE
 
-FILLER = "nop"  # the class of what the 21264 throws away before its queues
+NOP = "nop"  # the class of what the 21264 throws away before its queues
 _HINT_SPAN = 1 << 16  # a jump's hint gives bits <15:2> of the target (Handbook v4, 4.3.3)
 _WORD = 4
 
 
 @cache
 def plain(insn: Insn) -> Traits:
-    """For a chip that issues fillers like anything else; they wait for nothing."""
-    if is_filler(insn):
+    """For a chip that issues nops like anything else; they wait for nothing."""
+    if is_nop(insn):
         return Traits(insn.op.sched, Flow.NEXT, (), (), ())
     return _of(insn)
 
 
 @cache
 def discarding(insn: Insn) -> Traits:
-    """For a chip that throws fillers away before they are queued."""
-    return Traits(FILLER, Flow.NEXT, (), (), ()) if is_filler(insn) else _of(insn)
+    """For a chip that throws nops away before they are queued."""
+    return Traits(NOP, Flow.NEXT, (), (), ()) if is_nop(insn) else _of(insn)
 
 
 def _of(insn: Insn) -> Traits:

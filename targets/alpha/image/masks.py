@@ -90,7 +90,7 @@ def _is_branch(words: Words) -> Mask:
 
 
 def _is_idle(words: Words) -> Mask:
-    """Fillers, and what becomes one when a call is relaxed."""
+    """Nops, and what becomes one when a call is relaxed."""
     return (
         _matches(words, "ldq_u", ra=ZERO)
         | _matches(words, "bis", rc=ZERO)

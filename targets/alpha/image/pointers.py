@@ -22,7 +22,7 @@ UNOP = Insn(TABLE.find("ldq_u"), (ZERO, 0, SP))
 _IDLE = {"ldq_u": (0, ZERO), "bis": (-1, ZERO), "cpys": (-1, FZERO)}
 
 
-def is_filler(insn: Insn) -> bool:
+def is_nop(insn: Insn) -> bool:
     """Whether an instruction writes no register and never traps, as compilers fill gaps."""
     idle = _IDLE.get(insn.op.name)
     return idle is not None and insn.operands[idle[0]] == idle[1]

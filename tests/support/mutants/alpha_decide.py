@@ -46,7 +46,7 @@ class Decider:
         if all(_without_hint(a) == _without_hint(b) for _, a, b in known):
             return "hint of a jump"
         if all(self._filled(p, a, b) for p, a, b in known):
-            return "filler not reached"
+            return "nop not reached"
         if all(self._leads_alike(p, a, b) for p, a, b in known):
             return "leads to the same place"
         if all(self._is_there(p, a, b) for p, a, b in known):
@@ -54,16 +54,16 @@ class Decider:
         return self._by_running(change, {p: b for p, _, b in known})
 
     def _filled(self, place: int, old: Insn, new: Insn) -> bool:
-        """Whether filler that is not reached becomes other filler, or what the original has."""
-        idle = self.base.program.target.is_filler
+        """Whether nop that is not reached becomes other nop, or what the original has."""
+        idle = self.base.program.target.is_nop
         same = new == self.base.program.listing.insn(self.base.program.listing.index(place))
         return idle(old) and (idle(new) or same) and not self.ways.is_reached(place)
 
     def _is_there(self, place: int, old: Insn, new: Insn) -> bool:
         """Whether a move that goes found in its result what it moves, on all ways."""
         pair = copied(old)
-        filler = self.base.program.target.is_filler(new)
-        return pair is not None and filler and self.copies.hold(place, frozenset(pair))
+        nop = self.base.program.target.is_nop(new)
+        return pair is not None and nop and self.copies.hold(place, frozenset(pair))
 
     def _leads_alike(self, place: int, old: Insn, new: Insn) -> bool:
         """The same transfer to another address from where control comes to the same."""

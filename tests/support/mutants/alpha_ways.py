@@ -191,7 +191,7 @@ class Ways:
             insn = other.get(address) or self.base.insn(address)
             if insn is None:
                 break
-            if self.program.target.is_filler(insn):
+            if self.program.target.is_nop(insn):
                 address += WORD
             elif insn.op.flow is Flow.RETURN and TABLE.defs(insn) == 0:
                 return insn.replace(hint=0)

@@ -21,7 +21,7 @@ NUMBER` makes one again (`--seed {seed}`).
 | kind | what is changed |
 |---|---|
 | reg, imm, op | a register that is named, another operand, the instruction in the same format |
-| drop, swap, copy | a filler instead, two neighbours exchanged, another one of the function |
+| drop, swap, copy | a nop instead, two neighbours exchanged, another one of the function |
 | target | where a branch goes |
 | predicate, stop | IA-64: the qualifying predicate, where an instruction group ends |
 
@@ -29,8 +29,8 @@ NUMBER` makes one again (`--seed {seed}`).
 |---|---|
 | same instruction, hint of a jump | the words differ in bits that say nothing, or only predict |
 | does nothing | nops, predictions and prefetches that cannot fault |
-| filler not reached | nothing leads there, and it was filler before too, or is the original's now |
-| leads to the same place | past fillers and branches that always go |
+| nop not reached | nothing leads there, and it was nop before too, or is the original's now |
+| leads to the same place | past nops and branches that always go |
 | commuting, no effect, stop alone | alone, from any state: the same registers, memory and events |
 | dead | the same but for registers that no way from there reads, by an analysis of its own |
 | equal in what is before | the same behind the straight code that always runs before it |

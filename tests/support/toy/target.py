@@ -250,11 +250,11 @@ class Toy:
         """Code stays where it is."""
         raise CannotMove("toy code stays")
 
-    def fillers(self, size: int) -> list[Insn]:
+    def nops(self, size: int) -> list[Insn]:
         """Nops."""
         return [Insn(TABLE.find("nop"), ())] * (size // WORD)
 
-    def is_filler(self, insn: Insn) -> bool:
+    def is_nop(self, insn: Insn) -> bool:
         """A nop."""
         return insn.name == "nop"
 

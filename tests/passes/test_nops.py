@@ -14,7 +14,7 @@ from test_cases import BASE, decoded
 
 from fixtures import inputs
 from passes.lib.conflicts import Suspects, conflicts
-from passes.lib.nops import Fillers
+from passes.lib.nops import Nops
 from rewriter.analysis.program import Program, analyse
 from rewriter.core.code.listing import Listing, decode_words
 from rewriter.core.code.program import Function
@@ -32,7 +32,7 @@ def program() -> Program:
 
 @pytest.fixture(scope="module")
 def idle(program: Program) -> set[int]:
-    """The addresses where binutils see a filler."""
+    """The addresses where binutils see a nop."""
     objdump = inputs.require_tool("alpha-linux-gnu-objdump")
     path = str(inputs.require("alpha-sample"))
     command = (objdump, "-d", "-z", "--no-show-raw-insn", path)
@@ -40,18 +40,18 @@ def idle(program: Program) -> set[int]:
     return {int(row[1], 16) for line in lines if (row := IDLE.match(line))}
 
 
-def test_fillers_are_those_of_binutils(program: Program, idle: set[int]) -> None:
-    fillers, listing = Fillers(program), program.listing
-    standing = {address for address, _ in fillers.standing({}, WHOLE.start, WHOLE.end)}
+def test_nops_are_those_of_binutils(program: Program, idle: set[int]) -> None:
+    nops, listing = Nops(program), program.listing
+    standing = {address for address, _ in nops.standing({}, WHOLE.start, WHOLE.end)}
     assert len(idle) > 20
     assert {*listing.addresses.tolist()} - standing == idle
     for function in program.functions:
-        assert fillers.within(function) == any(address in function for address in idle)
+        assert nops.within(function) == any(address in function for address in idle)
 
 
-def test_executed_fillers_are_reached(program: Program, idle: set[int]) -> None:
-    """Fillers behind the last instruction of a function are not; those that control meets are."""
-    fillers, graph = Fillers(program), program.graph
+def test_executed_nops_are_reached(program: Program, idle: set[int]) -> None:
+    """Nops behind the last instruction of a function are not; those that control meets are."""
+    nops, graph = Nops(program), program.graph
     for function in program.functions:
         blocks = [b for b in graph.blocks_of(function) if graph.reached[b]]
         here = {
@@ -59,16 +59,16 @@ def test_executed_fillers_are_reached(program: Program, idle: set[int]) -> None:
             for block in blocks
             for at in range(graph.first[block], graph.last[block])
         }
-        assert fillers.executed(function) == len(here & idle)
+        assert nops.executed(function) == len(here & idle)
 
 
 def test_what_was_changed_and_added_stands(program: Program) -> None:
-    fillers, (nop, add) = Fillers(program), decoded(["bis zero,zero,zero", "addq t0,t1,t2"])
+    nops, (nop, add) = Nops(program), decoded(["bis zero,zero,zero", "addq t0,t1,t2"])
     function = program.functions[0]
-    before = fillers.standing({}, function.start, function.end)
+    before = nops.standing({}, function.start, function.end)
     (first, _), (second, _), (third, insn) = before[:3]
     slots: dict[int, Insn | None] = {first: None, second: nop, third: add, function.end: add}
-    after = fillers.standing(slots, function.start, function.end, {third: (insn,)})
+    after = nops.standing(slots, function.start, function.end, {third: (insn,)})
     assert after == [(third, add), (third + 1, insn), *before[3:]]
 
 
