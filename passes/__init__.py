@@ -33,6 +33,7 @@ from passes.replay import Replay
 from passes.schedule import Schedule
 from passes.substitute import Substitute
 from rewriter.core import plugins
+from rewriter.core.target.cpu import Cpu
 from rewriter.core.target.protocol import Target
 
 Whole = Inserter | Align | Schedule | Substitute
@@ -72,6 +73,13 @@ def offered(target: Target) -> tuple[str, ...]:
         for one in _places()
         if (target.sequential is not None if isinstance(one, EntryPoint) else one.offered(target))
     )
+
+
+def lacking(one: Pass, target: Target, cpu: Cpu) -> frozenset[str]:
+    """The features of which a CPU had to have one for a pass to do anything; none if it has."""
+    own = target.needs.get(one.name, frozenset())
+    needs = one.needs if isinstance(one, ExternalPass) else own
+    return frozenset() if needs & cpu.features else needs
 
 
 def chosen(wanted: Container[str]) -> tuple[Pass, ...]:

@@ -114,7 +114,6 @@ class Align:
     """
 
     name = "align"
-    needs: frozenset[str] = frozenset()
 
     def offered(self, target: Target) -> bool:
         """Where code moves: of instructions or of regions."""

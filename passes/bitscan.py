@@ -44,7 +44,6 @@ class BitScan:
     """
 
     name = "bitscan"
-    needs = frozenset({"CIX"})
 
     def __init__(self) -> None:
         self._searches = Searches()

@@ -36,7 +36,6 @@ class Bytes:
     """
 
     name = "bytes"
-    needs = frozenset({"BWX"})
 
     def __init__(self) -> None:
         self._shapes: dict[int, Shapes] = {}

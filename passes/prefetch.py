@@ -83,9 +83,6 @@ class Prefetch:
     """
 
     name = "prefetch"
-    # The chips on which a load without a result never traps are those with WH64; where code says
-    # its groups, `grouped_streams` does the work.
-    needs = frozenset({"WH64", "LFETCH"})
 
     def offered(self, target: Target) -> bool:
         """Where there are hints: in loops of one block, or in regions of bundles."""

@@ -41,7 +41,6 @@ class Replay:
     """
 
     name = "replay"
-    needs: frozenset[str] = frozenset()
 
     def offered(self, target: Target) -> bool:
         """Where a load may be made of halves."""

@@ -72,7 +72,6 @@ class Schedule:
     """
 
     name = "schedule"
-    needs: frozenset[str] = frozenset()
 
     def offered(self, target: Target) -> bool:
         """Where order is ours to choose: of innermost loops, or of regions of bundles."""

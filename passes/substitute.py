@@ -95,7 +95,6 @@ class Substitute:
     """
 
     name = "substitute"
-    needs: frozenset[str] = frozenset()
 
     def offered(self, target: Target) -> bool:
         """Where routines can be tried."""

@@ -101,13 +101,9 @@ Finder = Callable[[Function, Slots], Iterator[Insertion | Declined]]
 
 @runtime_checkable
 class Inserter(Protocol):
-    """A pass that inserts.
-
-    `needs` are features of which the CPU must have at least one for the pass to do anything.
-    """
+    """A pass that inserts."""
 
     name: str
-    needs: frozenset[str]
 
     def offered(self, target: Target) -> bool:
         """Whether a target offers what the pass works with."""

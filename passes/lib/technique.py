@@ -31,13 +31,9 @@ class Site:
 
 @runtime_checkable
 class Technique(Protocol):
-    """A pass over blocks.
-
-    `needs` are features of which the CPU must have at least one for the pass to do anything.
-    """
+    """A pass over blocks."""
 
     name: str
-    needs: frozenset[str]
 
     def sites(self, trace: Trace, target: Sequential, cpu: Cpu) -> Iterator[Site]:
         """The sites of a block, in slot order."""
@@ -56,9 +52,11 @@ class OwnTechnique(Technique, Protocol):
 class ExternalPass(Technique, Protocol):
     """A pass of another package.
 
-    No target knows it, so it brings its `triggers`: a block is shown to it that has one of them.
+    No target knows it, so it brings its `triggers`: a block is shown to it that has one of them;
+    and `needs`, features of which the CPU must have at least one for the pass to do anything.
     """
 
+    needs: frozenset[str]
     triggers: tuple[Trigger, ...]
 
 

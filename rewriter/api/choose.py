@@ -248,15 +248,11 @@ def _passes(text: str | None, cpu: Cpu, target: Target) -> tuple[str, ...]:
         if technique.name not in offered:
             hint = f"known for {target.name}: {', '.join(sorted(offered))}"
             raise BadUsage(f"--passes {technique.name}: not for {target.name}", hint=hint)
-        if not _supports(cpu, technique):
-            needs = " or ".join(sorted(technique.needs))
+        if needed := passes.lacking(technique, target, cpu):
+            needs = " or ".join(sorted(needed))
             raise BadUsage(f"--passes {technique.name}: needs {needs}, which {cpu.name} lacks")
     every = passes.chosen(offered) if named is None else named
-    return tuple(technique.name for technique in every if _supports(cpu, technique))
-
-
-def _supports(cpu: Cpu, technique: Pass) -> bool:
-    return not technique.needs or bool(technique.needs & cpu.features)
+    return tuple(one.name for one in every if not passes.lacking(one, target, cpu))
 
 
 def _like(name: str, known: Collection[str]) -> str:

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import chain
 from typing import Protocol
 
-from passes import Pass, chosen
+from passes import Pass, chosen, lacking
 from passes.align import Align
 from passes.lib.insert import Inserter, Setting
 from passes.lib.technique import Technique
@@ -158,7 +158,7 @@ def _road_of(image: Image, target: Target, cpu: Cpu, options: Options, jobs: int
         return BundledRoad(prepared(image, target.bundling, cpu, options), jobs)
     code = needed(target.sequential, "tuning", target, image.name)
     work = Work(analyse(image, code, options.assume), cpu, options)
-    return _Sequential(work, tuple(_passes(options, cpu)), jobs)
+    return _Sequential(work, tuple(_passes(options, code, cpu)), jobs)
 
 
 def _moved(done: Done) -> bool:
@@ -166,9 +166,9 @@ def _moved(done: Done) -> bool:
     return any(edit.technique in (Align.name, Schedule.name) for edit in done.edits)
 
 
-def _passes(options: Options, cpu: Cpu) -> Iterator[Pass]:
+def _passes(options: Options, target: Target, cpu: Cpu) -> Iterator[Pass]:
     for one in chosen(options.passes):
-        if not one.needs or one.needs & cpu.features:
+        if not lacking(one, target, cpu):
             yield one
 
 

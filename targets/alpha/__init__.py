@@ -65,6 +65,7 @@ class Alpha:
     bundling = None
     table = TABLE
     cpus: Mapping[str, Cpu] = CPUS
+    needs: Mapping[str, frozenset[str]] = idioms.NEEDS
     everything = abi.ALL
     returned = abi.RETURN_LIVE
     spelling: Idioms = idioms

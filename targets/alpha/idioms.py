@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.registers import register_mask
 from rewriter.core.target.protocol import Trigger
@@ -37,6 +40,16 @@ TRIGGERS = {
     "prefetch": (),
 }
 """Per pass, triggers of which a block with a site has at least one; none where all may have."""
+
+NEEDS: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        "bytes": frozenset({"BWX"}),
+        "bitscan": frozenset({"CIX"}),
+        # The chips on which a load without a result never traps are those that have WH64.
+        "prefetch": frozenset({"WH64"}),
+    }
+)
+"""Per pass, features of which a CPU must have one; none where it may have any."""
 
 FENCES = frozenset({"mb"})
 """Events that nothing passes in either direction (21264 Hardware Reference Manual, 2.12.1.1)."""

@@ -62,6 +62,7 @@ class Ppc:
     emulated = None
     boots = None
     cpus: Mapping[str, Cpu] = CPUS
+    needs: Mapping[str, frozenset[str]] = {}
     spelling: Idioms = idioms
     narrow_memory: NarrowMemory | None = None
     bit_counting: BitCounting | None = None

@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 import targets
+from passes import lacking
 from passes.bitscan import BitScan
 from passes.bytes import Bytes
 from passes.lib.changes import Rewritten
@@ -86,7 +87,7 @@ def tuner_of(case: Case) -> Tuner:
     """The case's block before its passes."""
     insns, cpu = decoded(case.before), ALPHA.cpus[case.flags["cpu"]]
     every = [TECHNIQUES[name]() for name in case.flags["passes"].split(",")]
-    techniques = [t for t in every if t.needs & cpu.features]
+    techniques = [t for t in every if not lacking(t, ALPHA, cpu)]
     superblock = straight(BASE, insns, ((len(insns) - 1, case.exits),))
     return Tuner(superblock, techniques, ALPHA, cpu, PROVER, locked(insns))
 

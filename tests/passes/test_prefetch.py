@@ -15,6 +15,7 @@ from test_cases import BASE, read, text
 
 import targets
 from fixtures import inputs, programs
+from passes import lacking
 from passes.lib.insert import Declined, Insertion, Setting
 from passes.prefetch import Body, Prefetch
 from passes.streams.accesses import streams
@@ -53,7 +54,7 @@ def found(
 ) -> list[Insertion | Declined]:
     """What the pass makes of a loop."""
     chosen = ALPHA.cpus[cpu]
-    if not Prefetch.needs & chosen.features:
+    if lacking(Prefetch(), ALPHA, chosen):
         return []
     places = tuple((BASE + 4 * n, None if ALPHA.is_nop(i) else i) for n, i in enumerate(insns))
     setting = Setting(ALPHA, chosen, system, Prover(64, 8), frozenset())  # type: ignore[arg-type]

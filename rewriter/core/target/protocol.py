@@ -206,12 +206,14 @@ class Target(Protocol):
     says what cannot be done without it (`capability.needed`).
 
     `everything` is the mask of all registers, `returned` of those in which the calling standard
-    returns values.
+    returns values.  `needs` has by pass the features of which a CPU must have one for the pass to
+    do anything; one that is not there needs none.
     """
 
     name: str
     table: Table
     cpus: Mapping[str, Cpu]
+    needs: Mapping[str, frozenset[str]]
     everything: int
     returned: int
     arena: Arena

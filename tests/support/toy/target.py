@@ -84,6 +84,7 @@ class Toy:
     bundling = emulated = boots = bit_counting = joining = hints = None
     table = TABLE
     cpus: Mapping[str, Cpu] = CPUS
+    needs: Mapping[str, frozenset[str]] = {"bytes": frozenset({"BWX"})}
     everything = ALL
     returned = SAVED | RESULTS
     spelling = Spelling()
