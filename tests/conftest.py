@@ -22,6 +22,9 @@ from tests.support.depth import DEEP
 settings.register_profile("any machine", deadline=None)  # its speed is nothing that tests ask
 settings.load_profile("any machine")
 
+if "PYTEST_XDIST_WORKER" in os.environ:  # the workers have the processors among them
+    os.environ.setdefault("RETUNE_JOBS", "1")
+
 Run = Callable[..., Result]
 Retune = Callable[..., subprocess.CompletedProcess[str]]
 Patched = Callable[..., Path]

@@ -108,6 +108,8 @@ JOBS = click.option(
     "--jobs",
     type=click.IntRange(min=1),
     default=lambda: len(os.sched_getaffinity(0)),
+    envvar="RETUNE_JOBS",
+    show_envvar=True,
     metavar="N",
     show_default="all processors",
     help="Share the work among N processes; the result is the same for any N.",
