@@ -26,8 +26,8 @@ from importlib.metadata import EntryPoint
 from passes.align import Align
 from passes.bitscan import BitScan
 from passes.bytes import Bytes
-from passes.lib.insert import Inserter
-from passes.lib.technique import ExternalPass, OwnTechnique, Technique
+from passes.lib.steps import Change, OwnPass, Pass, PluggedIn
+from passes.lib.technique import ExternalPass
 from passes.prefetch import Prefetch
 from passes.replay import Replay
 from passes.schedule import Schedule
@@ -36,12 +36,7 @@ from rewriter.core import plugins
 from rewriter.core.target.cpu import Cpu
 from rewriter.core.target.protocol import Target
 
-Whole = Inserter | Align | Schedule | Substitute
-"""Passes that look at whole functions."""
-
-Pass = Technique | Whole
-
-ORDER: tuple[OwnTechnique | Whole, ...] = (
+ORDER: tuple[OwnPass, ...] = (
     # First: what becomes another routine is left alone by all that follow.
     Substitute(),
     Bytes(),
@@ -60,6 +55,12 @@ ORDER: tuple[OwnTechnique | Whole, ...] = (
 )
 """All passes, on either road: those of a target are what its capabilities allow (`offered`)."""
 
+IN_PLACE = frozenset(one.name for one in ORDER if one.change is Change.IN_PLACE)
+"""Passes whose edits change superblocks and move nothing."""
+
+MOVING = frozenset(one.name for one in ORDER if one.change is Change.PLACES)
+"""Passes whose edits put instructions in other places."""
+
 
 def names() -> tuple[str, ...]:
     """The names of all passes in the order in which they run, those of other packages included."""
@@ -77,8 +78,7 @@ def offered(target: Target) -> tuple[str, ...]:
 
 def lacking(one: Pass, target: Target, cpu: Cpu) -> frozenset[str]:
     """The features of which a CPU had to have one for a pass to do anything; none if it has."""
-    own = target.needs.get(one.name, frozenset())
-    needs = one.needs if isinstance(one, ExternalPass) else own
+    needs = one.needs(target)
     return frozenset() if needs & cpu.features else needs
 
 
@@ -88,20 +88,20 @@ def chosen(wanted: Container[str]) -> tuple[Pass, ...]:
     return tuple(_loaded(one) if isinstance(one, EntryPoint) else one for one in places)
 
 
-def _places() -> tuple[OwnTechnique | Whole | EntryPoint, ...]:
+def _places() -> tuple[OwnPass | EntryPoint, ...]:
     """Our own passes, and those of plug-ins right behind our own of their kind."""
     own = {one.name for one in ORDER}
     for entry in plugins.offered(plugins.PASSES):
         if entry.name in own:
             raise plugins.broken(entry, "retune has a pass of this name")
-    last = max(at for at, one in enumerate(ORDER) if isinstance(one, Technique)) + 1
+    last = max(at for at, one in enumerate(ORDER) if one.change is Change.IN_PLACE) + 1
     return (*ORDER[:last], *plugins.offered(plugins.PASSES), *ORDER[last:])
 
 
 @cache
-def _loaded(entry: EntryPoint) -> ExternalPass:
+def _loaded(entry: EntryPoint) -> PluggedIn:
     def fault(found: object) -> str:
         given = getattr(found, "name", None)
         return "" if given == entry.name else f"the pass calls itself {given!r}"
 
-    return plugins.load(entry, fault, ExternalPass)  # type: ignore[type-abstract]
+    return PluggedIn(plugins.load(entry, fault, ExternalPass))  # type: ignore[type-abstract]

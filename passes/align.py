@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from passes.lib.steps import Change, OwnPass, Steps
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import AWAY, BRANCHING, Insn
 from rewriter.core.target.cpu import Cpu
@@ -96,7 +97,7 @@ def transfers(function: Function, items: Sequence[tuple[int, Insn]]) -> Iterator
                 yield n, target
 
 
-class Align:
+class Align(OwnPass):
     """A function's blocks slide together over its nops; branch targets get their boundary.
 
     Before    bne t0,head          After    bne t0,head
@@ -114,10 +115,15 @@ class Align:
     """
 
     name = "align"
+    change = Change.PLACES
 
     def offered(self, target: Target) -> bool:
         """Where code moves: of instructions or of regions."""
         return target.sequential is not None or target.bundling is not None
+
+    def prepare(self, steps: Steps) -> None:
+        """The step that it is."""
+        steps.lays_out(self)
 
     def layout(self, code: Code, cpu: Cpu) -> Layout | None:
         """The best layout that fits the function's footprint; None if none does."""

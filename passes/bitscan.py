@@ -9,6 +9,7 @@ from functools import cached_property
 from itertools import chain, islice
 
 from passes.lib.searches import LOWEST, TESTS, WIDTH, Search, Searches, Step
+from passes.lib.steps import Change, OwnPass, Steps
 from passes.lib.technique import Site
 from rewriter.core.code.dataflow import Trace, registers_of
 from rewriter.core.edit import Rewrite
@@ -28,7 +29,7 @@ _LEAVES = frozenset({"var", "load", "opaque"})
 Changes = tuple[tuple[int, Insn | None], ...]
 
 
-class BitScan:
+class BitScan(OwnPass):
     """A cascade of tests that looks for a bit becomes a count.
 
     Before    cmpbge zero,x,m; lda u,1(m); bic u,m,i; and i,0xcc,a; and i,0xf0,b; and i,0xaa,c;
@@ -44,6 +45,7 @@ class BitScan:
     """
 
     name = "bitscan"
+    change = Change.IN_PLACE
 
     def __init__(self) -> None:
         self._searches = Searches()
@@ -51,6 +53,10 @@ class BitScan:
     def offered(self, target: Target) -> bool:
         """Where counts of bits were spelled out."""
         return target.sequential is not None and target.sequential.bit_counting is not None
+
+    def prepare(self, steps: Steps) -> None:
+        """The step that it is."""
+        steps.rewrites(self)
 
     def sites(self, trace: Trace, target: Sequential, cpu: Cpu) -> Iterator[Site]:
         """The searches of a block; of one within another, the outer that has a proposal."""

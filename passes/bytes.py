@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from passes.lib.shapes import Narrow, Shapes, cell_load, unmasked
+from passes.lib.steps import Change, OwnPass, Steps
 from passes.lib.technique import UNRELATED, Site
 from rewriter.core.code.dataflow import Trace, registers_of
 from rewriter.core.edit import Rewrite
@@ -18,7 +19,7 @@ from rewriter.core.terms.term import Term
 _NAMES = {1: "byte", 2: "word"}
 
 
-class Bytes:
+class Bytes(OwnPass):
     """A byte or word inside a cell becomes one access of its own.
 
     Before    ldq_u t,d(p); extbl t,q,r            with q = p + d modulo 8
@@ -36,6 +37,7 @@ class Bytes:
     """
 
     name = "bytes"
+    change = Change.IN_PLACE
 
     def __init__(self) -> None:
         self._shapes: dict[int, Shapes] = {}
@@ -43,6 +45,10 @@ class Bytes:
     def offered(self, target: Target) -> bool:
         """Where narrow accesses were spelled out."""
         return target.sequential is not None and target.sequential.narrow_memory is not None
+
+    def prepare(self, steps: Steps) -> None:
+        """The step that it is."""
+        steps.rewrites(self)
 
     def sites(self, trace: Trace, target: Sequential, cpu: Cpu) -> Iterator[Site]:
         """The narrow accesses of a block."""

@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from passes.lib.insert import Declined, Finder, Insertion, Setting, Slots
+from passes.lib.steps import Change, OwnPass, Steps
 from passes.streams.accesses import Stream, streams
 from passes.streams.walk import Hint, Walked
 from rewriter.analysis.loops import Loop
@@ -61,7 +62,7 @@ class Body:
         return [(address, number) for address, number, _ in found]
 
 
-class Prefetch:
+class Prefetch(OwnPass):
     """A loop that walks over memory asks for a line some passes before it needs it.
 
     Before    loop: ldq t0,0(a0)    After    loop: ldq t0,0(a0)
@@ -83,11 +84,16 @@ class Prefetch:
     """
 
     name = "prefetch"
+    change = Change.ROOM
 
     def offered(self, target: Target) -> bool:
         """Where there are hints: in loops of one block, or in regions of bundles."""
         code = target.sequential
         return target.bundling is not None or (code is not None and code.hints is not None)
+
+    def prepare(self, steps: Steps) -> None:
+        """The step that it is."""
+        steps.inserts(self)
 
     def finder(self, program: Program, setting: Setting) -> Finder:
         """What finds the sites of functions."""

@@ -10,6 +10,7 @@ from functools import partial
 
 from passes.lib.conflicts import Conflict, Suspects, conflicts, narrow, window_of
 from passes.lib.insert import Declined, Finder, Insertion, Setting, Slots, cycles
+from passes.lib.steps import Change, OwnPass, Steps
 from rewriter.analysis.program import Program
 from rewriter.core.code.dataflow import registers_of, run, written
 from rewriter.core.code.program import Function
@@ -23,7 +24,7 @@ from rewriter.verify.walk.equivalence import Comparison, Different
 _KIND = "load of a narrower store"
 
 
-class Replay:
+class Replay(OwnPass):
     """A quadword's load behind the store of one of its longwords takes only the other from memory.
 
     Before    lda t0,16            After    lda t0,16
@@ -41,10 +42,15 @@ class Replay:
     """
 
     name = "replay"
+    change = Change.ROOM
 
     def offered(self, target: Target) -> bool:
         """Where a load may be made of halves."""
         return target.sequential is not None and target.sequential.joining is not None
+
+    def prepare(self, steps: Steps) -> None:
+        """The step that it is."""
+        steps.inserts(self)
 
     def finder(self, program: Program, setting: Setting) -> Finder:
         """What finds the sites of functions."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from passes.lib.steps import Change, OwnPass, Steps
 from passes.scheduling.dependence import accesses, free
 from passes.scheduling.incumbent import best
 from passes.scheduling.list_scheduler import Pass
@@ -52,7 +53,7 @@ class NotReordered(Exception):
     """Why a loop that could be faster in the model keeps its order."""
 
 
-class Schedule:
+class Schedule(OwnPass):
     """A loop's instructions change places between fixed ones, for slotting and latency.
 
     Before    ldq t0,0(a0)         After    ldq t0,0(a0)
@@ -72,10 +73,15 @@ class Schedule:
     """
 
     name = "schedule"
+    change = Change.PLACES
 
     def offered(self, target: Target) -> bool:
         """Where order is ours to choose: of innermost loops, or of regions of bundles."""
         return target.sequential is not None or target.bundling is not None
+
+    def prepare(self, steps: Steps) -> None:
+        """The step that it is."""
+        steps.reorders(self)
 
 
 @dataclass

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from passes.lib.pieces import Scattered, Scattering, Spaces
+from passes.lib.steps import Change, OwnPass, Steps
 from rewriter.contracts import CONTRACTS
 from rewriter.core.code.program import Function
 from rewriter.core.edit import Edit
@@ -78,7 +79,7 @@ class Substitution:
         )
 
 
-class Substitute:
+class Substitute(OwnPass):
     """A routine that has a name and behaves like it becomes one that is made for the CPU.
 
     Before    strlen: <EV4 code>   After    strlen: <EV67 code>, nops behind it
@@ -95,11 +96,16 @@ class Substitute:
     """
 
     name = "substitute"
+    change = Change.ROUTINE
 
     def offered(self, target: Target) -> bool:
         """Where routines can be tried."""
         code = target.sequential
         return target.bundling is not None or (code is not None and code.trials is not None)
+
+    def prepare(self, steps: Steps) -> None:
+        """The step that it is."""
+        steps.substitutes(self)
 
     def place(self, known: Known, named: Named, cpu: Cpu, caves: Caves) -> Substitution:
         """The routine in the best place that there is; CannotMove says why there is none."""

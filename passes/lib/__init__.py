@@ -12,6 +12,7 @@ pieces     A tuned routine in pieces: where a kernel has room, no piece is too s
 searches   Searches for a bit by what they compute: a table of chains of counts, and what equals
            one
 shapes     Recognising what a value is by what it does, whatever instructions spell it
+steps      The place of a pass on the road: what its edits do, and which step it becomes
 technique  What a pass is: it looks at one block and proposes rewrites of it
 tune       Applies techniques to a superblock: propose, drop what died, prove, keep or try the next
 """

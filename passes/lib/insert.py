@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 from rewriter.analysis.loops import Loop
 from rewriter.analysis.program import Program
@@ -99,7 +99,6 @@ Finder = Callable[[Function, Slots], Iterator[Insertion | Declined]]
 """The sites of a function as earlier passes left it."""
 
 
-@runtime_checkable
 class Inserter(Protocol):
     """A pass that inserts."""
 

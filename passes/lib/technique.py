@@ -10,7 +10,7 @@ from rewriter.core.code.dataflow import Trace, registers_of
 from rewriter.core.edit import Rewrite
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.target.cpu import Cpu
-from rewriter.core.target.protocol import Sequential, Target, Trigger
+from rewriter.core.target.protocol import Sequential, Trigger
 
 UNRELATED = "address and position are not related in the block"
 """A reason that knowing more of the registers at the start may remove."""
@@ -37,14 +37,6 @@ class Technique(Protocol):
 
     def sites(self, trace: Trace, target: Sequential, cpu: Cpu) -> Iterator[Site]:
         """The sites of a block, in slot order."""
-        ...
-
-
-class OwnTechnique(Technique, Protocol):
-    """One of ours, which knows what it asks of a target."""
-
-    def offered(self, target: Target) -> bool:
-        """Whether a target offers what the pass works with."""
         ...
 
 

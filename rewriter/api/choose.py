@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rewriter.core.errors import BadInput, BadUsage
 
 if TYPE_CHECKING:
-    from passes import Pass
+    from passes.lib.steps import Pass
     from rewriter.core.code.program import Function
     from rewriter.core.edit import Edit
     from rewriter.core.target.bundling import Bundling, Code

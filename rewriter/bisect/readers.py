@@ -9,8 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from passes import ORDER
-from passes.lib.technique import Technique
+from passes import IN_PLACE
 from passes.substitute import Substitute
 from rewriter.analysis.functions import find_functions
 from rewriter.analysis.program import analyse
@@ -24,9 +23,6 @@ from rewriter.elf.image import Image, parse
 from rewriter.elf.manifest import Manifest
 from rewriter.report import regions
 from rewriter.report.listing import Explanation, instructions, matched
-
-_IN_PLACE = frozenset(one.name for one in ORDER if isinstance(one, Technique))
-"""Passes whose edits change superblocks and move nothing."""
 
 Span = tuple[int, int, int]
 Ranges = Sequence[tuple[int, int]]
@@ -98,7 +94,7 @@ class PlainReader:
 
     def superblocks(self, unit: Unit, offsets: Offsets) -> Ranges:
         """Superblocks, where every edit stays in one."""
-        if not unit.edits or {edit.technique for edit in unit.edits} - _IN_PLACE:
+        if not unit.edits or {edit.technique for edit in unit.edits} - IN_PLACE:
             return ()
         start, end = unit.function.start, unit.function.end
         first, last = self.old.offset_of(start), self.old.offset_of(end - 1)

@@ -14,6 +14,7 @@ pipeline      The road, as one readable function: load, identify, lift, propose,
               emit, check
 source_lines  What debug information, in the file or in one of its own, says of functions that
               would move
+steps         What a function goes through on the road of superblocks, as the passes prepare it
 superblocks   Rewrites inside superblocks, each proved there
 work          The edits of one file as they are found
 bundled/      The road of code that says what issues together

@@ -8,13 +8,9 @@ from functools import partial
 from itertools import chain
 from typing import Protocol
 
-from passes import Pass, chosen, lacking
-from passes.align import Align
-from passes.lib.insert import Inserter, Setting
-from passes.lib.technique import Technique
-from passes.schedule import Schedule, Scheduler
+from passes import MOVING, chosen, lacking
+from passes.lib.steps import Pass
 from passes.substitute import Substitute
-from rewriter.analysis.loops import innermost
 from rewriter.analysis.program import analyse
 from rewriter.core.code.program import Function, Refusal
 from rewriter.core.edit import Edit, Skip
@@ -24,23 +20,16 @@ from rewriter.core.run.workers import Together, each
 from rewriter.core.target.capability import needed
 from rewriter.core.target.cpu import Cpu
 from rewriter.core.target.protocol import Target
-from rewriter.elf.caves.build import caves_of
 from rewriter.elf.emit import APART, Patch, difference
 from rewriter.elf.image import Image
 from rewriter.identify.profiles import Heat, Profile
 from rewriter.identify.profiles import heat as heat_of
 from rewriter.road.acceptance import accepted
 from rewriter.road.emission import stages
-from rewriter.road.insertions import Insertions
-from rewriter.road.layout import Layout
-from rewriter.road.loops import Loops
 from rewriter.road.options import Options
 from rewriter.road.outcome import Done
-from rewriter.road.routines.kernel_placement import Scatter
-from rewriter.road.routines.routine import Routines
-from rewriter.road.superblocks import Superblocks, triggers
+from rewriter.road.steps import Steps
 from rewriter.road.work import Work
-from rewriter.verify.routines.rules import in_pieces
 from rewriter.verify.terms.exchange import Exchange, Outcomes
 
 Progress = Callable[[str, int, int], None]
@@ -163,7 +152,7 @@ def _road_of(image: Image, target: Target, cpu: Cpu, options: Options, jobs: int
 
 def _moved(done: Done) -> bool:
     """Whether instructions of a function are in other places."""
-    return any(edit.technique in (Align.name, Schedule.name) for edit in done.edits)
+    return any(edit.technique in MOVING for edit in done.edits)
 
 
 def _passes(options: Options, target: Target, cpu: Cpu) -> Iterator[Pass]:
@@ -183,34 +172,11 @@ class _Sequential:
     """The road of superblocks, and the steps that a function goes through on it."""
 
     def __init__(self, work: Work, passes: tuple[Pass, ...], jobs: int) -> None:
-        program, target = work.program, work.program.target
         self.work, self.jobs = work, jobs
-        self.functions, self.instructions = program.functions, len(program.listing)
-        align = next((p for p in passes if isinstance(p, Align)), None)
-        substitute = next((p for p in passes if isinstance(p, Substitute)), None)
-        inserters = [p for p in passes if isinstance(p, Inserter)]
-        techniques = tuple(p for p in passes if isinstance(p, Technique))
-        names = ", ".join(p.name for p in techniques), ", ".join(p.name for p in inserters)
-        system, locked = target.system(work.cpu), program.locked_addresses
-        looped = any(isinstance(p, Inserter | Schedule) for p in passes)
-        loops = innermost(program) if looped else {}
-        setting = Setting(target, work.cpu, system, work.prover, locked, loops)
-        superblocks = Superblocks(work, techniques, setting, triggers(program, techniques))
-        finders = {p.name: p.finder(program, setting) for p in inserters if p.offered(target)}
-        insertions = Insertions(work, finders, align is not None)
-        self.steps: list[tuple[str, Callable[[Function], None]]]
-        self.steps = [(names[0], superblocks.run), (names[1], insertions.run)]
-        if align is not None:
-            self.steps.append((Align.name, Layout(work, align).run))
-        self.routines = self.scatter = None
-        if substitute is not None:
-            caves = caves_of(program.image, target, len(work.known.named))
-            self.routines = Routines(work, substitute, caves)
-            if in_pieces(work.known):
-                self.scatter = Scatter(self.routines)
-        if any(isinstance(p, Schedule) for p in passes):
-            scheduler = Scheduler(program, work.cpu, work.prover)
-            self.steps.append((Schedule.name, Loops(work, scheduler, loops).run))
+        self.functions, self.instructions = work.program.functions, len(work.program.listing)
+        prepared = Steps(work, passes)
+        self.routines, self.scatter = prepared.routines, prepared.scatter
+        self.steps = prepared.all()
 
     def run(self, order: Sequence[Function], progress: Progress) -> bytes:
         """Goes through what is wanted, in this order; the new file, as the verifier accepts it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from passes.lib.changes import Accepted, Refused, Rewritten
 from passes.lib.conflicts import Key, untrapped
 from passes.lib.insert import Setting
-from passes.lib.technique import ExternalPass, Technique
+from passes.lib.technique import Technique
 from passes.lib.tune import Tuner
 from rewriter.analysis.program import Program
 from rewriter.core.code.dataflow import Facts
@@ -138,21 +138,14 @@ def _clued(triggers: Sequence[Triggered], first: int, last: int) -> bool:
     return any(trigger.within(first, last) for trigger in triggers)
 
 
-def triggers(program: Program, techniques: Iterable[Technique]) -> list[Triggered]:
+def triggered(program: Program, triggers: Iterable[Trigger]) -> list[Triggered]:
     """Where code has what some technique asks to see."""
-    rows, given = program.listing.table.rows, program.target.spelling.TRIGGERS
-    found = []
-    for trigger in (trigger for technique in techniques for trigger in _asked(technique, given)):
+    rows, found = program.listing.table.rows, []
+    for trigger in triggers:
         numbers = (number for number, op in enumerate(rows) if op.name in trigger.names)
         places = [_places(program.listing, number, trigger.literals) for number in numbers]
         found.append(Triggered(array("q", np.sort(np.concatenate(places)).tolist()), trigger.least))
     return found
-
-
-def _asked(technique: Technique, given: Mapping[str, tuple[Trigger, ...]]) -> tuple[Trigger, ...]:
-    return (
-        technique.triggers if isinstance(technique, ExternalPass) else given.get(technique.name, ())
-    )
 
 
 def _places(listing: Listing, number: int, literals: frozenset[int]) -> NDArray[np.int64]:

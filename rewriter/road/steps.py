@@ -1,0 +1,108 @@
+"""What a function goes through on the road of superblocks, as the passes prepare it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+
+from passes.align import Align
+from passes.lib.insert import Finder, Inserter, Setting
+from passes.lib.steps import Pass
+from passes.lib.technique import Technique
+from passes.schedule import Schedule, Scheduler
+from passes.substitute import Substitute
+from rewriter.analysis.loops import Loop, innermost
+from rewriter.core.code.program import Function
+from rewriter.core.target.protocol import Trigger
+from rewriter.elf.caves.build import caves_of
+from rewriter.road.insertions import Insertions
+from rewriter.road.layout import Layout
+from rewriter.road.loops import Loops
+from rewriter.road.routines.kernel_placement import Scatter
+from rewriter.road.routines.routine import Routines
+from rewriter.road.superblocks import Superblocks, triggered
+from rewriter.road.work import Work
+from rewriter.verify.routines.rules import in_pieces
+
+Step = tuple[str, Callable[[Function], None]]
+"""The names of the passes of a step, and what it does to a function."""
+
+
+class Steps:
+    """Takes passes in their order; each says by `prepare` what it does.
+
+    All that a pass asks about the whole file is found here, once, before functions are shared out.
+    `routines` and `scatter` are there where known routines become others.
+    """
+
+    def __init__(self, work: Work, passes: Iterable[Pass]) -> None:
+        self.work = work
+        self.routines: Routines | None = None
+        self.scatter: Scatter | None = None
+        self._techniques: list[Technique] = []
+        self._triggers: list[Trigger] = []
+        self._finders: dict[str, Finder] = {}
+        self._inserting: list[str] = []
+        self._layout: Layout | None = None
+        self._last: list[Step] = []
+        for one in passes:
+            one.prepare(self)
+
+    # What passes say ----------------------------------------------------------------------
+
+    def rewrites(self, technique: Technique, triggers: Sequence[Trigger] | None = None) -> None:
+        """Instructions become others, inside a superblock."""
+        given = self.work.program.target.spelling.TRIGGERS
+        self._techniques.append(technique)
+        self._triggers += given.get(technique.name, ()) if triggers is None else triggers
+
+    def inserts(self, inserter: Inserter) -> None:
+        """Instructions come in."""
+        self._inserting.append(inserter.name)
+        if inserter.offered(self.work.program.target):
+            setting = replace(self._setting, loops=self._loops)
+            self._finders[inserter.name] = inserter.finder(self.work.program, setting)
+
+    def lays_out(self, align: Align) -> None:
+        """Instructions go to other places, and keep their order."""
+        self._layout = Layout(self.work, align)
+
+    def reorders(self, schedule: Schedule) -> None:
+        """Instructions change places, where the layout has put them."""
+        scheduler = Scheduler(self.work.program, self.work.cpu, self.work.prover)
+        self._last.append((schedule.name, Loops(self.work, scheduler, self._loops).run))
+
+    def substitutes(self, substitute: Substitute) -> None:
+        """Known routines become others; nothing else is done to what becomes one."""
+        work = self.work
+        caves = caves_of(work.program.image, work.program.target, len(work.known.named))
+        self.routines = Routines(work, substitute, caves)
+        if in_pieces(work.known):
+            self.scatter = Scatter(self.routines)
+
+    # What comes of it ---------------------------------------------------------------------
+
+    def all(self) -> Sequence[Step]:
+        """All steps but for known routines, in their order."""
+        work, techniques = self.work, tuple(self._techniques)
+        found = triggered(work.program, self._triggers)
+        superblocks = Superblocks(work, techniques, self._setting, found)
+        insertions = Insertions(work, self._finders, self._layout is not None)
+        rewriting = ", ".join(one.name for one in techniques)
+        steps: list[Step] = [(rewriting, superblocks.run)]
+        steps.append((", ".join(self._inserting), insertions.run))
+        if self._layout is not None:
+            steps.append((Align.name, self._layout.run))
+        return steps + self._last
+
+    @cached_property
+    def _loops(self) -> Mapping[int, Sequence[Loop]]:
+        return innermost(self.work.program)
+
+    @cached_property
+    def _setting(self) -> Setting:
+        """What a pass works with, without the loops."""
+        work, program = self.work, self.work.program
+        system = program.target.system(work.cpu)
+        return Setting(program.target, work.cpu, system, work.prover, program.locked_addresses)
