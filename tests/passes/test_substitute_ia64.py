@@ -54,6 +54,11 @@ class Patched:
     def code(self) -> Code:
         return self.road.prepared.code
 
+    @cached_property
+    def known(self) -> KnownGrouped:
+        """What the verifier finds of the old file: the same for all mutants of the new one."""
+        return KnownGrouped(self.old, TARGET, self.code)
+
     def at(self, name: str) -> int:
         """Where the tuned routine stands."""
         return self._by_name[name].standing.address
@@ -110,7 +115,7 @@ def test_a_second_run_finds_nothing(patched: Patched) -> None:
 
 def verdict(patched: Patched, data: bytes) -> Verdict:
     new = replace(patched.old, data=bytes(data))
-    return verify(KnownGrouped(patched.old, TARGET, patched.code), new, quiet)
+    return verify(patched.known, new, quiet)
 
 
 def mutant(patched: Patched, *changes: tuple[int, bytes]) -> str:
