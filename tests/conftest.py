@@ -65,7 +65,7 @@ def retune() -> Retune:
     return call
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def run() -> Run:
     """`run("patch", path, ...)`: exit status, stdout and stderr; an exception is a failure."""
 

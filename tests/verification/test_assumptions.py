@@ -20,7 +20,7 @@ from rewriter.core.assumptions import (
     STANDARD,
     TABLES,
 )
-from tests.conftest import Patched, Retune
+from tests.conftest import Patched, Run
 
 GUIDE = Path(__file__).parents[2] / "docs" / "assumptions.md"
 
@@ -29,13 +29,13 @@ def _without(*names: str) -> tuple[str, str]:
     return "--assume", ",".join(sorted(EVERY - set(names)))
 
 
-def _edits(retune: Retune, source: Path, target: Path, *options: str) -> list[dict[str, str]]:
+def _edits(run: Run, source: Path, target: Path, *options: str) -> list[dict[str, str]]:
     """What `patch` does to a file."""
-    done = retune("patch", source, "-o", target, "--cpu", "ev67", *options)
-    assert done.returncode in (0, 4), done.stderr
-    if done.returncode == 4:
+    done = run("patch", source, "-o", target, "--cpu", "ev67", *options)
+    assert done.exit_code in (0, 4), done.stderr
+    if done.exit_code == 4:
         return []
-    listed = retune("edits", target, "--json")
+    listed = run("edits", target, "--json")
     found: list[dict[str, str]] = json.loads(listed.stdout)["edits"]
     return found
 
@@ -46,9 +46,9 @@ def sample() -> Path:
 
 
 @pytest.fixture(scope="module")
-def tuned(sample: Path, retune: Retune, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def tuned(sample: Path, run: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
     target = tmp_path_factory.mktemp("tuned") / "tuned.so"
-    assert _edits(retune, sample, target)
+    assert _edits(run, sample, target)
     return target
 
 
@@ -57,79 +57,77 @@ def test_the_guide_speaks_of_each() -> None:
     assert all(f"`{name}`" in text for name in SENTENCES)
 
 
-def test_an_unknown_one_is_refused(sample: Path, retune: Retune) -> None:
-    done = retune("verify", sample, sample, "--assume", "luck")
-    assert done.returncode == 2
+def test_an_unknown_one_is_refused(sample: Path, run: Run) -> None:
+    done = run("verify", sample, sample, "--assume", "luck")
+    assert done.exit_code == 2
     assert "luck" in done.stderr
 
 
-def test_alignment(retune: Retune, tmp_path: Path) -> None:
+def test_alignment(run: Run, tmp_path: Path) -> None:
     """The word is inside a quadword, but at odd addresses too: hardware would trap."""
     flags = ("-O2", "-mcpu=ev4")
     program = inputs.or_skip(lambda name: corners.compiled(name, flags), "od.c")
     words = {
-        bool(
-            [e for e in _edits(retune, program, tmp_path / "new", *options) if "word" in e["kind"]]
-        )
+        bool([e for e in _edits(run, program, tmp_path / "new", *options) if "word" in e["kind"]])
         for options in ((), _without(ALIGNMENT))
     }
-    by_default = _edits(retune, program, tmp_path / "default")
+    by_default = _edits(run, program, tmp_path / "default")
     assert words == {True, False}
     assert any(edit["kind"] == "word load" for edit in by_default)
 
 
 @pytest.mark.parametrize(("pair", "name"), [("standard", STANDARD), ("volatile", LOADS)])
-def test_a_pair_rests_on_it(pair: str, name: str, retune: Retune) -> None:
+def test_a_pair_rests_on_it(pair: str, name: str, run: Run) -> None:
     """A register that the standard does not pass on; two loads of one place."""
     files = [inputs.or_skip(corners.assembled, f"{pair}_{which}.s") for which in ("old", "new")]
-    assert retune("verify", *files).returncode == 0
-    assert retune("verify", *files, *_without(name)).returncode == 1
+    assert run("verify", *files).exit_code == 0
+    assert run("verify", *files, *_without(name)).exit_code == 1
 
 
-def test_locks(sample: Path, tuned: Path, retune: Retune, tmp_path: Path) -> None:
+def test_locks(sample: Path, tuned: Path, run: Run, tmp_path: Path) -> None:
     """Hints in loops of the sample."""
-    assert retune("verify", sample, tuned).returncode == 0
-    assert retune("verify", sample, tuned, *_without(LOCKS)).returncode == 1
+    assert run("verify", sample, tuned).exit_code == 0
+    assert run("verify", sample, tuned, *_without(LOCKS)).exit_code == 1
     fewer = tmp_path / "fewer.so"
-    assert _edits(retune, sample, fewer, *_without(LOCKS))
-    assert retune("verify", sample, fewer, *_without(LOCKS)).returncode == 0
+    assert _edits(run, sample, fewer, *_without(LOCKS))
+    assert run("verify", sample, fewer, *_without(LOCKS)).exit_code == 0
 
 
-def test_returns(retune: Retune, tmp_path: Path) -> None:
+def test_returns(run: Run, tmp_path: Path) -> None:
     """A function with calls that is laid out anew."""
     flags = ("-O2", "-mcpu=ev4")
     program = inputs.or_skip(lambda name: corners.compiled(name, flags), "dv.c")
     tuned = tmp_path / "tuned"
-    assert "align" in {edit["pass"] for edit in _edits(retune, program, tuned)}
-    assert retune("verify", program, tuned).returncode == 0
-    assert retune("verify", program, tuned, *_without(RETURNS)).returncode == 1
-    assert "align" not in {e["pass"] for e in _edits(retune, program, tuned, *_without(RETURNS))}
+    assert "align" in {edit["pass"] for edit in _edits(run, program, tuned)}
+    assert run("verify", program, tuned).exit_code == 0
+    assert run("verify", program, tuned, *_without(RETURNS)).exit_code == 1
+    assert "align" not in {e["pass"] for e in _edits(run, program, tuned, *_without(RETURNS))}
 
 
-def test_arguments(libc: Path, retune: Retune, tmp_path: Path) -> None:
+def test_arguments(libc: Path, run: Run, tmp_path: Path) -> None:
     """A tuned copy writes argument registers that the old one left alone."""
     options = ("--passes", "substitute", "--funcs", "bcopy")
     given = [
-        [edit["preconditions"] for edit in _edits(retune, libc, tmp_path / "new", *options, *more)]
+        [edit["preconditions"] for edit in _edits(run, libc, tmp_path / "new", *options, *more)]
         for more in ((), _without(ARGUMENTS))
     ]
     assert given[0] == [["arguments of a later call are set after the call"]]
     assert given[1] == []
 
 
-def test_nothing_assumed(sample: Path, retune: Retune, tmp_path: Path) -> None:
+def test_nothing_assumed(sample: Path, run: Run, tmp_path: Path) -> None:
     """What is left is proved for calls and returns that pass anything."""
-    edits = _edits(retune, sample, tmp_path / "sure.so", "--assume", "none")
+    edits = _edits(run, sample, tmp_path / "sure.so", "--assume", "none")
     assert edits
-    assert retune("verify", sample, tmp_path / "sure.so", "--assume", "none").returncode == 0
+    assert run("verify", sample, tmp_path / "sure.so", "--assume", "none").exit_code == 0
 
 
-def test_tables(retune: Retune, tmp_path: Path) -> None:
+def test_tables(run: Run, tmp_path: Path) -> None:
     """The compiler dropped the bound: the table is as long as it reads."""
     flags = ("-O2", "-mcpu=ev4")
     program = inputs.or_skip(lambda name: corners.compiled(name, flags), "sw.c")
     left = [
-        retune("patch", program, "--dry-run", "--cpu", "ev67", *options).stdout
+        run("patch", program, "--dry-run", "--cpu", "ev67", *options).stdout
         for options in ((), _without(TABLES))
     ]
     reason = "computed jump not understood"
@@ -137,8 +135,8 @@ def test_tables(retune: Retune, tmp_path: Path) -> None:
     assert reason in left[1]
 
 
-def test_files(patched: Patched, retune: Retune) -> None:
+def test_files(patched: Patched, run: Run) -> None:
     """IA-64: registers that are dead at calls of other files."""
     original = inputs.require("ia64-libjnidispatch")
     tuned = patched("ia64-libjnidispatch", "itanium2")
-    assert retune("verify", original, tuned, *_without(FILES)).returncode == 1
+    assert run("verify", original, tuned, *_without(FILES)).exit_code == 1

@@ -16,7 +16,7 @@ from rewriter.elf import image
 from rewriter.elf.image import Image
 from rewriter.verify.check import verify
 from targets.alpha.image.pointers import UNOP
-from tests.conftest import Retune
+from tests.conftest import Run
 
 THROWING = ("-fnon-call-exceptions", "-fexceptions")
 PROGRAMS = (
@@ -42,13 +42,13 @@ def _pair(name: str) -> list[Path]:
 
 @pytest.mark.parametrize(("source", "flags"), PROGRAMS)
 def test_a_program_does_the_same(
-    source: str, flags: tuple[str, ...], retune: Retune, tmp_path: Path
+    source: str, flags: tuple[str, ...], run: Run, tmp_path: Path
 ) -> None:
     """Guards that are no bounds, labels in tables of any kind, values that only handlers read."""
     program = _compiled(source, flags)
     tuned = tmp_path / "tuned"
-    done = retune("patch", program, "-o", tuned, "--cpu", "ev67")
-    assert done.returncode == 0, done.stderr
+    done = run("patch", program, "-o", tuned, "--cpu", "ev67")
+    assert done.exit_code == 0, done.stderr
     before, after = corners.run(program), corners.run(tuned)
     assert before.returncode == 0
     assert after == before
@@ -67,17 +67,17 @@ DIFFERENT = {
 
 
 @pytest.mark.parametrize("name", DIFFERENT)
-def test_a_change_is_refused(name: str, retune: Retune) -> None:
+def test_a_change_is_refused(name: str, run: Run) -> None:
     old, new = _pair(name)
-    done = retune("verify", old, new)
-    assert done.returncode == 1, done.stdout
+    done = run("verify", old, new)
+    assert done.exit_code == 1, done.stdout
     assert "not shown equal" in done.stderr
     assert "f at" in done.stderr  # and not that something else differs
 
 
-def test_two_loads_of_a_place_may_become_one(retune: Retune) -> None:
+def test_two_loads_of_a_place_may_become_one(run: Run) -> None:
     """No other thread can tell: both may have been made at one moment."""
-    assert retune("verify", *_pair("volatile")).returncode == 0
+    assert run("verify", *_pair("volatile")).exit_code == 0
 
 
 # Real code ----------------------------------------------------------------------------------
