@@ -113,14 +113,14 @@ def libc_ev67(patched: Patched) -> Path:
     return patched("alpha-libc", "ev67")
 
 
-_SHARE = "_?_?(str|mem|wcs|qsort|msort|_IO_|vfprintf|printf).*"
+SHARE = "_?_?(str|mem|wcs|qsort|msort|_IO_|vfprintf|printf).*"
 """Functions of the C library that are retuned where a share of them will do."""
 
 
 @pytest.fixture(scope="session")
 def libc_ev56(patched: Patched) -> Path:
     """The Alpha libc retuned for an EV56: byte and word memory, no counts of bits."""
-    return patched("alpha-libc", "ev56", () if DEEP else ("--passes", "bytes", "--funcs", _SHARE))
+    return patched("alpha-libc", "ev56", () if DEEP else ("--passes", "bytes", "--funcs", SHARE))
 
 
 @pytest.fixture(scope="session")
