@@ -16,7 +16,15 @@ from targets.ppc.registers import CR, FPR, GPR, LR, SP, TOC, ZERO
 CELL_ACCESSES: frozenset[str] = frozenset()
 """Nothing: no access leaves out low bits of its address but those of vectors."""
 
-TRIGGERS: Mapping[str, tuple[Trigger, ...]] = MappingProxyType({})
+TRIGGERS: Mapping[str, tuple[Trigger, ...]] = MappingProxyType(
+    {
+        "bitscan": (
+            Trigger(frozenset({"popcntd", "popcntw", "cntlzd", "cntlzw"})),
+            # lis of half a mask of every other bit: the first step of adding up bits
+            Trigger(frozenset({"addis"}), literals=frozenset({0x5555})),
+        ),
+    }
+)
 """Per pass, triggers of which a block with a site has at least one."""
 
 FENCES = frozenset({"sync", "lwsync"})

@@ -32,6 +32,7 @@ from targets.assembly import ROUTINE_ALIGNMENT
 from targets.machines import is_ppc
 from targets.ppc import idioms
 from targets.ppc.abi import FRAME_BASES, STANDARDS
+from targets.ppc.bit_counts import BitCounts
 from targets.ppc.cpus import CPUS
 from targets.ppc.image import (
     constants,
@@ -65,7 +66,6 @@ class Ppc:
     needs: Mapping[str, frozenset[str]] = {}
     spelling: Idioms = idioms
     narrow_memory: NarrowMemory | None = None
-    bit_counting: BitCounting | None = None
     joining: Joining | None = None
     hints: Hints | None = None
     stack: int = SP
@@ -89,6 +89,7 @@ class Ppc:
 
     def __init__(self, bits: int, byteorder: ByteOrder, abi: str) -> None:
         self.bits, self.byteorder = bits, byteorder
+        self.bit_counting: BitCounting | None = BitCounts(bits)
         self._rows = table(bits, byteorder)
         self.table: Table = self._rows
         self.tables = kernel_tables.tables(bits, byteorder)

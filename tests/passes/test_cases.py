@@ -1,6 +1,7 @@
 """Golden cases, one a file: `fixtures/passes/NAME/*.case` says what a pass makes of a block.
 
-cpu=ev67 passes=bytes exits=v0,a0     the CPU, the passes in order, what is read afterwards
+cpu=ev67 passes=bytes exits=v0,a0     the CPU, the passes in order, what is read afterwards; for
+                                      PowerPC also target=ppc, ppc64 or ppc64el
 # Why this case is one.
 ldq_u t0,0(a0)                        the block
 extbl t0,a0,v0
@@ -12,7 +13,9 @@ unop
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
@@ -28,15 +31,62 @@ from rewriter.analysis.reservations import LOCK, RELEASE
 from rewriter.core.code.superblock import straight
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.registers import register_mask
+from rewriter.core.target.protocol import Sequential
 from rewriter.verify.terms.prover import Prover
 from targets.alpha.assembler import REGISTERS, assemble
+from targets.assembly import Assembled
+from targets.ppc.asm.assembler import assemble as assemble_power
+from targets.ppc.target import Ppc
 
 TECHNIQUES: dict[str, type[Technique]] = {"bytes": Bytes, "bitscan": BitScan}
 FOLDER = Path(__file__).parents[2] / "fixtures" / "passes"
 CASES = sorted(path for name in TECHNIQUES for path in FOLDER.glob(f"{name}/*.case"))
 ALPHA = targets.named("alpha")
 BASE = 0x10000
-PROVER = Prover(64, 8)
+POWERS = {
+    "ppc": (32, "big", "sysv"),
+    "ppc64": (64, "big", "elfv1"),
+    "ppc64el": (64, "little", "elfv2"),
+}
+
+
+@dataclass(frozen=True)
+class Language:
+    """What a case is written in: a target, its assembler, its registers' names."""
+
+    target: Sequential
+    assemble: Callable[[str], Assembled]
+    registers: Mapping[str, int]
+    empty: str
+
+    def decoded(self, lines: list[str]) -> tuple[Insn, ...]:
+        """The instructions of assembler text."""
+        code, order = self.assemble("\n".join(lines)).code, self.target.table.byteorder
+        words = (int.from_bytes(code[n : n + 4], order) for n in range(0, len(code), 4))
+        return tuple(i for word in words if (i := self.target.table.decode(word)) is not None)
+
+    def text(self, insn: Insn | None) -> str:
+        """A slot as a case writes it."""
+        empty = insn is None or self.target.is_nop(insn)
+        return self.empty if empty else self.target.table.text(insn)
+
+
+@cache
+def language(name: str) -> Language:
+    """The one of a target."""
+    if name == "alpha":
+        return Language(ALPHA, partial(assemble, base=BASE), REGISTERS, "unop")
+    bits, byteorder, abi = POWERS[name]
+    target = Ppc(bits, byteorder, abi)  # type: ignore[arg-type]
+    power = partial(assemble_power, width=bits, byteorder=target.byteorder, base=BASE)
+    names = {name: number for number, name in enumerate(target.table.register_names)}
+    return Language(target, power, names, "nop")
+
+
+@cache
+def prover(width: int) -> Prover:
+    """One for all cases of so many bits."""
+    return Prover(width, width // 8)
 
 
 @dataclass(frozen=True)
@@ -51,7 +101,13 @@ class Case:
     @property
     def exits(self) -> int:
         """The mask of what is read afterwards."""
-        return register_mask(REGISTERS[name] for name in self.flags["exits"].split(","))
+        names = self.language.registers
+        return register_mask(names[name] for name in self.flags["exits"].split(","))
+
+    @property
+    def language(self) -> Language:
+        """What it is written in."""
+        return language(self.flags.get("target", "alpha"))
 
 
 def read(path: Path) -> Case:
@@ -69,14 +125,12 @@ def read(path: Path) -> Case:
 
 def decoded(lines: list[str]) -> tuple[Insn, ...]:
     """The instructions of assembler text."""
-    code = assemble("\n".join(lines), BASE).code
-    words = (int.from_bytes(code[n : n + 4], "little") for n in range(0, len(code), 4))
-    return tuple(insn for word in words if (insn := ALPHA.table.decode(word)) is not None)
+    return language("alpha").decoded(lines)
 
 
-def locked(insns: tuple[Insn, ...]) -> frozenset[int]:
+def locked(insns: tuple[Insn, ...], target: Sequential = ALPHA) -> frozenset[int]:
     """Addresses from a load-locked to its store-conditional."""
-    events = [ALPHA.table.effects(insn.op).events for insn in insns]
+    events = [target.table.effects(insn.op).events for insn in insns]
     locks = [n for n, names in enumerate(events) if LOCK in names]
     releases = [n for n, names in enumerate(events) if RELEASE in names]
     pairs = zip(locks, releases, strict=True)
@@ -85,11 +139,13 @@ def locked(insns: tuple[Insn, ...]) -> frozenset[int]:
 
 def tuner_of(case: Case) -> Tuner:
     """The case's block before its passes."""
-    insns, cpu = decoded(case.before), ALPHA.cpus[case.flags["cpu"]]
+    target, insns = case.language.target, case.language.decoded(case.before)
+    cpu = target.cpus[case.flags["cpu"]]
     every = [TECHNIQUES[name]() for name in case.flags["passes"].split(",")]
-    techniques = [t for t in every if not lacking(t, ALPHA, cpu)]
+    techniques = [t for t in every if not lacking(t, target, cpu)]
     superblock = straight(BASE, insns, ((len(insns) - 1, case.exits),))
-    return Tuner(superblock, techniques, ALPHA, cpu, PROVER, locked(insns))
+    proves = prover(target.table.width)
+    return Tuner(superblock, techniques, target, cpu, proves, locked(insns, target))
 
 
 def tuned(case: Case) -> Rewritten:
@@ -98,15 +154,15 @@ def tuned(case: Case) -> Rewritten:
 
 
 def text(insn: Insn | None) -> str:
-    """A slot as a case writes it."""
-    return "unop" if insn is None or ALPHA.is_nop(insn) else ALPHA.table.text(insn)
+    """A slot as a case of Alpha writes it."""
+    return language("alpha").text(insn)
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_case(path: Path) -> None:
     case = read(path)
     result = tuned(case)
-    assert [text(slot) for slot in result.slots] == case.after
+    assert [case.language.text(slot) for slot in result.slots] == case.after
     refused = [f"{r.site.kind}: {r.reason}" for r in result.refused]
     assert len(refused) == len(case.refused), refused
     for reason, expected in zip(refused, case.refused, strict=True):
@@ -137,4 +193,5 @@ def test_there_are_cases_of_every_pass() -> None:
 def test_input_is_canonical(path: Path) -> None:
     """The text of a case is what the table prints, so that nothing hides in a spelling."""
     case = read(path)
-    assert [text(insn) for insn in decoded(case.before)] == case.before
+    written = map(case.language.text, case.language.decoded(case.before))
+    assert list(written) == case.before

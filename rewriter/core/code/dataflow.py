@@ -185,6 +185,13 @@ class Trace:
         """Bytes of a cell of memory."""
         return self.table.cell
 
+    def results(self, slot: int) -> Mapping[int, Term]:
+        """What a slot puts in the registers that it writes."""
+        value = self.value[slot]
+        if value is None:
+            return self._several.get(slot, {})
+        return {self.table.defs(self.insns[slot]).bit_length() - 1: value}
+
     @property
     def definition(self) -> list[dict[int, int]]:
         """By slot, the registers that it reads, each with the slot that defines it."""

@@ -70,7 +70,7 @@ class Walk:
         self.pairs = Pairs(program, self.function, self.prover, old)
         self.size = program.listing.table.size
         self.locked_here = not self.locked.isdisjoint(old.addresses)
-        queue = [Pair(entry, entry) for entry in self._entries()]
+        queue = [Pair(entry, entry) for entry in self._entries() if not self._is_same_data(entry)]
         seen: set[Pair] = set()
         while queue:
             pair = queue.pop()
@@ -245,8 +245,18 @@ class Walk:
         ):
             raise Different(f"the nop at {pair.old:#x} is gone from behind its call")
 
+    def _is_same_data(self, place: int) -> bool:
+        """Whether data stands at a place that code names, where no control goes, in both files."""
+        if self.old_code.rows[self.old_code.at[place]] != INLINE:
+            return False
+        try:
+            self._same_data(Pair(place, place))
+        except Different as problem:
+            self.findings.append(f"{self.function.name}: {problem}")
+        return True
+
     def _same_data(self, pair: Pair) -> None:
-        """Data behind a trap, from where control does not come back."""
+        """Data behind a trap, from where control does not come back, or that code names."""
         old, new = self.program.listing, self.new
         at, there = old.index(pair.old), new.index(pair.new)
         while at < len(old) and (word := old.data(at)) is not None:
