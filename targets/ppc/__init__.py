@@ -11,6 +11,7 @@ linkage        How known routines are called
 meanings       What the rows do
 registers      One numbering of all registers, and their names
 routines       Tuned routines
+running        How programs are run: an emulator for each width and byte order
 systems        Machines around the chips: clocks, last caches, memory
 target         What the floors above ask, answered; the door
 trial_program  What runs known routines over cases inside qemu

@@ -48,6 +48,7 @@ from targets.ppc.image import (
 )
 from targets.ppc.isa import table
 from targets.ppc.registers import CTR, SP, THREAD, TOC
+from targets.ppc.running import EMULATED
 from targets.ppc.systems import SYSTEM_OF, SYSTEMS
 from targets.reading import Reader, jump_tables
 
@@ -60,7 +61,6 @@ class Ppc:
     name = "ppc"
     fits = staticmethod(is_ppc)
     bundling = None
-    emulated = None
     boots = None
     cpus: Mapping[str, Cpu] = CPUS
     needs: Mapping[str, frozenset[str]] = {}
@@ -93,6 +93,7 @@ class Ppc:
         self._rows = table(bits, byteorder)
         self.table: Table = self._rows
         self.tables = kernel_tables.tables(bits, byteorder)
+        self.emulated = EMULATED.get((bits, byteorder))
         self.abi = standard = STANDARDS[abi]
         self.everything, self.returned = standard.everything, standard.return_live
         self.live_after, self.passed = standard.live_after, standard.passed
