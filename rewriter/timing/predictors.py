@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewriter.core.target.cpu import Counters, Tournament, Traits
+from rewriter.core.target.cpu import Counters, Selected, Tournament, Traits
 
 _WORD_SHIFT = 2  # instructions are words: the lowest bits of an address say nothing
 
@@ -53,6 +53,32 @@ class Saturating:
         counter = self._counters[index]
         self._counters[index] = _moved(counter, taken, self._top)
         return (counter > self._top // 2) == taken
+
+
+class Choosing:
+    """Counters by address, counters by address and history, and a choice of one (POWER4)."""
+
+    def __init__(self, figures: Selected) -> None:
+        self._mask = figures.entries.value - 1
+        self._top = (1 << figures.bits.value) - 1
+        self._history_mask = (1 << figures.history.value) - 1
+        self._local, self._global, self._choice = (
+            [self._top // 2] * figures.entries.value for _ in range(3)
+        )
+        self._history = 0
+
+    def right(self, address: int, taken: bool) -> bool:
+        """Whether the branch was predicted; learns from it."""
+        index = address >> _WORD_SHIFT & self._mask
+        mixed, half = index ^ self._history, self._top // 2
+        local, whole = self._local[index] > half, self._global[mixed] > half
+        guess = whole if self._choice[mixed] > half else local
+        if local != whole:
+            self._choice[mixed] = _moved(self._choice[mixed], whole == taken, self._top)
+        self._local[index] = _moved(self._local[index], taken, self._top)
+        self._global[mixed] = _moved(self._global[mixed], taken, self._top)
+        self._history = (self._history << 1 | taken) & self._history_mask
+        return guess == taken
 
 
 def _moved(counter: int, up: bool, top: int) -> int:

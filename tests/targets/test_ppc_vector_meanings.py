@@ -39,7 +39,18 @@ NEEDED = {
     *("vctzlsbb", "vclzlsbb", "mtvsrd", "mtvsrdd", "mtvsrwz", "mtvsrwa", "mtvsrws"),
     *("mfvsrd", "mfvsrld", "mfvsrwz", "vaddubm", "vsubudm", "vpkudum", "vmrghb", "vmrglw"),
     *("fmr", "fneg", "fabs", "fcpsgn", "lfiwax", "lfiwzx", "stfiwx", "xscpsgndp", "xxbrd"),
-    *("vminub", "vmaxub", "vslb", "vsrb", "vextublx", "vextubrx", "lvewx", "stvewx"),
+    *(
+        "vminub",
+        "vmaxub",
+        "vslb",
+        "vsrb",
+        "vsl",
+        "vbpermq",
+        "vextublx",
+        "vextubrx",
+        "lvewx",
+        "stvewx",
+    ),
     *("lvebx", "lvehx", "stvebx", "stvehx"),
 }
 

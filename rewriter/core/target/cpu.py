@@ -120,6 +120,18 @@ class Tournament:
     choice_counter_bits: Figure
 
 
+@dataclass(frozen=True)
+class Selected:
+    """Counters by address, counters by address and the last branches, and a choice between them.
+
+    Each table has `entries`; `history` is how many branches the second one knows.
+    """
+
+    entries: Figure
+    bits: Figure
+    history: Figure
+
+
 class Pipeline(Protocol):
     """What the description of every pipeline has: how many start a cycle, classes, bypasses.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from rewriter.core.target.cpu import Bypass, Cache, Counters, Figure, Sched
+from rewriter.core.target.cpu import Bypass, Cache, Counters, Figure, Sched, Selected
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Fetching:
     taken: Figure
     indirect: Figure
     mispredicted: Figure
-    predictor: Counters | None
+    predictor: Counters | Selected | None
     return_stack: Figure
     targets: Figure
 

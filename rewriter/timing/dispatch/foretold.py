@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from rewriter.core.isa.instruction import To
 from rewriter.core.readings.interpret import Step
+from rewriter.core.target.cpu import Counters, Selected
 from rewriter.core.target.dispatched_cpu import Fetching
 from rewriter.timing import causes
-from rewriter.timing.predictors import ReturnStack, Saturating
+from rewriter.timing.predictors import Choosing, ReturnStack, Saturating
 
 UNKNOWN = causes.OPERANDS
 """Nothing foretells where a branch goes: fetch waits for the register."""
+
+
+def _predictor(figures: Counters | Selected | None) -> Saturating | Choosing | None:
+    if isinstance(figures, Selected):
+        return Choosing(figures)
+    return None if figures is None else Saturating(figures)
 
 
 class Foretold:
     """Counters or the direction for conditions, a stack for returns, last targets for the rest."""
 
     def __init__(self, figures: Fetching) -> None:
-        self._branches = None if figures.predictor is None else Saturating(figures.predictor)
+        self._branches = _predictor(figures.predictor)
         stack = figures.return_stack.value
         self._returns = ReturnStack(stack) if stack else None
         self._entries = figures.targets.value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewriter.core.target.cpu import Bypass, Counters, Figure
+from rewriter.core.target.cpu import Bypass, Figure
 from rewriter.core.target.dispatched_cpu import (
     Accesses,
     Dispatched,
@@ -22,6 +22,7 @@ from targets.ppc.cpus.sources import (
     guess,
     guessed_cache,
     stores,
+    tables,
     takes,
 )
 from targets.ppc.isa.features import ALTIVEC, DFP, GRAPHICS, ISEL, SQRT, VSX, levels
@@ -107,7 +108,7 @@ PIPELINE = Dispatched(
         taken=guess(1, "bubble after a taken branch"),
         indirect=guess(1, "bubble after a branch to a register"),
         mispredicted=guess(16, "cycles after a wrong prediction, as on POWER9"),
-        predictor=Counters(guess(16384, "entries"), guess(2, "bits an entry")),
+        predictor=tables(16384, 2),
         return_stack=guess(32, "link stack"),
         targets=guess(256, "count cache"),
     ),

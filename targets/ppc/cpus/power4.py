@@ -6,7 +6,7 @@ cracked and takes two slots, or is microcoded and has a group for itself.
 
 from __future__ import annotations
 
-from rewriter.core.target.cpu import Counters, Figure
+from rewriter.core.target.cpu import Figure
 from rewriter.core.target.dispatched_cpu import (
     Accesses,
     Dispatched,
@@ -28,6 +28,7 @@ from targets.ppc.cpus.sources import (
     figures,
     guess,
     stores,
+    tables,
     takes,
     then,
 )
@@ -126,7 +127,7 @@ PIPELINE = Dispatched(
         taken=guess(1, "bubble after a taken branch"),
         indirect=guess(1, "bubble after a branch to a register"),
         mispredicted=Figure(12, f"{LECTURE}: least misprediction"),
-        predictor=Counters(guess(16384, "entries"), guess(1, "bits an entry")),
+        predictor=tables(16384, 1),
         return_stack=guess(16, "link stack"),
         targets=guess(32, "count cache"),
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewriter.core.target.cpu import Bypass, Counters, Figure
+from rewriter.core.target.cpu import Bypass, Figure
 from rewriter.core.target.dispatched_cpu import (
     Accesses,
     Dispatched,
@@ -23,6 +23,7 @@ from targets.ppc.cpus.sources import (
     guess,
     guessed_cache,
     stores,
+    tables,
     takes,
     then,
 )
@@ -112,7 +113,7 @@ PIPELINE = Dispatched(
         taken=guess(1, "bubble after a taken branch"),
         indirect=guess(1, "bubble after a branch to a register"),
         mispredicted=Figure(16, f"{P7}: MispredictPenalty"),
-        predictor=Counters(guess(8192, "entries"), guess(2, "bits an entry")),
+        predictor=tables(8192, 2),
         return_stack=guess(16, "link stack"),
         targets=guess(128, "count cache"),
     ),

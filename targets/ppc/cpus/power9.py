@@ -6,7 +6,7 @@ takes half of one beside its own port.  So places are counted in halves of a por
 
 from __future__ import annotations
 
-from rewriter.core.target.cpu import Bypass, Counters, Figure
+from rewriter.core.target.cpu import Bypass, Figure
 from rewriter.core.target.dispatched_cpu import (
     Accesses,
     Dispatched,
@@ -27,6 +27,7 @@ from targets.ppc.cpus.sources import (
     guess,
     guessed_cache,
     stores,
+    tables,
     takes,
 )
 from targets.ppc.isa.features import ALTIVEC, DFP, GRAPHICS, ISEL, SQRT, TM, VSX, levels
@@ -141,7 +142,7 @@ PIPELINE = Dispatched(
         taken=guess(1, "bubble after a taken branch"),
         indirect=guess(1, "bubble after a branch to a register"),
         mispredicted=Figure(16, f"{P9}: MispredictPenalty"),
-        predictor=Counters(guess(16384, "entries"), guess(2, "bits an entry")),
+        predictor=tables(16384, 2),
         return_stack=guess(32, "link stack"),
         targets=guess(256, "count cache"),
     ),

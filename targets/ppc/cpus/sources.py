@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rewriter.core.target.cpu import Cache, Cpu, Figure, Sched, assumed, figures_of
+from rewriter.core.target.cpu import Cache, Cpu, Figure, Sched, Selected, assumed, figures_of
 from rewriter.core.target.dispatched_cpu import Dispatched
 from targets.ppc.cpus.traits import plain
 
@@ -40,6 +40,15 @@ GENERAL = "general knowledge of the chip, not confirmed"
 def guess(value: int, what: str) -> Figure:
     """A parameter."""
     return assumed(value, f"{what}; {GENERAL}")
+
+
+def tables(entries: int, bits: int) -> Selected:
+    """A predictor of three tables, as all chips from POWER4 on have it."""
+    return Selected(
+        entries=guess(entries, "entries of each table"),
+        bits=guess(bits, "bits an entry"),
+        history=guess(11, "branches in the history"),
+    )
 
 
 def takes(

@@ -85,6 +85,7 @@ _BYTES: Mapping[str, Callable[[int, int], int]] = MappingProxyType(
         "vmaxub": max,
         "vslb": lambda a, b: a << (b & 7) & 0xFF,
         "vsrb": lambda a, b: a >> (b & 7),
+        "vaddubs": lambda a, b: min(a + b, 0xFF),
     }
 )
 
@@ -93,11 +94,13 @@ def _joined(parts: Sequence[int]) -> bytes:
     return b"".join(part.to_bytes(16 // len(parts), "big") for part in parts)
 
 
-def _bytewise(name: str, *values: int) -> int | None:
-    """A part of what is done to each byte of two vectors."""
-    does, number, parts = _BYTES[name.split()[0]], int(name.split()[1]), len(values) // 2
-    found = bytes(map(does, _joined(values[:parts]), _joined(values[parts:])))
-    size = 16 // parts
+def _bytewise(name: str, *values: int) -> int:
+    """A part of what is done to each byte of two vectors, or whether a sum was cut."""
+    (base, part), parts = name.split(), len(values) // 2
+    pairs = list(zip(_joined(values[:parts]), _joined(values[parts:]), strict=True))
+    if part == "adds":
+        return int(any(sum(pair) > 0xFF for pair in pairs))
+    found, number, size = bytes(_BYTES[base](a, b) for a, b in pairs), int(part), 16 // parts
     return int.from_bytes(found[number * size :][:size], "big")
 
 
@@ -107,15 +110,41 @@ def _extracted(name: str, index: int, *vector: int) -> int:
     return _joined(vector)[15 - place if name.startswith("vextubr") else place]
 
 
+def _gathered(name: str, *values: int) -> int:
+    """VBPERMQ: the bits of one vector that the bytes of another number, in doubleword 0."""
+    parts = len(values) // 2
+    bits = int.from_bytes(_joined(values[:parts]), "big")
+    found = 0
+    for number in _joined(values[parts:]):
+        found = found << 1 | (bits >> 127 - number & 1 if number < 128 else 0)
+    return found if name == f"vbpermq {parts // 2 - 1}" else 0
+
+
+def _shifted(name: str, *values: int) -> int:
+    """A part of VSL: one vector shifted by the lowest three bits of another."""
+    parts = len(values) // 2
+    whole = int.from_bytes(_joined(values[:parts]), "big") << (values[-1] & 7)
+    width = 128 // parts
+    return whole >> 128 - width - width * int(name.split()[1]) & (1 << width) - 1
+
+
+_VECTORS: Mapping[str, Callable[..., int]] = MappingProxyType(
+    {
+        **dict.fromkeys(_BYTES, _bytewise),
+        **dict.fromkeys(("vextublx", "vextubrx"), _extracted),
+        "vbpermq": _gathered,
+        "vsl": _shifted,
+    }
+)
+
+
 def answer(name: str, *values: int) -> int | None:
     """What an opaque operation gives, in 64 bits; None where nothing is known of it."""
     if _UNDEFINED in name:
         return 0
     base = name.split()[0]
-    if base in _BYTES:
-        return _bytewise(name, *values)
-    if base in ("vextublx", "vextubrx"):
-        return _extracted(name, *values)
+    if base in _VECTORS:
+        return _VECTORS[base](name, *values)
     divide = _QUOTIENTS.get(name.removesuffix(_OVERFLOW))
     if divide is None:
         return None
