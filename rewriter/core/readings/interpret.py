@@ -65,8 +65,8 @@ class Step:
     """One executed instruction.
 
     `access` is the address of a load or store, aligned as the instruction aligns it, or of a
-    hint; `size` is in bytes, zero for a hint without one; `target` is where control went when it
-    was transferred.
+    hint; `size` is in bytes, of all parts together, zero for a hint without one; `target` is where
+    control went when it was transferred.
     """
 
     address: int
@@ -261,17 +261,25 @@ class _Machine(Concrete):
 
 
 class _Unaligned(_Machine):
-    """The same where an access may stand anywhere, and so in two regions."""
+    """The same where an access may stand anywhere, and so in two regions.
+
+    What an instruction accesses in parts is one access.
+    """
+
+    def _reach(self, address: int, size: int, stored: bool) -> None:
+        first = address if self.access is None else min(address, self.access)
+        end = 0 if self.access is None else self.access + self.size
+        self.access, self.size, self.stored = first, max(address + size, end) - first, stored
 
     def load(self, address: int, size: int) -> int:
         address &= self.ones
-        self.access, self.size, self.stored = address, size, False
+        self._reach(address, size, False)
         parts = self.space.parts(address, size, self.ones)
         return int.from_bytes(b"".join(self.space.read(*part) for part in parts), self.order)
 
     def store(self, address: int, value: int, size: int) -> None:
         address &= self.ones
-        self.access, self.size, self.stored = address, size, True
+        self._reach(address, size, True)
         content = (value & (1 << 8 * size) - 1).to_bytes(size, self.order)
         parts = self.space.parts(address, size, self.ones)
         for at, count in parts:  # it does nothing if any of it faults

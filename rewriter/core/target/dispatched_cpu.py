@@ -81,8 +81,9 @@ class Accesses:
 
     A load of what a store wrote has its value `after_store` cycles behind the store's issue at
     least; one that needs more than the store wrote, `partial` cycles.  `stores` wait in a queue
-    until their line is there.  `streams` is how many streams of lines the chip asks for by
-    itself; where it has none, it may pay that code asks ahead.
+    until their line is there.  An access that is not aligned and crosses a multiple of `split`
+    bytes takes its pipe, and its result, a cycle more.  `streams` is how many streams of lines the
+    chip asks for by itself; where it has none, it may pay that code asks ahead.
     """
 
     icache: Cache
@@ -92,6 +93,7 @@ class Accesses:
     stores: Figure
     after_store: Figure
     partial: Figure
+    split: Figure
     streams: Figure
 
 

@@ -29,7 +29,9 @@ class Loaded(NamedTuple):
 
 
 class Access(Protocol):
-    """An access of the instruction that is being run."""
+    """An access of the instruction that is being run; `more` cycles of it, if it is in parts."""
+
+    more: int
 
     def held(self, least: Event) -> Event:
         """When it may issue, if that is from `least` on otherwise."""
@@ -161,7 +163,8 @@ class Core:
             least = dispatched
         if access is not None:
             least = access.held(least)
-        first, issued, ready, pipe = self._issue(item, ports, least)
+        more = 0 if access is None else access.more
+        first, issued, ready, pipe = self._issue(item, ports, least, more)
         loaded = Loaded(item.latency, "")
         if access is not None:
             loaded = access.issued(issued, item.latency)
@@ -222,13 +225,18 @@ class Core:
 
     # Issue --------------------------------------------------------------------------------
 
-    def _issue(self, item: Item, ports: Ports, least: Event) -> tuple[Event, Event, Event, str]:
-        """The first and the last issue, when the first was ready, and the pipes."""
+    def _issue(
+        self, item: Item, ports: Ports, least: Event, more: int
+    ) -> tuple[Event, Event, Event, str]:
+        """The first and the last issue, when the first was ready, and the pipes.
+
+        What is issued first keeps its pipe for `more` cycles than others of its class.
+        """
         ready = self._ready(item.reads, least)
         if not ports:
             return ready, ready, ready, ""
         roomy = tuple(port for port in ports if self._has_room(port[0]))
-        event, pipe = self._taken(roomy or ports, item, ready)
+        event, pipe = self._taken(roomy or ports, item, ready, more)
         if pipe in self._queues:
             self._queues[pipe].enter(event)
         second = later(event, event.time + item.after, causes.OPERANDS)
@@ -255,11 +263,11 @@ class Core:
                     event = Event(at, value.issued, value.cause or causes.OPERANDS)
         return event
 
-    def _taken(self, ports: Ports, item: Item, ready: Event) -> tuple[Event, str]:
+    def _taken(self, ports: Ports, item: Item, ready: Event, more: int = 0) -> tuple[Event, str]:
         """The first cycle in which one of the ports is free, and its first pipe."""
         start, unit = ready.time, self._units.get(item.unit, 0) if item.unit else 0
         start = max(start, unit)
-        length = 1 if item.unit else item.busy
+        length = more + (1 if item.unit else item.busy)
         best, chosen = -1, ports[0]
         for port in ports:
             at = self._free(port, start, length)

@@ -35,6 +35,7 @@ class Memory:
         self._after_store = figures.after_store.value
         self._partial = figures.partial.value
         self._entries = figures.stores.value
+        self._split = figures.split.value
         self.restart()
 
     def restart(self) -> None:
@@ -42,6 +43,12 @@ class Memory:
         self._stores: dict[int, list[_Store]] = {}
         self._queue: deque[int] = deque(maxlen=self._entries)
         self._written = 0
+
+    def more(self, step: Step) -> int:
+        """Cycles that an access takes more than others, because it is in two parts."""
+        address, size = step.access or 0, step.size
+        aligned = not size or address % size == 0
+        return 0 if aligned or address // self._split == (address + size - 1) // self._split else 1
 
     def met(self, first: int, last: int) -> _Store | None:
         """The youngest store that has some of these bytes."""
@@ -90,6 +97,7 @@ class CachedAccess:
 
     def __init__(self, memory: Memory, step: Step) -> None:
         self._memory, self._step = memory, step
+        self.more = memory.more(step)
         self._issued: Event | None = None
 
     def held(self, least: Event) -> Event:
@@ -101,7 +109,7 @@ class CachedAccess:
         """A load's latency; a hint reads a line that nobody waits for."""
         step, memory = self._step, self._memory
         assert step.access is not None
-        self._issued = event
+        self._issued, usual = event, usual + self.more
         if step.store:
             return Loaded(usual, "")
         first, last = step.access, step.access + max(step.size, 1) - 1

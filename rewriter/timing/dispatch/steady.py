@@ -26,7 +26,9 @@ _MOST = 128
 
 
 class _Near:
-    """An access that hits; `stored` is when each known place was stored to in this pass."""
+    """An aligned access that hits; `stored` is when each known place was stored to in this pass."""
+
+    more = 0
 
     def __init__(self, stored: dict[Where, Event], where: Where, store: bool, after: int) -> None:
         self._stored, self._where, self._store, self._after = stored, where, store, after

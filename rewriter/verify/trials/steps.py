@@ -25,6 +25,7 @@ from rewriter.verify.trials.engines.sweep import Code, poison
 _RETURN = 0x10  # where nothing is
 _STACK = 0x2000  # bytes
 _LIMIT = 2_000_000  # instructions
+_LINE = 64  # bytes that a hint gives up at least
 _BESIDE = b"\x5c"  # what fills a page beside the case
 
 
@@ -170,7 +171,7 @@ class Stepper:
         access = step.access
         assert access is not None
         stack = self.program.stack
-        if self.stores is Stores.UNCHANGED or step.size > self.interpreter.table.word_bits // 4:
+        if self.stores is Stores.UNCHANGED or step.size >= _LINE:
             return True
         if stack - _STACK <= access < stack:
             return True

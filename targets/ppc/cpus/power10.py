@@ -120,6 +120,7 @@ PIPELINE = Dispatched(
         stores=guess(40, "store queue"),
         after_store=guess(6, "as on POWER9"),
         partial=guess(20, "a load wider than its store"),
+        split=guess(64, "crossing half a line"),
         streams=guess(16, "streams"),
     ),
     waiting=frozenset({"sync", "isync"}),

@@ -139,6 +139,7 @@ PIPELINE = Dispatched(
         stores=guess(32, "store queue"),
         after_store=Figure(12, f"{GCC4}: store"),
         partial=Figure(26, f"{GCC}: rs6000_adjust_cost, 14 more for a load wider than its store"),
+        split=guess(64, "crossing half a line"),
         streams=Figure(8, "gcc config/rs6000/rs6000.cc: power4_cost, streams"),
     ),
     waiting=frozenset({"sync", "isync"}),

@@ -125,6 +125,7 @@ PIPELINE = Dispatched(
         stores=guess(32, "store queue"),
         after_store=Figure(6, f"{GCC7}: store-forwarding latency"),
         partial=guess(20, "a load wider than its store"),
+        split=guess(64, "crossing half a line"),
         streams=Figure(12, f"{COSTS}: power7_cost, streams"),
     ),
     waiting=frozenset({"sync", "isync"}),

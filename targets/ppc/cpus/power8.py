@@ -143,6 +143,7 @@ PIPELINE = Dispatched(
         stores=guess(40, "store queue"),
         after_store=Figure(5, f"{GCC8}: store-forwarding latency"),
         partial=guess(20, "a load wider than its store"),
+        split=guess(64, "crossing half a line"),
         streams=Figure(12, f"{COSTS}: power8_cost, streams"),
     ),
     waiting=frozenset({"sync", "isync"}),

@@ -154,6 +154,7 @@ PIPELINE = Dispatched(
         stores=guess(40, "store queue"),
         after_store=Figure(6, f"{GCC9}: store-forwarding latency"),
         partial=guess(20, "a load wider than its store"),
+        split=guess(64, "crossing half a line"),
         streams=Figure(8, f"{COSTS}: power9_cost, streams"),
     ),
     waiting=frozenset({"sync", "isync"}),

@@ -90,6 +90,7 @@ PIPELINE = Dispatched(
         stores=guess(2, "store queue"),
         after_store=guess(2, "a load of what was stored"),
         partial=guess(4, "a load wider than its store"),
+        split=guess(8, "crossing a doubleword"),
         streams=guess(0, "none"),
     ),
     waiting=frozenset({"sync", "isync"}),

@@ -102,6 +102,7 @@ PIPELINE = Dispatched(
         stores=guess(5, "finished and committed store queues"),
         after_store=Figure(3, f"{GCC7450}: store"),
         partial=guess(8, "a load wider than its store"),
+        split=Figure(8, f"{AN2203}: crossing a doubleword; {DS7450}: a cycle more"),
         streams=Figure(0, f"{DS7450}: four streams, asked for by software (dst)"),
     ),
     waiting=frozenset({"sync", "isync"}),

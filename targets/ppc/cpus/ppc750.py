@@ -17,6 +17,7 @@ from rewriter.core.target.dispatched_cpu import (
 )
 from targets.ppc.cpus import classes as c
 from targets.ppc.cpus.sources import (
+    DS7450,
     G3,
     GCC7XX,
     TN2087,
@@ -110,6 +111,7 @@ PIPELINE = Dispatched(
         stores=Figure(3, f"{UM750}, 287-289: store queue"),
         after_store=guess(2, "a load that aliases a store waits for it"),
         partial=guess(4, "a load wider than its store"),
+        split=Figure(8, f"{DS7450}: misaligned, a cycle more, as on the 7400"),
         streams=Figure(0, f"{UM750}: none"),
     ),
     waiting=frozenset({"sync", "isync"}),

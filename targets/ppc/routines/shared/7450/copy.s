@@ -1,94 +1,180 @@
 # Copies r5 bytes from r4 to r6, which do not overlap; r3 is the result and stays.
 #
-# From 128 bytes on by vectors: 16 bytes bring the destination to a multiple of 16, then 32 in a
-# pass, from two or three blocks of the source; no block is read that has no byte of the source.
+# From 64 bytes on by vectors. Blocks are of 16 bytes; a vector has what one block of the destination
+# will hold, made of two blocks of the source. The last block, and the first one, where they are not
+# whole, are stored as a byte, a halfword and three words; what of these falls into the blocks beside
+# is stored again with those. No block of the source is read that has no byte of it.
+#
+# VRSAVE is left alone: Linux keeps all vector registers of a thread that uses any, and gcc for it
+# sets none either.
 
-        cmplwi  cr7,r5,128
+        cmplwi  cr7,r5,64
+        add     r10,r6,r5           # the end
         bge     cr7,copy_vectors
         .include copy_words
 
 copy_vectors:
-        lwz     r0,0(r4)
-        lwz     r7,4(r4)
-        lwz     r8,8(r4)
-        lwz     r11,12(r4)
-        clrlwi  r12,r6,28
-        add     r9,r4,r5            # ends
-        subfic  r12,r12,16
-        add     r10,r6,r5
-        stw     r0,0(r6)
-        add     r4,r4,r12
-        stw     r7,4(r6)
-        subf    r5,r12,r5
-        stw     r8,8(r6)
-        stw     r11,12(r6)
-        add     r6,r6,r12
-        mfspr   r12,256             # VRSAVE: v0 to v5 are in use
-        srwi    r11,r5,5
-        oris    r0,r12,0xfc00
-        cmplwi  cr1,r11,64          # a line is asked for only where most are in no cache
-        mtspr   256,r0
-        andi.   r0,r4,15
-        mtctr   r11
+        neg     r7,r6
+        addi    r12,r5,-1
+        lvx     v0,0,r4
+        clrlwi  r7,r7,28            # bytes in front of the first whole block
+        lvx     v6,r4,r12
+        add     r8,r4,r7            # what that is made of
+        addi    r9,r10,-1
+        lvx     v1,r4,r7
+        clrlwi  r9,r9,28            # bytes in the last block, less one
+        lvsl    v3,r4,r7
+        subf    r12,r9,r12
+        li      r11,16
+        addi    r0,r8,32
+        lvx     v5,r4,r12
+        vperm   v4,v0,v1,v3
+        lvx     v2,r11,r8
+        li      r9,-12
+        li      r12,-8
+        lvx     v7,0,r0
+        vperm   v5,v5,v6,v3
+        addi    r4,r6,1
+        li      r11,-4
+        stvebx  v4,0,r6
+        addi    r5,r6,15
+        add     r6,r6,r7
+        stvehx  v4,0,r4
+        addi    r0,r10,-1
+        clrrwi  r4,r10,4            # the end of whole blocks
+        stvewx  v4,r5,r9
+        subf    r4,r6,r4
+        stvewx  v4,r5,r12
+        addi    r7,r10,-2
+        stvewx  v4,r5,r11
+        mtcrf   2,r4                # cr6: 128, 64, 32, 16
+        stvebx  v5,0,r0
+        andi.   r0,r8,15
+        stvehx  v5,0,r7
+        cmplwi  cr1,r4,64
+        stvewx  v5,r10,r9
         li      r7,16
-        li      r8,32
-        li      r11,160
-        bne     copy_shifted
-        bge     cr1,copy_far_blocks
-        .p2align 4
-copy_blocks:
-        lvx     v0,0,r4
-        lvx     v1,r7,r4
-        addi    r4,r4,32
+        stvewx  v5,r10,r12
+        stvewx  v5,r10,r11
+        li      r11,48              # v1, v2 and v7 are the blocks that hold the bytes from r8 on
+        bne     blocks_shifted
+        bf      4*cr6+so,blocks_pair
+        addi    r8,r8,16
+        stvx    v1,0,r6
+        addi    r6,r6,16
+blocks_pair:
+        bf      4*cr6+eq,blocks_fours
+        lvx     v0,0,r8
+        lvx     v1,r7,r8
+        addi    r8,r8,32
         stvx    v0,0,r6
         stvx    v1,r7,r6
         addi    r6,r6,32
-        bdnz    copy_blocks
-copy_done:
-        mtspr   256,r12
-        b       copy_rest
-
-        .p2align 4
-copy_far_blocks:
-        dcbt    r11,r4
-        lvx     v0,0,r4
-        lvx     v1,r7,r4
-        addi    r4,r4,32
+blocks_fours:
+        srwi    r5,r4,6
+        bltlr   cr1
+        mtctr   r5
+        cmplwi  cr1,r4,2048         # a line is asked for only where most are in no cache
+        li      r10,32
+        bge     cr1,blocks_far
+blocks_four:
+        lvx     v0,0,r8
+        lvx     v1,r7,r8
+        lvx     v2,r10,r8
+        lvx     v3,r11,r8
+        addi    r8,r8,64
         stvx    v0,0,r6
         stvx    v1,r7,r6
-        addi    r6,r6,32
-        bdnz    copy_far_blocks
-        b       copy_done
+        stvx    v2,r10,r6
+        stvx    v3,r11,r6
+        addi    r6,r6,64
+        bdnz    blocks_four
+        blr
 
-copy_shifted:
-        lvsl    v3,0,r4
-        lvx     v0,0,r4
-        bge     cr1,copy_far_shifted
+blocks_far:
+        li      r12,160
+        li      r9,192
         .p2align 4
-copy_shifted_blocks:
-        lvx     v1,r7,r4
-        lvx     v2,r8,r4
-        addi    r4,r4,32
-        vperm   v4,v0,v1,v3
-        vperm   v5,v1,v2,v3
-        vor     v0,v2,v2
+blocks_far_four:
+        dcbt    r12,r8
+        lvx     v0,0,r8
+        lvx     v1,r7,r8
+        dcbt    r9,r8
+        lvx     v2,r10,r8
+        lvx     v3,r11,r8
+        addi    r8,r8,64
+        stvx    v0,0,r6
+        stvx    v1,r7,r6
+        stvx    v2,r10,r6
+        stvx    v3,r11,r6
+        addi    r6,r6,64
+        bdnz    blocks_far_four
+        blr
+
+blocks_shifted:
+        vperm   v4,v1,v2,v3
+        bf      4*cr6+so,blocks_shifted_pair
+        vor     v1,v2,v2
+        vor     v2,v7,v7
+        lvx     v7,r11,r8
+        stvx    v4,0,r6
+        addi    r8,r8,16
+        vperm   v4,v1,v2,v3
+        addi    r6,r6,16
+blocks_shifted_pair:
+        bf      4*cr6+eq,blocks_shifted_fours
+        vperm   v5,v2,v7,v3
+        vor     v1,v7,v7
+        addi    r8,r8,32
         stvx    v4,0,r6
         stvx    v5,r7,r6
         addi    r6,r6,32
-        bdnz    copy_shifted_blocks
-        b       copy_done
-
-        .p2align 4
-copy_far_shifted:
-        dcbt    r11,r4
-        lvx     v1,r7,r4
-        lvx     v2,r8,r4
-        addi    r4,r4,32
-        vperm   v4,v0,v1,v3
-        vperm   v5,v1,v2,v3
-        vor     v0,v2,v2
+blocks_shifted_fours:
+        srwi    r5,r4,6
+        bltlr   cr1
+        mtctr   r5
+        cmplwi  cr1,r4,2048
+        li      r10,32
+        li      r9,64
+        bge     cr1,blocks_far_shifted
+blocks_shifted_four:
+        lvx     v2,r7,r8
+        lvx     v0,r10,r8
+        vperm   v4,v1,v2,v3
+        lvx     v6,r11,r8
+        vperm   v5,v2,v0,v3
+        lvx     v1,r9,r8
         stvx    v4,0,r6
+        vperm   v4,v0,v6,v3
         stvx    v5,r7,r6
-        addi    r6,r6,32
-        bdnz    copy_far_shifted
-        b       copy_done
+        vperm   v5,v6,v1,v3
+        addi    r8,r8,64
+        stvx    v4,r10,r6
+        stvx    v5,r11,r6
+        addi    r6,r6,64
+        bdnz    blocks_shifted_four
+        blr
+
+blocks_far_shifted:
+        li      r12,192
+        li      r0,224
+        .p2align 4
+blocks_far_shifted_four:
+        dcbt    r12,r8
+        lvx     v2,r7,r8
+        lvx     v0,r10,r8
+        dcbt    r8,r0
+        vperm   v4,v1,v2,v3
+        lvx     v6,r11,r8
+        vperm   v5,v2,v0,v3
+        lvx     v1,r9,r8
+        stvx    v4,0,r6
+        vperm   v4,v0,v6,v3
+        stvx    v5,r7,r6
+        vperm   v5,v6,v1,v3
+        addi    r8,r8,64
+        stvx    v4,r10,r6
+        stvx    v5,r11,r6
+        addi    r6,r6,64
+        bdnz    blocks_far_shifted_four
+        blr

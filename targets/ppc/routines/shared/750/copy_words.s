@@ -1,8 +1,8 @@
 # Copies r5 bytes from r4 to r6, which do not overlap; r3 is the result and stays.
 #
 # Fewer than 32 bytes: everything is loaded, then stored; the first bytes and the last ones
-# overlap. More: 16 bytes bring the destination to a doubleword; where the source is at a word
-# then, doublewords go through floating-point registers, two for four accesses of words, else
+# overlap. More: the first bytes bring the destination to a doubleword; where the source is at a
+# word then, doublewords go through floating-point registers, two for four accesses of words, else
 # words, from anywhere. The last bytes are again those in front of the end.
 
         cmplwi  r5,16
@@ -62,27 +62,26 @@ copy_bytes:                         # the first, the middle and the last one
         blr
 
 copy_long:
-        clrlwi  r12,r6,29
+        xor     r12,r4,r6
+        andi.   r12,r12,3
+        neg     r12,r6
+        bne     copy_words
+        andi.   r12,r12,7           # bytes in front of the first doubleword
+        beq     copy_doubles
         stw     r0,0(r6)
-        subfic  r12,r12,16
+        subf    r5,r12,r5
         stw     r7,4(r6)
         add     r4,r4,r12
-        stw     r8,8(r6)
-        subf    r5,r12,r5
-        stw     r11,12(r6)
         add     r6,r6,r12
-        xor     r0,r4,r6
-        andi.   r0,r0,3
-        srwi    r0,r5,4
-        bne     copy_words
+copy_doubles:
         srwi.   r0,r5,5
         addi    r4,r4,-8
+        mtcrf   3,r5                # cr6: 128, 64, 32, 16; cr7: 8, 4, 2, 1
         addi    r6,r6,-8
+        cmplwi  cr1,r0,64           # a line is asked for only where most are in no cache
         beq     copy_rest
-        cmplwi  r0,64               # a line is asked for only where most are in no cache
         mtctr   r0
-        li      r8,136
-        bge     copy_far
+        bge     cr1,copy_far
         .p2align 5
 copy_lines:
         lfd     f0,8(r4)
@@ -94,32 +93,29 @@ copy_lines:
         stfd    f2,24(r6)
         stfdu   f3,32(r6)
         bdnz    copy_lines
-copy_rest:                          # fewer than 32 bytes, in front of the end
-        andi.   r5,r5,31
-        cmplwi  cr1,r5,16
+copy_rest:                          # fewer than 32 bytes
+        andi.   r5,r5,7
+        bf      4*cr6+so,copy_double
+        lfd     f0,8(r4)
+        lfdu    f1,16(r4)
+        stfd    f0,8(r6)
+        stfdu   f1,16(r6)
+copy_double:
+        bf      4*cr7+lt,copy_end
+        lfd     f0,8(r4)
+        stfd    f0,8(r6)
+copy_end:
         beqlr
-        ble     cr1,copy_last
-        lwz     r0,-32(r9)
-        lwz     r7,-28(r9)
-        lwz     r8,-24(r9)
-        lwz     r11,-20(r9)
-        stw     r0,-32(r10)
-        stw     r7,-28(r10)
-        stw     r8,-24(r10)
-        stw     r11,-20(r10)
-copy_last:
-        lwz     r0,-16(r9)
-        lwz     r7,-12(r9)
         lwz     r8,-8(r9)
         lwz     r9,-4(r9)
-        stw     r0,-16(r10)
-        stw     r7,-12(r10)
         stw     r8,-8(r10)
         stw     r9,-4(r10)
         blr
 
-        .p2align 5
 copy_far:
+        li      r8,136
+        .p2align 5
+copy_far_lines:
         dcbt    r8,r4
         lfd     f0,8(r4)
         lfd     f1,16(r4)
@@ -129,11 +125,21 @@ copy_far:
         stfd    f1,16(r6)
         stfd    f2,24(r6)
         stfdu   f3,32(r6)
-        bdnz    copy_far
+        bdnz    copy_far_lines
         b       copy_rest
 
 copy_words:
+        stw     r0,0(r6)
+        clrlwi  r12,r12,29          # so many bytes and eight bring the destination to a doubleword
+        stw     r7,4(r6)
+        addi    r12,r12,8
+        stw     r8,8(r6)
+        subf    r5,r12,r5
+        stw     r11,12(r6)
+        srwi    r0,r5,4
+        add     r4,r4,r12
         mtctr   r0
+        add     r6,r6,r12
         .p2align 4
 copy_words_loop:
         lwz     r0,0(r4)
@@ -148,5 +154,16 @@ copy_words_loop:
         addi    r6,r6,16
         bdnz    copy_words_loop
         andi.   r5,r5,15
+        cmplwi  cr1,r5,8
         beqlr
-        b       copy_last
+        ble     cr1,copy_last
+        lwz     r0,-16(r9)
+        lwz     r7,-12(r9)
+        stw     r0,-16(r10)
+        stw     r7,-12(r10)
+copy_last:
+        lwz     r8,-8(r9)
+        lwz     r9,-4(r9)
+        stw     r8,-8(r10)
+        stw     r9,-4(r10)
+        blr
