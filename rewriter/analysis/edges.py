@@ -102,7 +102,8 @@ class Collected:
         self._computed_calls(self.ends(leading(To.REGISTER) & CALLS), references.callees)
         self._returns(self.ends(leading(To.CALLER)))
         self._computed(self.ends(leading(To.REGISTER) - CALLS), references)
-        self._escape(np.flatnonzero(self.codes == UNKNOWN))
+        unknown = np.flatnonzero(self.codes == UNKNOWN)
+        self._escape(unknown[~self.listing.stops(self.final[unknown])])
 
     def add_fixups(self, fixups: Sequence[Fixup]) -> None:
         """An access that may fault ends its block, and control may go on where it resumes.

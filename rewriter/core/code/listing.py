@@ -104,6 +104,12 @@ class Listing:
         """The instruction at a position, or None for data."""
         return None if self.rows[at] < 0 else self.table.decode(int(self.words[at]))
 
+    def stops(self, at: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Where inline data is no instruction of the machine: what comes there ends with a trap."""
+        found: NDArray[np.bool_] = self.rows[at] == INLINE
+        found[found] = self.table.classify(self.words[at[found]]) == UNKNOWN
+        return found
+
     def data(self, at: int) -> Insn | None:
         """Inline data at a position, as a row of its own; None where an instruction is."""
         if self.rows[at] != INLINE:

@@ -69,6 +69,8 @@ class Walk:
             return
         self.pairs = Pairs(program, self.function, self.prover, old)
         self.size = program.listing.table.size
+        encode = self.target.table.encode
+        self._nops = {encode(insn) for insn in self.target.nops(self.size)}
         self.locked_here = not self.locked.isdisjoint(old.addresses)
         queue = [Pair(entry, entry) for entry in self._entries() if not self._is_same_data(entry)]
         seen: set[Pair] = set()
@@ -86,13 +88,19 @@ class Walk:
 
     def _new_writes(self) -> None:
         """A caller may keep a value in a register because nothing in the function writes it."""
-        new, before = self.new_code, reduce(or_, self.old_code.defs, 0)
-        if self.visited <= new.at.keys() and not reduce(or_, new.defs, 0) & ~before:
+        old, new = self.old_code, self.new_code
+        before = self._written(old.words, old.defs)
+        if self.visited <= new.at.keys() and not self._written(new.words, new.defs) & ~before:
             return  # and so nothing that was walked does
         walked = np.searchsorted(self.new.addresses, addresses(self.visited))
-        after = from_columns(self.new.defs[walked])
-        if reduce(or_, after, 0) & ~before:
+        words: list[int] = self.new.words[walked].tolist()
+        if self._written(words, from_columns(self.new.defs[walked])) & ~before:
             self.findings.append(f"{self.function.name}: a register is written that was not before")
+
+    def _written(self, words: Iterable[int], defs: Iterable[int]) -> int:
+        """The mask of what instructions write; a nop may name a register, which stays as it is."""
+        both = zip(words, defs, strict=True)
+        return reduce(or_, (mask for word, mask in both if word not in self._nops), 0)
 
     def _entries(self) -> list[int]:
         graph = self.program.graph
@@ -105,6 +113,9 @@ class Walk:
     # One pair of segments -----------------------------------------------------------------
 
     def _segments(self, pair: Pair) -> list[Pair]:
+        if self.old_code.rows[self.old_code.at[pair.old]] == INLINE:
+            self._stopped(pair)
+            return []
         first, exits = self.old_code.extent(pair.old)
         there = self._unchanged(pair, first, exits)
         if there is None:
@@ -211,6 +222,8 @@ class Walk:
                 found += self._following(old.addresses[at], place, self._link(at))
             elif flow is Flow.TRAP or (flow.conditional and at == last):
                 found += self._following(old.addresses[at], place)
+            elif flow is Flow.NEXT:
+                found += self._falling(old.addresses[at], place)
         return found
 
     def _link(self, at: int) -> int | None:
@@ -232,6 +245,21 @@ class Walk:
             return (pair,)
         self._same_data(pair)
         return ()
+
+    def _falling(self, old: int, new: int) -> Iterable[Pair]:
+        """What comes where code ends without a transfer: data, or the end of both functions."""
+        if (old + self.size >= self.function.end) != (new + self.size >= self.function.end):
+            raise Different("control falls out of the function otherwise")
+        return (
+            (Pair(old + self.size, new + self.size),) if old + self.size < self.function.end else ()
+        )
+
+    def _stopped(self, pair: Pair) -> None:
+        """What comes to data ends there, if the machine has no such instruction."""
+        at = self.program.listing.index(pair.old)
+        if not self.program.listing.stops(np.array([at]))[0]:
+            raise Lost(f"no instruction at {pair.old:#x}")
+        self._same_data(pair)
 
     def _same_nop(self, call: int, pair: Pair) -> None:
         """A nop that has its place behind a call stays there."""
@@ -293,8 +321,7 @@ class Walk:
         A nop may stand where control does not come any more, but not in the place of something
         that no walk came to: it is there for a reason that is not known.
         """
-        old, new, encode = self.old_code, self.new_code, self.target.table.encode
-        nops = {encode(insn) for insn in self.target.nops(self.size)}
+        old, new = self.old_code, self.new_code
         words = zip(old.words, new.words, strict=True)
         for at in [at for at, (word, other) in enumerate(words) if word != other]:
             address, problem = new.addresses[at], ""
@@ -304,7 +331,7 @@ class Walk:
                 problem = "" if seen else "no instruction any more"
             elif address in self.locked:
                 problem = "a change of what must stay"
-            elif new.kinds[at] & NOP and new.words[at] not in nops:
+            elif new.kinds[at] & NOP and new.words[at] not in self._nops:
                 problem = "an odd nop"
             elif not seen and address not in self.others:
                 problem = "" if new.kinds[at] & NOP and given_up else "unreachable change"

@@ -56,7 +56,7 @@ class Decoded(Sequence[Insn]):
 
 
 class Segment(NamedTuple):
-    """Straight code from an address to a transfer of control or the function's end.
+    """Straight code from an address to a transfer of control, data, or the function's end.
 
     `exits` are the slots after which control may leave, the last one included, `flows` what the
     instructions there do and `targets` the places that they name; `fixups` say where control goes
@@ -78,7 +78,7 @@ class Segment(NamedTuple):
 
     @property
     def falls_out(self) -> bool:
-        """Whether it ends at the end of the function, without a transfer of control."""
+        """Whether it ends at data or at the function's end, without a transfer of control."""
         return self.flows[-1] is Flow.NEXT
 
     def same_words(self, other: Segment) -> bool:
@@ -138,7 +138,7 @@ class Cutter:
         self.uses, self.defs = from_columns(listing.uses[here]), from_columns(listing.defs[here])
 
     def by_transfers(self, start: int, count: int) -> Segment:
-        """From an address to its n-th transfer of control, or the function's end."""
+        """From an address to its n-th transfer of control, to data, or to the function's end."""
         first = self.at.get(start)
         if first is None:
             return self._elsewhere(start).by_transfers(start, count)
@@ -147,7 +147,8 @@ class Cutter:
         end = len(self.addresses)
         if len(exits) < count and end - 1 not in exits:
             exits.append(end - 1)  # out of the function
-        if len(exits) != count or exits[-1] - first >= _LONGEST:
+        exits = [at - (self.rows[at] < 0 and at > first) for at in exits]  # into data
+        if len(set(exits)) != count or exits[-1] - first >= _LONGEST:
             raise Lost(f"the new code from {start:#x} ends otherwise")
         return self._cut(first, exits)
 
@@ -243,12 +244,12 @@ class BlockCutter(Cutter):
         exits: list[int] = []
         while end - first < _LONGEST:
             end = self._ends[block]
-            flow = self.flows[end - 1]
-            if flow != _NEXT or end >= last:
+            if data := self.rows[end - 1] < 0 and end - 1 > first:
+                end -= 1  # code must not go on there
+            flow, over = self.flows[end - 1], data or end >= last
+            if flow != _NEXT or over:
                 exits.append(end - 1)
-            if end >= last or not (
-                flow == _NEXT or (flow in _STRAIGHT and self._continues[block + 1])
-            ):
+            if over or not (flow == _NEXT or (flow in _STRAIGHT and self._continues[block + 1])):
                 break
             block += 1
         if not exits or exits[-1] != end - 1:

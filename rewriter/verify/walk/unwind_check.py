@@ -2,7 +2,8 @@
 
 A row describes the frame from its address on, so between two rows stands the instruction that
 changes the frame.  Code keeps its order when it moves: each row must follow the same instructions
-that it goes by (`framed`) or that transfer control as before, and directly so if it did.
+that it goes by (`framed`) or that transfer control as before, and directly so if it did; if it did
+not, what stood between may have gone.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +25,22 @@ from rewriter.verify.walk.frames import Framed, Mark, account
 from rewriter.verify.walk.frames import Rows as RowsOf
 from rewriter.verify.walk.insn_classes import Kinds
 
-_Place = tuple[tuple[Mark, ...], tuple[Mark, ...], bool]
-"""What stands before a row of what all rows go by, and of what it alone does; and whether the
-last instruction before it is one of these."""
+
+class _Place(NamedTuple):
+    """What stands before a row of what all rows go by, and of what it alone does.
+
+    `last` is the address of the last such instruction, `direct` whether there is none behind it.
+    """
+
+    marks: tuple[Mark, ...]
+    own: tuple[Mark, ...]
+    last: int
+    direct: bool
+
+    def same(self, other: _Place) -> bool:
+        """Whether another follows the same, or does so where nothing else was left in between."""
+        gone = other.direct and self.last == other.last
+        return self[:2] == other[:2] and (self.direct == other.direct or gone)
 
 
 def frame_owners(
@@ -75,7 +90,8 @@ class Rows:
             return False
         if len(before) == 1:
             return True  # from the start on
-        return self.before(before) == self.after(after)
+        places = zip(self.before(before), self.after(after), strict=True)
+        return all(old.same(new) for old, new in places)
 
 
 def _places(listing: Listing, kinds: Kinds, rows: RowsOf) -> list[_Place]:
@@ -86,7 +102,10 @@ def _places(listing: Listing, kinds: Kinds, rows: RowsOf) -> list[_Place]:
     for change in said.changes:
         at = bisect_left(framed.addresses, change.address)
         own = framed.changing(change)
+        marked = [n for n, mark in enumerate(framed.marks[:at]) if mark is not None]
         marks = tuple(mark for mark in framed.marks[:at] if mark is not None)
-        direct = at == 0 or framed.marks[at - 1] is not None or at - 1 in dict(own)
-        places.append((marks, tuple(mark for _, mark in own), direct))
+        last = max((*marked, *dict(own)), default=-1)
+        address = framed.addresses[last] if last >= 0 else rows[0][0]
+        direct = last == at - 1
+        places.append(_Place(marks, tuple(mark for _, mark in own), address, direct))
     return places
