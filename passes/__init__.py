@@ -2,8 +2,10 @@
 
 align        Branch targets on fetch-block boundaries, in the room that nops and other passes
              left
-bitscan      Searches for a bit, where a chip without the count spelled them out
+bitscan      Searches for a bit, where a chip without bit counts spelled them out as cascades of
+             tests
 bytes        Narrow loads, stores and sign extensions, where a chip without them spelled them out
+combine      Several instructions become one that the CPU has
 prefetch     Lines that a loop will read or write are asked for before it gets there
 replay       Loads that would be replayed for a narrower store before them get their value another
              way
@@ -11,6 +13,7 @@ schedule     Instructions of innermost loops in another order, where a model of 
              it pays
 substitute   A known routine is replaced by the tuned one for the CPU, where it stands or in new
              room
+combining/   What `combine` is made of
 lib/         What passes are made of
 scheduling/  Instructions in another order: dependences, schedulers, bounds
 streams/     Loops that walk over memory, and how far ahead they may ask for it
@@ -25,6 +28,7 @@ from importlib.metadata import EntryPoint
 from passes.align import Align
 from passes.bitscan import BitScan
 from passes.bytes import Bytes
+from passes.combine import Combine
 from passes.lib.steps import Change, OwnPass, Pass, PluggedIn
 from passes.lib.technique import ExternalPass
 from passes.prefetch import Prefetch
@@ -40,6 +44,8 @@ ORDER: tuple[OwnPass, ...] = (
     Substitute(),
     Bytes(),
     BitScan(),
+    # After the searches, which need the shifts and products that they know.
+    Combine(),
     # After the bytes pass, which turns wide loads of narrow stores into narrow ones; before the
     # layout, which has the room for it.
     Replay(),

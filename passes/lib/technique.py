@@ -20,8 +20,7 @@ UNRELATED = "address and position are not related in the block"
 class Site:
     """A place where a pass has something to propose: the best proposal first.
 
-    `slot` is where it is in the block; `reason` says why, when there is no proposal at all or
-    what speaks against all of them.
+    `slot` is where it is in the block; `reason` says why, when there is no proposal at all.
     """
 
     slot: int

@@ -183,8 +183,7 @@ class _Sequential:
         wants = self.work.options.wants_function
         numbers = {function: number for number, function in enumerate(self.functions)}
         self._travel([numbers[function] for function in order if wants(function.name)], progress)
-        again = self.scatter.again if self.scatter is not None else set
-        return accepted(self.work, progress, self.jobs, again)
+        return accepted(self.work, progress, self.jobs)
 
     @property
     def edits(self) -> Sequence[Edit]:
@@ -227,7 +226,8 @@ class _Sequential:
         first = partial(self._first, waiting)
         self._functions(first, chain(later, left), len(wanted), progress, jobs)
         if self.scatter is not None:
-            self.scatter.run([functions[n] for n in later])
+            for done in self.scatter.run([functions[n] for n in later]):
+                work.add(done)
             stay = [n for n in later if work.done[functions[n]].substitution is None]
             self._functions(self._function, stay, len(wanted), progress, jobs)
         progress("prove", len(wanted), len(wanted))

@@ -71,6 +71,7 @@ class Alpha:
     spelling: Idioms = idioms
     narrow_memory: NarrowMemory | None = idioms
     bit_counting: BitCounting | None = idioms
+    combining = None
     joining: Joining | None = idioms
     hints: Hints | None = idioms
     stack = SP

@@ -16,15 +16,13 @@ from targets.ppc.registers import CR, FPR, GPR, LR, SP, TOC, ZERO
 CELL_ACCESSES: frozenset[str] = frozenset()
 """Nothing: no access leaves out low bits of its address but those of vectors."""
 
-TRIGGERS: Mapping[str, tuple[Trigger, ...]] = MappingProxyType(
-    {
-        "bitscan": (
-            Trigger(frozenset({"popcntd", "popcntw", "cntlzd", "cntlzw"})),
-            # lis of half a mask of every other bit: the first step of adding up bits
-            Trigger(frozenset({"addis"}), literals=frozenset({0x5555})),
-        ),
-    }
+_COMBINED = frozenset(
+    (
+        *("extsw", "mulld", "divdu", "divd", "divwu", "divw", "rlwimi", "rldimi"),
+        *("xxpermdi", "xxsldwi", "vsldoi", "mfocrf", "mfcr", "isel"),
+    )
 )
+TRIGGERS: Mapping[str, tuple[Trigger, ...]] = MappingProxyType({"combine": (Trigger(_COMBINED),)})
 """Per pass, triggers of which a block with a site has at least one."""
 
 FENCES = frozenset({"sync", "lwsync"})

@@ -24,6 +24,7 @@ import targets
 from passes import lacking
 from passes.bitscan import BitScan
 from passes.bytes import Bytes
+from passes.combine import Combine
 from passes.lib.changes import Rewritten
 from passes.lib.technique import Technique
 from passes.lib.tune import Tuner
@@ -38,7 +39,7 @@ from targets.assembly import Assembled
 from targets.ppc.asm.assembler import assemble as assemble_power
 from targets.ppc.target import Ppc
 
-TECHNIQUES: dict[str, type[Technique]] = {"bytes": Bytes, "bitscan": BitScan}
+TECHNIQUES: dict[str, type[Technique]] = {"bytes": Bytes, "bitscan": BitScan, "combine": Combine}
 FOLDER = Path(__file__).parents[2] / "fixtures" / "passes"
 CASES = sorted(path for name in TECHNIQUES for path in FOLDER.glob(f"{name}/*.case"))
 ALPHA = targets.named("alpha")

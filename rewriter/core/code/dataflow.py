@@ -138,7 +138,8 @@ class Trace:
     """A block's dataflow.
 
     `value[i]` is what slot i puts in its one result register, if it has one; `states` are those at
-    the exits; `stored[i]` is the cell's address and value where slot i stores.
+    the exits; `stored[i]` is the cell's address and value where slot i stores; `initial` is what
+    the registers hold at the start of which something is known or read.
     """
 
     table: Table
@@ -152,19 +153,20 @@ class Trace:
     addresses: list[int] = field(default_factory=list)
     states: dict[int, Symbolic] = field(default_factory=dict)
     state: Symbolic = field(init=False)
+    initial: dict[int, Term] = field(init=False)
 
     def __post_init__(self) -> None:
         leaving, table, value = dict(self.exits), self.table, self.value
         self.terms = table.terms()
         self.state = state = machine(table, self.terms, self.facts)
         registers, stored, known, address = state.registers, state.stored, 0, self.address
-        self._initial = dict(registers)
+        self.initial = dict(registers)
         self._several: dict[int, dict[int, Term]] = {}
         for slot, insn in enumerate(self.insns):
             self.addresses.append(address)
             if first := table.uses(insn) & ~known:  # their values are made in this order
                 known |= first
-                self._initial.update((r, state.get(r)) for r in registers_of(first))
+                self.initial.update((r, state.get(r)) for r in registers_of(first))
             stores = len(stored)
             state.execute(insn, address)
             if len(stored) > stores:
@@ -206,7 +208,7 @@ class Trace:
     def _read(self) -> tuple[list[dict[int, int]], list[dict[int, Term]]]:
         """Made only where a pass asks: many blocks have nothing for any."""
         uses, defs, value = self.table.uses, self.table.defs, self.value
-        last, held = dict[int, int](), dict(self._initial)
+        last, held = dict[int, int](), dict(self.initial)
         definition, operand = list[dict[int, int]](), list[dict[int, Term]]()
         for slot, insn in enumerate(self.insns):
             from_, values = dict[int, int](), dict[int, Term]()
@@ -220,6 +222,15 @@ class Trace:
                 one = value[slot]
                 held[register] = self._several[slot][register] if one is None else one
         return definition, operand
+
+    def only_for(self, slot: int, feeders: Iterable[int]) -> set[int]:
+        """Those of the feeders that nothing but the slot uses, or uses by way of them."""
+        found: set[int] = set()
+        for feeder in sorted(feeders, reverse=True):
+            users = self.users.get(feeder, ())
+            if found.issuperset(set(users) - {slot}) and not self.escapes(feeder):
+                found.add(feeder)
+        return found
 
     @cached_property
     def users(self) -> dict[int, list[int]]:

@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
 
 from rewriter.core.isa.instruction import Insn
 
@@ -86,30 +87,84 @@ class NarrowMemory(Protocol):
         ...
 
 
-class Step(NamedTuple):
-    """One step of a search for a bit of x, from what the step before gave, with a literal or none.
-
-    `trailing zeros`, `leading zeros` and `ones` count in the low `literal` bits, where the counts
-    of zeros are that for zero; `not`, `and`, `or`, `xor`, `add`, `shift right`; `subtract from`
-    the literal; `clear` the bits of x; `at zero`, where x is zero, the literal.
-    """
-
-    name: str
-    literal: int | None = None
-
-
 class BitCounting(Protocol):
-    """The capability `bit_counting`: counts of bits, and what their results need.
+    """The capability `bit_counting`: counts of bits, and what their results need."""
 
-    An instruction that some CPUs lack says so by its row.
-    """
-
-    def step(self, step: Step, x: int, held: int, target: int) -> Insn | None:
-        """A step from `held` to `target`; x is in `x` still.  None where no instruction does it."""
+    def count(self, name: str, source: int, target: int) -> Insn:
+        """cttz, ctlz or ctpop of a register."""
         ...
 
-    def sum(self, first: int, second: int, target: int) -> Insn:
-        """target = first + second."""
+    def immediate(self, name: str, source: int, value: int, target: int) -> Insn:
+        """target = source op value."""
+        ...
+
+    def negated(self, source: int, target: int) -> Insn:
+        """target = ~source."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """What chains of instructions compute, and the fewer instructions that give the same.
+
+    Such a chain ends in a row of `ends`, is made of `rows`, and has some of `spent`, all of which
+    must go for it to pay.  `made` gives the new instructions for the result's register, those of
+    the sources, and a number; each but the last writes what the next one reads, in the result's
+    register.  Sources are `sources` registers of those in `reads`; `numbers` are what the number
+    may be, None for the literals of the chain.  It is enough that the lowest `bits` agree, where
+    no others are read later.
+
+    Where the result is what a chain gives under a condition only, `unless` says of what it is; and
+    `reversal` is for how many bytes it only turns their order.
+    """
+
+    kind: str
+    made: Callable[[int, Sequence[int], int], tuple[Insn, ...]]
+    ends: frozenset[str]
+    rows: frozenset[str]
+    spent: frozenset[str]
+    reads: int
+    sources: int
+    bits: int
+    numbers: Sequence[int] | None = (0,)
+    unless: str = ""
+    reversal: int = 0
+
+
+class Combining(Protocol):
+    """The capability `combining`: instructions that do what several did on older chips."""
+
+    @property
+    def chains(self) -> Sequence[Chain]:
+        """What is computed from registers."""
+        ...
+
+    def reversing(self, insn: Insn, data: int, place: int | None) -> Insn | None:
+        """The load or store of a register that goes where `insn` does, its bytes reversed.
+
+        `place` is a register with the address, None for what `insn` has; None where there is none.
+        """
+        ...
+
+    def sum(self, base: int, displacement: int, target: int) -> Insn | None:
+        """target = base + displacement."""
+        ...
+
+    @property
+    def EXCHANGES(self) -> frozenset[str]:
+        """Rows that may exchange the halves of a vector."""
+        ...
+
+    def halves(self, register: int) -> tuple[int, ...]:
+        """The registers of the two halves of the vector that one of them belongs to, or none."""
+        ...
+
+    def exchanging(self, insn: Insn, data: int) -> Insn | None:
+        """The load or store of a vector where `insn` has one, in memory the other half first."""
+        ...
+
+    def exchanging_at(self, insn: Insn, data: int, base: int, displacement: int) -> Insn | None:
+        """The same at a displacement from a register; None where it cannot be reached so."""
         ...
 
 

@@ -24,7 +24,14 @@ from rewriter.core.target.boots import Boots
 from rewriter.core.target.cpu import Cpu, System
 from rewriter.core.target.emulation import Emulated
 from rewriter.core.target.ident import Ident
-from rewriter.core.target.idioms import BitCounting, Hints, Idioms, Joining, NarrowMemory
+from rewriter.core.target.idioms import (
+    BitCounting,
+    Combining,
+    Hints,
+    Idioms,
+    Joining,
+    NarrowMemory,
+)
 from rewriter.core.trials import Trials
 
 if TYPE_CHECKING:
@@ -273,6 +280,11 @@ class Sequential(Target, Protocol):
     @property
     def bit_counting(self) -> BitCounting | None:
         """Counts of bits, which code for its older chips spells out."""
+        ...
+
+    @property
+    def combining(self) -> Combining | None:
+        """Instructions that do what several do on its older chips."""
         ...
 
     @property

@@ -81,12 +81,12 @@ _HIGH: tuple[tuple[str, str, int, Maker, str, str], ...] = (
     ("mulhw", "rt,ra,rb", 75, _high("mulhw", True), "mul", ""),
 )
 
-# X forms without a record form
-_QUOTIENTS = (
-    ("modud", 265, "div64", wide("3.0")),
-    ("moduw", 267, "div", "3.0"),
-    ("modsd", 777, "div64", wide("3.0")),
-    ("modsw", 779, "div", "3.0"),
+# X forms without a record form: name, opcode, the quotient, bits, signed, class, feature
+_RESTS = (
+    ("modud", 265, "divdu", 64, False, "div64", wide("3.0")),
+    ("moduw", 267, "divwu", 32, False, "div", "3.0"),
+    ("modsd", 777, "divd", 64, True, "div64", wide("3.0")),
+    ("modsw", 779, "divw", 32, True, "div", "3.0"),
 )
 
 _LOGIC: tuple[tuple[str, int, operate.Binary], ...] = (
@@ -152,8 +152,8 @@ def _arithmetic() -> Iterator[Op]:
             for more, oe, rc, forms in _forms(overflows):
                 bits = x(31, extended + oe, rc)
                 yield row(name + more, text, bits, make(forms), sched + "." * rc, needs)
-    for name, extended, sched, needs in _QUOTIENTS:
-        meaning = operate.quotient(name, operate.PLAIN)
+    for name, extended, divide, bits, signed, sched, needs in _RESTS:
+        meaning = operate.rest(name, divide, bits, signed)
         yield row(name, "rt,ra,rb", x(31, extended), meaning, sched, needs)
     for name, extended, high in (
         ("maddhd", 48, product_high),

@@ -226,14 +226,36 @@ def word_product_high(name: str, signed: bool, forms: Forms) -> Does:
     return does
 
 
-def quotient(name: str, forms: Forms, sources: int = 2) -> Does:
-    """A quotient or rest; what divides no number, or does not fit, is undefined, and overflows."""
+def quotient(name: str, forms: Forms) -> Does:
+    """A quotient; what divides no number, or does not fit, is undefined, and overflows."""
 
     def does(m: Machine, rt: Reg, *operands: Reg) -> None:
-        values = [m.get(operand) for operand in operands[:sources]]
+        values = [m.get(operand) for operand in operands]
         result = m.opaque(name, *values)
         overflowed = m.opaque(f"{name}, overflow", *values) if forms.overflows else m.const(0)
         finish(m, forms, rt, result, overflowed)
+
+    return does
+
+
+def rest(name: str, quotient_name: str, bits: int, signed: bool) -> Does:
+    """modsw, moduw, modsd, modud: what a quotient leaves; undefined where there is no quotient.
+
+    Of 64 bits the upper half is undefined where the operands are words.
+    """
+    extend = (signed_word if signed else unsigned_word) if bits == WORD else itself
+
+    def does(m: Machine, rt: Reg, ra: Reg, rb: Reg) -> None:
+        a, b = m.get(ra), m.get(rb)
+        dividend, divisor = extend(m, a), extend(m, b)
+        unknown = m.opaque(name, a, b)
+        found = dividend - extend(m, m.opaque(quotient_name, a, b)) * divisor
+        if bits < m.width:
+            found = unsigned_word(m, found) | unknown & ~unsigned_word(m, m.const(-1))
+        if signed:
+            least = m.eq(dividend, m.const(-(1 << bits - 1)))
+            found = m.ite(m.both(least, m.eq(divisor, m.const(-1))), unknown, found)
+        m.set(rt, m.ite(m.eq(divisor, m.const(0)), unknown, found))
 
     return does
 
