@@ -2,8 +2,7 @@
 
 align        Branch targets on fetch-block boundaries, in the room that nops and other passes
              left
-bitscan      Searches for a bit, where a chip without bit counts spelled them out as cascades of
-             tests
+bitscan      Searches for a bit, where a chip without the count spelled them out
 bytes        Narrow loads, stores and sign extensions, where a chip without them spelled them out
 combine      Several instructions become one that the CPU has
 prefetch     Lines that a loop will read or write are asked for before it gets there

@@ -1,4 +1,4 @@
-"""Searches for a bit, where a chip without bit counts spelled them out as cascades of tests."""
+"""Searches for a bit, where a chip without the count spelled them out."""
 
 from __future__ import annotations
 
@@ -8,38 +8,44 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, islice
 
-from passes.lib.searches import LOWEST, TESTS, WIDTH, Search, Searches, Step
+from passes.lib.searches import LOWEST, TESTS, Search, Searches
 from passes.lib.steps import Change, OwnPass, Steps
-from passes.lib.technique import Site
+from passes.lib.technique import Site, usable
 from rewriter.core.code.dataflow import Trace, registers_of
 from rewriter.core.edit import Rewrite
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.target.cpu import Cpu
-from rewriter.core.target.idioms import BitCounting
+from rewriter.core.target.idioms import BitCounting, Step
 from rewriter.core.target.protocol import Sequential, Target
 from rewriter.core.terms.term import Term
 
-_LEAST = 5  # instructions of a cascade that is worth a look
+_LEAST = 5  # instructions of a cascade of tests that is worth a look
+_LEAST_COUNTING = 3  # of one that has a count in it
+_NEAR = 4  # steps from a count to the end of a search
 _LARGEST = 160  # nodes of a value that is looked at
 _PROPOSALS = 12
 _ADDENDS = 6  # of a sum that may have a search in it
-_PLAIN = frozenset({"add", "sub", "and", "or", "xor", "ashr", "lshr", "shl", "ite"})
+_COUNTS = frozenset({"ctpop", "cttz", "ctlz"})
+_PLAIN = frozenset({"add", "sub", "and", "or", "xor", "ashr", "lshr", "shl", "ite", *_COUNTS})
 _LEAVES = frozenset({"var", "load", "opaque"})
 
 Changes = tuple[tuple[int, Insn | None], ...]
 
 
 class BitScan(OwnPass):
-    """A cascade of tests that looks for a bit becomes a count.
+    """A cascade of tests, or of other counts, that looks for a bit becomes a count.
 
     Before    cmpbge zero,x,m; lda u,1(m); bic u,m,i; and i,0xcc,a; and i,0xf0,b; and i,0xaa,c;
               cmpult zero,a,a; cmpult zero,b,b; cmpult zero,c,c; addq a,a,a; s4addq b,a,b;
               addq b,c,k; extbl x,k,y; the same cascade on y & -y; s8addq k,y,r
               negq m,t; and m,t,i; and i,0xf0,a; and i,0xcc,b; and i,0xaa,c; cmovne a,4,a;
               cmovne b,2,b; cmovne c,1,c; addq a,b,a; addq p,c,r; addq r,a,r
+              addi t,x,-1; andc t,t,x; popcntd r,t
     After     cttz x,r; and r,63,r
               cttz m,t; and t,7,t; addq p,t,r
-    Requires  CIX.  Nothing about x: what the cascade gives at zero comes out of the new steps.
+              cnttzd r,x
+    Requires  A CPU with the counts.  Nothing about x: what the cascade gives at zero comes out of
+              the new steps.  Where that differs, nothing may read it.
     Proof     The block, for every input.  A cascade is found by what it computes from one value
               of the block (and a base that it is added to), never by how it is spelled.
     """
@@ -48,7 +54,7 @@ class BitScan(OwnPass):
     change = Change.IN_PLACE
 
     def __init__(self) -> None:
-        self._searches = Searches()
+        self._searches: dict[tuple[int, str, str], Searches] = {}
 
     def offered(self, target: Target) -> bool:
         """Where counts of bits were spelled out."""
@@ -61,16 +67,16 @@ class BitScan(OwnPass):
     def sites(self, trace: Trace, target: Sequential, cpu: Cpu) -> Iterator[Site]:
         """The searches of a block; of one within another, the outer that has a proposal."""
         counting = target.bit_counting
-        if counting is None or trace.terms.width != WIDTH:
+        if counting is None:
             return
-        block = _Block(trace, counting, self._searches)
+        block = _Block(trace, counting, self._known(target, cpu, counting))
         found: dict[int, Site] = {}
         covered: set[int] = set()
         without: list[tuple[Site, set[int]]] = []
         for slot in block.candidates():
             if slot not in covered and (at := block.site(slot)) is not None:
                 site, inner = at
-                if site.proposals:
+                if site.proposals and not site.reason:
                     found[slot] = site
                     covered |= inner
                 else:
@@ -81,13 +87,27 @@ class BitScan(OwnPass):
                 covered |= inner
         yield from (found[slot] for slot in sorted(found))
 
+    def _known(self, target: Sequential, cpu: Cpu, counting: BitCounting) -> Searches:
+        """The searches that a CPU has the instructions for."""
+        table, (x, held, *_) = target.table, registers_of(target.spelling.SCRATCH)
+
+        def has(step: Step) -> bool:
+            insn = counting.step(step, x, held, held)
+            return insn is not None and usable(cpu, [insn])
+
+        key = table.width, target.name, cpu.name
+        if key not in self._searches:
+            self._searches[key] = Searches(table.width, has)
+        return self._searches[key]
+
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A slot's value as search(x), plus the value `base` where there is one."""
+    """A slot's value as search(x), plus the value `base` where there is one; `but` for what."""
 
-    what: Search | str
+    what: Search | None
     x: Term
+    but: str
     base: Term | None = None
 
 
@@ -99,25 +119,33 @@ class _Block:
 
     def candidates(self) -> list[int]:
         """Slots that may end a search, the last first."""
-        if sum(v is not None and _is_test(v) for v in self.trace.value) < TESTS:
-            return []
+        values = [self._value(slot) for slot in range(len(self.trace.insns))]
+        tested = sum(v is not None and _is_test(v) for v in values) >= TESTS
         return [
             slot
-            for slot in range(len(self.trace.insns) - 1, -1, -1)
-            if (value := self.trace.value[slot]) is not None and value.kind in _PLAIN
+            for slot in range(len(values) - 1, -1, -1)
+            if (value := values[slot]) is not None
+            and value.kind in _PLAIN
+            and (tested or _counts(value) or _sums_up(value))
         ]
+
+    def _value(self, slot: int) -> Term | None:
+        """What a slot computes: of several results, such as with a carry, the first."""
+        results = self.trace.results(slot)
+        return results[min(results)] if results else None
 
     def site(self, slot: int) -> tuple[Site, set[int]] | None:
         """The site that ends at a slot, and the slots that it is made of."""
-        value = self.trace.value[slot]
+        value = self._value(slot)
         assert value is not None
         found = self._alone(slot, value) or self._with_base(slot, value)
         if not found:
             return None
-        searches = [f for f in found if isinstance(f.what, Search)]
+        searches = [f for f in found if f.what is not None]
         if not searches:
-            return Site(slot, LOWEST, (), str(found[0].what)), self._feeders(slot, found[0])
-        sites = [(self._site(slot, f), self._feeders(slot, f)) for f in searches]
+            return Site(slot, LOWEST, (), found[0].but), self._feeders(slot, found[0])
+        exact = [f for f in searches if not f.but] or searches
+        sites = [(self._site(slot, f), self._feeders(slot, f)) for f in exact]
         first, inner = next((at for at in sites if at[0].proposals), sites[0])
         proposals = islice(chain.from_iterable(s.proposals for s, _ in sites), _PROPOSALS)
         return replace(first, proposals=tuple(proposals)), inner
@@ -126,17 +154,27 @@ class _Block:
         """The slot's value as a search of a value that it all comes from, the deepest first."""
         found = []
         for x in reversed(_cuts(value)):
-            if self._is_short(slot, x):
+            if x.number not in self._held or self._is_short(slot, x):
                 continue
-            what = self.known.recognise(value, x)
-            if what is not None:
-                found.append(_Found(what, x))
+            known = self.known.recognise(value, x)
+            if known is not None and not self._is_as_short(slot, x, known.search):
+                found.append(_Found(known.search, x, known.but))
         return found
 
     def _is_short(self, slot: int, x: Term) -> bool:
         """Whether there are too few slots between x and a slot's value for a cascade."""
+        value = self._value(slot)
+        assert value is not None
+        return self._has_no_more(slot, x, (_LEAST_COUNTING if _counts(value) else _LEAST) - 1)
+
+    def _is_as_short(self, slot: int, x: Term, search: Search | None) -> bool:
+        """Whether the slots between x and a slot's value are no more than a search's steps."""
+        return search is not None and self._has_no_more(slot, x, len(search.steps))
+
+    def _has_no_more(self, slot: int, x: Term, slots: int) -> bool:
+        """Whether fewer than so many slots feed a slot from x on."""
         between = self.trace.sources(slot, frozenset(self._made.get(x.number, ())))
-        return sum(1 for _ in islice(between, _LEAST - 1)) < _LEAST - 1
+        return sum(1 for _ in islice(between, slots)) < slots
 
     def _with_base(self, slot: int, value: Term) -> list[_Found]:
         """The slot's value as a search added to something else."""
@@ -151,7 +189,7 @@ class _Block:
             if any(v is rest for v in self.trace.operand[slot].values()):
                 return []  # the search ends in an earlier slot
             moved = store.add(base, store.const(constant))
-            found += [_Found(f.what, f.x, moved) for f in self._alone(slot, rest)]
+            found += [_Found(f.what, f.x, f.but, moved) for f in self._alone(slot, rest)]
         return found
 
     def _feeders(self, slot: int, found: _Found) -> set[int]:
@@ -161,11 +199,16 @@ class _Block:
         return self.trace.slice(slot, made)
 
     @cached_property
+    def _held(self) -> set[int]:
+        """The values that slots read, by their numbers."""
+        return {v.number for operands in self.trace.operand for v in operands.values()}
+
+    @cached_property
     def _made(self) -> dict[int, list[int]]:
         """The slots that give a value, by its number."""
         found: dict[int, list[int]] = {}
-        for slot, value in enumerate(self.trace.value):
-            if value is not None:
+        for slot in range(len(self.trace.insns)):
+            if (value := self._value(slot)) is not None:
                 found.setdefault(value.number, []).append(slot)
         return found
 
@@ -173,19 +216,20 @@ class _Block:
 
     def _site(self, slot: int, found: _Found) -> Site:
         """The steps in slots of the cascade that nothing else needs, the last step at `slot`."""
-        assert isinstance(found.what, Search)
+        assert found.what is not None
         kind, inner = found.what.kind, self._feeders(slot, found)
         free = self._only_for(slot, inner)
         made = islice(self._proposals(slot, found, found.what.steps, sorted(free)), _PROPOSALS)
         rewrites = tuple(Rewrite(slot, kind, changes, frozenset(inner)) for changes in made)
-        return Site(slot, kind, rewrites, "" if rewrites else self._kept(inner - free))
+        reason = found.but or ("" if rewrites else self._kept(inner - free))
+        return Site(slot, kind, rewrites, reason)
 
     def _proposals(
         self, slot: int, found: _Found, steps: tuple[Step, ...], free: list[int]
     ) -> Iterator[Changes]:
         result = self._target(slot)
         count = len(steps) + (found.base is not None)
-        for base in self._bases(found.base, slot, free) if len(free) > count else ():
+        for base in self._bases(found.base, slot, free) if len(free) >= count else ():
             for first, source in self._starts(found.x, slot, free):
                 places = [*[s for s in free if s >= first][: count - 1], slot]
                 if places[0] != first or len(places) < count:
@@ -240,31 +284,18 @@ class _Block:
         """The steps in their slots by way of `register`; None where that cannot be."""
         made: list[tuple[int, Insn | None]] = []
         held = source
-        for place, (name, literal) in zip(places, steps, strict=False):
+        for place, step in zip(places, steps, strict=False):
             target = result if place == places[-1] else register
-            if name == "cmoveq" and (target != held or source == held):
-                return None  # it changes what it is given, and looks at x as well
-            made.append((place, self._step(name, literal, source, held, target)))
+            insn = self.counting.step(step, source, held, target)
+            if insn is None:
+                return None
+            made.append((place, insn))
             held = target
         if base is not None:
             if base == held:
                 return None
-            made.append((places[-1], self._sum(places[-1], base, held, result)))
+            made.append((places[-1], self.counting.sum(base, held, result)))
         return tuple(made)
-
-    def _step(self, name: str, literal: int | None, x: int, held: int, target: int) -> Insn:
-        insn: Insn
-        if literal is not None:
-            insn = self.counting.immediate(name, x if name == "cmoveq" else held, literal, target)
-        elif name == "not":
-            insn = self.counting.negated(held, target)
-        else:
-            insn = self.counting.count(name, held, target)
-        return insn
-
-    def _sum(self, slot: int, base: int, held: int, result: int) -> Insn:
-        """target = base + held, spelled as the sum that stands at the slot."""
-        return Insn(self.trace.insns[slot].op, (base, held, result))
 
     def _readers(self, x: Term, slots: list[int]) -> list[tuple[int, int]]:
         """The slots that read x, with a register that it is in there."""
@@ -286,11 +317,25 @@ class _Block:
 
     def _is_sum(self, slot: int) -> bool:
         """Whether the slot adds two registers."""
-        value, operands = self.trace.value[slot], list(self.trace.operand[slot].values())
+        value, operands = self._value(slot), list(self.trace.operand[slot].values())
         return len(operands) == 2 and value is not None and value is operands[0] + operands[1]
 
     def _target(self, slot: int) -> int:
         return registers_of(self.trace.table.defs(self.trace.insns[slot]))[0]
+
+
+def _counts(value: Term, depth: int = _NEAR) -> bool:
+    """Whether a value is made from a count of bits, a few steps back."""
+    if value.kind in _COUNTS:
+        return True
+    return depth > 0 and any(_counts(argument, depth - 1) for argument in value.args)
+
+
+def _sums_up(value: Term) -> bool:
+    """Whether a value is the top of a product by a constant: how parts of a word are summed up."""
+    product = value.args[0] if value.kind in ("lshr", "and") else value
+    product = product.args[0] if product.kind in ("lshr", "and") else product
+    return product.kind == "mul" and product.args[1].kind == "const"
 
 
 def _is_test(value: Term) -> bool:

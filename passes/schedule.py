@@ -11,10 +11,12 @@ from passes.lib.steps import Change, OwnPass, Steps
 from passes.scheduling.dependence import accesses, free
 from passes.scheduling.incumbent import best
 from passes.scheduling.list_scheduler import Pass
+from passes.scheduling.shown import Shown
 from rewriter.analysis.loops import Loop
 from rewriter.analysis.program import Program
-from rewriter.core.code.dataflow import run, written
+from rewriter.core.code.groups import Slot
 from rewriter.core.code.program import Function
+from rewriter.core.code.superblock import Superblock
 from rewriter.core.edit import Evidence, Grade
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.target.cpu import Cpu
@@ -23,7 +25,7 @@ from rewriter.elf.unwind import rows as unwind_rows
 from rewriter.timing.described import NotDescribed
 from rewriter.timing.engines import engine_of
 from rewriter.verify.terms.prover import Prover
-from rewriter.verify.walk.equivalence import Comparison, Different
+from rewriter.verify.walk.equivalence import Different
 from rewriter.verify.walk.frames import Framed, account
 from rewriter.verify.walk.insn_classes import Kinds
 
@@ -102,6 +104,7 @@ class Scheduler:
         self._model = self.cpu.name if own else next(fits).name
         self._known: dict[Insn, bool] = {}
         self._row_starts: dict[int, tuple[list[int], set[int]]] = {}
+        self._shown = Shown(self.target, self.prover, self.program.is_kernel)
         self._kinds = Kinds(self.target, self.program.held_addresses)
 
     def reordered(self, function: Function, loop: Loop, items: Sequence[Item]) -> Reordered | None:
@@ -219,19 +222,14 @@ class Scheduler:
 
     def _proved(self, old: Sequence[Insn], new: Sequence[Insn], one: Pass) -> Evidence:
         """Both orders of each run do the same from the same state; raises Different."""
-        target, patterns = self.target, set[str]()
+        patterns = set[str]()
         for places in one.runs:
-            before, after = ([insns[n] for n in places] for insns in (old, new))
-            if before == after:
-                continue
-            terms = target.table.terms()
-            addresses = [one.addresses[n] for n in places]
-            states = [
-                run(target.table, terms, insns, addresses, ()).state for insns in (before, after)
-            ]
-            comparison = Comparison(self.prover, terms, target.table.register_names)
-            comparison.check(states[0], states[1], written(target.table, before))
-            patterns.update(comparison.patterns)
+            before, after = (
+                Superblock(tuple(Slot(one.addresses[n], insns[n], False) for n in places))
+                for insns in (old, new)
+            )
+            if before != after:
+                patterns.update(self._shown.evidence(before, after).patterns)
         return Evidence(Grade.PROVED, (), tuple(sorted(patterns)))
 
 

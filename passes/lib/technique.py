@@ -20,7 +20,8 @@ UNRELATED = "address and position are not related in the block"
 class Site:
     """A place where a pass has something to propose: the best proposal first.
 
-    `slot` is where it is in the block; `reason` says why, when there is no proposal at all.
+    `slot` is where it is in the block; `reason` says why, when there is no proposal at all or
+    what speaks against all of them.
     """
 
     slot: int

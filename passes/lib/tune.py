@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeAlias
@@ -116,7 +116,7 @@ class Tuner:
             result = self._tried(made, proposal)
             if isinstance(result, str):
                 # The first proposal is the natural one: its failure says most.
-                reason = result if number == 0 else reason
+                reason = result if number == 0 and not site.reason else reason
                 continue
             slots, evidence, carried = result
             tuned.carried |= carried
@@ -153,24 +153,30 @@ class Tuner:
         new = [insn for _, insn in proposal.changes if insn is not None]
         if not usable(self.cpu, new):
             return f"{self.cpu.name} lacks the instruction"
-        reason = ""
+        reasons = []
         for needed in self._needed(proposal):
-            slots = list(self.tuned.slots)
-            for slot in self._only_for(proposal, needed):
-                slots[slot] = None
-            for slot, insn in proposal.changes:
-                slots[slot] = None if idle(insn, self.target) else insn
-            feeders = self.feeders | proposal.feeders
-            slots = drop_dead(self.target.table, slots, feeders, self.trace.exits)
-            if count(slots) >= count(self.tuned.slots):
-                reason = reason or "no instruction saved"
-                continue
-            try:
-                carried = self._carried(slots, proposal)
-                return tuple(slots), self._prove(slots, proposal), carried
-            except Different as different:
-                reason = reason or different.what
-        return reason
+            tried = self._without_others(proposal, needed)
+            if not isinstance(tried, str):
+                return tried
+            reasons.append(tried)
+        return reasons[0]
+
+    def _without_others(self, proposal: Rewrite, needed: set[int]) -> Tried | str:
+        """As `_try`; of the feeders those stay that are `needed`."""
+        slots = list(self.tuned.slots)
+        for slot in self._only_for(proposal, needed):
+            slots[slot] = None
+        for slot, insn in proposal.changes:
+            slots[slot] = None if idle(insn, self.target) else insn
+        feeders = self.feeders | proposal.feeders
+        slots = drop_dead(self.target.table, slots, feeders, self.trace.exits)
+        if count(slots) >= count(self.tuned.slots):
+            return _NOTHING_SAVED
+        try:
+            carried = self._carried(slots, proposal)
+            return tuple(slots), self._prove(slots, proposal), carried
+        except Different as different:
+            return different.what
 
     def _carried(self, slots: Sequence[Insn | None], proposal: Rewrite) -> dict[int, int | None]:
         """Which access each exception entry of a changed one is for; raises Different."""
@@ -213,18 +219,26 @@ class Tuner:
         """The slots that the new instructions may get their operands from.
 
         A register's last writer is the plain answer; if that is a feeder which reads the same
-        register (`sll r,56,r`), what it reads may be meant, and that is the second answer.
+        register (`sll r,56,r`), what it reads may be meant, and that is the second answer.  The
+        third is what the register holds without any of the feeders.
         """
-        plain, through = set[int](), set[int]()
+        plain, through, outside = set[int](), set[int](), set[int]()
+        for register, slot in self._read(proposal):
+            writers = self._writers(register, slot, proposal)
+            plain |= self._with_sources(writers[:1])
+            through |= self._with_sources(writers[-1:])
+            outside |= self._with_sources([self._writer_outside(register, slot, proposal)])
+        answers = [plain, through, outside]
+        return [one for at, one in enumerate(answers) if one not in answers[:at]]
+
+    def _read(self, proposal: Rewrite) -> Iterator[tuple[int, int]]:
+        """The registers that new instructions read and none of them made, with their slots."""
         table = self.target.table
         made = {slot: table.defs(insn) for slot, insn in proposal.changes if insn is not None}
         for slot, insn in proposal.changes:
             for register in registers_of(table.uses(insn)) if insn is not None else ():
                 if not any(s < slot and defs >> register & 1 for s, defs in made.items()):
-                    writers = self._writers(register, slot, proposal)
-                    plain |= self._with_sources(writers[:1])
-                    through |= self._with_sources(writers[-1:])
-        return [plain] if plain == through else [plain, through]
+                    yield register, slot
 
     def _writers(self, register: int, before: int, proposal: Rewrite) -> list[int]:
         """The last slot that writes a register, and those before it that it passes through."""
@@ -235,6 +249,12 @@ class Tuner:
                 if slot not in proposal.feeders or register not in trace.definition[slot]:
                     return found
         return [*found, INPUT]
+
+    def _writer_outside(self, register: int, before: int, proposal: Rewrite) -> int:
+        """The last slot that writes a register and is no feeder."""
+        defs, insns = self.target.table.defs, self.trace.insns
+        others = (s for s in range(before - 1, -1, -1) if s not in proposal.feeders)
+        return next((s for s in others if defs(insns[s]) >> register & 1), INPUT)
 
     def _with_sources(self, slots: Sequence[int]) -> set[int]:
         return {s for slot in slots if slot != INPUT for s in {slot} | self.trace.slice(slot)}
@@ -318,6 +338,8 @@ class Tuner:
             done = slot + 1
             comparison.check(self.trace.states[slot], new.exits[slot], live)
 
+
+_NOTHING_SAVED = "no instruction saved"
 
 Tried: TypeAlias = tuple[tuple[Insn | None, ...], Evidence, dict[int, int | None]]
 

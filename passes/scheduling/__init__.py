@@ -16,4 +16,5 @@ list_scheduler  A list scheduler: one place after another gets the best instruct
                 there
 renaming        Give values in straight code registers of their own, so that fewer instructions
                 wait
+shown           That straight code in another order does the same, shown twice
 """

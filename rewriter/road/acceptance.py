@@ -20,11 +20,17 @@ _LAST = frozenset({Substitute.name, Schedule.name, Align.name})
 """The passes that are taken back one by one; all others go together."""
 
 
-def accepted(work: Work, progress: Callable[[str, int, int], None], jobs: int) -> bytes:
+def accepted(
+    work: Work,
+    progress: Callable[[str, int, int], None],
+    jobs: int,
+    again: Callable[[Sequence[Function]], set[Function]],
+) -> bytes:
     """The file as the verifier accepts it.
 
     A function that it does not accept goes back step by step: first its order, then its layout,
-    then all; the edits are skipped.
+    then all; the edits are skipped.  `again` finds other places for routines that stood in the
+    room of such a function, and says which functions it changed.
     """
     doubtful: frozenset[Function] | None = None
     followed: frozenset[int] = frozenset()
@@ -46,8 +52,8 @@ def accepted(work: Work, progress: Callable[[str, int, int], None], jobs: int) -
             if done is None or not (done.stages or done.substitution):
                 raise VerificationFailed(_own(function, verdict.findings))
             _back(done, verdict.findings)
-        lodgers = _without_hosts(work, set(verdict.failed))
-        doubtful, followed = frozenset(lodgers), verdict.followed
+        back, homeless = _without_hosts(work, set(verdict.failed))
+        doubtful, followed = frozenset(back | again(homeless)), verdict.followed
 
 
 def _back(done: Done, findings: Sequence[str]) -> None:
@@ -59,18 +65,21 @@ def _back(done: Done, findings: Sequence[str]) -> None:
     )
 
 
-def _without_hosts(work: Work, back: set[Function]) -> set[Function]:
-    """Routines whose room went back go back as well; all functions that are not what they were."""
-    for done in work.done.values():
-        one = done.substitution
-        hosts = one.scattered.hosts if one is not None and one.scattered is not None else ()
-        if not back.isdisjoint(hosts):
-            done.take_back(
-                [e for e in done.edits if e.technique == Substitute.name], "its room went back"
-            )
-            done.substitution = None
-            return _without_hosts(work, {*back, done.function, *hosts})
-    return back
+def _without_hosts(work: Work, back: set[Function]) -> tuple[set[Function], list[Function]]:
+    """All functions that are not what they were; of them the routines whose room went back.
+
+    A routine that goes takes the room that its own place was for others.
+    """
+    lodgers = {
+        done.function: one.scattered.hosts
+        for done in work.done.values()
+        if (one := done.substitution) is not None and one.scattered is not None
+    }
+    gone, homeless = set(back), list[Function]()
+    while found := [f for f, hosts in lodgers.items() if f not in homeless and gone & hosts]:
+        homeless += found
+        gone.update(found)
+    return gone.union(*(lodgers[function] for function in homeless)), homeless
 
 
 def _own(function: Function, findings: Sequence[str]) -> str:

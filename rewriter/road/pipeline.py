@@ -183,7 +183,8 @@ class _Sequential:
         wants = self.work.options.wants_function
         numbers = {function: number for number, function in enumerate(self.functions)}
         self._travel([numbers[function] for function in order if wants(function.name)], progress)
-        return accepted(self.work, progress, self.jobs)
+        again = self.scatter.again if self.scatter is not None else set
+        return accepted(self.work, progress, self.jobs, again)
 
     @property
     def edits(self) -> Sequence[Edit]:
@@ -226,8 +227,7 @@ class _Sequential:
         first = partial(self._first, waiting)
         self._functions(first, chain(later, left), len(wanted), progress, jobs)
         if self.scatter is not None:
-            for done in self.scatter.run([functions[n] for n in later]):
-                work.add(done)
+            self.scatter.run([functions[n] for n in later])
             stay = [n for n in later if work.done[functions[n]].substitution is None]
             self._functions(self._function, stay, len(wanted), progress, jobs)
         progress("prove", len(wanted), len(wanted))

@@ -11,6 +11,7 @@ from passes.lib.insert import Inserted
 from passes.lib.move import Moved
 from passes.lib.nops import Nops
 from passes.schedule import Reordered
+from passes.substitute import Substitute
 from rewriter.analysis.program import Program
 from rewriter.core.code.program import Function, Refusal
 from rewriter.core.edit import Edit, Skip
@@ -71,6 +72,13 @@ class Work:
             done.skips[:0] = before.skips
         self.done[done.function] = done
         self._made += len(done.edits)
+
+    def homeless(self, function: Function) -> None:
+        """A routine lost its place, and another is looked for: nothing is said of it yet."""
+        done = self.done[function]
+        self._made -= sum(edit.technique == Substitute.name for edit in done.edits)
+        done.edits = [edit for edit in done.edits if edit.technique != Substitute.name]
+        done.substitution = None
 
     def taken(self) -> tuple[list[Edit], list[Skip]]:
         """The edits and skips of the function in hand, for its `Done`."""

@@ -25,7 +25,7 @@ from rewriter.timing.bundled.trace import trace
 from rewriter.verify.routines.bundled_known import Tried
 from rewriter.verify.trials.image import code_at, code_of, function_named
 
-_STOPS = (
+STOPS = (
     AccessFault, BadInput, BadInstruction, LimitReached, Misaligned, Unspecified, ValueError,
 )  # fmt: skip
 
@@ -61,7 +61,7 @@ def run(
             continue
         try:
             before, after = (clock(job.point, job.warm) for clock in pair)
-        except _STOPS as stop:
+        except STOPS as stop:
             left[job.routine] = str(stop)
             continue
         timed.append((job, before, after))

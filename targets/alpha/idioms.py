@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.registers import register_mask
+from rewriter.core.target.idioms import Step
 from rewriter.core.target.protocol import Trigger
 from targets.alpha.isa.rows import TABLE
 from targets.alpha.registers import FZERO, SP, ZERO
@@ -14,7 +15,12 @@ from targets.alpha.registers import FZERO, SP, ZERO
 _LOADS = {1: TABLE.find("ldbu"), 2: TABLE.find("ldwu")}
 _STORES = {1: TABLE.find("stb"), 2: TABLE.find("stw")}
 _SIGN = {1: TABLE.find("sextb", "unary"), 2: TABLE.find("sextw", "unary")}
-_COUNTS = {name: TABLE.find(name) for name in ("cttz", "ctlz", "ctpop")}
+_COUNTS = {
+    Step("trailing zeros", 64): TABLE.find("cttz"),
+    Step("leading zeros", 64): TABLE.find("ctlz"),
+    Step("ones", 64): TABLE.find("ctpop"),
+}
+_OPERATES = {"and": "and", "or": "bis", "xor": "xor", "add": "addq", "shift right": "srl"}
 _MOVE = TABLE.find("bis", "operate")
 _LITERAL = "operate literal"
 
@@ -113,19 +119,32 @@ def move(source: int, target: int) -> Insn:
     return Insn(_MOVE, (ZERO, source, target))
 
 
-def count(name: str, source: int, target: int) -> Insn:
-    """cttz, ctlz or ctpop of a register."""
-    return Insn(_COUNTS[name], (source, target))
+def step(step: Step, x: int, held: int, target: int) -> Insn | None:
+    """A step of a search for a bit, from `held` to `target`; CMOVEQ changes what it is given."""
+    name, literal = step
+    if step in _COUNTS:
+        return Insn(_COUNTS[step], (held, target))
+    if name == "not":
+        return Insn(TABLE.find("ornot", "operate"), (ZERO, held, target))
+    if name == "clear":
+        return Insn(TABLE.find("bic", "operate"), (held, x, target)) if x != held else None
+    if name == "add" and literal is not None and literal < 0:
+        return immediate("subq", held, -literal, target) if literal > -256 else None
+    if literal is None or not 0 <= literal < 256:
+        return None
+    if name == "at zero":
+        return immediate("cmoveq", x, literal, target) if x != held == target else None
+    return immediate(_OPERATES[name], held, literal, target) if name in _OPERATES else None
+
+
+def sum(first: int, second: int, target: int) -> Insn:
+    """target = first + second."""
+    return Insn(TABLE.find("addq", "operate"), (first, second, target))
 
 
 def immediate(name: str, source: int, value: int, target: int) -> Insn:
     """target = source op value, for an operate instruction with an 8-bit literal."""
     return Insn(TABLE.find(name, _LITERAL), (source, value, target))
-
-
-def negated(source: int, target: int) -> Insn:
-    """target = ~source."""
-    return Insn(TABLE.find("ornot", "operate"), (ZERO, source, target))
 
 
 def joined(

@@ -2,6 +2,7 @@
 
 abi            The three calling standards: who may read which register when control leaves
 asm            An assembler for tuned routines
+bit_counts     How the steps of a search for a bit are said, with 32 and 64 bits
 combining      Instructions of later chips that do what several did before
 cpus           CPUs: names, features, and pipelines, every figure with its source
 idioms         How passes' wants are spelled; saves of registers, steps of the stack pointer

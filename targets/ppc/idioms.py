@@ -22,7 +22,16 @@ _COMBINED = frozenset(
         *("xxpermdi", "xxsldwi", "vsldoi", "mfocrf", "mfcr", "isel"),
     )
 )
-TRIGGERS: Mapping[str, tuple[Trigger, ...]] = MappingProxyType({"combine": (Trigger(_COMBINED),)})
+TRIGGERS: Mapping[str, tuple[Trigger, ...]] = MappingProxyType(
+    {
+        "bitscan": (
+            Trigger(frozenset({"popcntd", "popcntw", "cntlzd", "cntlzw"})),
+            # lis of half a mask of every other bit: the first step of adding up bits
+            Trigger(frozenset({"addis"}), literals=frozenset({0x5555})),
+        ),
+        "combine": (Trigger(_COMBINED),),
+    }
+)
 """Per pass, triggers of which a block with a site has at least one."""
 
 FENCES = frozenset({"sync", "lwsync"})

@@ -39,6 +39,7 @@ from targets.assembly import ROUTINE_ALIGNMENT
 from targets.machines import is_ppc
 from targets.ppc import idioms
 from targets.ppc.abi import FRAME_BASES, STANDARDS
+from targets.ppc.bit_counts import BitCounts
 from targets.ppc.combining import Combinations
 from targets.ppc.cpus import CPUS
 from targets.ppc.image import (
@@ -73,7 +74,6 @@ class Ppc:
     needs: Mapping[str, frozenset[str]] = {}
     spelling: Idioms = idioms
     narrow_memory: NarrowMemory | None = None
-    bit_counting: BitCounting | None = None
     joining: Joining | None = None
     hints: Hints | None = None
     stack: int = SP
@@ -97,6 +97,7 @@ class Ppc:
 
     def __init__(self, bits: int, byteorder: ByteOrder, abi: str) -> None:
         self.bits, self.byteorder = bits, byteorder
+        self.bit_counting: BitCounting | None = BitCounts(bits)
         self._rows = table(bits, byteorder)
         self.combining: Combining | None = Combinations(bits, byteorder)
         self.table: Table = self._rows

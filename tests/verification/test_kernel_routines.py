@@ -16,11 +16,13 @@ from rewriter.core.code.program import Function
 from rewriter.core.target.protocol import CannotMove, Tuned
 from rewriter.elf.gap import text_gap
 from rewriter.elf.headers import read_headers
-from rewriter.road import pipeline
+from rewriter.elf.image import Image
+from rewriter.road import acceptance, pipeline
 from rewriter.road.options import Options
 from rewriter.road.pipeline import tune
 from rewriter.verify.check import Verdict, verify
 from rewriter.verify.routines.pieces import placement_at
+from rewriter.verify.routines.pieces_rules import Pieces
 from rewriter.verify.routines.replaceable import Known, Named
 from rewriter.verify.routines.rules import preconditions
 from rewriter.verify.routines.trial import Trials
@@ -238,6 +240,81 @@ def test_pieces_behind_the_text_are_in_its_section(
     wrong = bytearray(data)
     struct.pack_into("<Q", wrong, at, section.sh_size - 4)
     assert not _verdict(kernel, known, bytes(wrong)).ok
+
+
+# Room at the ends of others ---------------------------------------------------------------
+
+HOSTS = (
+    *("ata_scsi_pass_thru", "ata_gen_passthru_sense"),
+    *("LZ4_decompress_safe_forceExtDict", "LZ4_decompress_safe_continue"),
+)
+"""Functions of which a new layout leaves much."""
+
+
+def _move_in(kernel: Program, known: Known, data: bytes) -> set[int]:
+    """Where memmove is, with the branches that only lead to it."""
+    (routine,) = variants("memmove")
+    pieces = Pieces(kernel, known, replace(kernel.image, data=data))
+    placement = pieces.placed(_named(known, "memmove")[0], routine)
+    assert placement is not None
+    return placement.addresses
+
+
+@pytest.fixture(scope="module")
+def lodged(kernel: Program, known: Known) -> bytes:
+    """memmove at the ends of others; the first of them that it chose was as if not verified."""
+    hosts = [f for f in kernel.functions if f.name in HOSTS]
+    lost: list[Function] = []
+
+    def refused(program: Program, new: Image, *more: object) -> Verdict:
+        verdict = verify(program, new, *more)  # type: ignore[arg-type]
+        assert verdict.ok, verdict.findings
+        if lost:
+            return verdict
+        lodging = _move_in(kernel, known, new.data)
+        lost.append(next(f for f in hosts if any(at in f for at in lodging)))
+        return replace(verdict, findings=(f"{lost[0].name}: as if",), failed=(lost[0],))
+
+    options = Options(passes=("bytes", "align", "substitute"), funcs=("memmove", *HOSTS))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pipeline, "analyse", lambda *_: kernel)
+        patch.setattr(acceptance, "verify", refused)
+        done = tune(kernel.image, kernel.target, kernel.target.cpus["ev67"], options, _quiet)
+    assert [e.routine for e in done.edits if e.technique == "substitute"] == ["memmove"]
+    assert {s.routine for s in done.skips if s.technique == "align"} == {lost[0].name}
+    assert not any(at in lost[0] for at in _move_in(kernel, known, done.data))
+    assert all(used <= found for found, used in done.room.values())
+    return done.data
+
+
+def test_a_routine_whose_room_went_back_is_put_elsewhere(
+    kernel: Program, known: Known, lodged: bytes
+) -> None:
+    verdict = _verdict(kernel, known, lodged)
+    assert verdict.ok and len(verdict.tried) == 1, verdict.findings
+
+
+def test_both_entries_lead_to_the_new_routine(kernel: Program, known: Known, lodged: bytes) -> None:
+    """memmove is entered at its start and, with gp set, 8 bytes on: the old code stays there."""
+    named, function = _named(known, "memmove")
+    entries = known.entries(named)
+    assert entries == (named.address, named.address + 8)
+    offset, size = kernel.image.offset_of(named.address), function.end - function.start
+    old, new = (image[offset : offset + size] for image in (kernel.image.data, lodged))
+    assert {at for at in range(0, size, 4) if old[at : at + 4] != new[at : at + 4]} == {0, 8}
+    for at in (0, 8):
+        for word in (old[at : at + 4], _further(new[at : at + 4])):
+            wrong = bytearray(lodged)
+            wrong[offset + at : offset + at + 4] = word
+            assert not _verdict(kernel, known, bytes(wrong)).ok, f"{at:#x} is {word.hex()}"
+    wrong = bytearray(lodged)
+    wrong[offset + 4 : offset + 8] = new[8:12]  # a way that is no entry
+    assert not _verdict(kernel, known, bytes(wrong)).ok
+
+
+def _further(branch: bytes) -> bytes:
+    """A branch to one instruction later."""
+    return struct.pack("<I", struct.unpack("<I", branch)[0] + 1)
 
 
 def _verdict(kernel: Program, known: Known, data: bytes) -> Verdict:

@@ -26,6 +26,7 @@ class Order(Enum):
     COUNTED = "may fault, stays on its side of every fence"
     LOAD = "stays behind stores that may overlap"
     STORE = "stays behind loads and stores that may overlap"
+    KEPT = "stays behind accesses that may overlap, and behind all of its own order"
     CHECKED = "works on the table of advanced loads: keeps its place among such and stores"
     STACK = "moves the stack's pointer: keeps its place among accesses"
     FENCE = "keeps its place among all but the free"
@@ -91,13 +92,14 @@ class Transfer:
 
     `guard` is its qualifying predicate, None when it always executes.  Two instructions of one
     `function` give the same for the same values of `reads`.  An access has its `size` in bytes,
-    and its address is the first of `reads`.  `is_test`: parts 0 and 1 are predicates that are
-    never both true.  `is_placed`: it depends on where it stands.  `is_early`: the rest of the
-    group sees its results.  `renamed` registers get new values of which nothing is known but
-    that each depends on its old one alone.  `wrong` says why the processor refuses the instruction
-    anywhere, `is_ruled` that it may not stand at every place.  `uses` and `defs` are masks of what
-    matters within a group.  A prefetch that cannot fault `asks` for the line at the address in a
-    register.
+    and its address is the first of `reads` with the `displacement` added; two that have a `period`
+    also meet where their addresses differ by a multiple of it.  `is_test`: parts 0 and 1 are
+    predicates that are never both true.  `is_placed`: it depends on where it stands.  `is_early`:
+    the rest of the group sees its results.  `renamed` registers get new values of which nothing is
+    known but that each depends on its old one alone.  `wrong` says why the processor refuses the
+    instruction anywhere, `is_ruled` that it may not stand at every place.  `uses` and `defs` are
+    masks of what matters within a group.  A prefetch that cannot fault `asks` for the line at the
+    address in a register.
     """
 
     name: str
@@ -118,6 +120,8 @@ class Transfer:
     wrong: str = ""
     is_ruled: bool = False
     asks: int | None = None
+    displacement: int = 0
+    period: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from rewriter.core.isa.instruction import Insn
 
@@ -87,19 +87,30 @@ class NarrowMemory(Protocol):
         ...
 
 
+class Step(NamedTuple):
+    """One step of a search for a bit of x, from what the step before gave, with a literal or none.
+
+    `trailing zeros`, `leading zeros` and `ones` count in the low `literal` bits, where the counts
+    of zeros are that for zero; `not`, `and`, `or`, `xor`, `add`, `shift right`; `subtract from`
+    the literal; `clear` the bits of x; `at zero`, where x is zero, the literal.
+    """
+
+    name: str
+    literal: int | None = None
+
+
 class BitCounting(Protocol):
-    """The capability `bit_counting`: counts of bits, and what their results need."""
+    """The capability `bit_counting`: counts of bits, and what their results need.
 
-    def count(self, name: str, source: int, target: int) -> Insn:
-        """cttz, ctlz or ctpop of a register."""
+    An instruction that some CPUs lack says so by its row.
+    """
+
+    def step(self, step: Step, x: int, held: int, target: int) -> Insn | None:
+        """A step from `held` to `target`; x is in `x` still.  None where no instruction does it."""
         ...
 
-    def immediate(self, name: str, source: int, value: int, target: int) -> Insn:
-        """target = source op value."""
-        ...
-
-    def negated(self, source: int, target: int) -> Insn:
-        """target = ~source."""
+    def sum(self, first: int, second: int, target: int) -> Insn:
+        """target = first + second."""
         ...
 
 

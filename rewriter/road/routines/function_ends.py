@@ -8,7 +8,7 @@ from passes.lib.pieces import Space
 from rewriter.analysis.program import Program
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import AWAY
-from rewriter.elf.gap import text_gap
+from rewriter.elf.gap import TextGap, text_gap
 from rewriter.road.emission import emitted
 from rewriter.road.work import Work
 
@@ -19,7 +19,7 @@ def spaces(work: Work) -> Iterator[Space]:
     """What control does not come to in the file as it is now, by address."""
     gap, data = text_gap(work.program.image), emitted(work)
     if gap is not None:
-        yield Space(gap.start, gap.end, None)
+        yield Space(max([gap.start, *_taken(work, gap)]), gap.end, None)
     for function in sorted(work.done, key=lambda f: f.start):
         done = work.done[function]
         # Room in a function with lines would get these.
@@ -27,6 +27,15 @@ def spaces(work: Work) -> Iterator[Space]:
             space = Space(_tail(work.program, data, function), function.end, function)
             if space.size >= _SMALLEST:
                 yield space
+
+
+def _taken(work: Work, gap: TextGap) -> Iterator[int]:
+    """Where the pieces end that stand behind the text."""
+    for done in work.done.values():
+        one = done.substitution
+        if one is not None and one.scattered is not None:
+            code = one.scattered.code
+            yield from (at + len(word) for at, word in code.items() if gap.start <= at < gap.end)
 
 
 def _tail(program: Program, data: bytes, function: Function) -> int:

@@ -19,17 +19,24 @@ from rewriter.road.routines.routine import Routines
 from rewriter.road.work import edit_id
 from rewriter.verify.routines.replaceable import Named
 
-_FIRST = ("__copy_user", "__clear_user", "copy_page", "clear_page")
-"""What a kernel runs most: these get room before others."""
+_FIRST = (
+    *("__copy_user", "memcpy", "clear_page", "copy_page", "memset", "__clear_user"),
+    *("strlen", "memmove", "strncpy", "strcmp", "memcmp", "strchr"),
+)
+"""What a kernel runs most, the most first: these get room before others."""
 
 _TEXT, _ENDS, _OLD = "behind the text", "at the ends of functions", "in place of routines"
 
 
-@dataclass(frozen=True)
+@dataclass
 class Scatter:
-    """Substitutes in a kernel, in pieces, when all else is done: in the room that this left."""
+    """Substitutes in a kernel, in pieces, when all else is done: in the room that this left.
+
+    `found` is the room that there was at first.
+    """
 
     routines: Routines
+    found: tuple[Space, ...] | None = None
 
     def look(self, function: Function) -> None:
         """Tries the routines of a function where they stand: what they do is known then."""
@@ -39,14 +46,24 @@ class Scatter:
                 with suppress(CannotMove):
                     substitute.behaving(work.known, named, work.cpu)
 
-    def run(self, functions: Sequence[Function]) -> list[Done]:
-        """What became of functions with routines, in their order.
+    def again(self, functions: Sequence[Function]) -> set[Function]:
+        """Finds other places for routines whose room went back; the functions that changed."""
+        for function in functions:
+            self.routines.work.homeless(function)
+        self.run(functions)
+        placed = [self.routines.work.done[function].substitution for function in functions]
+        hosts = [one.scattered.hosts for one in placed if one is not None and one.scattered]
+        return {*functions}.union(*hosts)
+
+    def run(self, functions: Sequence[Function]) -> None:
+        """Places the routines in functions.
 
         What fits makes room for others with what it leaves of its own, so after each the first
         that did not fit are tried again.
         """
-        work, before = self.routines.work, tuple(spaces(self.routines.work))
-        room = Spaces(list(before))
+        work, free = self.routines.work, tuple(spaces(self.routines.work))
+        self.found = free if self.found is None else self.found
+        room = Spaces(list(free))
         found = {function: Done(function) for function in functions}
         waiting = sorted(self._chosen(found), key=_order)
         reasons: dict[Function, str] = {}
@@ -63,8 +80,9 @@ class Scatter:
         for chosen in waiting:
             self.routines.left(chosen.function, chosen.named, reasons[chosen.function])
             found[chosen.function].skips += work.taken()[1]
-        work.room = _account(before, found.values())
-        return list(found.values())
+        for done in found.values():
+            work.add(done)
+        work.room = _account(self.found, work.done.values())
 
     def _best(self, function: Function, named: Named) -> Chosen:
         """The tuned routine for a named one; raises CannotMove."""
@@ -124,7 +142,8 @@ def _account(before: Sequence[Space], done: Iterable[Done]) -> dict[str, tuple[i
     return {kind: (size, used[kind]) for kind, size in found.items()}
 
 
-def _order(chosen: Chosen) -> tuple[bool, int]:
+def _order(chosen: Chosen) -> tuple[int, int]:
     """What a kernel runs most, then what needs least more than it has."""
     more = len(chosen.routine.code) - (chosen.function.end - chosen.named.address)
-    return chosen.named.contracts[0] not in _FIRST, more
+    ranks = (_FIRST.index(name) for name in chosen.named.contracts if name in _FIRST)
+    return min(ranks, default=len(_FIRST)), more

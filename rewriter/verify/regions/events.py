@@ -17,8 +17,9 @@ _WHATEVER = Order.CHECKED, Order.STACK  # kept behind whatever the addresses are
 # What an event of an order is kept behind, beside fences, if the two may overlap.
 _BEHIND = {
     Order.COUNTED: (),
-    Order.LOAD: (Order.STORE, Order.STACK),
+    Order.LOAD: (Order.STORE, Order.KEPT, Order.STACK),
     Order.STORE: (Order.LOAD, Order.STORE, Order.CHECKED, Order.STACK),
+    Order.KEPT: (Order.LOAD, Order.STORE, Order.KEPT, Order.CHECKED, Order.STACK),
     Order.CHECKED: (Order.STORE, Order.CHECKED, Order.STACK),
     Order.STACK: (Order.LOAD, Order.STORE, Order.CHECKED, Order.STACK),
 }
@@ -39,21 +40,20 @@ class Event:
     base: Term | None
     offset: int
     size: int
-    is_bit: bool
+    period: int
 
 
 def _apart(a: Event, b: Event, ones: int) -> bool:
     """Whether two accesses are to different bytes: same base, and offsets that do not overlap.
 
-    Addresses are numbers up to `ones`, and go on at zero.  Two spills are to different bits of
-    UNAT, too: these are numbered by bits 3 to 8 of an address.
+    Addresses are numbers up to `ones`, and go on at zero.
     """
     if a.base != b.base or not a.size or not b.size:
         return False
     ahead, behind = (b.offset - a.offset) & ones, (a.offset - b.offset) & ones
     if ahead < a.size or behind < b.size:
         return False
-    return not (a.is_bit and b.is_bit and ahead % 512 == 0)
+    return not (a.period and b.period and ahead % a.period == 0)
 
 
 class Events:
@@ -67,9 +67,17 @@ class Events:
     def add(self, at: int, transfer: Transfer, guard: Term, values: Sequence[Term]) -> Term:
         """Adds an event that happens if `guard` is true; its term."""
         base, offset = self.terms.offset(values[0]) if transfer.size else (None, 0)
-        is_bit = bool(transfer.results) and transfer.order is Order.STORE
+        offset += transfer.displacement
         event = Event(
-            -1, at, transfer.name, transfer.order, guard, base, offset, transfer.size, is_bit
+            -1,
+            at,
+            transfer.name,
+            transfer.order,
+            guard,
+            base,
+            offset,
+            transfer.size,
+            transfer.period,
         )
         behind = sorted([other.term for other in self._recent if self._is_behind(event, other)])
         term = self.terms.term("event", transfer.function, guard, len(values), *values, *behind)
@@ -86,6 +94,8 @@ class Events:
         if other.order not in _BEHIND[event.order]:
             return False
         if event.order in _WHATEVER or other.order in _WHATEVER:
+            return True
+        if event.order is other.order is Order.KEPT:
             return True
         is_apart = _apart(event, other, self.terms.ones)
         return not is_apart and not self.terms.exclusive(event.guard, other.guard)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rewriter.analysis.program import Program
 from rewriter.core.code.program import Function
@@ -47,10 +47,22 @@ class Pieces:
     known: Known
     image: Image
 
+    def placed(self, named: Named, routine: Tuned) -> Placement | None:
+        """Where a tuned routine is that stands for an old one, with the ways from every entry."""
+        found = self._at(routine, named.address)
+        if found is None:
+            return None
+        others = (self._at(routine, entry) for entry in self.known.entries(named))
+        same = (o.ways for o in others if o is not None and o.places == found.places)
+        return replace(found, ways=found.ways.union(*same))
+
+    def _at(self, routine: Tuned, entry: int) -> Placement | None:
+        return placement_at(self.image, self.program.target, routine, entry)
+
     def odd_ways(self, named: Named, placement: Placement, routine: Tuned) -> Iterator[str]:
         """Every entry must lead to the same pieces."""
         for entry in self.known.entries(named):
-            other = placement_at(self.image, self.program.target, routine, entry)
+            other = self._at(routine, entry)
             if other is None or other.places != placement.places:
                 yield f"entered at {entry:#x} it is something else"
 

@@ -26,7 +26,6 @@ from rewriter.elf.headers import read_headers
 from rewriter.elf.image import Image
 from rewriter.elf.unwind import entries
 from rewriter.elf.unwind.rows import rows as rows_of
-from rewriter.verify.routines.pieces import placement_at
 from rewriter.verify.routines.pieces_rules import Pieces, Replaced
 from rewriter.verify.routines.replaceable import CASES, Known, Named
 from rewriter.verify.routines.rules import (
@@ -109,7 +108,7 @@ class Substituted:
 
     def _in_pieces(self, function: Function, named: Named) -> Replaced | None:
         for routine in self._routines(named):
-            found = placement_at(self.image, self.program.target, routine, named.address)
+            found = self.scattered.placed(named, routine)
             if found is not None:
                 entry = found.places[routine.entry]
                 return Replaced(function, named, routine, entry, found)

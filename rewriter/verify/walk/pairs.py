@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import NamedTuple, TypeAlias
 
 from rewriter.analysis.program import Program
@@ -15,6 +15,7 @@ from rewriter.core.edit import Evidence, Grade
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.readings.symbolic import Symbolic
 from rewriter.core.terms.term import Term, Terms
+from rewriter.verify.regions.derived import Orders
 from rewriter.verify.terms.prover import Prover
 from rewriter.verify.walk import faults
 from rewriter.verify.walk.alignment import aligned
@@ -97,6 +98,7 @@ class Pairs:
         if self._inputs(new) & ~self._inputs(old):
             raise Different("a register is read that nothing keeps")
         old, new = (one._replace(insns=list(one.insns)) for one in (old, new))
+        self._reordered(old, new)
         try:
             return self._compare_given(pair, old, new, {})
         except Different:
@@ -115,6 +117,25 @@ class Pairs:
     def _compare_given(self, pair: Pair, old: Segment, new: Segment, facts: Facts) -> Compared:
         with self.target.table.terms() as terms:
             return self._compare_in(terms, pair, old, new, facts)
+
+    def _reordered(self, old: Segment, new: Segment) -> None:
+        """Instructions that only change places do the same for any meaning; raises Different."""
+        before, after = self._bare(old), self._bare(new)
+        if before == after or sorted(before) != sorted(after):
+            return
+        code, other = (
+            [(one.addresses[slot], one.insns[slot]) for slot in one.proper()] for one in (old, new)
+        )
+        faults, others = ({one.addresses[slot] for slot in one.fixups} for one in (old, new))
+        exits = {old.addresses[slot]: self._live_after(old, slot) for slot in old.exits}
+        end = exits[old.addresses[old.exits[-1]]]
+        reason = self._orders.objection(code, other, end, exits, (faults, others))
+        if reason:
+            raise Different(f"another order: {reason}")
+
+    @cached_property
+    def _orders(self) -> Orders:
+        return Orders(self.target, self.program.is_kernel)
 
     def _compare_in(
         self, terms: Terms, pair: Pair, old: Segment, new: Segment, facts: Facts

@@ -15,6 +15,7 @@ from targets.ia64.standard import STACK
 
 STACKED = tuple(range(GR + 32, GR + 128))
 MODIFIED = NUMBERS["psr.mf"]
+_BITS = 512  # bytes: spills so far apart are to the same bit of UNAT (bits 3 to 8 of an address)
 ANY_ORDER = 1 << NUMBERS["alat"]  # within a group its uses are in the order of the slots
 
 
@@ -79,6 +80,11 @@ class Making:
         read = tuple([values[n] for n in self.reads])
         written = tuple([by_register[values[n]] for n, by_register in self.results])
         named = (*read, *[each.register for each in written])
+        results = (
+            *self._selected(insn, written),
+            *(_modified(written) if self.is_floating else ()),
+        )
+        order = moved_order(self.op.sched, self.order, named, defs)
         is_alloc = insn.name == "alloc"
         return Transfer(
             insn.name,
@@ -87,9 +93,9 @@ class Making:
             self._function(values),
             guard,
             (*read, *self.fixed_reads, *(_besides(read, written) if self.numbered else ())),
-            (*self._selected(insn, written), *(_modified(written) if self.is_floating else ())),
+            results,
             sums,
-            moved_order(self.op.sched, self.order, named, defs),
+            order,
             self.size,
             self.exit_of(values),
             self.is_test,
@@ -98,6 +104,7 @@ class Making:
             STACKED if is_alloc else (),
             wrong,
             self.is_ruled,
+            period=_BITS if results and order is Order.STORE else 0,
         )
 
     def _function(self, values: tuple[int, ...]) -> tuple[Hashable, ...]:

@@ -112,7 +112,7 @@ EX18$bytes:
         stb     zero,-1(at)         # L
         ret                         # L
 
-many:   lda     t4,-24(t1)
+many:   lda     t4,-40(t1)
         lda     t2,-2(at)
         andnot  t6,3,t6
         bge     t4,long             # U
@@ -156,20 +156,36 @@ last:   bne     t3,tail             # U
         unop
 
 long:   and     a0,56,t0
+        lda     t4,63(a0)
+        andnot  t4,63,t4            # the first line
         beq     t0,lines            # U
-        unop
-        unop
 
-line:
 EX26$bytes:
-        stq     zero,0(a0)          # L
-        lda     a0,8(a0)
-        subq    t1,1,t1
+        stq     zero,0(a0)          # L eight, of which some are stored again as a line
+EX27$bytes:
+        stq     zero,8(a0)          # L
+        subq    t4,a0,t0
         unop
 
-        and     a0,56,t0
-        bne     t0,line             # U
+EX28$bytes:
+        stq     zero,16(a0)         # L
+EX29$bytes:
+        stq     zero,24(a0)         # L
+        srl     t0,3,t0             # U
         unop
+
+EX30$bytes:
+        stq     zero,32(a0)         # L
+EX31$bytes:
+        stq     zero,40(a0)         # L
+        subq    t1,t0,t1
+        unop
+
+EX32$bytes:
+        stq     zero,48(a0)         # L
+EX33$bytes:
+        stq     zero,56(a0)         # L
+        mov     t4,a0
         unop
 
 lines:  srl     t1,3,t4             # U lines
@@ -179,32 +195,32 @@ lines:  srl     t1,3,t4             # U lines
 
 whole:  wh64    (a0)                # L
         subq    t4,1,t4
-EX27$bytes:
+EX34$bytes:
         stq     zero,0(a0)          # L
         unop
 
-EX28$bytes:
+EX35$bytes:
         stq     zero,8(a0)          # L
-EX29$bytes:
+EX36$bytes:
         stq     zero,16(a0)         # L
         unop
         unop
 
-EX30$bytes:
+EX37$bytes:
         stq     zero,24(a0)         # L
-EX31$bytes:
+EX38$bytes:
         stq     zero,32(a0)         # L
         unop
         unop
 
-EX32$bytes:
+EX39$bytes:
         stq     zero,40(a0)         # L
-EX33$bytes:
+EX40$bytes:
         stq     zero,48(a0)         # L
         unop
         unop
 
-EX34$bytes:
+EX41$bytes:
         stq     zero,56(a0)         # L
         lda     a0,64(a0)
         unop
@@ -221,7 +237,7 @@ bytes:  subq    at,a0,v0
         unop
 
 each:
-EX35$left:
+EX42$left:
         stb     zero,0(a0)          # L
         lda     a0,1(a0)
         subq    v0,1,v0

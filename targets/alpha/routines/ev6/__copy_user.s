@@ -1,180 +1,164 @@
 # __copy_user: a0 destination, a1 source, a2 count; v0 bytes not copied.
 #
 # Written for the 14 entries that Linux's own routine has in the kernel's exception table, because
-# the table cannot grow.  Head, tail and few bytes share one piece of code: up to 8 bytes from
-# anywhere, made of two quadwords, stored as one quadword, or as a longword where it fits and bytes.
-# No WH64: a fault would leave a line with lost bytes.  a0 moves only behind the stores of a step,
-# and the source is found from it (pv).  Pages end on quadwords: where an access faults whose first
-# byte is the next to copy, nothing more can be; else pieces are single bytes from then on, until
-# the fault comes again.  So what is left is exact, and what was stored twice is the same.
+# the table cannot grow.  Bytes up to the first quadword of the destination and behind the last one
+# go singly, in two blocks each; so do all where no quadword lies between.  An odd quadword comes
+# first: its load is the one that a source which is not aligned begins with, and there it enters the
+# loop half-way.  No WH64: a fault would leave a line with lost bytes.  v0 counts single bytes; for
+# quadwords what is left is found from the end (a5).  Pages end on quadwords: where an access faults
+# whose first byte is the next to copy, nothing more can be; else single bytes are copied until the
+# fault comes again.  So what is left is exact.
 
 __copy_user:
-        subq    a1,a0,pv
+        subq    zero,a0,t0
         addq    a0,a2,a5            # the end
-        cmpult  a2,8,t0
-        clr     v0
+        mov     a2,v0
+        beq     a2,done             # U
 
-        and     a0,7,t1
-        clr     t11                 # one byte at a time, after a fault
-        lda     t3,8(zero)
-        bne     t0,few              # U
+        and     t0,7,t0             # bytes of the head
+        subq    a2,t0,t1
+        lda     t1,-8(t1)
+        blt     t1,each             # U no quadword behind it
 
-        subq    t3,t1,t3            # bytes of the head
-        bne     t1,piece            # U
+        beq     t0,quads            # U
         unop
         unop
+        unop
 
-quads:  srl     a2,4,t4             # U pairs of quadwords
+head:
+EX1$done:
+        ldbu    t2,0(a1)            # L
+        lda     a0,1(a0)
+        subq    t0,1,t0
+        unop
+
+EX2$done:
+        stb     t2,-1(a0)           # L
+        lda     a1,1(a1)
+        subq    v0,1,v0
+        bne     t0,head             # U
+
+quads:
+EX3$left:
+        ldq_u   t0,0(a1)            # L
+        srl     v0,4,t4             # U pairs of quadwords
         and     a1,7,t1
-        lda     t3,8(zero)
-        beq     t4,more             # U
+        and     v0,8,t3             # one before them
 
-        and     a2,15,a2            # bytes behind them
+        and     v0,7,v0             # bytes behind them
         bne     t1,skew             # U
+        beq     t3,pair             # U
         unop
-        unop
+
+EX4$left:
+        stq     t0,0(a0)            # L
+        lda     a1,8(a1)
+        lda     a0,8(a0)
+        beq     t4,tail             # U
 
 pair:
-EX1$left:
+EX5$left:
         ldq     t0,0(a1)            # L
-EX2$fault:
+EX6$fault:
         ldq     t2,8(a1)            # L
         subq    t4,1,t4
         lda     a1,16(a1)
 
-EX3$left:
+EX7$left:
         stq     t0,0(a0)            # L
-EX4$left_8:
+EX8$left_8:
         stq     t2,8(a0)            # L
         lda     a0,16(a0)
         bne     t4,pair             # U
 
-more:   cmpult  a2,8,t0
+tail:   beq     v0,done             # U
         unop
-        unop
-        beq     t0,piece            # U
-
-few:    mov     a2,t3
-        unop
-        bne     a2,piece            # U
-        ret                         # L
-
-piece:                              # t3 bytes
-EX5$left:
-        ldq_u   t0,0(a1)            # L
-        addq    a1,t3,t5
-        and     t3,8,t6
-        unop
-
-EX6$fault:
-        ldq_u   t2,-1(t5)           # L
-        and     a0,3,at
-        xor     t3,4,t8
-        extql   t0,a1,t0            # U
-
-        and     t8,4,t8             # not four or more
-        extqh   t2,a1,t2            # U
-        or      t0,t2,t0
-        bne     t6,whole            # U
-
-        or      at,t8,at
-        bne     at,each             # U
-        unop
-        unop
-
-EX7$left:
-        stl     t0,0(a0)            # L
-        lda     a0,4(a0)
-        and     t3,3,t3
-        unop
-
-        srl     t0,32,t0            # U
-        beq     t3,done             # U
         unop
         unop
 
 each:
-EX8$left:
-        stb     t0,0(a0)            # L
+EX9$done:
+        ldbu    t2,0(a1)            # L
         lda     a0,1(a0)
-        srl     t0,8,t0             # U
-        subq    t3,1,t3
-
-        bne     t3,each             # U
-        unop
         unop
         unop
 
-done:   subq    a5,a0,a2
-        addq    a0,pv,a1
-        unop
-        beq     a2,all              # U
+EX10$done:
+        stb     t2,-1(a0)           # L
+        lda     a1,1(a1)
+        subq    v0,1,v0
+        bne     v0,each             # U
 
-        lda     t3,1(zero)
-        unop
-        unop
-        beq     t11,quads           # U
-
-        br      piece               # L
+done:   ret                         # L
         unop
         unop
         unop
 
-all:    ret                         # L
+skew:   mov     t0,t2               # the first of the two that make a quadword
         unop
         unop
-        unop
-
-whole:
-EX9$left:
-        stq     t0,0(a0)            # L
-        lda     a0,8(a0)
-        br      done                # L
-        unop
-
-skew:
-EX10$left:
-        ldq_u   t0,0(a1)            # L the first of the two that make a quadword
-        unop
-        unop
-        unop
+        bne     t3,odd              # U
 
 shift:
 EX11$fault:
-        ldq_u   t2,8(a1)            # L
-        extql   t0,a1,t5            # U
-        subq    t4,1,t4
-        unop
-
-EX12$fault:
-        ldq_u   t0,16(a1)           # L
-        extqh   t2,a1,t6            # U
-        extql   t2,a1,t2            # U
-        lda     a1,16(a1)
-
-        or      t5,t6,t5
-        extqh   t0,a1,at            # U
-EX13$left:
-        stq     t5,0(a0)            # L
-        unop
-
-        or      t2,at,t2
-EX14$left_8:
-        stq     t2,8(a0)            # L
+        ldq_u   t0,8(a1)            # L
+        extql   t2,a1,t5            # U
         lda     a0,16(a0)
+        unop
+
+        extqh   t0,a1,t6            # U
+        or      t5,t6,t5
+EX12$left_16:
+        stq     t5,-16(a0)          # L
+        unop
+
+half:
+EX13$fault_8:
+        ldq_u   t2,16(a1)           # L
+        extql   t0,a1,t5            # U
+        lda     a1,16(a1)
+        subq    t4,1,t4
+
+        extqh   t2,a1,t6            # U
+        or      t5,t6,t5
+EX14$left_m8:
+        stq     t5,-8(a0)           # L
         bne     t4,shift            # U
 
-        br      more                # L
+        unop
+        unop
+        bne     v0,each             # U
+        ret                         # L
+
+odd:    lda     a0,8(a0)
+        lda     a1,-8(a1)
+        addq    t4,1,t4
+        br      half                # L
+
+fault_8:                            # some bytes may be there: one by one
+        lda     a0,-8(a0)
+        lda     a1,8(a1)
+        unop
+        unop
+
+fault:  subq    a5,a0,v0
+        br      each                # L
+        unop
+        unop
+
+left_8: lda     a0,16(a0)
         unop
         unop
         unop
 
-fault:  addq    a0,pv,a1            # some bytes may be there: one by one
-        lda     t3,1(zero)
-        lda     t11,1(zero)
-        br      piece               # L
+left_m8:
+        lda     a0,8(a0)
+        unop
+        unop
+        unop
 
-left_8: lda     a0,8(a0)
+left_16:
+        lda     a0,-16(a0)
         unop
         unop
         unop
