@@ -4,11 +4,11 @@
 
 bzero:  mov     a1,a2
         cmpult  a1,8,t0
-        or      a0,a1,t2
+        and     a0,7,t2
         unop
 
         clr     a1
-        and     t2,7,t2
+        unop
         bne     t0,fill_bytes       # U
         unop
 

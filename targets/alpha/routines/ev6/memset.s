@@ -4,17 +4,17 @@
 
 memset: insbl   a1,1,t1             # U
         and     a1,255,a1
-        cmpult  a2,8,t0
         mov     a0,v0
+        beq     a2,fill_bytes_end   # U
 
         or      a1,t1,a1
         inswl   a1,2,t1             # U
+        cmpult  a2,8,t0
         bne     t0,fill_bytes       # U
-        or      a0,a2,t2
 
         or      a1,t1,a1
         insll   a1,4,t1             # U
-        and     t2,7,t2
+        and     a0,7,t2
         or      a1,t1,a1
 
         .include fill

@@ -131,7 +131,7 @@ nothing:
 
 lines:  mov     t6,a2
         clr     a1
-        or      a0,t6,t2
-        and     t2,7,t2
+        and     a0,7,t2
+        unop
 
         .include fill

@@ -1,5 +1,5 @@
 # Fills a2 bytes (8 or more; `fill_bytes` is the entry for fewer) at a0 with the quadword a1.
-# t2 is zero where both are multiples of 8.  Changes a0, t0-at.
+# t2 is zero only where a0 is a multiple of 8.  Changes a0, t0-at.
 #
 # No byte outside is touched.  Up to the first quadword a byte, a word and a longword are stored,
 # each at the first place of its size; behind the last quadword likewise downwards.  They overlap
@@ -173,8 +173,18 @@ fill_one:
 
 fill_aligned:                       # one quadword at least
         srl     a2,3,t3             # U
-        cmpule  a2,64,t0
-        unop
+        cmpule  a2,71,t0
+        and     a2,7,t2
+        beq     t2,fill_sized       # U
+
+        lda     t4,-2(at)
+        lda     t5,-4(at)
+        andnot  t4,1,t4
+        andnot  t5,3,t5
+
+        stb     a1,-1(at)           # L
+        stw     a1,0(t4)            # L
+        stl     a1,0(t5)            # L
         br      fill_sized          # L
 
 fill_bytes:                         # less than 8
