@@ -4,6 +4,7 @@ align        Branch targets on fetch-block boundaries, in the room that nops and
              left
 bitscan      Searches for a bit, where a chip without the count spelled them out
 bytes        Narrow loads, stores and sign extensions, where a chip without them spelled them out
+cmov         Conditional moves that nearly always go one way become branches that are foreseen
 combine      Several instructions become one that the CPU has
 prefetch     Lines that a loop will read or write are asked for before it gets there
 replay       Loads that would be replayed for a narrower store before them get their value another
@@ -27,6 +28,7 @@ from importlib.metadata import EntryPoint
 from passes.align import Align
 from passes.bitscan import BitScan
 from passes.bytes import Bytes
+from passes.cmov import Cmov
 from passes.combine import Combine
 from passes.lib.steps import Change, OwnPass, Pass, PluggedIn
 from passes.lib.technique import ExternalPass
@@ -51,6 +53,8 @@ ORDER: tuple[OwnPass, ...] = (
     # In a loop that has become as short as it gets: how far ahead is a matter of its cycles.  In
     # regions of bundles hints are scheduled with the loop, in slots that would be empty.
     Prefetch(),
+    # In code as the passes above leave it, and before the layout, which has the room for it.
+    Cmov(),
     # After all that drop instructions: it spends the room that they leave.
     Align(),
     # Last: which fetch block an instruction stands in decides what order is good.  In regions of

@@ -36,7 +36,8 @@ class Code:
     """A function's instructions that do something, by original address, and what is known of them.
 
     They are all of one size.  `fixed` are addresses that must stay; `loops` are heads of loops of
-    at most `LONGEST_LOOP`, and `targets` all addresses that branches go to.
+    at most `LONGEST_LOOP`, and `targets` all addresses that branches go to.  `aside` are those of
+    instructions where control seldom comes, and no loop is made by a way back from there.
     """
 
     function: Function
@@ -44,6 +45,7 @@ class Code:
     fixed: Collection[int]
     loops: Collection[int]
     targets: Collection[int]
+    aside: Collection[int] = frozenset()
 
     @cached_property
     def size(self) -> int:
@@ -67,7 +69,7 @@ class Code:
 
         A branch back, however far, makes a loop of what is between its target and itself.
         """
-        branches = transfers(self.function, self.items)
+        branches = transfers(self.function, self.items, self.aside)
         loops = ((bisect_left(self.places, target), n) for n, target in branches)
         return [(first, last) for first, last in loops if first < last]
 
@@ -88,12 +90,17 @@ class Code:
         return number == 0 or self.items[number - 1][1].op.flow not in AWAY
 
 
-def transfers(function: Function, items: Sequence[tuple[int, Insn]]) -> Iterator[tuple[int, int]]:
-    """Branches and jumps inside a function: the number of each, and its target."""
+def transfers(
+    function: Function, items: Sequence[tuple[int, Insn]], aside: Collection[int] = frozenset()
+) -> Iterator[tuple[int, int]]:
+    """Branches and jumps inside a function: the number of each, and its target.
+
+    Without those that lead to what stands `aside`, and back.
+    """
     for n, (address, insn) in enumerate(items):
-        if insn.op.flow in BRANCHING:
+        if insn.op.flow in BRANCHING and address not in aside:
             target = insn.target(address)
-            if target is not None and target in function:
+            if target is not None and target in function and target not in aside:
                 yield n, target
 
 

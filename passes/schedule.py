@@ -154,7 +154,7 @@ class Scheduler:
 
     def _runs(self, function: Function, inside: Sequence[Item]) -> list[range]:
         """Stretches of `inside`, by index, in which instructions may change places."""
-        cuts, kept = self._cuts(function, inside[0][0], inside[-1][0])
+        cuts, kept = self._cuts(function, inside)
         found: list[range] = []
         first, last = 0, inside[0][0]
         for index, (address, _, insn) in enumerate(inside):
@@ -167,12 +167,15 @@ class Scheduler:
                 first = index + 1
         return [run for run in found if len(run) > 1]
 
-    def _cuts(self, function: Function, head: int, latch: int) -> tuple[list[int], set[int]]:
+    def _cuts(self, function: Function, inside: Sequence[Item]) -> tuple[list[int], set[int]]:
         """Addresses that nothing may pass, ascending, and those that must keep what is there.
 
-        Control may come to a block's start; an unwind row begins at its place.
+        Control may come to a block's start, and to where a branch leads; an unwind row begins at
+        its place.
         """
         program, graph = self.program, self.program.graph
+        head, latch = inside[0][0], inside[-1][0]
+        goals = (insn.target(address) for address, _, insn in inside)
         blocks = range(graph.block_holding(head), graph.block_holding(latch) + 1)
         starts = [int(program.listing.addresses[graph.first[block]]) for block in blocks]
         kept = {at for block, at in zip(blocks, starts, strict=True) if graph.entered[block]}
@@ -180,7 +183,8 @@ class Scheduler:
             kept |= program.locked_addresses
         kept |= {fixup.access for fixup in program.fixups_of(function)}
         rows, framed = self._rows(function)
-        return sorted({*starts, *rows}), kept | framed
+        targets = {goal for goal in goals if goal is not None}
+        return sorted({*starts, *rows, *targets}), kept | framed
 
     def _rows(self, function: Function) -> tuple[list[int], set[int]]:
         """Where unwind rows begin, and the instructions that they go by."""

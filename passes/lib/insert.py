@@ -15,6 +15,7 @@ from rewriter.core.isa.instruction import Insn
 from rewriter.core.readings.interpret import Step
 from rewriter.core.target.cpu import Cpu, System
 from rewriter.core.target.protocol import Sequential, Target
+from rewriter.identify.profiles.samples import Direction
 from rewriter.timing.model import simulate
 from rewriter.timing.straight import Probe
 from rewriter.verify.terms.prover import Prover
@@ -28,7 +29,8 @@ class Insertion:
     """Instructions in the place of one (or of a nop, or of one that went).
 
     The first stands where that stood, the others right behind it; those need room.  `saves` are
-    modelled cycles, each time that it runs.
+    modelled cycles, each time that it runs.  `elsewhere` are instructions, by address, in the place
+    of nops; `behind` those that come right behind the instruction at another address.
     """
 
     kind: str
@@ -36,6 +38,13 @@ class Insertion:
     insns: tuple[Insn, ...]
     evidence: Evidence
     saves: Fraction
+    elsewhere: tuple[tuple[int, Insn], ...] = ()
+    behind: tuple[int, tuple[Insn, ...]] | None = None
+
+    @property
+    def added(self) -> tuple[int, tuple[Insn, ...]] | None:
+        """What needs room, and behind which instruction it comes."""
+        return (self.address, self.insns[1:]) if len(self.insns) > 1 else self.behind
 
 
 @dataclass(frozen=True)
@@ -52,7 +61,8 @@ class Setting:
     """What such a pass works with.
 
     `locked` are addresses between a load-locked and its store-conditional: nothing there changes.
-    `loops` are the innermost loops by the start of their function.
+    `loops` are the innermost loops by the start of their function; `directions` say which way
+    conditional moves went, by address.
     """
 
     target: Sequential
@@ -61,6 +71,7 @@ class Setting:
     prover: Prover
     locked: frozenset[int]
     loops: Mapping[int, Sequence[Loop]] = field(default_factory=dict)
+    directions: Mapping[int, Direction] = field(default_factory=dict)
 
 
 @dataclass
@@ -68,31 +79,39 @@ class Inserted:
     """What was inserted into one function.
 
     `slots` are the function's, `added` what stands right behind the instruction at an address;
-    `done` has each edit's id with what was at its address before.
+    `done` has each edit's id with what was at its address before, `elsewhere` with the addresses
+    of nops that it took, `needing` with that behind which something was added.
     """
 
     slots: dict[int, Insn | None]
     added: dict[int, tuple[Insn, ...]] = field(default_factory=dict)
     done: dict[str, tuple[int, Insn | None]] = field(default_factory=dict)
+    elsewhere: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    needing: dict[str, int] = field(default_factory=dict)
 
     def put(self, edit: str, insertion: Insertion, before: Insn | None) -> None:
         """An insertion, where `before` was."""
         self.done[edit] = insertion.address, before
         self.slots[insertion.address] = insertion.insns[0]
-        if len(insertion.insns) > 1:
-            self.added[insertion.address] = insertion.insns[1:]
+        self.slots.update(insertion.elsewhere)
+        self.elsewhere[edit] = tuple(address for address, _ in insertion.elsewhere)
+        if insertion.added is not None:
+            place, insns = insertion.added
+            self.added[place], self.needing[edit] = insns, place
 
     def crowded(self, prefix: str = "") -> set[str]:
         """The ids of the edits that need room, and begin so."""
-        places = ((edit, address) for edit, (address, _) in self.done.items())
-        return {e for e, address in places if address in self.added and e.startswith(prefix)}
+        return {edit for edit in self.needing if edit.startswith(prefix)}
 
     def take_back(self, gone: Collection[str]) -> None:
         """Edits of these ids are not made after all."""
         for edit in gone:
             address, before = self.done.pop(edit)
             self.slots[address] = before
-            self.added.pop(address, None)
+            if edit in self.needing:
+                del self.added[self.needing.pop(edit)]
+            for place in self.elsewhere.pop(edit):
+                del self.slots[place]
 
 
 Finder = Callable[[Function, Slots], Iterator[Insertion | Declined]]

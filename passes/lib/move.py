@@ -13,8 +13,9 @@ from passes.lib.insert import Slots
 from passes.lib.nops import Added, Nops
 from rewriter.analysis.program import Program
 from rewriter.core.assumptions import RETURNS
+from rewriter.core.code.listing import FLOWS
 from rewriter.core.code.program import Function, JumpTable
-from rewriter.core.isa.instruction import Insn
+from rewriter.core.isa.instruction import AWAY, Insn
 from rewriter.core.target.cpu import Cpu
 from rewriter.core.target.protocol import CannotMove
 from rewriter.elf.emit import Patch
@@ -52,7 +53,7 @@ def move(
     if not slots and not added and not nops.within(function):
         program.target.moved(items, function, program.references.shared, int)
         return None  # nothing can slide; what must stay was said
-    code = _code(program, function, entries, items)
+    code = _code(program, function, entries, items, _aside(program, slots, added))
     layout = align.layout(code, cpu)
     if layout is None:
         raise CannotMove("no room")
@@ -100,6 +101,7 @@ def _code(
     function: Function,
     entries: Collection[int],
     items: Sequence[tuple[int, Insn]],
+    aside: Collection[int],
 ) -> Code:
     if not items:
         raise CannotMove("nothing but nops")
@@ -107,14 +109,30 @@ def _code(
     fixed = {*places[: bisect_left(places, max((function.start, *entries)))]}
     fixed |= {function.start, *entries, *_locked(program, function, items)}
     targets, loops = set[int](), set[int]()
-    for n, target in transfers(function, items):
+    for n, target in transfers(function, items, aside):
         targets.add(target)
         # Without nops, so that a second run sees the same loop.
         if 0 <= (n - bisect_left(places, target)) * items[n][1].size < LONGEST_LOOP:
             loops.add(target)
     for table in program.tables_of(function):
         targets.update(t for t in table.targets if t in function)
-    return Code(function, tuple(items), fixed, loops, targets)
+    return Code(function, tuple(items), fixed, loops, targets, aside)
+
+
+def _aside(program: Program, slots: Slots, added: Added) -> frozenset[int]:
+    """The addresses of new instructions that control only comes to by a branch.
+
+    They stand in the place of a nop that control does not come to, or behind a jump.
+    """
+    listing, graph, found = program.listing, program.graph, set[int]()
+    for at, insn in slots.items():
+        position = listing.index(at)
+        if insn is not None and program.nops[position]:
+            found |= set() if graph.reached[graph.block_holding(at)] else {at}
+    for at, insns in added.items():
+        if FLOWS[listing.flows[listing.index(at)]] in AWAY:
+            found.update(range(at + 1, at + 1 + len(insns)))
+    return frozenset(found)
 
 
 def _locked(program: Program, function: Function, items: Sequence[tuple[int, Insn]]) -> set[int]:

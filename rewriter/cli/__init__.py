@@ -13,6 +13,7 @@ group       The group of all commands: how every one of them ends
 look        `retune identify`, `explain`, `edits`, `cpus`: nothing here writes a file
 options     Options that several commands share, each declared once
 patch       `retune patch`
+profile     `retune profile`: which way conditional moves and branches go
 report      `retune report`
 show        Results on stdout, progress on stderr: for people on a terminal, for programs elsewhere
 signatures  `retune signatures`: databases of known routines
@@ -36,6 +37,7 @@ from rewriter.cli.pages.completion import completion
 from rewriter.cli.pages.manual import manual
 from rewriter.cli.pages.versions import VERSION
 from rewriter.cli.patch import patch
+from rewriter.cli.profile import profile
 from rewriter.cli.report import report
 from rewriter.cli.signatures import signatures
 
@@ -71,6 +73,6 @@ def main() -> None:
 
 for _command in (
     patch, batch, identify, explain, verify, revert, cpus, edits, report, signatures, bench,
-    difftest, bisect, manual, completion,
+    difftest, profile, bisect, manual, completion,
 ):  # fmt: skip
     main.add_command(_command)

@@ -101,7 +101,7 @@ PROFILE = click.option(
     "--profile",
     type=PATH,
     metavar="FILE",
-    help="Hot functions first: readprofile, perf script, opreport -l, or BOLT pre-aggregated.",
+    help="Hot functions first: readprofile, perf script, opreport -l, BOLT, or retune profile.",
 )
 JOBS = click.option(
     "-j",

@@ -13,4 +13,5 @@ running   One run of a program, bounded in time and in what it prints, in a fold
 setting   How a command is run on either side: emulator, libraries, environment
 suite     A folder of test programs: those that pass on the original must pass on the new file
 boot/     Kernels booted in an emulator, and their consoles compared
+directions/  Which way conditional moves and branches go while programs run, counted by an emulator
 """

@@ -46,13 +46,13 @@ class Plugin:
         return self.path.with_name("executed")
 
 
-def compiled(folder: Path) -> Plugin:
-    """Compiles the plugin into a folder; CannotCount without a compiler."""
+def compiled(folder: Path, source: Path = SOURCE) -> Plugin:
+    """Compiles a plugin into a folder; CannotCount without a compiler."""
     compiler = shutil.which("cc")
     if compiler is None:
         raise CannotCount("cc is not installed")
-    path = folder / "executed.so"
-    command = (compiler, "-O2", "-fPIC", "-shared", str(SOURCE), "-o", str(path))
+    path = folder / f"{source.stem}.so"
+    command = (compiler, "-O2", "-fPIC", "-shared", str(source), "-o", str(path))
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=_LIMIT, stdin=subprocess.DEVNULL

@@ -48,10 +48,10 @@ class Insertions:
         work.edits.append(self._edit(function, name, edit, found, before))
 
     def _refusal(self, function: Function, found: Insertion) -> str:
-        if len(found.insns) > 1 and not self.moves:
+        if found.added is not None and not self.moves:
             return "no room without a new layout"
-        inserted = self.work.inserted.get(function)
-        taken = inserted is not None and found.address in inserted.added
+        inserted, place = self.work.inserted.get(function), (found.added or (None,))[0]
+        taken = inserted is not None and place in inserted.added
         return "something else was inserted there" if taken else ""
 
     def _edit(

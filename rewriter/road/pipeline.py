@@ -22,7 +22,7 @@ from rewriter.core.target.cpu import Cpu
 from rewriter.core.target.protocol import Target
 from rewriter.elf.emit import APART, Patch, difference
 from rewriter.elf.image import Image
-from rewriter.identify.profiles import Heat, Profile
+from rewriter.identify.profiles import Direction, Heat, Profile, moves
 from rewriter.identify.profiles import heat as heat_of
 from rewriter.road.acceptance import accepted
 from rewriter.road.emission import stages
@@ -79,7 +79,7 @@ def tune(
     first in what is reported.
     """
     progress("analyse", 0, 1)
-    road = _road_of(image, target, cpu, options, jobs)
+    road = _road_of(image, target, cpu, options, jobs, moves(profile, image))
     progress("analyse", 1, 1)
     heat = heat_of(profile, road.functions) if profile is not None else None
     data = road.run(_order(road.functions, heat), progress)
@@ -139,14 +139,21 @@ class Road(Protocol):
         ...
 
 
-def _road_of(image: Image, target: Target, cpu: Cpu, options: Options, jobs: int) -> Road:
+def _road_of(
+    image: Image,
+    target: Target,
+    cpu: Cpu,
+    options: Options,
+    jobs: int,
+    directions: Mapping[int, Direction],
+) -> Road:
     """The one place where a road is chosen: bundles take theirs, all else that of superblocks."""
     if target.bundling is not None:
         from rewriter.road.bundled.road import BundledRoad, prepared  # other code has no use for it
 
         return BundledRoad(prepared(image, target.bundling, cpu, options), jobs)
     code = needed(target.sequential, "tuning", target, image.name)
-    work = Work(analyse(image, code, options.assume), cpu, options)
+    work = Work(analyse(image, code, options.assume), cpu, options, directions)
     return _Sequential(work, tuple(_passes(options, code, cpu)), jobs)
 
 

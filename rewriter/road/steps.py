@@ -105,4 +105,5 @@ class Steps:
         """What a pass works with, without the loops."""
         work, program = self.work, self.work.program
         system = program.target.system(work.cpu)
-        return Setting(program.target, work.cpu, system, work.prover, program.locked_addresses)
+        known = program.target, work.cpu, system, work.prover, program.locked_addresses
+        return Setting(*known, directions=work.directions)

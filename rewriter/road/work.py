@@ -17,6 +17,7 @@ from rewriter.core.code.program import Function, Refusal
 from rewriter.core.edit import Edit, Skip
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.target.cpu import Cpu
+from rewriter.identify.profiles import Direction
 from rewriter.road.options import LINES, Options
 from rewriter.road.outcome import Done
 from rewriter.road.source_lines import Described
@@ -33,13 +34,14 @@ class Work:
 
     `slots` are instructions that changed in place, by address; `carried` exception entries that
     went to another access; the others are what each pass left behind.  `described` says what debug
-    information tells of functions; `savings` times edits;
-    `room` is what routines in pieces found and took, in bytes, by kind.
+    information tells of functions, `directions` which way conditional moves went; `savings` times
+    edits; `room` is what routines in pieces found and took, in bytes, by kind.
     """
 
     program: Program
     cpu: Cpu
     options: Options
+    directions: Mapping[int, Direction] = field(default_factory=dict)
     prover: Prover = field(init=False)
     known: Known = field(init=False)
     nops: Nops = field(init=False)

@@ -8,7 +8,7 @@ from typing import Protocol
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.table import Table
 from rewriter.core.readings.interpret import Step
-from rewriter.core.target.cpu import System
+from rewriter.core.target.cpu import System, Tournament
 from rewriter.timing.result import Result
 from rewriter.timing.steady import Steady
 
@@ -27,13 +27,19 @@ class Engine(Protocol):
     """The model of one CPU.
 
     `line` is how many bytes a line of its first data cache has.  `asks_ahead`: lines that are
-    asked for come while the code goes on, so that it may pay to ask early.
+    asked for come while the code goes on, so that it may pay to ask early.  `mispredicted` are the
+    cycles that a conditional branch costs which was not foreseen; `tournament` is its predictor, if
+    that has two levels and a choice.
     """
 
     @property
     def line(self) -> int: ...
     @property
     def asks_ahead(self) -> bool: ...
+    @property
+    def mispredicted(self) -> int: ...
+    @property
+    def tournament(self) -> Tournament | None: ...
 
     def chip(self, system: System, text: Mapping[int, Insn]) -> Chip:
         """A chip just switched on.  `text` has what stands in the fetch blocks that will run."""

@@ -37,6 +37,7 @@ from rewriter.verify.routines.replaceable import Known
 from rewriter.verify.routines.substituted import Substituted
 from rewriter.verify.terms.exchange import Exchange
 from rewriter.verify.terms.prover import Prover
+from rewriter.verify.walk.detours import reading
 from rewriter.verify.walk.function import Walk
 from rewriter.verify.walk.insn_classes import Kinds
 from rewriter.verify.walk.unwind_check import Rows, frame_owners
@@ -201,11 +202,14 @@ class _Check:
         self.findings += self.lines.elsewhere(functions)
         if self.only is not None:
             functions = [function for function in functions if function in self.only]
-        left = (function for function in functions if function not in self.replaced)
+        left = [function for function in functions if function not in self.replaced]
+        frames = self.substituted.frames
+        self.detours = reading.read(self.program, self.listing, frames, left, self.prover)
+        listing = self.detours.listing
         self.kinds = Kinds(target, self.program.held_addresses)
-        self.rows = Rows(self.program, self.substituted.frames, self.listing, left, self.kinds)
-        for listing in (self.program.listing, self.listing):
-            listing.prepare()
+        self.rows = Rows(self.program, frames, listing, left, self.kinds)
+        for one in (self.program.listing, listing):
+            one.prepare()
         exchange = Exchange(self.prover)
         for done, checked in enumerate(each(self._function, functions, jobs, exchange)):
             if done % 20 == 0:
@@ -299,13 +303,14 @@ class _Check:
         walk = Walk(
             self.program,
             self.new,
-            self.listing,
+            self.detours.listing,
             function,
             self.prover,
             self.locked,
             self.kinds,
             fixups=self.entries.new,
             others=self.owned,
+            detours=self.detours,
             matched=[] if self.lines.describes(function) else None,
         )
         walk.run()

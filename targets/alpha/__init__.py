@@ -7,6 +7,8 @@ assembler      A two-pass assembler on top of the table: the text that `TABLE.te
                little more
 boots          Alpha kernels under `qemu-system-alpha`: a Clipper (DP264), from SRM, console on
                COM1
+conditional    Conditional moves of Alpha and the branches that do the same: each has the other's
+               test
 idioms         How Alpha spells what passes want: narrow accesses, sign extension, moves, bit
                counts
 linkage        How known routines are called on Alpha
@@ -40,9 +42,16 @@ from rewriter.core.code.program import Function, TableRead
 from rewriter.core.isa.instruction import Flow, Insn, Op
 from rewriter.core.target.arena import WIDE
 from rewriter.core.target.cpu import Cpu, System
-from rewriter.core.target.idioms import BitCounting, Hints, Idioms, Joining, NarrowMemory
+from rewriter.core.target.idioms import (
+    BitCounting,
+    ConditionalMoves,
+    Hints,
+    Idioms,
+    Joining,
+    NarrowMemory,
+)
 from rewriter.core.target.protocol import Definitions, Memory, Pair, References
-from targets.alpha import abi, boots, idioms, routines
+from targets.alpha import abi, boots, conditional, idioms, routines
 from targets.alpha.cpus import CPUS
 from targets.alpha.image import kernel, masks, moving, placing, pointers, sums, switches
 from targets.alpha.isa.rows import TABLE
@@ -73,6 +82,7 @@ class Alpha:
     bit_counting: BitCounting | None = idioms
     combining = None
     joining: Joining | None = idioms
+    conditional_moves: ConditionalMoves | None = conditional
     hints: Hints | None = idioms
     stack = SP
     signatures = Path(__file__).with_name("signatures.json")

@@ -21,6 +21,7 @@ from rewriter.core.target.cpu import Cpu, System
 from rewriter.core.target.idioms import (
     BitCounting,
     Combining,
+    ConditionalMoves,
     Hints,
     Idioms,
     Joining,
@@ -75,6 +76,7 @@ class Ppc:
     spelling: Idioms = idioms
     narrow_memory: NarrowMemory | None = None
     joining: Joining | None = None
+    conditional_moves: ConditionalMoves | None = None
     hints: Hints | None = None
     stack: int = SP
     signatures = Path(__file__).with_name("signatures.json")

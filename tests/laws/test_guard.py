@@ -80,7 +80,7 @@ def recorded(path: Path) -> Manifest:
 
 STEPS = {
     "bytes, bitscan": (Superblocks, "run"),
-    "replay, prefetch": (Insertions, "run"),
+    "replay, prefetch, cmov": (Insertions, "run"),
     "align": (Layout, "run"),
     "schedule": (Loops, "run"),
     "substitute": (Routines, "run"),
@@ -122,7 +122,7 @@ def test_given_up_is_nothing_done(run: Run) -> None:
 
 _WHOLE_FILE = {
     *("program", "cpu", "options", "prover", "known", "nops", "savings", "done", "edits"),
-    *("skips", "room", "described", "_made"),
+    *("skips", "room", "described", "directions", "_made"),
 }
 
 

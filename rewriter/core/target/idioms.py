@@ -208,3 +208,39 @@ class Hints(Protocol):
     def is_hint(self, insn: Insn) -> bool:
         """Whether it is one that `hint` gives."""
         ...
+
+
+class ConditionalMoves(Protocol):
+    """The capability `conditional_moves`: moves by a test that a branch can make as well."""
+
+    @property
+    def NOTHING(self) -> int:
+        """A word that is no instruction on any CPU."""
+        ...
+
+    def is_conditional(self, insn: Insn) -> bool:
+        """Whether it is a conditional move."""
+        ...
+
+    def branch(self, insn: Insn, distance: int, opposite: bool = False) -> Insn:
+        """The branch with a conditional move's test, or the opposite one."""
+        ...
+
+    def moving(self, insn: Insn) -> Insn:
+        """The plain move of what a conditional move may move."""
+        ...
+
+    def jump(self, distance: int) -> Insn:
+        """A jump that leaves nothing in a register."""
+        ...
+
+    def is_jump(self, insn: Insn) -> bool:
+        """Whether it is one that `jump` gives."""
+        ...
+
+    def conditional(self, test: Insn, move: Insn, opposite: bool) -> Insn | None:
+        """The conditional move that a branch and a plain move are: what it does if it is taken.
+
+        With `opposite`, if it is not.  None where they are something else.
+        """
+        ...

@@ -27,6 +27,7 @@ from rewriter.core.target.ident import Ident
 from rewriter.core.target.idioms import (
     BitCounting,
     Combining,
+    ConditionalMoves,
     Hints,
     Idioms,
     Joining,
@@ -290,6 +291,11 @@ class Sequential(Target, Protocol):
     @property
     def joining(self) -> Joining | None:
         """Wide loads in halves, one of which is at hand."""
+        ...
+
+    @property
+    def conditional_moves(self) -> ConditionalMoves | None:
+        """Moves by a test that a branch can make as well."""
         ...
 
     @property

@@ -1,6 +1,7 @@
 """Profiles that others took: which format a file is in, and which functions it says are hot.
 
 bolt         BOLT's pre-aggregated profiles (perf2bolt --pa): lines of a letter, addresses, counts
+directions   Which way conditional moves and branches went: what `retune profile` counts
 opreport     `opreport -l`: samples by symbol
 perf         `perf script`: one sample a line, or a line and its call chain below
 readprofile  /proc/profile as readprofile(8) copies it: how often the timer found the kernel where
@@ -10,16 +11,29 @@ samples      What every profile becomes: places in the image, each with a weight
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 from rewriter.core.code.program import Function
 from rewriter.core.errors import BadInput
 from rewriter.elf.image import Image
-from rewriter.identify.profiles import bolt, opreport, perf, readprofile
-from rewriter.identify.profiles.samples import Gathered, Heat, Place, Profile, shares
+from rewriter.identify.profiles import bolt, directions, opreport, perf, readprofile
+from rewriter.identify.profiles.samples import (
+    Counts,
+    Direction,
+    Gathered,
+    Heat,
+    Place,
+    Profile,
+    shares,
+)
 
-__all__ = ["Heat", "Place", "Profile", "heat", "parse"]
+__all__ = ["Direction", "Heat", "Place", "Profile", "heat", "moves", "parse"]
+
+KNOWN = Path(__file__).with_name("known")
+"""Profiles of directions that come with retune, by the first digits of their text's hash."""
 
 TEXTS: tuple[tuple[Callable[[str], bool], Callable[[str, str, Gathered], Profile]], ...] = (
+    (directions.claims, directions.read),
     (bolt.claims, bolt.read),
     (opreport.claims, opreport.read),
     (perf.claims, perf.read),
@@ -40,8 +54,29 @@ def parse(data: bytes, label: str, image: Image) -> Profile:
             return read(text, label, gathered)
     raise BadInput(
         f"{label}: not a profile that retune knows",
-        hint="readprofile's binary, `perf script`, `opreport -l`, or BOLT pre-aggregated",
+        hint="readprofile's binary, `perf script`, `opreport -l`, BOLT pre-aggregated,"
+        " or of `retune profile`",
     )
+
+
+def moves(profile: Profile | None, image: Image) -> dict[int, Direction]:
+    """Which way the conditional moves of an image went, by address, as far as that is known.
+
+    Of a file that we have counted ourselves it is, without a profile that says so.
+    """
+    counts = profile.directions if profile is not None else {}
+    counts = counts or known(image)
+    return {at: one for (kind, at), one in counts.items() if kind == directions.MOVE}
+
+
+def known(image: Image) -> Counts:
+    """What our own profile of an image's text says; nothing of one that we have none of."""
+    text = directions.text_hash(image)
+    path = KNOWN / f"{text[:16]}.txt"
+    if not path.is_file():
+        return {}
+    found = directions.parse(path.read_text(encoding="ascii"), path.name)
+    return found.counts if found.text == text else {}
 
 
 def heat(profile: Profile, functions: Iterable[Function]) -> Heat:

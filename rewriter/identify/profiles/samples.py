@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from rewriter.core.errors import BadInput
 from rewriter.elf.headers import printable
@@ -26,17 +27,40 @@ class Place:
     weight: int
 
 
+@dataclass(frozen=True, slots=True)
+class Direction:
+    """How often something with a condition was executed, how often that held, and how often the
+    chip's predictor would have been wrong."""
+
+    executed: int
+    held: int
+    missed: int
+
+    def __add__(self, other: Direction) -> Direction:
+        return Direction(
+            self.executed + other.executed, self.held + other.held, self.missed + other.missed
+        )
+
+
+Counts = Mapping[tuple[str, int], Direction]
+"""By kind and address."""
+
+NONE: Counts = MappingProxyType({})
+
+
 @dataclass(frozen=True)
 class Profile:
     """A profile of one image: `format` names the program, `unit` says what weighs.
 
     `outside` is the weight of what is of other files, or of names that the image does not have.
+    `directions` are there if that was counted.
     """
 
     format: str
     unit: str
     places: tuple[Place, ...]
     outside: int
+    directions: Counts = field(default_factory=dict)
 
 
 @dataclass
@@ -80,7 +104,7 @@ class Gathered:
         """The address of a symbol of the image."""
         return self._named.get(name)
 
-    def profile(self, kind: str, unit: str, label: str) -> Profile:
+    def profile(self, kind: str, unit: str, label: str, directions: Counts = NONE) -> Profile:
         """What was gathered; BadInput when nothing of it is of the image."""
         places = tuple(Place(*place, weight) for place, weight in sorted(self.weights.items()))
         if not places:
@@ -89,7 +113,7 @@ class Gathered:
                 f"{label}: no sample of this {kind} profile is in {self.image.name}",
                 hint=f"it is of {seen}" if seen else "was it taken of another build?",
             )
-        return Profile(kind, unit, places, self.outside)
+        return Profile(kind, unit, places, self.outside, directions)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.table import Table
-from rewriter.core.target.cpu import Cpu, System
+from rewriter.core.target.cpu import Cpu, System, Tournament
 from rewriter.core.target.dispatched_cpu import Dispatched
 from rewriter.timing.dispatch.chip import Chip
 from rewriter.timing.dispatch.steady import SteadyDispatched
@@ -18,6 +18,8 @@ class DispatchedEngine:
     def __init__(self, cpu: Cpu, pipeline: Dispatched) -> None:
         self._cpu, self._pipeline = cpu, pipeline
         self.line = pipeline.memory.dcache.line.value
+        self.tournament: Tournament | None = None
+        self.mispredicted = pipeline.fetch.mispredicted.value
         self.asks_ahead = not pipeline.memory.streams.value
 
     def chip(self, system: System, text: Mapping[int, Insn]) -> Chip:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.table import Table
-from rewriter.core.target.cpu import Cpu, InOrder, System
+from rewriter.core.target.cpu import Cpu, InOrder, System, Tournament
 from rewriter.timing.inorder.pipeline import Chip
 from rewriter.timing.inorder.steady import SteadyInOrder
 
@@ -19,6 +19,8 @@ class InOrderEngine:
     def __init__(self, cpu: Cpu, pipeline: InOrder) -> None:
         self._cpu, self._pipeline = cpu, pipeline
         self.line = pipeline.dcache.line.value
+        self.tournament: Tournament | None = None
+        self.mispredicted = pipeline.mispredicted.value
 
     def chip(self, system: System, text: Mapping[int, Insn]) -> Chip:
         """A chip just switched on; what it takes does not depend on code that does not run."""

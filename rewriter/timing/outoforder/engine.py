@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.table import Table
-from rewriter.core.target.cpu import Cpu, OutOfOrder, System
+from rewriter.core.target.cpu import Cpu, OutOfOrder, System, Tournament
 from rewriter.timing.outoforder.pipeline import Chip
 from rewriter.timing.outoforder.places import letter
 from rewriter.timing.outoforder.steady import SteadyOutOfOrder
@@ -20,6 +20,8 @@ class OutOfOrderEngine:
     def __init__(self, cpu: Cpu, pipeline: OutOfOrder) -> None:
         self._cpu, self._pipeline = cpu, pipeline
         self.line = pipeline.memory.dcache.line.value
+        self.tournament: Tournament | None = pipeline.fetch.predictor
+        self.mispredicted = pipeline.fetch.mispredicted.value
 
     def chip(self, system: System, text: Mapping[int, Insn]) -> Chip:
         """A chip just switched on.  `text` has what stands in the fetch blocks that will run."""

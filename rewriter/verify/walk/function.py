@@ -22,6 +22,7 @@ from rewriter.elf.image import Image
 from rewriter.verify.line_check import Match, matches
 from rewriter.verify.terms.prover import Prover
 from rewriter.verify.walk import hints
+from rewriter.verify.walk.detours.reading import Detours
 from rewriter.verify.walk.equivalence import Different
 from rewriter.verify.walk.insn_classes import HINT, NOP, Kinds
 from rewriter.verify.walk.pairs import PLAIN, Compared, Pair, Pairs
@@ -35,8 +36,9 @@ class Walk:
     `image` is the new file, `new` its listing and `fixups` its exception entries; `tables` are the
     addresses of jump table bytes that were compared by where they lead, `resumed` pairs of
     exception entries that do the same; `covered` are the addresses of the old code that was
-    compared, `visited` those of the new code, `matched`
-    gets what stands for what, if it is a list.
+    compared, `visited` those of the new code, `matched` gets what stands for what, if it is a list;
+    `detours` is how the new listing was read, `longer` the positions of branches that are several
+    instructions.
     """
 
     program: Program
@@ -55,6 +57,8 @@ class Walk:
     others: Collection[int] = frozenset()
     resumed: set[tuple[Fixup, Fixup]] = field(default_factory=set)
     matched: list[Match] | None = None
+    detours: Detours | None = None
+    longer: list[int] = field(default_factory=list)
 
     def run(self) -> None:
         """Walks from every entry until nothing new follows, then looks at what was not walked."""
@@ -71,6 +75,10 @@ class Walk:
         self.size = program.listing.table.size
         encode = self.target.table.encode
         self._nops = {encode(insn) for insn in self.target.nops(self.size)}
+        if self.detours is not None:
+            self.visited.update(self.detours.away.get(self.function.start, ()))
+            longer = self.detours.more.keys() & self.new_code.at.keys()
+            self.longer = sorted(self.new_code.at[address] for address in longer)
         self.locked_here = not self.locked.isdisjoint(old.addresses)
         queue = [Pair(entry, entry) for entry in self._entries() if not self._is_same_data(entry)]
         seen: set[Pair] = set()
@@ -90,17 +98,24 @@ class Walk:
         """A caller may keep a value in a register because nothing in the function writes it."""
         old, new = self.old_code, self.new_code
         before = self._written(old.words, old.defs)
-        if self.visited <= new.at.keys() and not self._written(new.words, new.defs) & ~before:
+        more = reduce(or_, (self._more(at) for at in self.longer), 0)
+        after = self._written(new.words, new.defs) | more
+        if self.visited <= new.at.keys() and not after & ~before:
             return  # and so nothing that was walked does
         walked = np.searchsorted(self.new.addresses, addresses(self.visited))
         words: list[int] = self.new.words[walked].tolist()
-        if self._written(words, from_columns(self.new.defs[walked])) & ~before:
+        if (self._written(words, from_columns(self.new.defs[walked])) | more) & ~before:
             self.findings.append(f"{self.function.name}: a register is written that was not before")
 
     def _written(self, words: Iterable[int], defs: Iterable[int]) -> int:
         """The mask of what instructions write; a nop may name a register, which stays as it is."""
         both = zip(words, defs, strict=True)
         return reduce(or_, (mask for word, mask in both if word not in self._nops), 0)
+
+    def _more(self, at: int) -> int:
+        """The mask of what a branch at a position of the new code writes beside its first move."""
+        more = () if self.detours is None else self.detours.more[self.new_code.addresses[at]]
+        return reduce(or_, map(self.target.table.defs, more), 0)
 
     def _entries(self) -> list[int]:
         graph = self.program.graph
@@ -116,6 +131,8 @@ class Walk:
         if self.old_code.rows[self.old_code.at[pair.old]] == INLINE:
             self._stopped(pair)
             return []
+        if self.detours is not None and pair.new in self.detours.inside:
+            raise Different("control comes between a branch and what it leads over")
         first, exits = self.old_code.extent(pair.old)
         there = self._unchanged(pair, first, exits)
         if there is None:
@@ -139,6 +156,8 @@ class Walk:
         there = new.at.get(pair.new)
         if there is None or not old.same(first, end, new, there):
             return None
+        if bisect_left(self.longer, there) < bisect_left(self.longer, there + end - first):
+            return None
         if there == first and old.words[first:end] == new.words[first:end]:
             return there
         if self.pairs.pads.any:  # it may be in another exception range
@@ -151,6 +170,8 @@ class Walk:
     def _changed(self, pair: Pair, first: int, exits: Sequence[int]) -> list[Pair]:
         old = self.old_code.by_blocks(pair.old)
         new = self.new_code.by_transfers(pair.new, len(old.exits))
+        if self.detours is not None:
+            new = self.detours.whole(new)
         self.covered.update(old.addresses)
         self.visited.update(new.addresses)
         if not old.same_words(new):

@@ -82,6 +82,7 @@ class Toy:
 
     name = "toy"
     bundling = emulated = boots = bit_counting = combining = joining = hints = None
+    conditional_moves = None
     table = TABLE
     cpus: Mapping[str, Cpu] = CPUS
     needs: Mapping[str, frozenset[str]] = {"bytes": frozenset({"BWX"})}

@@ -1,0 +1,364 @@
+"""Conditional moves that nearly always go one way become branches that are foreseen."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from passes.lib.insert import Declined, Finder, Insertion, Setting, Slots
+from passes.lib.steps import Change, OwnPass, Steps
+from rewriter.analysis.program import Program
+from rewriter.core.code.listing import FLOW_CODE, among
+from rewriter.core.code.program import Function
+from rewriter.core.edit import Evidence, Grade
+from rewriter.core.errors import BadInput
+from rewriter.core.isa.instruction import AWAY, STRAIGHT, Flow, Insn
+from rewriter.core.readings.interpret import Step
+from rewriter.core.target.idioms import ConditionalMoves
+from rewriter.core.target.protocol import Target
+from rewriter.elf.unwind import rows as unwind_rows
+from rewriter.identify.profiles.samples import Direction
+from rewriter.timing.described import NotDescribed
+from rewriter.timing.engines import engine_of
+from rewriter.timing.model import simulate
+from rewriter.timing.straight import Probe
+from rewriter.verify.walk.detours.meaning import means
+from rewriter.verify.walk.detours.shapes import detours, key
+
+_AROUND = 16
+"""Instructions before and behind a conditional move that are timed with it."""
+
+_NEAR = 8
+"""Instructions behind a conditional move in which a nop is looked for."""
+
+_BASE, _ASIDE = 1 << 20, 1 << 14
+"""Where code that is timed begins, and how far from it the way that is seldom gone stands."""
+
+_TRACE = "moved {0.held} of {0.executed} times, {0.missed} not foreseen"
+
+
+class Cmov(OwnPass):
+    """A conditional move of which a profile says that it nearly always goes one way.
+
+    Before    cmovne t0,t1,t2      After    bne t0,1f         or, always:   beq t0,1f
+              ...                           ...                             mov t1,t2
+                                         1: mov t1,t2                    1: ...
+                                            br back
+    Requires  A profile with directions (`retune profile`).  Where it nearly never moves: room for
+              two instructions where control does not pass, whose unwind row is that of the move.
+    Proof     Branch, moves and way back mean the conditional move (`verify/walk/detours/`), which
+              is shown on terms; the walk reads them as that.
+
+    On the 21264 a conditional move takes two places in the mapper and two cycles, and ties what
+    it may move into the chain; a branch that is foreseen takes one place.  Made where the model
+    of the CPU says that both ways together, by how often each is gone, and what is not foreseen
+    take fewer cycles.
+    """
+
+    name = "cmov"
+    change = Change.ROOM
+
+    def offered(self, target: Target) -> bool:
+        """Where there are conditional moves with the tests of branches."""
+        return target.sequential is not None and target.sequential.conditional_moves is not None
+
+    def prepare(self, steps: Steps) -> None:
+        """The step that it is."""
+        steps.inserts(self)
+
+    def finder(self, program: Program, setting: Setting) -> Finder:
+        """What finds the sites of functions."""
+        known = setting.target.conditional_moves
+        if known is None or not setting.directions:
+            return lambda function, slots: iter(())
+        return _Finder(program, setting, known).found
+
+
+class _Finder:
+    """Finds the sites of functions."""
+
+    def __init__(self, program: Program, setting: Setting, known: ConditionalMoves) -> None:
+        self.program, self.setting, self.known = program, setting, known
+        self.places = sorted(setting.directions)
+        self.model = _Model(setting, known)
+
+    def found(self, function: Function, slots: Slots) -> Iterator[Insertion | Declined]:
+        """The sites of a function that were executed."""
+        first, last = (bisect_right(self.places, at - 1) for at in (function.start, function.end))
+        sites = [at for at in self.places[first:last] if self._is_site(at, slots)]
+        if not sites:
+            return
+        here = _Here(self.program, self.known, function, slots)
+        for at in sites:
+            yield self._one(here, at)
+
+    def _is_site(self, address: int, slots: Slots) -> bool:
+        """Whether a conditional move stands there still."""
+        listing = self.program.listing
+        if address in slots or not listing.has(address):
+            return False
+        insn = listing.insn(listing.index(address))
+        return insn is not None and self.known.is_conditional(insn)
+
+    def _one(self, here: _Here, at: int) -> Insertion | Declined:
+        """The better way of the two, or why neither."""
+        counted = self.setting.directions[at]
+        kind = "mostly moved" if 2 * counted.held > counted.executed else "seldom moved"
+        if at in self.setting.locked:
+            return Declined(kind, at, "between load-locked and store-conditional")
+        insn = here.insn(at)
+        try:
+            before, after = self.model.cycles(here, at, counted)
+        except NotDescribed as missing:
+            return Declined(kind, at, str(missing))
+        if after >= before:
+            return Declined(kind, at, "not faster in the model")
+        over = kind == "mostly moved"
+        test, move = self.known.branch(insn, insn.size, over), self.known.moving(insn)
+        if self._natural(here, test, move, over):
+            return Declined(kind, at, "the function has such a branch already")
+        if not means(self.setting.target.table, self.setting.prover, test, move, over, insn):
+            return Declined(kind, at, "the branch does not mean the conditional move")
+        said = f"{float(before):.2f} cycles became {float(after):.2f} in the model"
+        detail = f"{said} of {self.setting.cpu.name}: {_TRACE.format(counted)}"
+        evidence, saves = Evidence(Grade.PROVED, detail=detail), before - after
+        if over:
+            return _over(here, Insertion(kind, at, (test.replace(target=0), move), evidence, saves))
+        return self._aside(here, at, evidence, saves)
+
+    def _natural(self, here: _Here, test: Insn, move: Insn, over: bool) -> bool:
+        """Whether the old code has the same already: the verifier leaves that what it is."""
+        encode, table = self.setting.target.table.encode, self.setting.target.table
+        words = np.array([encode(test)], dtype=self.program.listing.words.dtype)
+        target = test.op.format.operands[test.op.format.target or 0]
+        branch = int(words[0]) & ~target.mask & (1 << table.word_bits) - 1
+        return (branch, int(over), encode(move)) in here.natural
+
+    def _aside(
+        self, here: _Here, at: int, evidence: Evidence, saves: Fraction
+    ) -> Insertion | Declined:
+        """The move where control does not pass, and the way back."""
+        insn, kind = here.insn(at), "seldom moved"
+        size, room = insn.size, here.room(at)
+        if room is not None:
+            test = self.known.branch(insn, room - at - size)
+            back = self.known.jump(at - room - size)
+            elsewhere = (room, self.known.moving(insn)), (room + size, back)
+            return Insertion(kind, at, (test,), evidence, saves, elsewhere)
+        behind = here.behind(at)
+        if behind is None:
+            return Declined(kind, at, "no room where control does not pass")
+        # What is added behind an instruction has the addresses behind that one's.
+        test, back = (
+            self.known.branch(insn, behind + 1 - at - size),
+            self.known.jump(at - behind - 2),
+        )
+        added = behind, (self.known.moving(insn), back)
+        return Insertion(kind, at, (test,), evidence, saves, behind=added)
+
+
+def _over(here: _Here, insertion: Insertion) -> Insertion:
+    """A branch over a move; where a nop stands soon behind it, all up to there moves on."""
+    test, move = insertion.insns
+    between = here.up_to_nop(insertion.address)
+    if between is None:
+        return insertion
+    there = range(insertion.address + test.size, 1 << 64, test.size)
+    moved = tuple(zip(there, (move, *between), strict=False))
+    return replace(insertion, insns=(test.replace(target=move.size),), elsewhere=moved)
+
+
+class _Here:
+    """A function as earlier passes left it, and where in it control does not pass."""
+
+    def __init__(
+        self, program: Program, known: ConditionalMoves, function: Function, slots: Slots
+    ) -> None:
+        self.program, self.known, self.function, self.slots = program, known, function, slots
+        listing = program.listing
+        self.first, self.last = listing.span(function.start, function.end)
+        shapes = detours(listing, function, program.nops)
+        self.natural = {key(listing, one) for one in shapes}
+        self._taken = set[int]()
+        self._free = self._unreached()
+        self._rows = self._of_frames()
+
+    def insn(self, at: int) -> Insn:
+        """What stands at an address."""
+        insn = self.slots.get(at) or self.program.listing.insn(self.program.listing.index(at))
+        assert insn is not None
+        return insn
+
+    def up_to_nop(self, at: int) -> list[Insn] | None:
+        """What stands between an instruction and a nop in its block, if all of it may move on.
+
+        None where no nop is near, or something rests on the place of what is between.
+        """
+        program, listing = self.program, self.program.listing
+        graph, size = program.graph, listing.table.size
+        position, row = listing.index(at), self._row(at)
+        last = min(int(graph.last[graph.block_holding(at)]), position + _NEAR)
+        found: list[Insn] = []
+        frame = program.frames.get(self.function.start)
+        ranges = frame is not None and frame.lsda is not None
+        for n in range(position + 1, last):
+            address, insn = at + size * (n - position), listing.insn(n)
+            held = address in program.locked_addresses or address in program.fixups
+            if address in self.slots or held or insn is None or self._row(address) != row:
+                return None
+            if program.nops[n]:
+                return found if address not in self._taken else None
+            if ranges or insn.op.flow is not Flow.NEXT or self.known.is_conditional(insn):
+                return None
+            found.append(insn)
+        return None
+
+    def around(self, at: int) -> tuple[list[Insn], list[Insn]]:
+        """What runs before an instruction and behind it, as straight code."""
+        position = self.program.listing.index(at)
+        before: list[Insn] = []
+        for n in range(position - 1, self.first - 1, -1):
+            if not self._goes_on(n) or len(before) == _AROUND:
+                break
+            before[:0] = self._standing(n)
+        behind: list[Insn] = []
+        for n in range(position + 1, self.last):
+            if not self._goes_on(n) or len(behind) == _AROUND:
+                break
+            behind += self._standing(n)
+        return before, behind
+
+    def _goes_on(self, position: int) -> bool:
+        return int(self.program.listing.flows[position]) in _GOES_ON
+
+    def _standing(self, position: int) -> list[Insn]:
+        listing = self.program.listing
+        insn = self.slots.get(int(listing.addresses[position]), listing.insn(position))
+        return [] if insn is None or self.program.target.is_nop(insn) else [insn]
+
+    def room(self, at: int) -> int | None:
+        """Where two instructions fit, nearest behind an address; they are taken."""
+        size = self.program.listing.table.size
+        row = self._row(at)
+        if row is None or self._row(at + size) != row:
+            return None
+        fits = [
+            place
+            for place in self._free
+            if {place, place + size}.isdisjoint(self._taken)
+            and self._row(place) == row == self._row(place + size)
+        ]
+        if not fits:
+            return None
+        best = min(fits, key=lambda place: (place < at, abs(place - at)))
+        self._taken |= {best, best + size}
+        return best
+
+    def behind(self, at: int) -> int | None:
+        """Where a new layout may put something behind a jump, nearest to an address; it is taken.
+
+        Unwinders find the same frame behind the jump as at the address.
+        """
+        listing, size = self.program.listing, self.program.listing.table.size
+        row = self._row(at)
+        if row is None or self._row(at + size) != row:
+            return None
+        here = slice(self.first, self.last)
+        jumps = listing.addresses[here][among(listing.flows[here], AWAY)].tolist()
+        fits = [
+            place
+            for place in jumps
+            if place not in self._taken
+            and place not in self.program.locked_addresses
+            and self._row(place) == row == self._row(place + size)
+        ]
+        if not fits:
+            return None
+        best = min(fits, key=lambda place: (place < at, abs(place - at)))
+        self._taken.add(best)
+        return int(best)
+
+    def _unreached(self) -> list[int]:
+        """Addresses of two nops in a row that control does not come to."""
+        program, here = self.program, slice(self.first, self.last)
+        positions = np.arange(self.first, self.last)
+        blocks = np.searchsorted(program.graph.first, positions, side="right") - 1
+        idle = program.nops[here] & ~program.graph.reached[blocks]
+        places = program.listing.addresses[here][idle].tolist()
+        size, known = program.listing.table.size, {*places} - program.locked_addresses
+        free = {at for at in known if at not in self.slots}
+        return sorted(at for at in free if at + size in free)
+
+    def _of_frames(self) -> list[tuple[int, unwind_rows.Rules]] | None:
+        frame = self.program.frames.get(self.function.start)
+        try:
+            return unwind_rows.rows(frame) if frame is not None else []
+        except BadInput:
+            return None
+
+    def _row(self, at: int) -> object:
+        """What unwinders find at an address; None where that is not known."""
+        if self._rows is None:
+            return None
+        if not self._rows:
+            return ()
+        return self._rows[bisect_right([start for start, _ in self._rows], at) - 1][1]
+
+
+_GOES_ON = {FLOW_CODE[flow] for flow in STRAIGHT}
+
+
+@dataclass
+class _Model:
+    """Cycles of straight code with a conditional move, and with branches in its place."""
+
+    setting: Setting
+    known: ConditionalMoves
+
+    def cycles(self, here: _Here, at: int, counted: Direction) -> tuple[Fraction, Fraction]:
+        """Cycles before, and after on the average of both ways; raises NotDescribed."""
+        insn, (before, behind) = here.insn(at), here.around(at)
+        size, over = insn.size, 2 * counted.held > counted.executed
+        test, move = self.known.branch(insn, 0, over), self.known.moving(insn)
+        site = _BASE + size * len(before)
+        lead = self._steps(before, _BASE)
+        old = [*lead, *self._steps([insn, *behind], site)]
+        if over:
+            usual = [*lead, *self._steps([test, move, *behind], site)]
+            tail = self._steps(behind, site + 2 * size)
+            seldom = [*lead, self._step(test, site, site + 2 * size), *tail]
+        else:
+            usual = [*lead, *self._steps([test, *behind], site)]
+            aside = site + _ASIDE & -self.setting.cpu.fetch_block.value
+            leaving = self._step(test, site, aside), *self._steps([move], aside)
+            back = self._step(self.known.jump(0), aside + size, site + size)
+            seldom = [*lead, *leaving, back, *self._steps(behind, site + size)]
+        share = Fraction(min(counted.held, counted.executed - counted.held), counted.executed)
+        missed = Fraction(counted.missed, counted.executed)
+        usually, seldom_ = self._timed(usual), self._timed(seldom)
+        wrong = missed * engine_of(self.setting.cpu).mispredicted
+        return Fraction(self._timed(old)), usually + share * (seldom_ - usually) + wrong
+
+    def __post_init__(self) -> None:
+        self._probe = Probe.of(self.setting.target.table)
+
+    def _steps(self, insns: Sequence[Insn], address: int) -> list[Step]:
+        """Straight code from an address on."""
+        steps = list[Step]()
+        for insn in insns:
+            steps.append(self._step(insn, address))
+            address += insn.size
+        return steps
+
+    def _step(self, insn: Insn, address: int, target: int | None = None) -> Step:
+        return replace(self._probe.step(insn, address), target=target)
+
+    def _timed(self, steps: Sequence[Step]) -> int:
+        """Cycles when it runs again, warm."""
+        cpu, system = self.setting.cpu, self.setting.system
+        once, twice = (simulate(code, cpu, system) for code in (steps, [*steps, *steps]))
+        return twice.cycles - once.cycles

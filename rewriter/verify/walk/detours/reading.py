@@ -1,0 +1,207 @@
+"""Branches that lead around plain moves, read as the conditional moves that they are.
+
+A branch to moves that come back right behind it does what conditional moves with its test do, and
+so does a branch over moves, with the opposite test.  Where new code has one that the old code of
+the function does not have, it is read so: the walk compares what is read.
+
+    bne t0,1f        is   cmovne t0,t1,t2          beq t0,1f        is   cmovne t0,t1,t2
+    ...                   ...                      mov t1,t2             (nothing)
+ 1: mov t1,t2             (no code)             1: ...                   ...
+    br back
+
+What keeps this true: control comes to the moves by the branch alone (what stands there is no
+instruction to the walk, or no place to begin), and unwinders find the same frame at them as at
+the branch.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from rewriter.analysis.program import Program
+from rewriter.core.code.listing import Listing
+from rewriter.core.code.program import Function
+from rewriter.core.errors import BadInput
+from rewriter.core.isa.instruction import Insn
+from rewriter.core.target.idioms import ConditionalMoves
+from rewriter.elf.unwind import rows as unwind_rows
+from rewriter.elf.unwind.entries import Fde
+from rewriter.verify.terms.prover import Prover
+from rewriter.verify.walk.detours.meaning import means
+from rewriter.verify.walk.detours.shapes import Detour, detours, key
+from rewriter.verify.walk.segments import Segment
+
+
+@dataclass(frozen=True)
+class Detours:
+    """A new file's text in which some branches are conditional moves.
+
+    `away` are the addresses of what is no code any more, by the start of their function; at those
+    `inside` no walk may begin.  `more` are the conditional moves of a branch behind its first.
+    """
+
+    listing: Listing
+    away: Mapping[int, Collection[int]] = field(default_factory=dict)
+    inside: Collection[int] = frozenset()
+    more: Mapping[int, tuple[Insn, ...]] = field(default_factory=dict)
+
+    def whole(self, segment: Segment) -> Segment:
+        """A segment with all conditional moves of its branches."""
+        found = [at for at, address in enumerate(segment.addresses) if address in self.more]
+        for slot in reversed(found):
+            segment = self._longer(segment, slot, self.more[segment.addresses[slot]])
+        return segment
+
+    def _longer(self, segment: Segment, slot: int, insns: tuple[Insn, ...]) -> Segment:
+        """A segment with more instructions behind a slot, at its address."""
+        table, count, here = self.listing.table, len(insns), slot + 1
+        words = [table.encode(insn) for insn in insns]
+        rows = table.classify(np.array(words, dtype=self.listing.words.dtype)).tolist()
+        placeless = [word << 16 | row for word, row in zip(words, rows, strict=True)]
+
+        def moved(at: int) -> int:
+            return at + count if at > slot else at
+
+        return segment._replace(
+            exits=tuple(map(moved, segment.exits)),
+            fixups={moved(at): fixup for at, fixup in segment.fixups.items()},
+            insns=[*segment.insns[:here], *insns, *segment.insns[here:]],
+            addresses=_with(segment.addresses, here, [segment.addresses[slot]] * count),
+            placeless=_with(segment.placeless, here, placeless),
+            kinds=segment.kinds[:here] + bytes(count) + segment.kinds[here:],
+            uses=_with(segment.uses, here, map(table.uses, insns)),
+            defs=_with(segment.defs, here, map(table.defs, insns)),
+        )
+
+
+def _with(values: Iterable[int], at: int, more: Iterable[int]) -> list[int]:
+    found = list(values)
+    found[at:at] = more
+    return found
+
+
+def read(
+    program: Program,
+    new: Listing,
+    frames: Mapping[int, Fde],
+    functions: Collection[Function],
+    prover: Prover,
+) -> Detours:
+    """The text of a new file, in which functions may have branches for conditional moves.
+
+    `frames` are its unwind entries by where they start.
+    """
+    known = program.target.conditional_moves
+    if known is None or not functions:
+        return Detours(new)
+    return _Reader(program, new, frames, known, prover).read(functions)
+
+
+@dataclass
+class _Reader:
+    program: Program
+    new: Listing
+    frames: Mapping[int, Fde]
+    known: ConditionalMoves
+    prover: Prover
+    away: dict[int, set[int]] = field(default_factory=dict)
+    inside: set[int] = field(default_factory=set)
+    more: dict[int, tuple[Insn, ...]] = field(default_factory=dict)
+
+    def read(self, functions: Collection[Function]) -> Detours:
+        """All functions."""
+        self.words = self.new.words.copy()
+        self.nop = self._nop()
+        self.proved: dict[tuple[Insn, Insn, bool], Insn | None] = {}
+        for function in functions:
+            found = list(detours(self.new, function))
+            if found:
+                old = self.program.listing
+                nops = self.program.nops
+                natural = {key(old, one) for one in detours(old, function, nops)}
+                words = {*old.words[slice(*old.span(function.start, function.end))].tolist()}
+                for one in found:
+                    if key(self.new, one) not in natural:
+                        self._one(function, one, words)
+        if not self.away and not self.inside:
+            return Detours(self.new)
+        listing = self.new.with_words(self.words)
+        return Detours(listing, self.away, self.inside, self.more)
+
+    def _nop(self) -> int:
+        target = self.program.target
+        return target.table.encode(next(iter(target.nops(self.new.table.size))))
+
+    def _one(self, function: Function, one: Detour, words: Collection[int]) -> None:
+        """Reads one, if it is what it looks like, and the function had such `words`."""
+        insns, encode = self._conditional(one), self.program.target.table.encode
+        if insns is None or not {encode(insn) for insn in insns} <= {*words}:
+            return
+        places = self._places(one)
+        if not self.program.locked_addresses.isdisjoint(places):
+            return
+        gone = places[1:]
+        if one.back is not None:
+            if not self._same_frame(function, places):
+                return
+            self.words[[*one.moves, one.back]] = self.known.NOTHING
+            self.away.setdefault(function.start, set()).update(gone)
+        else:
+            self.words[list(one.moves)] = self.nop
+            self.inside.update(gone)
+        self.words[one.branch] = encode(insns[0])
+        if len(insns) > 1:
+            self.more[places[0]] = tuple(insns[1:])
+
+    def _places(self, one: Detour) -> list[int]:
+        """The addresses: the branch's, and those of all else."""
+        back = () if one.back is None else (one.back,)
+        found: list[int] = self.new.addresses[[one.branch, *one.moves, *back]].tolist()
+        return found
+
+    def _conditional(self, one: Detour) -> list[Insn] | None:
+        """The conditional moves that a detour is; None where it is something else."""
+        table, test, opposite = self.new.table, self.new.insn(one.branch), one.back is None
+        if one.back is not None:
+            back = self.new.insn(one.back)
+            if back is None or not self.known.is_jump(back):
+                return None
+        found: list[Insn] = []
+        for at in one.moves:
+            move = self.new.insn(at)
+            insn = None if test is None or move is None else self._proved(test, move, opposite)
+            # What the first one writes must not be what the next one asks.
+            if insn is None or (found and table.defs(found[-1]) & self._asked(test)):
+                return None
+            found.append(insn)
+        return found
+
+    def _asked(self, test: Insn | None) -> int:
+        return 0 if test is None else self.new.table.uses(test)
+
+    def _proved(self, test: Insn, move: Insn, opposite: bool) -> Insn | None:
+        """The conditional move that a branch and a move are, shown by what all three mean."""
+        form = test.replace(target=0), move, opposite
+        if form not in self.proved:
+            insn = self.known.conditional(*form)
+            shown = insn is not None and means(self.new.table, self.prover, *form, insn)
+            self.proved[form] = insn if shown else None
+        return self.proved[form]
+
+    def _same_frame(self, function: Function, places: Collection[int]) -> bool:
+        """Whether unwinders find the same frame at all of some places, and behind the branch."""
+        frame = self.frames.get(function.start)
+        if frame is None:
+            return True
+        try:
+            table = unwind_rows.rows(frame)
+        except BadInput:
+            return False
+        branch, *_ = places
+        starts = [address for address, _ in table]
+        near = (*places, branch + self.new.table.size)
+        return len({table[bisect_right(starts, at) - 1][1] for at in near}) == 1

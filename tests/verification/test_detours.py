@@ -1,0 +1,183 @@
+"""Branches in the place of conditional moves: what is the same, and every way to get it wrong."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import targets
+from fixtures import inputs
+from rewriter.analysis.program import analyse
+from rewriter.core.isa.instruction import Insn
+from rewriter.elf import image
+from rewriter.verify.check import Verdict, verify
+from rewriter.verify.terms.prover import Prover
+from rewriter.verify.walk.detours.meaning import means
+from targets.alpha import Alpha, conditional
+from targets.alpha.isa.rows import TABLE
+
+HEAD = """
+	.set noreorder
+	.set noat
+	.arch ev67
+	.text
+	.fill 64, 4, 0x47ff041f
+	.globl f
+	.ent f
+	.cfi_startproc
+f:"""
+TAIL = """
+	.cfi_endproc
+	.end f
+"""
+
+OLD = """	subq $16,$17,$1
+	{}
+	addq $16,$18,$0
+	beq $0,2f
+	ret $31,($26),1
+	{}
+2:	stq $16,0($19)
+	ret $31,($26),1
+	unop
+	unop
+"""
+UNOPS = "unop\n" * 3
+PLAIN = OLD.format("cmovlt $1,$17,$16", UNOPS)
+SEVERAL = OLD.format("cmovlt $1,$17,$16\n cmovlt $1,$18,$17", UNOPS)
+ASKED = OLD.format("cmovlt $1,$17,$1\n cmovlt $1,$18,$17", UNOPS)
+LITERAL = OLD.format("cmoveq $1,7,$16", UNOPS)
+
+
+def aside(move: str, test: str = "blt $1,3f", back: str = "br $31,1b") -> str:
+    """The code with a branch to a move, and the way back."""
+    return OLD.format(f"{test}\n1:", f"3: {move}\n {back}\n unop")
+
+
+def library(folder: Path, name: str, code: str) -> image.Image:
+    """A shared library with one function."""
+    assembler, linker = map(inputs.require_tool, ("alpha-linux-gnu-as", "alpha-linux-gnu-ld"))
+    (folder / "f.s").write_text(HEAD + code + TAIL)
+    made = folder / name
+    for command in ((assembler, "f.s", "-o", "f.o"), (linker, "-shared", "f.o", "-o", name)):
+        subprocess.run(command, check=True, cwd=folder)
+    return image.parse(made.read_bytes(), "f.so")
+
+
+def compared(folder: Path, old: str, new: str) -> Verdict:
+    """What the verifier says of two versions of a function."""
+    before, after = library(folder, "old", old), library(folder, "new", new)
+    target = targets.of(before).sequential
+    assert target is not None
+    return verify(analyse(before, target), after, lambda *progress: None)
+
+
+FRAMED = PLAIN.replace("subq", "lda $30,-16($30)\n.cfi_adjust_cfa_offset 16\n subq", 1).replace(
+    "beq $0,2f", "lda $30,16($30)\n .cfi_adjust_cfa_offset -16\n beq $0,2f"
+)
+
+SAME = {
+    "aside": (PLAIN, aside("mov $17,$16")),
+    "a literal": (LITERAL, aside("mov 7,$16", "beq $1,3f")),
+    "over": (
+        PLAIN,
+        OLD.format("bge $1,1f\n mov $17,$16\n1:", "unop\n" * 2),
+    ),
+    "several": (
+        SEVERAL,
+        OLD.format("blt $1,3f\n1: unop", "3: mov $17,$16\n mov $18,$17\n br $31,1b"),
+    ),
+    "a branch of the old code": (
+        OLD.format("blt $1,3f\n1: unop", "3: mov $17,$16\n br $31,1b\n unop"),
+        OLD.format("unop\n blt $1,3f\n1:", "3: mov $17,$16\n br $31,1b\n unop"),
+    ),
+}
+
+DIFFERENT = {
+    "the other sense": (PLAIN, aside("mov $17,$16", "bge $1,3f")),
+    "another test": (PLAIN, aside("mov $17,$16", "bne $1,3f")),
+    "another register is tested": (PLAIN, aside("mov $17,$16", "blt $0,3f")),
+    "another value": (PLAIN, aside("mov $18,$16")),
+    "another register": (PLAIN, aside("mov $17,$0")),
+    "another literal": (LITERAL, aside("mov 6,$16", "beq $1,3f")),
+    "back behind the next instruction": (
+        PLAIN,
+        aside("mov $17,$16").replace("beq $0,2f", "5: beq $0,2f").replace("1b", "5b"),
+    ),
+    "back to the branch": (
+        PLAIN,
+        aside("mov $17,$16").replace("blt", "5: blt").replace("1b", "5b"),
+    ),
+    "the way back leaves its place": (PLAIN, aside("mov $17,$16", back="br $1,1b")),
+    "more is done aside": (PLAIN, aside("mov $17,$16\n addq $0,1,$0")),
+    "a store aside": (PLAIN, aside("mov $17,$16\n stq $16,0($19)")),
+    "no move": (PLAIN, aside("addq $17,1,$16")),
+    "moves that the old code does not make": (
+        PLAIN,
+        OLD.format("blt $1,3f\n1:", "3: mov $17,$16\n mov $18,$17\n br $31,1b"),
+    ),
+    "what is asked was moved": (
+        ASKED,
+        OLD.format("blt $1,3f\n1: unop", "3: mov $17,$1\n mov $18,$17\n br $31,1b"),
+    ),
+    "another way to the move": (PLAIN, aside("mov $17,$16").replace("beq $0,2f", "beq $0,3f")),
+    "control falls into the move": (
+        PLAIN,
+        aside("mov $17,$16").replace("ret $31,($26),1", "unop", 1),
+    ),
+    "control comes between branch and move": (
+        PLAIN,
+        OLD.format("bge $1,1f\n5: mov $17,$16\n1:", "unop\n" * 2).replace("beq $0,2f", "beq $0,5b"),
+    ),
+    "over with the test of the move": (
+        PLAIN,
+        OLD.format("blt $1,1f\n mov $17,$16\n1:", "unop\n" * 2),
+    ),
+    "between load-locked and store-conditional": tuple(
+        code.replace("subq", "ldq_l $2,0($19)\n subq", 1).replace(
+            "addq $16,$18,$0", "addq $16,$18,$0\n stq_c $0,0($19)"
+        )
+        for code in (PLAIN, aside("mov $17,$16"))
+    ),
+    "a frame that unwinders do not find": (
+        FRAMED,
+        FRAMED.replace("cmovlt $1,$17,$16", "blt $1,3f\n1:").replace(
+            UNOPS, "3: mov $17,$16\n br $31,1b\n unop\n", 1
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_it_is_the_same(name: str, tmp_path: Path) -> None:
+    verdict = compared(tmp_path, *SAME[name])
+    assert verdict.ok, verdict.findings
+    assert verdict.changed_bytes
+
+
+@pytest.mark.parametrize("name", DIFFERENT)
+def test_it_is_refused(name: str, tmp_path: Path) -> None:
+    old, new = DIFFERENT[name]
+    assert not compared(tmp_path, old, new).ok
+
+
+def test_every_test_and_form() -> None:
+    """Each conditional move is its branch around its move, and none of the other moves is."""
+    target = Alpha()
+    prover = Prover.of(target)
+    rows = [op for op in TABLE.rows if op.name in conditional.MOVES]
+    assert len(rows) == 16
+    for op in rows:
+        insn = TABLE.decode(op.match | 1 << 21 | 2 << 16 | 3)
+        assert insn is not None and insn.op is op
+        for over in (False, True):
+            test, move = conditional.branch(insn, 8, over), conditional.moving(insn)
+            assert conditional.conditional(test, move, over) == insn
+            found = [
+                other
+                for other in rows
+                if means(target.table, prover, test, move, over, Insn(other, insn.operands))
+            ]
+            assert found == [op]
