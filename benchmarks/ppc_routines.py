@@ -30,7 +30,7 @@ from rewriter.verify.trials.engines.sweep import Code, Sweep
 from rewriter.verify.trials.image import code_at, code_of, function_named
 from rewriter.verify.trials.records import Chunk, chunks
 from targets.ppc import routines
-from targets.ppc.linkage import LINKAGES
+from targets.ppc.linkage import linkages
 from targets.ppc.trial_program import PpcSweep
 
 _SIZES = (0, 1, 3, 7, 8, 15, 16, 24, 31, 32, 48, 64, 100, 128, 200, 256, 512, 1024, 4096)
@@ -64,12 +64,12 @@ class Machine:
     compiler: str = ""  # of the probe, where the libc has variants
 
 
-_STANDARD = LINKAGES["standard"]
+_NARROW, _WIDE = (linkages(width)["standard"] for width in (32, 64))
 MACHINES = {
-    "750": Machine(PpcSweep(_STANDARD, 32, "big", "750", vectors=False), "ppc-libc"),
-    "7450": Machine(PpcSweep(_STANDARD, 32, "big", "7450", vectors=True), "ppc-libc"),
+    "750": Machine(PpcSweep(_NARROW, 32, "big", "750", vectors=False), "ppc-libc"),
+    "7450": Machine(PpcSweep(_NARROW, 32, "big", "7450", vectors=True), "ppc-libc"),
     "power9": Machine(
-        PpcSweep(_STANDARD, 64, "little", "power9", vectors=True),
+        PpcSweep(_WIDE, 64, "little", "power9", vectors=True),
         "ppc64el-libc",
         "powerpc64le-linux-gnu-gcc",
     ),

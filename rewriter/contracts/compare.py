@@ -142,6 +142,24 @@ _WORDS = Plan(
         "at": range(0, 48, 8),
     },
 )
+_TAIL = Plan(
+    "what is left behind whole words",
+    few={
+        "count": range(17, 24),
+        "first": (0, 1),
+        "second": range(4),
+        "place": (MIDDLE,),
+        "end": (EQUAL, LESS),
+    },
+)
+_NEAR = {
+    "count": range(9),
+    "first": (0, 1, 4),
+    "second": (0, 3, 4),
+    "place": (MIDDLE,),
+    "end": _ENDS,
+}
+_INSIDE = "in each byte of a word"
 _TWO = (Kind.FROM, Kind.FROM)
 CONTRACTS = (
     Contract(
@@ -150,15 +168,26 @@ CONTRACTS = (
         Result.SIGN,
         memcmp,
         _blocks,
-        (*_plans((GREATER,)), _WORDS, NOTHING),
+        (*_plans((GREATER,)), _WORDS, _TAIL, NOTHING),
     ),
-    Contract("strcmp", _TWO, Result.SIGN, strcmp, _strings, _plans((LESS,))),
+    Contract(
+        "strcmp",
+        _TWO,
+        Result.SIGN,
+        strcmp,
+        _strings,
+        (*_plans((LESS,)), Plan(_INSIDE, few=_NEAR)),
+    ),
     Contract(
         "strncmp",
         (*_TWO, Kind.COUNT),
         Result.SIGN,
         strncmp,
         _limited,
-        (*_plans((LESS,), limit=tuple(range(len(LIMITS)))), NOTHING),
+        (
+            *_plans((LESS,), limit=tuple(range(len(LIMITS)))),
+            Plan(_INSIDE, few={**_NEAR, "limit": (3, 9)}),
+            NOTHING,
+        ),
     ),
 )

@@ -178,7 +178,7 @@ class Contract:
     result and the contract leaves it open: a replacement then does what the original does.
     `build(arena, **point)` makes the case at a point of a plan's axes; `linkage` is a name that the
     target knows.  Of memory only what the model writes may change, of registers what the linkage
-    does not preserve.
+    does not preserve.  One that `settles` leaves no result open where it promises anything.
     """
 
     name: str
@@ -188,6 +188,7 @@ class Contract:
     build: Build
     plans: tuple[Plan, ...]
     linkage: str = "standard"
+    settles: bool = False
 
     def points(self) -> Iterator[tuple[Plan, dict[str, int]]]:
         """Every shape, for an engine that takes a microsecond a case."""

@@ -10,7 +10,8 @@ class Linkage:
     """Register numbers in the target's numbering.
 
     `link` holds the return address, `entry` the address of the routine itself, `shared` the
-    pointer to data that caller and callee share; `preserved` come back as they went in.
+    pointer to data that caller and callee share; `preserved` come back as they went in.  `frame`
+    bytes from the stack pointer on are the caller's, and a routine may write them.
     """
 
     name: str
@@ -21,3 +22,4 @@ class Linkage:
     shared: int
     stack: int
     preserved: tuple[int, ...]
+    frame: int = 0

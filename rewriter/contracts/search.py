@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from rewriter.contracts.contract import (
     MASK64,
@@ -93,9 +94,12 @@ def _string(arena: Arena, count: int, source: int, place: int, seed: int) -> Cas
     return Case((start,), (piece(arena, start, content, seed, around),))
 
 
-def _bounded(arena: Arena, count: int, source: int, place: int, limit: int) -> Case:
+def _bounded(
+    arena: Arena, count: int, source: int, place: int, limit: int, beyond: int = 0
+) -> Case:
+    """A string that ends where its limit is, if that comes first and it does not go on `beyond`."""
     most = limited(arena, count, limit)
-    content = (text(count, count + source) + b"\0")[:most]
+    content = (text(count, count + source) + b"\0")[: None if beyond else most]
     start = address(arena, 1, len(content), source, place)
     return Case((start, most), (piece(arena, start, content, 0, b"\0"),))
 
@@ -167,7 +171,17 @@ _LINES = Plan(
         "limit": (0,),
     },
 )
-CONTRACTS = (
+_BEYOND = Plan(
+    "an end behind the limit",
+    few={
+        "count": range(1, 10),
+        "source": range(4),
+        "place": (MIDDLE,),
+        "limit": (2, 3),
+        "beyond": (1,),
+    },
+)
+_EVERY = (
     Contract(
         "strlen", (Kind.FROM,), Result.QUAD, strlen, _string, _plans({}, seed=(0, 1, 2, 3, 4))
     ),
@@ -177,7 +191,7 @@ CONTRACTS = (
         Result.QUAD,
         strnlen,
         _bounded,
-        (*_plans({"limit": (3, 4, 5)}, limit=tuple(range(len(LIMITS)))), NOTHING),
+        (*_plans({"limit": (3, 4, 5)}, limit=tuple(range(len(LIMITS)))), _BEYOND, NOTHING),
     ),
     Contract(
         "strchr",
@@ -221,3 +235,4 @@ CONTRACTS = (
         _plans(_HITS, needle=_NUMBERS, hit=(LAST, TWICE)),
     ),
 )
+CONTRACTS = tuple(replace(contract, settles=True) for contract in _EVERY)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Protocol
 
 from rewriter.contracts.contract import Arena
 from rewriter.contracts.linkage import Linkage
 from rewriter.core.isa.table import Table
-from rewriter.core.readings.interpret import Arithmetic
+from rewriter.core.readings.interpret import Arithmetic, Effect
 
 
 class Executable(Protocol):
@@ -88,6 +90,22 @@ class Program(Executable, Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class World:
+    """What an architecture leaves open and a machine with its loader decides.
+
+    `effects` says by name what events do to memory; `word` is what every word of other files' data
+    holds, None where there is no such data.
+    """
+
+    effects: Mapping[str, Effect] = field(default_factory=lambda: MappingProxyType({}))
+    word: int | None = None
+
+
+PLAIN = (World(),)
+"""The worlds of an architecture that leaves nothing open."""
+
+
 class Trials(Protocol):
     """What a target tells about trying routines."""
 
@@ -104,6 +122,16 @@ class Trials(Protocol):
     @property
     def arithmetic(self) -> Arithmetic:
         """What the table leaves open, on plain numbers."""
+        ...
+
+    @property
+    def worlds(self) -> Sequence[World]:
+        """Cases run in each in turn, so that a routine that minds is tried in all of them."""
+        ...
+
+    @property
+    def linkages(self) -> Mapping[str, Linkage]:
+        """The ways in which known routines are called, by name."""
         ...
 
     def program(self, linkage: str) -> Program:

@@ -144,7 +144,7 @@ class _Routine:
             raise _Unusable("its address is not that of an instruction")
         last = self._last(target, first)
         words = self.words[first:last]
-        if np.any(target.table.classify(words) < 0):
+        if np.any(target.table.classify(words.astype(np.uint64)) < 0):
             raise _Unusable("data among its instructions")
         if len(words) < SHORTEST:
             raise _Unusable(f"{len(words)} words are too few to tell it from others")

@@ -76,7 +76,7 @@ class Steps:
     def substitutes(self, substitute: Substitute) -> None:
         """Known routines become others; nothing else is done to what becomes one."""
         work = self.work
-        caves = caves_of(work.program.image, work.program.target, len(work.known.named))
+        caves = caves_of(work.program.image, work.program.target)
         self.routines = Routines(work, substitute, caves)
         if in_pieces(work.known):
             self.scatter = Scatter(self.routines)

@@ -7,7 +7,7 @@ a call and looked at after it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rewriter.contracts.contract import Arena
@@ -15,6 +15,7 @@ from rewriter.contracts.linkage import Linkage
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.table import Table
 from rewriter.core.readings.interpret import Arithmetic
+from rewriter.core.trials import PLAIN, World
 from targets.alpha import arithmetic
 from targets.alpha.assembler import assemble
 from targets.alpha.cpus import WRITE_HINTS
@@ -275,6 +276,11 @@ class AlphaTrials:
         return arithmetic
 
     @property
+    def worlds(self) -> Sequence[World]:
+        """Nothing is left open."""
+        return PLAIN
+
+    @property
     def trap(self) -> bytes:
         """An instruction that no program survives: call_pal halt, which is privileged."""
         return bytes(4)
@@ -287,6 +293,11 @@ class AlphaTrials:
     def is_nop(self, insn: Insn) -> bool:
         """Whether an instruction does nothing at all."""
         return is_nop(insn)
+
+    @property
+    def linkages(self) -> Mapping[str, Linkage]:
+        """Two."""
+        return LINKAGES
 
     def program(self, linkage: str) -> AlphaSweep:
         """The program that runs cases with a linkage."""

@@ -16,7 +16,7 @@ from rewriter.core.isa.operands import Words
 from rewriter.core.isa.registers import register_mask
 from rewriter.core.isa.table import Table
 from rewriter.core.readings.machine import ByteOrder
-from rewriter.core.target.arena import WIDE
+from rewriter.core.target.arena import NARROW, WIDE
 from rewriter.core.target.cpu import Cpu, System
 from rewriter.core.target.idioms import (
     BitCounting,
@@ -38,7 +38,7 @@ from rewriter.core.target.protocol import (
 )
 from targets.assembly import ROUTINE_ALIGNMENT
 from targets.machines import is_ppc
-from targets.ppc import idioms
+from targets.ppc import idioms, routines
 from targets.ppc.abi import FRAME_BASES, STANDARDS
 from targets.ppc.bit_counts import BitCounts
 from targets.ppc.combining import Combinations
@@ -59,6 +59,7 @@ from targets.ppc.isa import table
 from targets.ppc.registers import CTR, SP, THREAD, TOC
 from targets.ppc.running import EMULATED
 from targets.ppc.systems import SYSTEM_OF, SYSTEMS
+from targets.ppc.trial_program import PpcTrials
 from targets.reading import Reader, jump_tables
 
 _NOP = 0x60000000
@@ -80,9 +81,7 @@ class Ppc:
     hints: Hints | None = None
     stack: int = SP
     signatures = Path(__file__).with_name("signatures.json")
-    trials: Any = None
     page = placing.PAGE
-    arena = WIDE
     alignment = ROUTINE_ALIGNMENT
     systems: Mapping[str, System] = SYSTEMS
     frame_bases = FRAME_BASES
@@ -105,6 +104,8 @@ class Ppc:
         self.table: Table = self._rows
         self.tables = kernel_tables.tables(bits, byteorder)
         self.emulated = EMULATED.get((bits, byteorder))
+        self.arena = WIDE if bits == 64 else NARROW
+        self.trials = PpcTrials(bits, byteorder)
         self.abi = standard = STANDARDS[abi]
         self.everything, self.returned = standard.everything, standard.return_live
         self.live_after, self.passed = standard.live_after, standard.passed
@@ -263,7 +264,7 @@ class Ppc:
 
     def routines(self, name: str) -> Sequence[Tuned]:
         """The tuned routines that keep a contract, the best first."""
-        return ()
+        return routines.variants(name, self.bits, self.byteorder)
 
     def branch(self, at: int, to: int) -> bytes:
         """An instruction at `at` that does nothing but go to `to`; raises CannotMove."""

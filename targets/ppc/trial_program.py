@@ -10,13 +10,20 @@ to 4 of the condition register, r11 for f14 to f31, r12 for v20 to v31 and VRSAV
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 from rewriter.contracts.contract import Arena
 from rewriter.contracts.linkage import Linkage
+from rewriter.core.isa.table import Table
+from rewriter.core.readings.interpret import Arithmetic
 from rewriter.core.readings.machine import ByteOrder
+from rewriter.core.trials import World
+from targets.ppc.arithmetic import WORLDS, PpcArithmetic
 from targets.ppc.asm.assembler import assemble
+from targets.ppc.isa import table
+from targets.ppc.linkage import GENERAL, linkages
 
 EM_PPC, EM_PPC64 = 20, 21
 _EF_ABI_V2 = 2  # the entry is code, not a descriptor
@@ -322,7 +329,7 @@ class PpcSweep:
     def _compare(self) -> str:
         """r3 becomes the mask of preserved registers that differ; r7 and r5 are the tables."""
         lines = ["compare: nop"]
-        for n in self.linkage.preserved:
+        for n in GENERAL:
             lines += [f"load r8,{8 * n}(r7)", f"load r9,{8 * n}(r5)", "test r8,r9"]
             lines += self._changed(n)
         lines += ["load r8,0(r7)", "load r9,96(r5)", "xor r8,r8,r9", "rlwinm. r8,r8,0,8,19"]
@@ -351,3 +358,49 @@ class PpcSweep:
             *(f"{name}: next r8,here(r10)", "next r4,here(r11)", "xor r8,r8,r4", "or r9,r9,r8"),
             *(f"bdnz {name}", "li r8,0", "test r8,r9"),
         ]
+
+
+_CPUS = {32: "7450", 64: "power9"}
+"""A CPU of qemu that has all that routines of this width use."""
+
+
+@cache
+def _sweep(width: int, byteorder: ByteOrder, linkage: str) -> PpcSweep:
+    return PpcSweep(linkages(width)[linkage], width, byteorder, _CPUS[width], vectors=True)
+
+
+@dataclass(frozen=True, slots=True)
+class PpcTrials:
+    """What `rewriter.verify.trials.trial` asks of PowerPC."""
+
+    width: int
+    byteorder: ByteOrder
+
+    @property
+    def table(self) -> Table:
+        """The instructions."""
+        return table(self.width, self.byteorder)
+
+    @property
+    def write_hints(self) -> Mapping[str, int]:
+        """There are none: what dcbz does to memory is an effect."""
+        return {}
+
+    @property
+    def arithmetic(self) -> Arithmetic:
+        """What the table leaves open."""
+        return PpcArithmetic(self.width, self.byteorder)
+
+    @property
+    def worlds(self) -> Sequence[World]:
+        """Cache blocks of two sizes, which the loader says or does not."""
+        return WORLDS
+
+    @property
+    def linkages(self) -> Mapping[str, Linkage]:
+        """There is one."""
+        return linkages(self.width)
+
+    def program(self, linkage: str) -> PpcSweep:
+        """The program that runs cases with a linkage."""
+        return _sweep(self.width, self.byteorder, linkage)

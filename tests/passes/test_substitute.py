@@ -66,7 +66,7 @@ def _named(known: Known, name: str) -> Named:
 
 def _place(known: Known, name: str, cpu: str = "ev67", caves: Caves | None = None) -> Substitution:
     target = known.program.target
-    room = caves or caves_of(known.program.image, target, 1)
+    room = caves or caves_of(known.program.image, target)
     return Substitute().place(known, _named(known, name), target.cpus[cpu], room)
 
 
@@ -258,7 +258,7 @@ def _known(image: Image, data: bytes) -> Known:
 
 def _try(known: Known, named: Named) -> Substitution:
     target = known.program.target
-    room = caves_of(known.program.image, target, 1)
+    room = caves_of(known.program.image, target)
     return Substitute().place(known, named, target.cpus["ev67"], room)
 
 

@@ -20,17 +20,17 @@ from rewriter.verify.trials.trial import Counterexample, sweep
 from targets.ppc import routines
 from targets.ppc.asm.assembler import assemble
 from targets.ppc.isa import table
-from targets.ppc.linkage import LINKAGES
+from targets.ppc.linkage import linkages
 from targets.ppc.trial_program import PpcSweep
 from tests.support.depth import depth
 from tests.support.ppc_trials import PpcTrials
 from tests.support.trial_mutants import Fate, Mutants
 
 MACHINES = {
-    "750": PpcSweep(LINKAGES["standard"], 32, "big", "750", vectors=False),
-    "7450": PpcSweep(LINKAGES["standard"], 32, "big", "7450", vectors=True),
-    "970": PpcSweep(LINKAGES["standard"], 64, "big", "970", vectors=True),
-    "power9": PpcSweep(LINKAGES["standard"], 64, "little", "power9", vectors=True),
+    "750": PpcSweep(linkages(32)["standard"], 32, "big", "750", vectors=False),
+    "7450": PpcSweep(linkages(32)["standard"], 32, "big", "7450", vectors=True),
+    "970": PpcSweep(linkages(64)["standard"], 64, "big", "970", vectors=True),
+    "power9": PpcSweep(linkages(64)["standard"], 64, "little", "power9", vectors=True),
 }
 """Each folder of routines, and the machine that runs them."""
 OURS = [(folder, name) for folder in MACHINES for name in routines.names(folder)]

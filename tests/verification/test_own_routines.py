@@ -95,7 +95,7 @@ def named(known: Known, name: str) -> Named:
 def place(known: Known, name: str) -> str:
     """The tuned routine that may stand for one; CannotMove if none may."""
     target = known.program.target
-    caves = caves_of(known.program.image, target, 5)
+    caves = caves_of(known.program.image, target)
     found = Substitute().place(known, named(known, name), target.cpus["ev67"], caves)
     return found.routine.name
 

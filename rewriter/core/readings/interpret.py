@@ -7,7 +7,7 @@ fetch of code from it, and the trace that the timing model and the differential 
 from __future__ import annotations
 
 from bisect import bisect_right, insort
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -168,6 +168,12 @@ Opaque = Callable[..., int | None]
 None says that it does not know either."""
 
 
+Effect = Callable[..., Sequence[int]]
+"""What an event does: called with the machine and the event's operands, it may load and store.
+
+It gives what is observed of the event afterwards, in order."""
+
+
 class Arithmetic(Protocol):
     """What a target's table leaves open, on plain numbers."""
 
@@ -203,6 +209,8 @@ class _Machine(Concrete):
         self.size = 0
         self.stored = False
         self.write_hints: Mapping[str, int] = {}
+        self.effects: Mapping[str, Effect] = {}
+        self.seen: list[int] = []
         self.poison = POISON
         self.pc = 0
         self.answer = opaque
@@ -243,6 +251,11 @@ class _Machine(Concrete):
             self.access, self.size, self.stored = values[0] & self.ones, _NO_SIZE, False
         elif name in self.write_hints:
             self._allocate(values[0] & self.ones, self.write_hints[name])
+        elif name in self.effects:
+            self.seen = list(self.effects[name](self, *values))
+
+    def observed(self, name: str, *values: int) -> int:
+        return self.seen.pop(0) if self.seen else self.opaque(name, *values)
 
     def _allocate(self, address: int, size: int) -> None:
         """A hint that the whole line will be written: until then its bytes may be anything."""
@@ -274,6 +287,10 @@ class _Unaligned(_Machine):
     def load(self, address: int, size: int) -> int:
         address &= self.ones
         self._reach(address, size, False)
+        region = self.space.region(address, size)
+        if region is not None and region.read:
+            at = address - region.start
+            return int.from_bytes(region.data[at : at + size], self.order)
         parts = self.space.parts(address, size, self.ones)
         return int.from_bytes(b"".join(self.space.read(*part) for part in parts), self.order)
 
@@ -281,6 +298,11 @@ class _Unaligned(_Machine):
         address &= self.ones
         self._reach(address, size, True)
         content = (value & (1 << 8 * size) - 1).to_bytes(size, self.order)
+        region = self.space.region(address, size)
+        if region is not None and region.write:
+            at = address - region.start
+            region.data[at : at + size] = content
+            return
         parts = self.space.parts(address, size, self.ones)
         for at, count in parts:  # it does nothing if any of it faults
             region = self.space.region(at, count)
@@ -297,7 +319,8 @@ class Interpreter:
     `registers` may be changed between runs.  After an exception `pc` is the instruction that
     raised it, with registers and memory as before it, so a fault handler may go on from elsewhere.
     `write_hints` names the events that give up a line's content, with the line's size; such a
-    line is filled with `poison`.  Code is decoded once per address: it must not change.
+    line is filled with `poison`; `effects` says what others do.  Code is decoded once per address:
+    it must not change.
     """
 
     def __init__(
@@ -323,6 +346,15 @@ class Interpreter:
     def registers(self) -> dict[int, int]:
         """Register values by number; may be changed."""
         return self._machine.registers
+
+    @property
+    def effects(self) -> Mapping[str, Effect]:
+        """What events do to memory, by name; may be changed between runs."""
+        return self._machine.effects
+
+    @effects.setter
+    def effects(self, effects: Mapping[str, Effect]) -> None:
+        self._machine.effects = effects
 
     @property
     def events(self) -> list[tuple[object, ...]]:

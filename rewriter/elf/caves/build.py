@@ -22,17 +22,18 @@ def room_of(image: Image, target: Sequential) -> Room | None:
     return gap(_headers(image), image.data, target.page)
 
 
-def caves_of(image: Image, target: Sequential, routines: int) -> Caves:
-    """Room for code, less what tables for so many routines take."""
-    room, table = room_of(image, target) if routines else None, _table(image)
+def caves_of(image: Image, target: Sequential) -> Caves:
+    """Room for code, less what tables take, and what they take more for each routine."""
+    room, table = room_of(image, target), _table(image)
     # Without section headers strip would take new code away; without a table none would unwind.
     if room is None or not image.sections or (_has_frames(image) and table is None):
         return Caves(())
     if table is not None and not reaches(image, table, room.start - _MARGIN, room.end):
         return Caves(())
     old = 0 if table is None else len(table.starts)
-    tables = _HEAD + _PAIR * (old + routines) + _ENTRY * routines + _CIES
-    return Caves((Room(room.start, max(room.start, room.end - tables), room.offset),))
+    tables = _HEAD + _PAIR * old + _CIES
+    left = Room(room.start, max(room.start, room.end - tables), room.offset)
+    return Caves((left,), each=_PAIR + _ENTRY)
 
 
 def with_bodies(image: Image, target: Sequential, data: bytes, bodies: Sequence[Body]) -> bytes:

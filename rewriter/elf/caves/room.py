@@ -30,18 +30,25 @@ class Room:
 
 @dataclass
 class Caves:
-    """Hands out addresses of rooms, first fit, in the order in which they are asked for."""
+    """Hands out addresses of rooms, first fit, in the order in which they are asked for.
+
+    Of the last room `each` bytes stay free for each address that was given.
+    """
 
     rooms: tuple[Room, ...]
     reached: dict[Room, int] = field(default_factory=dict)
+    each: int = 0
+    given: int = 0
 
     def take(self, size: int, alignment: int) -> int | None:
         """The address of `size` free bytes on a multiple of `alignment`; None if there are none."""
         for room in self.rooms:
             start = self.reached.get(room, room.start)
             start += -start % alignment
-            if start + size <= room.end:
+            kept = self.each * (self.given + 1) if room is self.rooms[-1] else 0
+            if start + size + kept <= room.end:
                 self.reached[room] = start + size
+                self.given += 1
                 return start
         return None
 

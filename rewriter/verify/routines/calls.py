@@ -41,14 +41,23 @@ class Calls:
 
     def writes(self, function: Function) -> int:
         """Registers that a function, or what it calls, may write."""
-        mask, seen, queue = 0, set[int](), [self._number[function]]
+        mask = 0
+        for number in self._below(function):
+            mask |= self._written[number]
+        return mask
+
+    def below(self, function: Function) -> set[Function]:
+        """A function and all that it may come to."""
+        return {self.program.functions[number] for number in self._below(function)}
+
+    def _below(self, function: Function) -> set[int]:
+        seen, queue = set[int](), [self._number[function]]
         while queue:
             number = queue.pop()
             if number not in seen:
                 seen.add(number)
                 queue += self._callees[number]
-                mask |= self._written[number]
-        return mask
+        return seen
 
     def kept(self, function: Function) -> int:
         """Registers that some caller keeps a value in across a call of the function."""

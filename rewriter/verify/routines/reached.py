@@ -3,7 +3,10 @@
 A few cases say nothing of code that none of them came to: a test for one length, a pointer that is
 null.  So every instruction that control can come to from the routine's entries must have been
 executed, in the routine and in what it calls or branches to, and where it goes on after a fault; a
-jump by a table must have gone to each of its targets.  What only traps is code like all else.  Not
+jump by a table must have gone to each of its targets.  Where it comes to another known routine, the
+trials of that one say so much of its code that nothing more is asked.  What no case came to of a
+routine that a signature knows in every word can do no more than its contract: where that leaves no
+result open it is not asked for.  What only traps is code like all else.  Not
 asked is that an access faulted where both ways lead to code that some case came to, or one does
 nothing but return.  Branches of the routine's own function must have gone both ways, those of
 others need not: what a caller never asks of a function is part of it all the same.
@@ -11,7 +14,7 @@ others need not: what a caller never asks of a function is part of it all the sa
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from rewriter.analysis.program import Program
 from rewriter.core.code.program import Function
@@ -26,12 +29,19 @@ class Unreached(Exception):
 
 
 def unreached(
-    program: Program, entries: Iterable[int], ways: Ways, own: Function | None = None
+    program: Program,
+    entries: Iterable[int],
+    ways: Ways,
+    own: Function | None = None,
+    vouched: Function | None = None,
+    tried: Callable[[int], bool] = lambda at: False,
 ) -> str:
     """What of a routine no case came to; nothing when they have been everywhere.
 
     `own` is its function, whose branches must have gone both ways; None where a signature vouches
-    for every word of it.
+    for every word of it.  `vouched` is its function where, besides, its contract leaves nothing
+    open: what no branch of it led to is then not asked for.  `tried` says where a routine begins
+    that its own trials vouch for.
     """
     done: dict[int, set[int | None]] = {}
     for at, to in ways:
@@ -40,9 +50,11 @@ def unreached(
     try:
         while looking:
             at = looking.pop()
-            if at not in seen:
+            if at not in seen and not tried(at):
                 seen.add(at)
                 went = done.get(at, set())
+                if not went and vouched is not None and at in vouched:
+                    continue
                 if own is not None and at in own:
                     _both_ways(program, at, went)
                 looking += _following(program, at, went)

@@ -115,6 +115,10 @@ class Known:
         last = bisect_left(self._places, function.end)
         return [self.named[at] for at in self._places[first:last]]
 
+    def calls_another(self, function: Function) -> bool:
+        """Whether it may come to another function in which a named routine is entered."""
+        return any(other != function and self.within(other) for other in self.calls.below(function))
+
     @cached_property
     def _places(self) -> list[int]:
         return sorted(self.named)
@@ -148,7 +152,24 @@ class Known:
     def _unreached(self, named: Named, ways: Ways) -> str:
         own = self.program.function_at(named.address)
         vouched = named.address in self._vouched
-        return unreached(self.program, self.entries(named), ways, None if vouched else own)
+        settled = vouched and all(CONTRACTS[name].settles for name in named.contracts)
+        entries = self.entries(named)
+
+        def tried(at: int) -> bool:
+            return at not in entries and at in self.named and self._tried(self.named[at], named)
+
+        whole = own if settled else None
+        return unreached(self.program, entries, ways, None if vouched else own, whole, tried)
+
+    def _tried(self, other: Named, asking: Named) -> bool:
+        """Whether another routine, which this one comes to, keeps its contracts and was tried
+        everywhere; not where that one may come back to this one."""
+        there, here = (self.program.function_at(one.address) for one in (other, asking))
+        if there is None or here is None or here in self.calls.below(there):
+            return False
+        outcomes = (self.outcome(other, CONTRACTS[name]) for name in other.contracts)
+        behaves = all(isinstance(outcome, Observed) for outcome in outcomes)
+        return behaves and not self.unreached(other)
 
     @cached_property
     def _vouched(self) -> frozenset[int]:

@@ -139,7 +139,6 @@ def preconditions(
 
 def _passed(target: Sequential) -> int:
     """The registers that a call may be given something in."""
-    names = {contract.linkage for contract in CONTRACTS.values()}
-    linkages = [trials_of(target).program(name).linkage for name in names]
+    linkages = trials_of(target).linkages.values()
     registers = {r for linkage in linkages for r in (*linkage.arguments, linkage.entry)}
     return sum(1 << register for register in registers)

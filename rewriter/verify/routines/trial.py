@@ -158,6 +158,7 @@ class Trials:
             self.target.table,
             trials.write_hints,
             arithmetic=trials.arithmetic,
+            worlds=trials.worlds,
         )
         return self._unlike(stepper, contract, cases, original)
 
@@ -195,7 +196,9 @@ class Trials:
         program = self._room(contract.linkage)
         trials, table = trials_of(self.target), self.target.table
         hints, arithmetic = trials.write_hints, trials.arithmetic
-        stepper = Stepper(code, contract, program, table, hints, Stores.UNCHANGED, arithmetic)
+        stepper = Stepper(
+            code, contract, program, table, hints, Stores.UNCHANGED, arithmetic, trials.worlds
+        )
         careful = _Careful(
             table,
             stepper.memory,
@@ -217,6 +220,7 @@ class Trials:
             self.target.table,
             trials.write_hints,
             arithmetic=trials.arithmetic,
+            worlds=trials.worlds,
         )
         try:
             for _, point in self._points(contract, cases):
@@ -271,7 +275,12 @@ class Trials:
         loads = [s for s in self.image.segments if s.p_type == PT_LOAD]
         if sum(s.p_memsz for s in loads) > _LARGEST:
             raise Untried(f"the file wants more than {_LARGEST >> 20} MiB of memory")
-        return code_of(self.image, self.image.name, 0, self._base, self.target.relocated)
+        outside = 0
+        if any(world.word is not None for world in trials_of(self.target).worlds):
+            outside = self.target.arena.outside
+        return code_of(
+            self.image, self.image.name, 0, self._base, self.target.relocated, outside=outside
+        )
 
     def _points(self, contract: Contract, cases: int) -> Points:
         key = contract.name, cases
@@ -287,6 +296,8 @@ class Trials:
 
     def _room(self, linkage: str) -> Program:
         """Memory for cases, and in front of it for the stack, that the image leaves free."""
+        if linkage not in trials_of(self.target).linkages:
+            raise Untried(f"nothing is called like {linkage} on {self.target.name}")
         program = trials_of(self.target).program(linkage)
         arena, step = program.arena, self.target.arena.step
         spans = [(start, start + len(data)) for start, data in self._code.parts]

@@ -22,34 +22,47 @@ def code_at(routine: Assembled, base: int) -> Code:
 
 
 def code_of(
-    image: Image, name: str, address: int, base: int, relocated: Relocated, shared: int = 0
+    image: Image,
+    name: str,
+    address: int,
+    base: int,
+    relocated: Relocated,
+    shared: int = 0,
+    outside: int = 0,
 ) -> Code:
     """The function at `address`, with the image loaded `base` bytes higher.
 
     `relocated` is the target's answer to what a relocation makes of its word; `shared` is the
-    image's address that the register for shared data holds.
+    image's address that the register for shared data holds, `outside` that of other files' data.
     """
     parts = []
     for segment in image.segments:
         if segment.p_type == PT_LOAD:
             parts.append((segment.p_vaddr, bytearray(image.read(segment.p_vaddr, segment.p_memsz))))
-    _relocate(image, parts, base, relocated)
+    _relocate(image, parts, base, relocated, outside)
     return Code(
         name,
         tuple((base + start, bytes(data)) for start, data in parts),
         base + address,
         base + shared if shared else 0,
+        outside=outside,
     )
 
 
 def _relocate(
-    image: Image, parts: list[tuple[int, bytearray]], base: int, relocated: Relocated
+    image: Image,
+    parts: list[tuple[int, bytearray]],
+    base: int,
+    relocated: Relocated,
+    outside: int,
 ) -> None:
-    """Applies what gives an address of the image; the rest is for other files."""
+    """Applies what gives an address of the image, or of other files' data if that is anywhere."""
     word = struct.Struct(("<" if image.byteorder == "little" else ">") + "IQ"[image.bits // 64])
     values = {s.name: s.st_value for s in image.symbols if s.dynamic and s.st_shndx}
     for relocation in image.relocations:
         symbol = values.get(relocation.symbol)
+        if symbol is None and relocation.symbol and outside:
+            symbol = outside - base
         value = relocated(relocation.r_type, relocation.r_addend, symbol)
         if value is None or not relocation.dynamic:
             continue

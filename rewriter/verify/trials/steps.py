@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -19,7 +19,7 @@ from rewriter.core.readings.interpret import (
     Memory,
     Step,
 )
-from rewriter.core.trials import Program
+from rewriter.core.trials import PLAIN, Program, World
 from rewriter.verify.trials.engines.sweep import Code, poison
 
 _RETURN = 0x10  # where nothing is
@@ -27,6 +27,7 @@ _STACK = 0x2000  # bytes
 _LIMIT = 2_000_000  # instructions
 _LINE = 64  # bytes that a hint gives up at least
 _BESIDE = b"\x5c"  # what fills a page beside the case
+_OUTSIDE, _WORD = 0x1000, 4  # bytes of other files' data, and of a word of it
 
 
 class Stores(Enum):
@@ -51,11 +52,13 @@ class _CaseMemory(Memory):
         """What is mapped now stays."""
         self._kept = list(self._regions)
 
-    def renew(self, pieces: list[Piece]) -> None:
-        """Only what stays, and these."""
+    def renew(self, pieces: Sequence[Piece], others: Sequence[Piece] = ()) -> None:
+        """Only what stays, and these; others may only be read."""
         self._regions, self._near = list(self._kept), None
         for piece in pieces:
             self.map(piece.address, piece.data, execute=False)
+        for piece in others:
+            self.map(piece.address, piece.data, write=False, execute=False)
 
 
 class Stepper:
@@ -63,7 +66,7 @@ class Stepper:
 
     A byte may be read when its page is in the same room as a byte of the case.  `ways` are the
     instructions that were executed in all cases so far, each with where control went from there
-    (None: on); `outcome` is that of the last case.
+    (None: on); `outcome` is that of the last case.  Cases run in the worlds in turn.
     """
 
     def __init__(
@@ -75,15 +78,18 @@ class Stepper:
         write_hints: Mapping[str, int],
         stores: Stores = Stores.INSIDE,
         arithmetic: Arithmetic | None = None,
+        worlds: Sequence[World] = PLAIN,
     ) -> None:
         self.code, self.contract, self.program = code, contract, program
+        self.worlds, self.cases = worlds, 0
         self.linkage, self.stores = program.linkage, stores
-        self.arithmetic, self.hints = arithmetic, {PREFETCH, *write_hints}
+        effects = (name for world in worlds for name in world.effects)
+        self.arithmetic, self.hints = arithmetic, {PREFETCH, *write_hints, *effects}
         self.resumes = dict(code.resumes)
         self.memory = _CaseMemory()
         for start, data in code.parts:
             self.memory.map(start, data)
-        self.memory.map(program.stack - _STACK, _STACK, execute=False)
+        self.memory.map(program.stack - _STACK, _STACK + program.linkage.frame, execute=False)
         self.memory.keep()
         self.interpreter = Interpreter(
             table,
@@ -96,14 +102,15 @@ class Stepper:
 
     def trace(self, case: Case) -> list[Step]:
         """What the routine executes in a case, nothing checked but what traps."""
-        self.memory.renew([self._page(piece) for piece in case.pieces])
+        self._prepare([self._page(piece) for piece in case.pieces], self.worlds[0])
         self.interpreter.registers.update(self._registers(case))
         return self.interpreter.run(self.code.entry, _RETURN, _LIMIT)
 
     def problem(self, case: Case) -> str:
         """What is wrong with the case; empty when nothing is."""
         pages = [self._page(piece) for piece in case.pieces]
-        self.memory.renew(pages)
+        self._prepare(pages, self.worlds[self.cases % len(self.worlds)])
+        self.cases += 1
         before = self._registers(case)
         self.interpreter.registers.update(before)
         self.interpreter.events.clear()
@@ -121,6 +128,15 @@ class Stepper:
             return f"preserved registers {changed} changed"
         return self._outcome(case, pages, view, wanted)
 
+    def _prepare(self, pages: Sequence[Piece], world: World) -> None:
+        """Memory with these pages, on a machine of a world."""
+        self.interpreter.effects = world.effects
+        others, order = list[Piece](), self.interpreter.table.byteorder
+        if self.code.outside and world.word is not None:
+            content = world.word.to_bytes(_WORD, order) * (_OUTSIDE // _WORD)
+            others = [Piece(self.code.outside, content)]
+        self.memory.renew(pages, others)
+
     def _page(self, piece: Piece) -> Piece:
         arena = self.program.arena
         room = (piece.address - arena.base) // (2 * arena.room)
@@ -132,7 +148,8 @@ class Stepper:
     def _registers(self, case: Case) -> dict[int, int]:
         mask = (1 << self.program.arena.width) - 1
         made = poison(self.program, self.code.shared).tolist()
-        values = {register: value & mask for register, value in enumerate(made)}
+        values = {register: register % 15 + 1 for register in self.linkage.preserved}
+        values |= {register: value & mask for register, value in enumerate(made)}
         for register in self.interpreter.table.constants:
             values.pop(register, None)
         values |= dict(zip(self.linkage.arguments, case.arguments, strict=False))
@@ -173,7 +190,7 @@ class Stepper:
         stack = self.program.stack
         if self.stores is Stores.UNCHANGED or step.size >= _LINE:
             return True
-        if stack - _STACK <= access < stack:
+        if stack - _STACK <= access < stack + self.linkage.frame:
             return True
         return any(low <= access and access + step.size <= high for low, high in view.written)
 

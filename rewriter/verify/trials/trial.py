@@ -98,7 +98,14 @@ def step(
     """
     program = target.program(contract.linkage)
     stepper = Stepper(
-        code, contract, program, target.table, target.write_hints, stores, target.arithmetic
+        code,
+        contract,
+        program,
+        target.table,
+        target.write_hints,
+        stores,
+        target.arithmetic,
+        target.worlds,
     )
     count = 0
     for plan, point in contract.few():

@@ -7,7 +7,10 @@ include.  What a 7450 does not do in another way it has from the 750: a routine,
 The entry is the label with the routine's name; a routine stands anywhere on a 64-byte boundary,
 calls nothing, and uses neither the stack nor registers that a caller keeps.
 
-Comparisons give the difference of the first two bytes that differ.
+Comparisons give the difference of the first two bytes that differ.  What a contract leaves open
+originals do in other ways, and `shared/KIND/` has the parts of routines that do it so: with `words`
+a comparison gives what glibc's do on 32-bit machines that compare words, -1 and 1 (memcmp) or the
+difference of two words (strcmp).
 """
 
 from __future__ import annotations
@@ -66,7 +69,7 @@ class Routine:
     """
 
     name: str
-    folder: Folder
+    folder: str
     text: str
     code: bytes
     entry: int
@@ -75,7 +78,8 @@ class Routine:
 
     def insns(self) -> list[Insn]:
         """Its instructions in order."""
-        rows, order = table(self.folder.width, self.folder.byteorder), self.folder.byteorder
+        machine = FOLDERS[self.folder]
+        rows, order = table(machine.width, machine.byteorder), machine.byteorder
         words = (self.code[at : at + WORD] for at in range(0, len(self.code), WORD))
         found = [rows.decode(int.from_bytes(word, order)) for word in words]
         return [insn for insn in found if insn is not None]
@@ -87,14 +91,15 @@ def names(folder: str) -> tuple[str, ...]:
     return tuple(sorted(set(found)))
 
 
-def sources(folder: str) -> tuple[Path, ...]:
+def sources(folder: str, kind: str = "") -> tuple[Path, ...]:
     """Where the routines of a folder find what they include."""
-    return tuple(_HERE / "shared" / part for part in FOLDERS[folder].paths)
+    return tuple(_HERE / "shared" / part for part in (kind, *FOLDERS[folder].paths) if part)
 
 
 @cache
-def routine(folder: str, name: str) -> Routine:
-    """A folder's routine; FileNotFoundError when there is none, AssemblyError when it is none."""
+def routine(folder: str, name: str, kind: str = "") -> Routine:
+    """A folder's routine, the plain one or of a kind; FileNotFoundError when there is none,
+    AssemblyError when it is none."""
     machine = FOLDERS[folder]
     paths = [_HERE / part / f"{name}.s" for part in machine.paths]
     path = next((path for path in paths if path.is_file()), paths[-1])
@@ -104,7 +109,32 @@ def routine(folder: str, name: str) -> Routine:
         width=machine.width,
         byteorder=machine.byteorder,
         file=f"{path.parent.name}/{path.name}",
-        folders=sources(folder),
+        folders=sources(folder, kind),
     )
-    found = Routine(name, machine, text, made.code, made.labels[name], frozenset())
+    label = f"{name}-{kind}" if kind else name
+    found = Routine(label, folder, text, made.code, made.labels[name], frozenset())
     return replace(found, needs=frozenset(insn.op.needs for insn in found.insns()) - {""})
+
+
+_BEST_FIRST = ("7450", "750", "970", "power9")
+_KINDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {"memcmp": ("words",), "strcmp": ("words",)}
+)
+"""Kinds of 32-bit routines beside the plain one."""
+
+
+@cache
+def variants(name: str, width: int, byteorder: ByteOrder) -> tuple[Routine, ...]:
+    """Every routine for a contract that a machine's registers and memory suit: the best first, of
+    each folder the plain one first.  What a folder has from another is that one's."""
+    suiting = [
+        folder
+        for folder in _BEST_FIRST
+        if (FOLDERS[folder].width, FOLDERS[folder].byteorder) == (width, byteorder)
+    ]
+    kinds = ("", *_KINDS.get(name, ())) if width == 32 else ("",)
+    every = [
+        routine(folder, name, kind) for folder in suiting if name in names(folder) for kind in kinds
+    ]
+    codes = [one.code for one in every]
+    return tuple(one for at, one in enumerate(every) if one.code not in codes[at + 1 :])

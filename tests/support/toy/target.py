@@ -95,7 +95,7 @@ class Toy:
     signatures = Path(__file__).with_name("signatures.json")
     trials = None
     page = 0x1000
-    arena = Arena(0x1000, 0x100000, 0x200000, 0x300000, 0x400000, 0x100000)
+    arena = Arena(0x1000, 0x100000, 0x200000, 0x300000, 0x400000, 0x500000, 0x100000)
     alignment = 16
     entry_size = WORD
     systems: Mapping[str, System] = {BOARD.name: BOARD}

@@ -21,7 +21,7 @@ import contextlib
 import signal
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 
 import numpy as np
@@ -46,7 +46,8 @@ class Code:
     """A routine as bytes in memory.
 
     `parts` are addresses and what is loaded there; `shared` is what the register for shared data
-    holds when it is called; `resumes` says where to go on after a fault of an instruction.
+    holds when it is called; `resumes` says where to go on after a fault of an instruction;
+    `outside` is where it finds data of other files, 0 where there is none.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Code:
     entry: int
     shared: int = 0
     resumes: tuple[tuple[int, int], ...] = ()
+    outside: int = 0
 
     def patched(self, address: int, content: bytes) -> Code:
         """The same with some bytes changed."""
@@ -64,7 +66,7 @@ class Code:
             parts.append(
                 (start, data[:at] + content + data[at + len(content) :] if inside else data)
             )
-        return Code(self.name, tuple(parts), self.entry, self.shared, self.resumes)
+        return replace(self, parts=tuple(parts))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
 # Bytes until the first string is at a word; then words, the second's from anywhere as long as
 # they stay in its page of 4096 bytes, and over the page's end four bytes.  See shared/750/length.
 
-strcmp: andi.   r5,r3,3
+strcmp: .include strcmp_start
+        andi.   r5,r3,3
         lis     r7,0x7f7f
         lis     r9,-257             # 0xfefefeff
         ori     r7,r7,0x7f7f
@@ -48,21 +49,4 @@ strcmp_over:
         addi    r4,r4,3
         b       strcmp_bytes
 
-strcmp_found:                       # a difference, unless the end is in front of it
-        and     r10,r5,r7
-        or      r0,r5,r7
-        add     r10,r10,r7
-        xor     r11,r5,r6
-        nor     r10,r10,r0
-        cntlzw  r11,r11
-        cntlzw  r10,r10
-        clrrwi  r11,r11,3
-        cmplw   r10,r11
-        li      r3,0
-        bltlr
-        addi    r11,r11,8           # that byte comes down
-        rlwnm   r5,r5,r11,24,31
-        rlwnm   r6,r6,r11,24,31
-strcmp_difference:
-        subf    r3,r6,r5
-        blr
+        .include strcmp_found

@@ -1,0 +1,1 @@
+# How both strings stand does not matter.
