@@ -1,0 +1,140 @@
+"""`substitute` on the real 32-bit PowerPC libc: what becomes what, runs, and is refused."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from dataclasses import replace
+from functools import partial
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import targets
+from fixtures import inputs, programs
+from rewriter.analysis.program import analyse
+from rewriter.contracts import CONTRACTS
+from rewriter.core.edit import Grade
+from rewriter.elf import manifest
+from rewriter.elf.image import Image, load, parse
+from rewriter.verify.check import verify
+from rewriter.verify.routines.replaceable import Known, by_signature
+from rewriter.verify.trials.engines.sweep import Sweep
+from rewriter.verify.trials.image import code_at, code_of
+from rewriter.verify.trials.records import chunks
+from targets.ppc import routines
+from targets.ppc.trial_program import PpcTrials
+from tests.conftest import Patched
+from tests.support.depth import DEEP, depth
+
+SOME = ("memcmp", "memset", "strlen", "strcmp", "strchr")
+EVERY = (*SOME, "bzero", "memchr", "memcpy", "memmove", "rawmemchr", "stpcpy", "strcpy", "strnlen")
+WANTED = EVERY if DEEP else SOME
+IN_CAVES = {"memcpy", "memmove", "rawmemchr", "strcmp", "bzero"}
+FUNCTIONS = "|".join(f"_*{name}" for name in WANTED)
+
+
+@pytest.fixture(scope="module")
+def image() -> Image:
+    """The libc."""
+    return load(inputs.require("ppc-libc"))
+
+
+@pytest.fixture(scope="module")
+def known(image: Image) -> Known:
+    """What is known of its routines."""
+    return Known(analyse(image, targets.of(image)))
+
+
+@pytest.fixture(scope="module")
+def new(patched: Patched) -> Path:
+    """The libc with routines for a 7450."""
+    return patched("ppc-libc", "7450", ("--passes", "substitute", "--funcs", FUNCTIONS))
+
+
+def _run(
+    program: str, libc: Path, folder: Path, cpu: str = "7450"
+) -> subprocess.CompletedProcess[bytes]:
+    """A program compiled for this machine, on a libc among the others' libraries."""
+    original = inputs.require("ppc-libc")
+    library = folder / libc.parent.name / "lib"
+    if not library.is_dir():
+        library.mkdir(parents=True)
+        for other in original.parent.glob("*.so*"):
+            (library / other.name).symlink_to(libc if other.name == original.name else other)
+    made = folder / program
+    if not made.is_file():
+        gcc = inputs.require_tool("powerpc-linux-gnu-gcc")
+        source = programs.HERE / "programs" / programs.PROGRAMS[program].source
+        subprocess.run((gcc, *programs.FLAGS, str(source), "-o", str(made)), check=True)
+    qemu = inputs.require_tool("qemu-ppc")
+    command = (qemu, "-cpu", cpu, "-L", str(library.parent), str(made))
+    return subprocess.run(command, capture_output=True, check=False, env=dict(programs.GUEST_ENV))
+
+
+def test_what_becomes_what_and_that_it_runs(new: Path, image: Image, tmp_path: Path) -> None:
+    """Each routine in its own place or in new room; the program needs AltiVec then."""
+    record = manifest.read(new.read_bytes())
+    assert record is not None and manifest.revert(new.read_bytes()) == image.data
+    found = {edit.routine.lstrip("_"): edit for edit in record.edits}
+    assert set(found) == set(WANTED)
+    for name, edit in found.items():
+        assert edit.kind == ("in a cave" if name in IN_CAVES else "in place")
+        assert edit.evidence.grade is Grade.TESTED and edit.evidence.cases >= 60
+    old = _run("strings", inputs.require("ppc-libc"), tmp_path)
+    assert old.returncode == 0 and old.stdout
+    assert _run("strings", new, tmp_path).stdout == old.stdout
+    assert _run("strings", new, tmp_path, "750").returncode == -signal.SIGILL
+
+
+def test_a_flipped_bit_in_what_was_replaced_is_seen(known: Known, new: Path) -> None:
+    """A bit of each new routine, of the branch to one, and of another's entry that leads there."""
+    bare = manifest.detach(new.read_bytes())[0]
+    table, image = known.program.target.table, known.program.image
+    check = partial(verify, known.program, progress=lambda *_: None, known=known)
+    for name in ("strlen", "strchr", "strcmp"):
+        named = next(one for one in known.named.values() if name in one.contracts)
+        function = known.program.function_at(named.address)
+        assert function is not None
+        fine = check(new=replace(image, data=bare), only=frozenset((function,)))
+        assert fine.ok, name
+        offset = image.offset_of(named.address)
+        word = table.decode(int.from_bytes(bare[offset : offset + 4], "big"))
+        goal = word.target(named.address) if word and name in IN_CAVES else named.address
+        assert goal is not None
+        body = parse(bare, "new").offset_of(goal)
+        for at in (offset + 3, body + 3, body + 33):
+            data = bytearray(bare)
+            data[at] ^= 4
+            assert not check(new=replace(image, data=bytes(data)), only=frozenset((function,))).ok
+
+
+def test_signatures_name_what_symbols_do_not(known: Known) -> None:
+    """Without any symbol the same routines are found by their words."""
+    bare = Known(replace(known.program, image=replace(known.program.image, symbols=())))
+    found = {one.address for one in by_signature(bare.program)}
+    assert len(found & set(known.named)) > 18 and len(found) < 25
+
+
+@pytest.mark.parametrize("name", ["memcmp", "strcmp"])
+def test_comparisons_give_the_very_values(name: str, image: Image) -> None:
+    """Not only their sign: under qemu, on every shape of the contract (in few, each seventh)."""
+    trials, contract = PpcTrials(32, "big"), CONTRACTS[name]
+    program = trials.program(contract.linkage)
+    inputs.require_tool(program.emulator[0])
+    target, address = targets.of(image), next(s.st_value for s in image.symbols if s.name == name)
+    points = islice(contract.points(), 0, None, depth(97, 1))
+    made = list(chunks(contract, points, program.arena, program.capacity, program.byteorder))
+    assert target.sequential is not None
+    ours = routines.routine("750", name, "words")
+    codes = (
+        code_of(image, name, address, 0x50000000, target.sequential.relocated),
+        code_at(ours, program.routine),
+    )
+    with Sweep(program) as engine:
+        outputs = [engine.run(code, [chunk.before for chunk in made]) for code in codes]
+    assert all(output.status == 0 for output in outputs)
+    assert np.array_equal(outputs[0].output, outputs[1].output)
+    assert len(outputs[0].output) == sum(len(chunk.before) for chunk in made)
