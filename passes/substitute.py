@@ -10,6 +10,7 @@ from passes.lib.steps import Change, OwnPass, Steps
 from rewriter.contracts import CONTRACTS
 from rewriter.core.code.program import Function
 from rewriter.core.edit import Edit
+from rewriter.core.errors import RetuneError
 from rewriter.core.target.cpu import Cpu
 from rewriter.core.target.protocol import CannotMove, FrameRow, Sequential, Target, Tuned, suited
 from rewriter.elf.caves.room import Caves
@@ -172,7 +173,10 @@ def _is_tuned(known: Known, named: Named) -> bool:
 
 def _suited(target: Sequential, named: Named, cpu: Cpu) -> list[Tuned]:
     """The routines for the CPU that are made for some contract of the old one, the best first."""
-    found = [routine for name in named.contracts for routine in suited(target, name, cpu)]
+    try:
+        found = [routine for name in named.contracts for routine in suited(target, name, cpu)]
+    except RetuneError as missing:  # an assembler that not every machine has
+        raise CannotMove(str(missing)) from missing
     if not found:
         raise CannotMove(f"no tuned routine for {cpu.name}")
     return found

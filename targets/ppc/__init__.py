@@ -1,6 +1,7 @@
 """PowerPC, 32 and 64 bits, in either byte order: from the 603e to POWER10.
 
 abi            The three calling standards: who may read which register when control leaves
+arithmetic     What the table leaves open, on plain numbers, for trials: undefined results, dcbz
 asm            An assembler for tuned routines
 bit_counts     How the steps of a search for a bit are said, with 32 and 64 bits
 combining      Instructions of later chips that do what several did before

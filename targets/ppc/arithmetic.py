@@ -7,54 +7,29 @@ which (`_dl_cache_line_size`), or leaves it zero.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from rewriter.core.readings.interpret import Effect
-from rewriter.core.readings.machine import ByteOrder, Machine
+from rewriter.core.readings.machine import Machine
 from rewriter.core.trials import World
 from targets.ppc.meanings import answers
 
 _UNDEFINED = 0xA5C3_96E1_7BD2_485F
-_VECTOR = 16  # bytes
-_ELEMENT = re.compile(r"lve([bhw])x (\d)")
-_SIZES = {"b": 1, "h": 2, "w": 4}
 _SILENT = frozenset(
     {*("dcbt", "dcbtst", "dst", "dstt", "dstst", "dststt", "dss", "dssall"), "isync", "sync"}
 )
 """Hints and waits: nothing is there to wait for."""
 
 
-@dataclass(frozen=True, slots=True)
-class PpcArithmetic:
-    """On machines whose registers have `width` bits."""
+def answer(name: str, *values: int) -> int | None:
+    """What an operation gives; None where it is not known."""
+    return _UNDEFINED if "undefined" in name else answers.answer(name, *values)
 
-    width: int
-    byteorder: ByteOrder
 
-    def answer(self, name: str, *values: int) -> int | None:
-        """What an operation gives; None where it is not known."""
-        if "undefined" in name:
-            return _UNDEFINED
-        element = _ELEMENT.fullmatch(name)
-        if element is not None:
-            return self._element(_SIZES[element[1]], int(element[2]), *values)
-        return answers.answer(name, *values)
-
-    def lasting(self, event: tuple[object, ...]) -> bool:
-        """Whether an event is more than a hint or a wait."""
-        return event[0] not in _SILENT
-
-    def _element(self, size: int, part: int, value: int, address: int) -> int:
-        """A part of a vector of which one element was loaded, and the others are undefined."""
-        at = address % _VECTOR & -size
-        place = at if self.byteorder == "big" else _VECTOR - size - at
-        step = self.width // 8
-        content = bytearray(_UNDEFINED.to_bytes(8, "big") * 2)
-        content[place : place + size] = value.to_bytes(size, "big")
-        return int.from_bytes(content[part * step : (part + 1) * step], "big")
+def lasting(event: tuple[object, ...]) -> bool:
+    """Whether an event is more than a hint or a wait."""
+    return event[0] not in _SILENT
 
 
 def _cleared(size: int) -> Effect:

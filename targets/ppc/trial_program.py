@@ -20,7 +20,7 @@ from rewriter.core.isa.table import Table
 from rewriter.core.readings.interpret import Arithmetic
 from rewriter.core.readings.machine import ByteOrder
 from rewriter.core.trials import World
-from targets.ppc.arithmetic import WORLDS, PpcArithmetic
+from targets.ppc import arithmetic
 from targets.ppc.asm.assembler import assemble
 from targets.ppc.isa import table
 from targets.ppc.linkage import GENERAL, linkages
@@ -389,12 +389,12 @@ class PpcTrials:
     @property
     def arithmetic(self) -> Arithmetic:
         """What the table leaves open."""
-        return PpcArithmetic(self.width, self.byteorder)
+        return arithmetic
 
     @property
     def worlds(self) -> Sequence[World]:
         """Cache blocks of two sizes, which the loader says or does not."""
-        return WORLDS
+        return arithmetic.WORLDS
 
     @property
     def linkages(self) -> Mapping[str, Linkage]:

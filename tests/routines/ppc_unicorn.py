@@ -19,6 +19,7 @@ from unicorn import (
 
 from rewriter.contracts.contract import Case, Contract, Result, View
 from rewriter.verify.trials.engines.sweep import Code
+from targets.ppc.linkage import GENERAL
 from targets.ppc.trial_program import PpcSweep
 
 PAGE = 0x1000
@@ -82,8 +83,7 @@ class Guarded:
             inside = any(low <= address and address + size <= high for low, high in view.written)
             if not inside and case.promised:
                 return f"{size}-byte store to {address:#x}"
-        kept = self.program.linkage.preserved
-        changed = [n for n in kept if self.engine.reg_read(_GPR[n]) != registers[n]]
+        changed = [n for n in GENERAL if self.engine.reg_read(_GPR[n]) != registers[n]]
         if changed:
             return f"preserved registers {changed} changed"
         return self._outcome(case, view, wanted)

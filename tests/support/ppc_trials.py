@@ -2,37 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rewriter.core.isa.instruction import Insn
-from rewriter.core.isa.table import Table
-from rewriter.core.readings.interpret import Arithmetic
 from targets.ppc.asm.assembler import NOP, WORD
-from targets.ppc.isa import table
-from targets.ppc.trial_program import PpcSweep
+from targets.ppc.trial_program import PpcSweep, PpcTrials
 
 
-@dataclass(frozen=True)
-class PpcTrials:
+@dataclass(frozen=True, slots=True)
+class MutantTrials(PpcTrials):
     """One machine, for `tests.support.trial_mutants`."""
 
     machine: PpcSweep
-
-    @property
-    def table(self) -> Table:
-        """Its instructions."""
-        return table(self.machine.width, self.machine.byteorder)
-
-    @property
-    def write_hints(self) -> Mapping[str, int]:
-        """There are none: what dcbz does to memory is fixed."""
-        return {}
-
-    @property
-    def arithmetic(self) -> Arithmetic:
-        """Nothing is left open that these routines need."""
-        raise NotImplementedError
 
     @property
     def trap(self) -> bytes:
