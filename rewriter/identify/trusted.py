@@ -18,6 +18,7 @@ from rewriter.elf.image import Image
 _C_LIBRARY = re.compile(
     r"libc\.so(\.\d+)*"  # glibc (libc.so.6, on Alpha and IA-64 libc.so.6.1), uClibc, musl
     r"|ld-linux(-\w+)*\.so\.\d+"  # glibc's loader
+    r"|ld(64)?\.so\.[12]"  # glibc's loader on PowerPC
 )
 _DT_NULL, _DT_STRTAB, _DT_SONAME = 0, 5, 14
 _LONGEST = 256  # bytes of a name
