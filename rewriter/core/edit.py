@@ -58,8 +58,8 @@ class Rewrite:
 
     @property
     def result(self) -> int:
-        """The slot whose new instruction gives what `site` gave."""
-        return max(slot for slot, insn in self.changes if insn is not None)
+        """The slot whose new instruction gives what `site` gave; itself where none is left."""
+        return max((slot for slot, insn in self.changes if insn is not None), default=self.site)
 
 
 @dataclass(frozen=True, slots=True)

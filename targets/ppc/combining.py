@@ -61,12 +61,12 @@ class Combinations:
         shifts, sums, rests = frozenset(("rldicr", "rldic")), frozenset(("add",)), {"subf"}
         yield Chain(
             "sign extension of a word and shift",
-            *(self._numbered("extswsli"), shifts, shifts | {"extsw"}, frozenset(("extsw",))),
+            *(self._numbered("extswsli"), shifts, frozenset(("extsw",)), frozenset(("extsw",))),
             *(_GENERAL, 1, 64, None),
         )
         yield Chain(
             "product and sum",
-            *(self._plain("maddld"), sums, sums | {"mulld"}, frozenset(("mulld",))),
+            *(self._plain("maddld"), sums, frozenset(("mulld",)), frozenset(("mulld",))),
             *(_GENERAL, 3, 64),
         )
         for divide, multiply, rest, bits in (
@@ -75,7 +75,7 @@ class Combinations:
             ("divwu", "mullw", "moduw", 32),
             ("divw", "mullw", "modsw", 32),
         ):
-            rows = frozenset((divide, multiply, "extsw", *rests))
+            rows = frozenset((divide, multiply, "extsw"))
             yield Chain(
                 f"rest of {divide}",
                 *(self._plain(rest), frozenset(rests), rows, frozenset((divide,))),
