@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain, islice
 
 from passes.combining.chains import Chains, Match
 from passes.combining.held import Held
@@ -14,6 +15,8 @@ from passes.lib.technique import Site
 from rewriter.core.code.dataflow import Trace
 from rewriter.core.target.cpu import Cpu
 from rewriter.core.target.protocol import Sequential, Target
+
+_WAYS = 6  # in which one slot may end a chain that are tried
 
 
 class Combine(OwnPass):
@@ -63,8 +66,8 @@ class Combine(OwnPass):
         turned = Turned(trace, held, chains, combining, target.spelling)
         vectors = Vectors(trace, held, combining, cpu)
         for slot in range(len(trace.insns)):
-            found = (chains.match(chain, slot) for chain in combining.chains)
-            if matches := [match for match in found if match is not None]:
+            found = (chains.matches(one, slot) for one in combining.chains)
+            if matches := list(islice(chain.from_iterable(found), _WAYS)):
                 yield from _sites(matches, chains, turned)
             elif exchange := vectors.site(slot):
                 yield exchange
@@ -75,10 +78,9 @@ def _sites(matches: list[Match], chains: Chains, turned: Turned) -> Iterator[Sit
     accesses = [rewrite for match in matches for rewrite in turned.rewrites(match)]
     own = [chains.site(match) for match in matches if chains.usable(match)]
     rewrites = (*accesses, *(rewrite for site in own for rewrite in site.proposals))
-    reasons = [site.reason for site in own] or [_NO_ACCESS]
+    reason = next((site.reason for site in own if site.reason), "" if own else _NO_ACCESS)
     if rewrites or own or matches[0].chain.reversal:
-        reason = "" if rewrites else reasons[0]
-        yield Site(matches[0].slot, matches[0].chain.kind, rewrites, reason)
+        yield Site(matches[0].slot, matches[0].chain.kind, rewrites, "" if rewrites else reason)
 
 
 _NO_ACCESS = "it is not loaded or stored here alone, and the CPU turns no bytes in registers"

@@ -53,23 +53,23 @@ class Chains:
     def _signatures(self) -> Signatures:
         return Signatures(self.trace.table.width)
 
-    def match(self, chain: Chain, slot: int) -> Match | None:
-        """Whether a chain ends at a slot."""
+    def matches(self, chain: Chain, slot: int) -> Iterator[Match]:
+        """The ways in which a chain ends at a slot."""
         value = self.trace.value[slot]
         if value is None or self.trace.insns[slot].name not in chain.ends:
-            return None
+            return
         slots = self._slots(chain, slot)
         names = {self.trace.insns[s].name for s in slots}
         if len(slots) < 2 or names.isdisjoint(chain.spent):
-            return None
+            return
         for sources in permutations(self._sources(chain, slots), chain.sources):
             for number in self._numbers(chain, slots):
                 made = self._value(chain, slot, sources, number)
                 in_part = chain.unless and self._in_part(value, made, chain.bits)
                 if in_part or self._same(value, made, chain.bits):
                     used = self._slots(chain, slot, frozenset(sources))
-                    return Match(chain, slot, used, sources, number, not in_part)
-        return None
+                    if len(used) > 1:
+                        yield Match(chain, slot, used, sources, number, not in_part)
 
     def site(self, match: Match) -> Site:
         """What may be done about a chain."""
@@ -115,11 +115,10 @@ class Chains:
         """The new instructions with their slots: as late as it goes first."""
         chain, result = match.chain, self.target(match.slot)
         order = [*sorted(free), match.slot]
+        read = {register for slot in order for register in self.trace.operand[slot]}
         for first in reversed(range(len(order))):
-            options = [
-                [r for r in self.held.holders(source, order[first], free) if chain.reads >> r & 1]
-                for source in match.sources
-            ]
+            held = (self.held.holders(source, order[first], free) for source in match.sources)
+            options = [[r for r in found if chain.reads >> r & 1 and r in read] for found in held]
             for registers in islice(product(*options), _REGISTERS):
                 insns = chain.made(result, registers, match.number)
                 if first + len(insns) <= len(order):

@@ -36,7 +36,11 @@ class Vectors:
         other = tuple(value for _, value in reversed(found))
         if not self._exchanges(slot, other):
             return None
-        made = [*self._stores(slot, register, other), *self._loads(slot, register, other)]
+        made = [
+            *self._stores(slot, register, other),
+            *self._loads(slot, register, other),
+            *self._alike(slot, register, other),
+        ]
         rewrites = tuple(
             Rewrite(slot, _KIND, tuple(sorted(changes.items(), key=_first)), frozenset(feeders))
             for changes, feeders in made
@@ -55,6 +59,36 @@ class Vectors:
     def _reason(self, slot: int) -> str:
         behind = "may be read later" if self.trace.escapes(slot) else "are read by more than stores"
         return f"the halves are not loaded here for this alone, and {behind}"
+
+    def _alike(
+        self, slot: int, register: int, halves: tuple[Term, ...]
+    ) -> Iterator[tuple[Changes, set[int]]]:
+        """Where both halves are the same an exchange is a copy: what makes them makes it."""
+        if halves[0] is not halves[1]:
+            return
+        feeders = self.trace.slice(slot)
+        for source in sorted(self.trace.only_for(slot, feeders), reverse=True):
+            if tuple(self.trace.results(source).values()) == halves:
+                made = self._into(self.trace.insns[source], register)
+                if made is not None:
+                    yield {source: made, slot: None}, feeders
+                    yield {slot: made}, feeders
+        if halves[0].kind == "const":
+            made = self.combining.repeated(halves[0].value, register)
+            if made is not None:
+                yield {slot: made}, feeders
+
+    def _into(self, insn: Insn, register: int) -> Insn | None:
+        """The same instruction with another result; None where it cannot have that."""
+        table = self.trace.table
+        operands, (result,) = list(insn.operands), table.effects(insn.op).writes
+        operands[result] = register
+        made = Insn(insn.op, tuple(operands))
+        try:
+            table.encode(made)
+        except ValueError:
+            return None
+        return made
 
     # Loads ----------------------------------------------------------------------------------
 

@@ -156,6 +156,12 @@ class Combinations:
         first = register - PART if register - PART in _VECTORS else register
         return (first, first + PART) if self.bits == 64 and first in _VECTORS else ()
 
+    def repeated(self, half: int, register: int) -> Insn | None:
+        """xxspltib, of one byte."""
+        byte = half & 0xFF
+        fits = half == byte * 0x0101010101010101
+        return Insn(self._find("xxspltib"), (register, byte)) if fits else None
+
     def exchanging(self, insn: Insn, data: int) -> Insn | None:
         """lxvx, stxvx."""
         if not self._exchanges or insn.name not in _EXCHANGED:

@@ -170,6 +170,10 @@ class Combining(Protocol):
         """The registers of the two halves of the vector that one of them belongs to, or none."""
         ...
 
+    def repeated(self, half: int, register: int) -> Insn | None:
+        """A vector both of whose halves are a number; None where no instruction makes it."""
+        ...
+
     def exchanging(self, insn: Insn, data: int) -> Insn | None:
         """The load or store of a vector where `insn` has one, in memory the other half first."""
         ...
