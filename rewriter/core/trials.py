@@ -126,7 +126,10 @@ class Trials(Protocol):
 
     @property
     def worlds(self) -> Sequence[World]:
-        """Cases run in each in turn, so that a routine that minds is tried in all of them."""
+        """Cases run in each in turn, so that a routine that minds is tried in all of them.
+
+        The first is that of the emulated program.
+        """
         ...
 
     @property

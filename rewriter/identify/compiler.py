@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rewriter.core.errors import BadInput
+from rewriter.core.isa.instruction import AWAY
 from rewriter.core.isa.operands import Words
 from rewriter.core.target.capability import needed
 from rewriter.core.target.protocol import Sequential, Target
@@ -28,6 +29,7 @@ from rewriter.identify.signatures import (
     start_of,
 )
 from rewriter.identify.symbols import contract_of
+from targets import of_ident
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,10 @@ class _Compiler:
         found = read(part, name)
         if not self.target.fits(found.ident):
             return ""
+        # One architecture may have machines of several widths and byte orders.
+        self.target = needed(
+            of_ident(found.ident, name).sequential, "signatures", self.target, name
+        )
         self.seen = self.seen or bool(found.texts)
         size = self.target.table.size
         order = "<" if found.ident.byteorder == "little" else ">"
@@ -143,9 +149,7 @@ class _Routine:
         if self.offset % self.size:
             raise _Unusable("its address is not that of an instruction")
         last = self._last(target, first)
-        words = self.words[first:last]
-        if np.any(target.table.classify(words.astype(np.uint64)) < 0):
-            raise _Unusable("data among its instructions")
+        words = self._code(target, self.words[first:last])
         if len(words) < SHORTEST:
             raise _Unusable(f"{len(words)} words are too few to tell it from others")
         linked = self._linked(target, words)
@@ -153,6 +157,19 @@ class _Routine:
         if sum(not self._is_nop(target, at) for at in own.tolist()) < _OWN:
             raise _Unusable("it does no more than go elsewhere")
         return linked
+
+    def _code(self, target: Sequential, words: Words) -> Words:
+        """The words without data behind them, which no branch leads over."""
+        data = np.flatnonzero(target.table.classify(words.astype(np.uint64)) < 0)
+        if not len(data):
+            return words
+        code = words[: data[0]]
+        insns = [target.table.decode(int(word)) for word in code.tolist()]
+        goals = (insn.target(at * self.size) for at, insn in enumerate(insns) if insn)
+        over = any(g is not None and len(code) <= g // self.size < len(words) for g in goals)
+        if over or not insns or insns[-1] is None or insns[-1].op.flow not in AWAY:
+            raise _Unusable("data among its instructions")
+        return code
 
     def _last(self, target: Sequential, first: int) -> int:
         """The position behind the routine: what it falls into is part of it, nop is not."""

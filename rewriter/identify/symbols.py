@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 
 _ALIASES = {
@@ -13,6 +14,9 @@ _ALIASES = {
 _PREFIXES = ("__GI_", "__libc_")
 """glibc: names that calls inside the library use, names that cannot be interposed."""
 
+_VARIANT = re.compile(r"_(ppc|a2|cell|970|power\d+\w*)$")
+"""glibc for PowerPC: what a resolver picks for a CPU is the same routine."""
+
 
 def contract_of(symbol: str, contracts: Collection[str]) -> str | None:
     """The contract that a symbol is named after, whatever decorates it; None if there is none."""
@@ -21,6 +25,6 @@ def contract_of(symbol: str, contracts: Collection[str]) -> str | None:
         return name
     for prefix in _PREFIXES:
         name = name.removeprefix(prefix)
-    bare = name.lstrip("_")
+    bare = _VARIANT.sub("", name.lstrip("_"))
     bare = _ALIASES.get(bare, bare)
     return next((contract for contract in sorted(contracts) if contract.lstrip("_") == bare), None)

@@ -90,6 +90,7 @@ class Alpha:
     page = placing.PAGE
     arena = WIDE
     alignment = ROUTINE_ALIGNMENT
+    outlived: frozenset[str] = frozenset()
     routines = staticmethod(routines.variants)
     branch = staticmethod(placing.branch)
     frame_rows = staticmethod(placing.frame_rows)

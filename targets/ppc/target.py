@@ -13,7 +13,7 @@ from rewriter.core.code.listing import Listing, decode_at
 from rewriter.core.code.program import Function, Origin, TableRead
 from rewriter.core.isa.instruction import Insn, Op
 from rewriter.core.isa.operands import Words
-from rewriter.core.isa.registers import register_mask
+from rewriter.core.isa.registers import Reg, register_mask
 from rewriter.core.isa.table import Table
 from rewriter.core.readings.machine import ByteOrder
 from rewriter.core.target.arena import NARROW, WIDE
@@ -56,7 +56,8 @@ from targets.ppc.image import (
     switches,
 )
 from targets.ppc.isa import table
-from targets.ppc.registers import CTR, SP, THREAD, TOC
+from targets.ppc.isa.features import OLD, TM
+from targets.ppc.registers import CTR, FPR, SP, THREAD, TOC, VRSAVE
 from targets.ppc.running import EMULATED
 from targets.ppc.systems import SYSTEM_OF, SYSTEMS
 from targets.ppc.trial_program import PpcTrials
@@ -83,6 +84,7 @@ class Ppc:
     signatures = Path(__file__).with_name("signatures.json")
     page = placing.PAGE
     alignment = ROUTINE_ALIGNMENT
+    outlived = frozenset({OLD, TM})
     systems: Mapping[str, System] = SYSTEMS
     frame_bases = FRAME_BASES
     entry_size = switches.ENTRY_SIZE
@@ -233,8 +235,12 @@ class Ppc:
         return kernel.is_kernel(image, self.bits)
 
     def reserved(self, image: Memory) -> int:
-        """r2 and r13: the thread, the TOC, or a table of small data, and a kernel's own."""
-        return register_mask((TOC, THREAD))
+        """r2 and r13: the thread, the TOC, or a table of small data, and a kernel's own.
+
+        A kernel saves registers of floating point and vectors for programs only when it uses them.
+        """
+        numbers = range(len(self.table.register_names)) if self.is_kernel(image) else ()
+        return register_mask((TOC, THREAD, *(Reg(n) for n in numbers if n >= FPR or n == VRSAVE)))
 
     # New code -------------------------------------------------------------------------------
 

@@ -394,7 +394,7 @@ class PpcTrials:
     @property
     def worlds(self) -> Sequence[World]:
         """Cache blocks of two sizes, which the loader says or does not."""
-        return arithmetic.WORLDS
+        return arithmetic.worlds(self.width)
 
     @property
     def linkages(self) -> Mapping[str, Linkage]:

@@ -91,7 +91,7 @@ def test_nothing_else_is_touched(folder: str, name: str) -> None:
 
 STEPPED = [
     (folder, name)
-    for folder in ("750", "7450", "970")
+    for folder in MACHINES
     for name in routines.names(folder)
     if folder != "7450" or "ALTIVEC" in routines.routine(folder, name).needs
 ]

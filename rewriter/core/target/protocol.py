@@ -124,7 +124,8 @@ def suited(target: Sequential, name: str, cpu: Cpu) -> Iterator[Tuned]:
     One that was made for another chip might run and not pay.
     """
     for routine in target.routines(name):
-        if target.cpus[routine.folder].features | routine.needs <= cpu.features:
+        made_for = target.cpus[routine.folder].features - target.outlived
+        if made_for | routine.needs <= cpu.features:
             yield routine
 
 
@@ -252,12 +253,16 @@ class Target(Protocol):
 
 
 class Sequential(Target, Protocol):
-    """An architecture whose instructions stand alone, and take effect one after another."""
+    """An architecture whose instructions stand alone, and take effect one after another.
+
+    `outlived` are features that later CPUs have no more, and no tuned routine needs.
+    """
 
     stack: int
     signatures: Path
     page: int
     alignment: int
+    outlived: frozenset[str]
     entry_size: int
     tables: SystemTables
 

@@ -238,7 +238,11 @@ class Trials:
 
     def _swept(self, code: Code, contract: Contract, chosen: Points) -> Evidence | str:
         """In the emulator, which knows floating point."""
-        program = trials_of(self.target).program(contract.linkage)
+        trials = trials_of(self.target)
+        program = trials.program(contract.linkage)
+        others = code.others(trials.worlds[0].word, self.target.table.byteorder)
+        if others:
+            code = replace(code, parts=(*code.parts, (code.outside, others)))
         arena, capacity = program.arena, program.capacity
         points = [p for p in chosen if not _is_open(contract, arena, p[1])]
         made = list(chunks(contract, points, arena, capacity, program.byteorder))

@@ -27,7 +27,6 @@ _STACK = 0x2000  # bytes
 _LIMIT = 2_000_000  # instructions
 _LINE = 64  # bytes that a hint gives up at least
 _BESIDE = b"\x5c"  # what fills a page beside the case
-_OUTSIDE, _WORD = 0x1000, 4  # bytes of other files' data, and of a word of it
 
 
 class Stores(Enum):
@@ -131,11 +130,8 @@ class Stepper:
     def _prepare(self, pages: Sequence[Piece], world: World) -> None:
         """Memory with these pages, on a machine of a world."""
         self.interpreter.effects = world.effects
-        others, order = list[Piece](), self.interpreter.table.byteorder
-        if self.code.outside and world.word is not None:
-            content = world.word.to_bytes(_WORD, order) * (_OUTSIDE // _WORD)
-            others = [Piece(self.code.outside, content)]
-        self.memory.renew(pages, others)
+        content = self.code.others(world.word, self.interpreter.table.byteorder)
+        self.memory.renew(pages, [Piece(self.code.outside, content)] if content else ())
 
     def _page(self, piece: Piece) -> Piece:
         arena = self.program.arena

@@ -97,6 +97,7 @@ class Toy:
     page = 0x1000
     arena = Arena(0x1000, 0x100000, 0x200000, 0x300000, 0x400000, 0x500000, 0x100000)
     alignment = 16
+    outlived: frozenset[str] = frozenset()
     entry_size = WORD
     systems: Mapping[str, System] = {BOARD.name: BOARD}
     frame_bases = register_mask((STACK,))

@@ -23,6 +23,7 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from types import TracebackType
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,7 @@ from rewriter.verify.trials.engines.qemu import (
 MAP, LOAD, RUN = range(3)
 READ_WRITE_EXECUTE = 7
 _PAGE = 0x10000  # a multiple of every page size
+_OTHERS, _WORD = 0x1000, 4  # bytes of other files' data, and of a word of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,12 @@ class Code:
                 (start, data[:at] + content + data[at + len(content) :] if inside else data)
             )
         return replace(self, parts=tuple(parts))
+
+    def others(self, word: int | None, order: Literal["little", "big"]) -> bytes:
+        """What is at `outside` if every word of other files' data holds this."""
+        if not self.outside or word is None:
+            return b""
+        return word.to_bytes(_WORD, order) * (_OTHERS // _WORD)
 
 
 @dataclass(frozen=True, slots=True)
