@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import subprocess
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -16,7 +16,9 @@ import targets
 from fixtures import inputs, programs
 from rewriter.analysis.program import analyse
 from rewriter.contracts import CONTRACTS
+from rewriter.core.code.dataflow import written
 from rewriter.core.edit import Grade
+from rewriter.core.target.protocol import suited
 from rewriter.elf import manifest
 from rewriter.elf.image import Image, load, parse
 from rewriter.verify.check import verify
@@ -138,3 +140,35 @@ def test_comparisons_give_the_very_values(name: str, image: Image) -> None:
     assert all(output.status == 0 for output in outputs)
     assert np.array_equal(outputs[0].output, outputs[1].output)
     assert len(outputs[0].output) == sum(len(chunk.before) for chunk in made)
+
+
+@dataclass(frozen=True)
+class _Text:
+    """All that says whether a file is a kernel."""
+
+    start: int
+
+    def executable_ranges(self) -> list[tuple[int, int]]:
+        return [(self.start, self.start + 0x1000)]
+
+
+def test_no_kernel_gets_floating_point_or_vectors(image: Image) -> None:
+    """It has the registers of whatever program ran last."""
+    target = targets.of(image).sequential
+    assert target is not None
+    names = target.table.register_names
+    for start, own in ((0x10000000, False), (0xC0000000, True)):
+        mask = target.reserved(_Text(start))  # type: ignore[arg-type]
+        for name in ("f0", "f13.1", "v0", "v19.3", "vrsave"):
+            assert bool(mask >> names.index(name) & 1) == own, name
+    insns = [insn for routine in target.routines("memcpy") for insn in routine.insns()]  # type: ignore[attr-defined]
+    assert written(target.table, insns) & mask
+
+
+@pytest.mark.parametrize(
+    ("cpu", "folder"), [("603e", "750"), ("7400", "7450"), ("970", "7450"), ("power10", "7450")]
+)
+def test_a_cpu_takes_what_was_made_for_earlier_ones(cpu: str, folder: str, image: Image) -> None:
+    target = targets.of(image).sequential
+    assert target is not None
+    assert next(suited(target, "memcpy", target.cpus[cpu])).folder == folder
