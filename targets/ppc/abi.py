@@ -89,7 +89,8 @@ class Standard:
             *self._vectors(VR + n for n in range(2, 14)),
         )
         returning = (
-            *(GPR + n for n in range(3, 7)),
+            # Complex numbers of two long doubles, or, in 64-bit code, of two 128-bit integers.
+            *(GPR + n for n in range(3, 7 if wide else 11)),
             *self._doubles(FPR + n for n in range(1, 9)),
             *self._vectors(VR + n for n in range(2, 10)),
         )

@@ -16,6 +16,8 @@ from rewriter.analysis.program import Program, analyse
 from rewriter.cli import main
 from rewriter.core.code.listing import UNKNOWN
 from rewriter.core.edit import Edit, Evidence, Grade
+from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.isa.registers import register_mask
 from rewriter.elf import manifest
 from rewriter.elf.emit import difference
 from targets.ppc.abi import STANDARDS, Standard
@@ -210,3 +212,55 @@ def test_a_saved_register_is_no_argument(standard: Standard) -> None:
     """Nor a result; and each is a register of that width."""
     assert not standard.saved & ~standard.everything
     assert not standard.saved & (standard.arguments | standard.results)
+
+
+RETURNED = """
+typedef struct { double a[8]; } doubles;
+typedef struct { float a[8]; } floats;
+typedef struct { long double a[4]; } longs;
+typedef struct { long a[2]; } pair;
+typedef struct { char a[3]; } bytes;
+typedef int vector __attribute__((vector_size(16)));
+typedef struct { vector a[8]; } vectors;
+typedef _Complex float cfloat; typedef _Complex double cdouble; typedef _Complex long double clong;
+typedef _Complex long long cwide; typedef long double quad; typedef long long wide;
+#ifdef __powerpc64__
+typedef __int128 huge; typedef _Complex __int128 chuge;
+RETURNS(huge) RETURNS(chuge)
+#endif
+RETURNS(doubles) RETURNS(floats) RETURNS(longs) RETURNS(pair) RETURNS(bytes) RETURNS(vector)
+RETURNS(vectors) RETURNS(cfloat) RETURNS(cdouble) RETURNS(clong) RETURNS(cwide) RETURNS(quad)
+RETURNS(wide) RETURNS(float) RETURNS(double) RETURNS(char)
+"""
+
+
+@pytest.mark.parametrize("abi", powerpc.ABIS)
+def test_what_a_caller_reads_may_be_returned(abi: str, tmp_path: Path) -> None:
+    """Whatever C can return: what gcc's code takes over from a call is read behind a return."""
+    returns = "#define RETURNS(t) t make_##t(void); void keep_##t(t *p) { *p = make_##t(); }\n"
+    file = compiled(abi, returns + RETURNED, tmp_path, "-maltivec", "-Wl,-z,undefs")
+    target = target_of(file)
+    found = analyse(file, target)
+    (back,) = (op for op in target.table.rows if op.name == "bclr" and op.flow is Flow.RETURN)
+    live = target.live_after(Insn(back, (0,) * len(back.format.operands)))
+    names = target.table.register_names
+    read: dict[str, int] = {}
+    for function in found.functions:
+        if not function.name.startswith("keep_"):
+            continue
+        span = range(*found.listing.span(function.start, function.end))
+        insns = [found.listing.insn(n) for n in span]
+        call = next(n for n, insn in enumerate(insns) if insn and insn.op.flow is Flow.CALL)
+        taken = written = 0
+        for insn in insns[call + 1 :]:
+            assert insn is not None
+            if insn.op.flow is not Flow.NEXT:
+                break
+            taken |= target.table.uses(insn) & ~written
+            written |= target.table.defs(insn)
+        wrong = [names[n] for n in range(len(names)) if (taken & ~live) >> n & 1]
+        assert wrong == [], function.name
+        read[function.name] = taken
+    assert len(read) > 15
+    results = register_mask(range(3, 11)) & read["keep_clong"]
+    assert bool(results) == (abi == "ppc")  # elsewhere they are floating-point registers
