@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import targets
-from fixtures import inputs
+from fixtures import inputs, powerpc
 from fixtures.ia64 import ROWS, linked
 from rewriter.analysis.program import analyse
 from rewriter.core.isa.instruction import Flow, Insn
@@ -19,22 +19,23 @@ from targets.ia64.image.layout import nop
 from targets.ia64.isa import bundles
 from targets.ia64.isa.bundles import Bundle
 from targets.ia64.isa.rows import TABLE as ROWS_OF_IA64
-from tests.support.mutants import ia64_base, ia64_decide
-from tests.support.mutants.alpha_base import AlphaBase, Shared
+from tests.support.depth import depth
+from tests.support.mutants import ia64_base, ia64_decide, ppc_decide
 from tests.support.mutants.alpha_decide import Decider
 from tests.support.mutants.changes import Change
+from tests.support.mutants.plain_base import PlainBase, Shared
 
 _NUMBER = 6  # a bit of the number in a nop
 OPPOSITE = {"beq": "bne", "bne": "beq", "blt": "bge", "bge": "blt", "ble": "bgt", "bgt": "ble"}
 
 
 @pytest.fixture(scope="module")
-def base() -> AlphaBase:
+def base() -> PlainBase:
     image = load(str(inputs.require("alpha-sample")))
-    return AlphaBase.original(Shared.of(analyse(image, targets.of(image))))
+    return PlainBase.original(Shared.of(analyse(image, targets.of(image))))
 
 
-def insns(base: AlphaBase) -> Iterator[tuple[int, Insn]]:
+def insns(base: PlainBase) -> Iterator[tuple[int, Insn]]:
     """The instructions of all functions, with their addresses."""
     for function in base.program.functions:
         for address in range(function.start, function.end, 4):
@@ -47,7 +48,7 @@ def changed(address: int, *new: Insn) -> Change:
     return Change("op", address, code, "", "")
 
 
-def test_wrong_changes_are_not_explained(base: AlphaBase) -> None:
+def test_wrong_changes_are_not_explained(base: PlainBase) -> None:
     """A store that is left out, a condition turned round, a result that is not made."""
     wrong = []
     for address, insn in insns(base):
@@ -65,7 +66,7 @@ def test_wrong_changes_are_not_explained(base: AlphaBase) -> None:
     assert [change.address for change in wrong if decider.reason(change)] == []
 
 
-def test_changes_without_effect_are_explained(base: AlphaBase) -> None:
+def test_changes_without_effect_are_explained(base: PlainBase) -> None:
     """Another prediction of a return, a nop for another, a move of a register to itself."""
     decider, same = Decider(base), TABLE.find("bis", "operate")
     reasons = set()
@@ -77,6 +78,41 @@ def test_changes_without_effect_are_explained(base: AlphaBase) -> None:
         elif base.program.target.is_nop(insn):
             reasons.add(decider.reason(changed(address, Insn(same, (16, 16, 16)))))
     assert reasons == {"hint of a jump", "no effect"}
+
+
+# PowerPC ----------------------------------------------------------------------------------------
+
+_TRUE = 0x01000000  # the bit of BO by which a condition is asked to hold
+
+
+@pytest.mark.parametrize("name", [f"{abi}-libnsl" for abi in powerpc.ABIS][:: depth(3, 1)])
+def test_ppc(name: str) -> None:
+    """Stores left out, conditions turned round; words exchanged that have nothing in common."""
+    image = load(str(inputs.require(name)))
+    base = PlainBase.original(Shared.of(analyse(image, targets.of(image))))
+    table, decider = base.program.target.table, ppc_decide.Decider(base)
+    (nop,) = base.program.target.nops(4)
+    wrong, swapped = [], []
+
+    def change(kind: str, address: int, *words: int) -> Change:
+        code = b"".join(word.to_bytes(4, image.byteorder) for word in words)
+        return Change(kind, address, code, "", "")
+
+    for address, insn in insns(base):
+        word, following = table.encode(insn), base.insn(address + 4)
+        if insn.name in ("stw", "std", "stb", "stwu", "stdu"):
+            wrong.append(change("op", address, table.encode(nop)))
+        elif insn.name == "bc" and table.decode(word ^ _TRUE) and insn.op.flow is Flow.BRANCH:
+            wrong.append(change("op", address, word ^ _TRUE))
+        elif insn.name == "addi" and following is not None and following.name == "addi":
+            apart = insn.operands[0] not in following.operands[:2]
+            if apart and following.operands[0] not in insn.operands[:2]:
+                swapped.append(change("swap", address, table.encode(following), word))
+    assert len(wrong) > 100
+    assert len(swapped) > 5
+    drawn = wrong[:: depth(600, 30)]
+    assert [one.address for one in drawn if decider.reason(one)] == []
+    assert {decider.reason(one) for one in swapped[:: depth(40, 1)]} == {"commuting"}
 
 
 # IA-64 ------------------------------------------------------------------------------------------

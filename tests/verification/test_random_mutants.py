@@ -13,7 +13,7 @@ import pytest
 
 from fixtures import inputs
 from tests.conftest import Patched
-from tests.support.depth import depth
+from tests.support.depth import DEEP, depth
 from tests.support.mutants import mutants
 from tests.support.mutants.changes import KINDS
 from tests.support.mutants.table import table
@@ -25,7 +25,10 @@ DRAWN = {
     "alpha-libc": (depth(150, 300), ""),
     "alpha-libm": (depth(200, 400), "ev67"),
     "ia64-libjnidispatch": (depth(150, 300), "itanium2"),
+    "ppc64el-libgcc_s": (depth(40, 200), ""),
+    **({"ppc-libm": (400, "7450"), "ppc64-libm": (400, "970")} if DEEP else {}),
 }
+MANY = 150  # mutants of a file, among which every kind is
 GROUPED = {"predicate", "stop"}  # kinds of code that says what issues together
 
 
@@ -44,6 +47,7 @@ def test_every_change_is_refused_or_explained(
     survivors = [str(outcome) for outcome in outcomes if outcome.what == "UNEXPLAINED"]
     assert not survivors, "\n".join(survivors)
     expected = set(KINDS) if name.startswith("ia64") else set(KINDS) - GROUPED
-    assert {outcome.change.kind for outcome in outcomes} == expected
+    kinds = {outcome.change.kind for outcome in outcomes}
+    assert kinds == expected if number >= MANY else kinds <= expected
     assert found["refused"] > number * 0.75  # what is drawn does change something
-    assert len(found) > 2  # and some of it nothing that anyone sees
+    assert len(found) > (2 if number >= MANY else 1)  # and some of it nothing that anyone sees

@@ -10,8 +10,8 @@ import numpy as np
 from rewriter.core.isa.instruction import AWAY, Flow, Insn
 from targets.alpha.isa.rows import TABLE
 from targets.alpha.registers import SP, ZERO
-from tests.support.mutants.alpha_base import WORD
 from tests.support.mutants.alpha_ways import Ways
+from tests.support.mutants.plain_base import WORD
 
 _CALLS = (Flow.CALL, Flow.INDIRECT_CALL, Flow.TRAP)
 _KEPT = frozenset((*range(9, 16), SP))

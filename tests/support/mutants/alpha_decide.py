@@ -14,11 +14,11 @@ import z3
 from rewriter.core.isa.instruction import Flow, Insn
 from targets.alpha.isa.rows import TABLE
 from targets.alpha.registers import CONSTANTS
-from tests.support.mutants.alpha_base import WORD, AlphaBase
 from tests.support.mutants.alpha_copies import Copies, copied
 from tests.support.mutants.alpha_run import Leaving, Run, run
 from tests.support.mutants.alpha_ways import Ways
 from tests.support.mutants.changes import Change
+from tests.support.mutants.plain_base import WORD, PlainBase
 
 _EFFORT = 3_000_000
 _STEERING = (Flow.CALL, Flow.INDIRECT_CALL, Flow.INDIRECT, Flow.RETURN, Flow.JUMP, Flow.BRANCH)
@@ -27,7 +27,7 @@ _STEERING = (Flow.CALL, Flow.INDIRECT_CALL, Flow.INDIRECT, Flow.RETURN, Flow.JUM
 class Decider:
     """Decides for one base."""
 
-    def __init__(self, base: AlphaBase) -> None:
+    def __init__(self, base: PlainBase) -> None:
         self.base, self.ways = base, Ways(base)
         self.copies = Copies(self.ways)
 

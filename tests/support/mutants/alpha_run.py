@@ -12,8 +12,8 @@ from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.isa.registers import Reg
 from targets.alpha.isa.rows import TABLE
 from targets.alpha.registers import CONSTANTS, FP, FZERO
-from tests.support.mutants.alpha_base import WORD
 from tests.support.mutants.alpha_ways import Ways
+from tests.support.mutants.plain_base import WORD
 from tests.support.mutants.z3_machine import Z3Machine
 
 _LONGEST = 160

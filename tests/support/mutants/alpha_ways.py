@@ -20,7 +20,7 @@ from rewriter.core.isa.registers import register_mask
 from rewriter.elf.headers import PT_LOAD, SHF_EXECINSTR
 from targets.alpha.isa.rows import TABLE
 from targets.alpha.registers import FP, GP, PV, RA, SP, V0
-from tests.support.mutants.alpha_base import WORD, AlphaBase
+from tests.support.mutants.plain_base import WORD, PlainBase
 
 _SAVED = register_mask((*range(9, 16), *range(FP + 2, FP + 10), GP, SP))
 _RESULTS = register_mask((V0, FP, FP + 1, RA))
@@ -42,7 +42,7 @@ _OTHERS = (".eh_frame", ".gnu", ".dyn", ".hash", ".rela", ".note", ".gcc_except"
 class Ways:
     """The code of one file."""
 
-    def __init__(self, base: AlphaBase) -> None:
+    def __init__(self, base: PlainBase) -> None:
         self.base, self.program = base, base.program
 
     def may_read(self, address: int, register: int) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -13,12 +13,13 @@ from rewriter.core.code.program import Function
 from rewriter.elf import image
 from targets.ia64 import Ia64
 from tests.support.mutants import (
-    alpha_base,
     alpha_decide,
-    alpha_draw,
     ia64_base,
     ia64_decide,
     ia64_draw,
+    plain_base,
+    plain_draw,
+    ppc_decide,
 )
 from tests.support.mutants.changes import Change, Outcome
 
@@ -81,7 +82,9 @@ def of(file: str, original: str, tuned: str = "") -> Mutants:
     grown = image.load(tuned) if tuned else None
     if isinstance(target, Ia64):
         return Mutants(file, list(map(_of_ia64, _ia64(loaded, grown))))
-    return Mutants(file, list(map(_of_alpha, _alpha(loaded, grown))))
+    decider = _DECIDERS[target.name]
+    bases = [(base, plain_draw.PlainDraw(base), decider(base)) for base in _plain(loaded, grown)]
+    return Mutants(file, bases)
 
 
 def _ia64(loaded: image.Image, grown: image.Image | None) -> list[ia64_base.Ia64Base]:
@@ -94,11 +97,14 @@ def _of_ia64(base: ia64_base.Ia64Base) -> tuple[Base, Draw, Decider]:
     return base, ia64_draw.Ia64Draw(base), ia64_decide.Decider(base)
 
 
-def _alpha(loaded: image.Image, grown: image.Image | None) -> list[alpha_base.AlphaBase]:
-    shared = alpha_base.Shared.of(analyse(loaded, targets.of(loaded)))
-    tuned = [alpha_base.AlphaBase.tuned(shared, grown)] if grown else []
-    return [alpha_base.AlphaBase.original(shared), *tuned]
+def _plain(loaded: image.Image, grown: image.Image | None) -> list[plain_base.PlainBase]:
+    shared = plain_base.Shared.of(analyse(loaded, targets.of(loaded)))
+    tuned = [plain_base.PlainBase.tuned(shared, grown)] if grown else []
+    return [plain_base.PlainBase.original(shared), *tuned]
 
 
-def _of_alpha(base: alpha_base.AlphaBase) -> tuple[Base, Draw, Decider]:
-    return base, alpha_draw.AlphaDraw(base), alpha_decide.Decider(base)
+_DECIDERS: Mapping[str, Callable[[plain_base.PlainBase], Decider]] = {
+    "alpha": alpha_decide.Decider,
+    "ppc": ppc_decide.Decider,
+}
+"""By a target's name."""

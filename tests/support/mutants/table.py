@@ -34,10 +34,11 @@ NUMBER` makes one again (`--seed {seed}`).
 | commuting, no effect, stop alone | alone, from any state: the same registers, memory and events |
 | dead | the same but for registers that no way from there reads, by an analysis of its own |
 | equal in what is before | the same behind the straight code that always runs before it |
+| equal in what follows | the same where the straight code ends that control runs on into |
 
-On Alpha these are proved with Z3 on the table's meanings, without the product's terms and prover.
-On IA-64 the group-parallel machine runs both orders or groups from {states} random states, and
-another instruction is explained only by what it sets being dead, or there already.
+On Alpha and PowerPC these are proved with Z3 on the table's meanings, without the product's terms
+and prover. On IA-64 the group-parallel machine runs both orders or groups from {states} random
+states, and another instruction is explained only by what it sets being dead, or there already.
 
 {table}
 """

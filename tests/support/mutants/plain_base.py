@@ -1,4 +1,4 @@
-"""An Alpha file from which mutants are made: the original, or what became of it by tuning."""
+"""A file of plain code from which mutants are made: the original, or what tuning made of it."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Shared:
 
 
 @dataclass(frozen=True)
-class AlphaBase:
+class PlainBase:
     """A file that was accepted whole, and what is to be known of its text.
 
     A mutant differs from it within one function or outside all.  The verifier goes through each
@@ -68,14 +68,14 @@ class AlphaBase:
     grown: Image
 
     @classmethod
-    def original(cls, shared: Shared) -> AlphaBase:
+    def original(cls, shared: Shared) -> PlainBase:
         """The original itself."""
         program = shared.program
         image = program.image
         return cls("original", shared, image.data, program.listing, frozenset(), image)
 
     @classmethod
-    def tuned(cls, shared: Shared, grown: Image) -> AlphaBase:
+    def tuned(cls, shared: Shared, grown: Image) -> PlainBase:
         """What became of it; what the verifier does not accept is no base."""
         data, _ = detach(grown.data)
         verdict = shared.verify(data)
@@ -97,7 +97,7 @@ class AlphaBase:
         if self.listing.has(address):
             return self.listing.insn(self.listing.index(address))
         try:  # new code that has room behind the text
-            word = int.from_bytes(self.grown.read(address, WORD), "little")
+            word = int.from_bytes(self.grown.read(address, WORD), self.grown.byteorder)
         except BadInput:
             return None
         return self.program.target.table.decode(word)

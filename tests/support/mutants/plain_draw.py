@@ -1,4 +1,4 @@
-"""Random changes to Alpha code: any instruction of a file, edited or not."""
+"""Random changes to code whose instructions stand alone: any of a file, edited or not."""
 
 from __future__ import annotations
 
@@ -7,25 +7,23 @@ from collections.abc import Callable, Sequence
 
 from rewriter.core.isa.instruction import Format, Insn, Op
 from rewriter.core.isa.operands import Kind, Operand
-from targets.alpha.image.pointers import UNOP
-from targets.alpha.isa.rows import TABLE
-from tests.support.mutants.alpha_base import WORD, AlphaBase
+from rewriter.core.isa.table import Table
 from tests.support.mutants.changes import Change
+from tests.support.mutants.plain_base import WORD, PlainBase
 
 SHARES = {"reg": 5, "imm": 4, "op": 4, "drop": 4, "swap": 4, "copy": 3, "target": 2}
 _EDITED = 0.4
 """How often the place is one near an edit, where the file has any."""
 
-_FORMATS: dict[Format, list[Op]] = {}
-for _op in TABLE:
-    _FORMATS.setdefault(_op.format, []).append(_op)
 
-
-class AlphaDraw:
+class PlainDraw:
     """Draws changes of one file."""
 
-    def __init__(self, base: AlphaBase) -> None:
-        self.base, self.listing = base, base.listing
+    def __init__(self, base: PlainBase) -> None:
+        self.base, self.listing, self.table = base, base.listing, base.program.target.table
+        self.formats: dict[Format, list[Op]] = {}
+        for op in self.table:
+            self.formats.setdefault(op.format, []).append(op)
 
     def change(self, source: random.Random) -> Change:
         """A change of a random kind at a random place that has one of the kind."""
@@ -33,7 +31,7 @@ class AlphaDraw:
         while True:
             at = self._place(source)
             insn = self.listing.insn(at)
-            if insn is None:
+            if insn is None or insn.size != WORD:
                 continue
             words = _MAKERS[kind](self, at, insn, source)
             if words and words != self.listing.words[at : at + len(words)].tolist():
@@ -48,18 +46,20 @@ class AlphaDraw:
     def _change(self, kind: str, at: int, words: Sequence[int]) -> Change:
         address = int(self.listing.addresses[at])
         before = self.listing.words[at : at + len(words)].tolist()
-        code = b"".join(word.to_bytes(WORD, "little") for word in words)
-        return Change(kind, address, code, _text(before, address), _text(words, address))
+        order = self.base.program.image.byteorder
+        code = b"".join(word.to_bytes(WORD, order) for word in words)
+        texts = (_text(self.table, part, address) for part in (before, words))
+        return Change(kind, address, code, *texts)
 
     def _reg(self, at: int, insn: Insn, source: random.Random) -> list[int]:
         places = [n for n, o in enumerate(insn.op.format.operands) if o.kind is Kind.REGISTER]
         if not places:
             return []
         n = source.choice(places)
-        base = insn.op.format.operands[n].base
-        near = [r for r in self._registers(at) if base <= r < base + 32]
+        base, size = insn.op.format.operands[n].base, 1 << insn.op.format.operands[n].width
+        near = [r for r in self._registers(at) if base <= r < base + size]
         one = source.choice(near) if near and source.random() < 0.6 else None
-        return _with(insn, n, base + source.randrange(32) if one is None else one)
+        return self._with(insn, n, base + source.randrange(size) if one is None else one)
 
     def _registers(self, at: int) -> list[int]:
         """What the instructions around one name."""
@@ -78,14 +78,15 @@ class AlphaDraw:
         operand = insn.op.format.operands[n]
         if source.random() < 0.5:
             step = source.choice((-8, -4, -2, -1, 1, 2, 4, 8))
-            return _with(insn, n, insn.operands[n] + step)
-        return [_flipped(insn, operand, source)]
+            return self._with(insn, n, insn.operands[n] + step)
+        return [self._flipped(insn, operand, source)]
 
     def _op(self, at: int, insn: Insn, source: random.Random) -> list[int]:
-        return [TABLE.encode(Insn(source.choice(_FORMATS[insn.op.format]), insn.operands))]
+        op = source.choice(self.formats[insn.op.format])
+        return self._encoded(Insn(op, insn.operands))
 
     def _drop(self, at: int, insn: Insn, source: random.Random) -> list[int]:
-        return [TABLE.encode(UNOP)]
+        return [self.table.encode(nop) for nop in self.base.program.target.nops(WORD)]
 
     def _swap(self, at: int, insn: Insn, source: random.Random) -> list[int]:
         a, b = int(self.listing.addresses[at]), at + 1
@@ -104,25 +105,43 @@ class AlphaDraw:
         if n is None:
             return []
         if source.random() < 0.5:
-            return _with(insn, n, insn.operands[n] + WORD * source.choice((-4, -2, -1, 1, 2, 4)))
+            step = WORD * source.choice((-4, -2, -1, 1, 2, 4))
+            return self._with(insn, n, insn.operands[n] + step)
         address = int(self.listing.addresses[at])
         function = self.base.program.function_at(address)
         if function is None or source.random() < 0.2:
             place = source.choice(self.base.program.functions).start
         else:
             place = source.randrange(function.start, function.end, WORD)
-        return _with(insn, n, place - address - WORD)
+        operand = insn.op.format.operands[n]
+        return self._with(insn, n, operand.distance(place, address, insn.size))
+
+    def _with(self, insn: Insn, n: int, value: int) -> list[int]:
+        """The word with another operand; none where it does not fit."""
+        operands = (*insn.operands[:n], value, *insn.operands[n + 1 :])
+        return self._encoded(Insn(insn.op, operands))
+
+    def _encoded(self, insn: Insn) -> list[int]:
+        """The word of an instruction; none where its operands are not for it."""
+        try:
+            return [self.table.encode(insn)]
+        except ValueError:
+            return []
+
+    def _flipped(self, insn: Insn, operand: Operand, source: random.Random) -> int:
+        bit = operand.pieces[0][0] + source.randrange(operand.width)
+        return self.table.encode(insn) ^ 1 << bit
 
 
-Maker = Callable[[AlphaDraw, int, Insn, random.Random], list[int]]
+Maker = Callable[[PlainDraw, int, Insn, random.Random], list[int]]
 _MAKERS: dict[str, Maker] = {
-    "reg": AlphaDraw._reg,
-    "imm": AlphaDraw._imm,
-    "op": AlphaDraw._op,
-    "drop": AlphaDraw._drop,
-    "swap": AlphaDraw._swap,
-    "copy": AlphaDraw._copy,
-    "target": AlphaDraw._target,
+    "reg": PlainDraw._reg,
+    "imm": PlainDraw._imm,
+    "op": PlainDraw._op,
+    "drop": PlainDraw._drop,
+    "swap": PlainDraw._swap,
+    "copy": PlainDraw._copy,
+    "target": PlainDraw._target,
 }
 
 
@@ -130,22 +149,9 @@ def _ends(function: object) -> tuple[int, int]:
     return function.start, function.end  # type: ignore[attr-defined]
 
 
-def _with(insn: Insn, n: int, value: int) -> list[int]:
-    """The word with another operand; none where it does not fit."""
-    operands = (*insn.operands[:n], value, *insn.operands[n + 1 :])
-    try:
-        return [TABLE.encode(Insn(insn.op, operands))]
-    except ValueError:
-        return []
-
-
-def _flipped(insn: Insn, operand: Operand, source: random.Random) -> int:
-    return TABLE.encode(insn) ^ 1 << operand.pieces[0][0] + source.randrange(operand.width)
-
-
-def _text(words: Sequence[int], address: int) -> str:
-    insns = [TABLE.decode(word) for word in words]
+def _text(table: Table, words: Sequence[int], address: int) -> str:
+    insns = [table.decode(word) for word in words]
     return "; ".join(
-        f".long {word:#x}" if insn is None else TABLE.text(insn, address + WORD * n)
+        f".long {word:#x}" if insn is None else table.text(insn, address + WORD * n)
         for n, (word, insn) in enumerate(zip(words, insns, strict=True))
     )

@@ -1,0 +1,124 @@
+"""Where control goes in PowerPC code and what may be read there, simply and on the safe side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+
+from rewriter.core.addresses import NOWHERE
+from rewriter.core.isa.instruction import AWAY, Flow, Insn
+from rewriter.core.isa.registers import register_mask
+from targets.ppc.registers import CA, CR, CTR, FPR, GPR, OV, VR, parts
+from tests.support.mutants.plain_base import WORD, PlainBase
+
+_FLAGS = (*(CR + n for n in (0, 5, 6, 7)), CA, OV, CTR)
+"""What neither a callee may read that is called by the standard, nor what it returns to."""
+_FAR = 2_000
+
+
+class Ways:
+    """The code of one file."""
+
+    def __init__(self, base: PlainBase) -> None:
+        self.base, self.program = base, base.program
+        self.table = base.program.target.table
+        self.passed_by = register_mask(_FLAGS)
+        # Complex numbers come back in up to four doublewords of general registers.
+        first = 11 if self.table.width == 32 else 7
+        gprs = [GPR + n for n in (0, *range(first, 13))]
+        vectors = [FPR + n for n in (0, *range(9, 14))] + [VR + n for n in (0, 1, *range(10, 20))]
+        self.lost = register_mask((*_FLAGS, CR + 1, *gprs, *self._wide(vectors)))
+        gprs = [GPR + n for n in range(3, first)]
+        vectors = [FPR + n for n in range(1, 9)] + [VR + n for n in range(2, 10)]
+        self.given = self.lost | register_mask((*gprs, *self._wide(vectors)))
+
+    def _wide(self, vectors: Iterable[int]) -> Iterator[int]:
+        for number in vectors:
+            yield from parts(number, 128, self.table.width)
+
+    def may_read(self, address: int, register: int) -> bool:
+        """Whether anything may read what is in a register when control comes to an address."""
+        todo, seen, bit = [(address, False)], set[tuple[int, bool]](), 1 << register
+        while todo:
+            place = todo.pop()
+            if place in seen:
+                continue
+            seen.add(place)
+            insn = self.base.insn(place[0])
+            if insn is None or len(seen) > _FAR or self.table.uses(insn) & bit:
+                return True
+            if self.table.defs(insn) & bit and not insn.op.flow.calls:
+                continue
+            after = self._after(place, insn, bit)
+            if after is None:
+                return True
+            todo += after
+        return False
+
+    def _after(
+        self, place: tuple[int, bool], insn: Insn, bit: int
+    ) -> list[tuple[int, bool]] | None:
+        """Where a value may be read next; None if it may be read in code that is not seen.
+
+        `place` says whether it is in a callee, whose return was followed already.
+        """
+        address, inner = place
+        flow, following, to = insn.op.flow, (address + insn.size, inner), insn.target(address)
+        if flow in (Flow.NEXT, Flow.TRAP, Flow.HERE):
+            return [following]
+        if flow in (Flow.BRANCH, Flow.JUMP):
+            ways = [following] if flow is Flow.BRANCH else []
+            return None if to is None else [*ways, (to, inner)]
+        if flow in (Flow.RETURN, Flow.RETURN_IF):
+            ways = [following] if flow is Flow.RETURN_IF else []
+            return ways if inner or bit & self.lost else None
+        if bit & self.passed_by:  # by a call, or a jump that may be one
+            return [following] if flow.falls else []
+        if flow in (Flow.CALL, Flow.CALL_IF) and to is not None and bit & self.given:
+            return [following, (to, True)]
+        return None
+
+    @cached_property
+    def heads(self) -> frozenset[int]:
+        """Addresses to which control may come otherwise than from the one before."""
+        program, listing = self.program, self.base.listing
+        found = set(program.listing.addresses[program.graph.first[program.graph.entered]].tolist())
+        found |= {int(t) for t in listing.targets[listing.targets != NOWHERE]}
+        for function in program.functions:
+            found |= {function.start, *program.target.entries(program.listing, function)}
+        found |= {pin.address for pin in program.pins} | program.references.labels
+        found |= {target for table in program.references.tables for target in table.targets}
+        return frozenset(found)
+
+    def straight_before(self, address: int, limit: int = 48) -> int:
+        """Where straight code begins that control enters at its top only and runs to an address."""
+        first = address
+        while first not in self.heads and address - first < limit * WORD:
+            before = self.base.insn(first - WORD)
+            if before is None or before.op.flow not in (Flow.NEXT, Flow.BRANCH):
+                break
+            first -= WORD
+        return first
+
+    def is_reached(self, address: int) -> bool:
+        """Whether control may come to an address."""
+        while address not in self.heads:
+            address -= WORD
+            before = self.base.insn(address)
+            if before is None or before.op.flow in AWAY:
+                return before is None
+        return True
+
+    def settled(self, address: int) -> int:
+        """Where control comes to that goes to an address, past what does nothing."""
+        for _ in range(16):
+            insn = self.base.insn(address)
+            if insn is None:
+                break
+            if self.program.target.is_nop(insn):
+                address += WORD
+            elif insn.op.flow is Flow.JUMP:
+                address = insn.target(address) or address
+            else:
+                break
+        return address
