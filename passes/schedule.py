@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 
+from passes.lib.insert import Declined
 from passes.lib.steps import Change, OwnPass, Steps
 from passes.scheduling.dependence import accesses, free
 from passes.scheduling.incumbent import best
 from passes.scheduling.list_scheduler import Pass
 from passes.scheduling.shown import Shown
+from passes.scheduling.superblocks import LONGEST, Problem, faster
 from rewriter.analysis.loops import Loop
 from rewriter.analysis.program import Program
 from rewriter.core.code.groups import Slot
+from rewriter.core.code.listing import FLOWS
 from rewriter.core.code.program import Function
 from rewriter.core.code.superblock import Superblock
 from rewriter.core.edit import Evidence, Grade
-from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.isa.instruction import BRANCHING, Flow, Insn
 from rewriter.core.target.cpu import Cpu
 from rewriter.core.target.protocol import Target
 from rewriter.elf.unwind import rows as unwind_rows
@@ -35,20 +39,62 @@ Item = tuple[int, int, Insn]
 
 @dataclass(frozen=True)
 class Reordered:
-    """A loop's instructions in their new order, by address where they stand now.
+    """Instructions of a loop or of straight code in a new order, by address where they stand now.
 
-    `went` are the addresses that they stood at and stand at now, of those that changed places.  The
-    evidence names the modelled cycles a pass, and how far from the least they are; `saves` is
+    `start` is where they began in the original.  `went` are the addresses that they stood at and
+    stand at now, of those that changed places.  The evidence names the modelled cycles; `saves` is
     how many fewer they are.
     """
 
-    loop: Loop
+    start: int
     old: tuple[Insn, ...]
     new: tuple[Insn, ...]
     words: Mapping[int, Insn]
     evidence: Evidence
     saves: Fraction
     went: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Items of a superblock, which is as it was in the original.
+
+    `kept` are addresses that must keep what is there, `rows` those that nothing passes, and `nop`
+    is what stands where nothing else does.
+    """
+
+    original: Superblock
+    items: Sequence[Item]
+    kept: Collection[int]
+    rows: Sequence[int]
+    nop: Insn
+
+    @cached_property
+    def standing(self) -> Superblock:
+        """The part as it stands now, with the nops in it."""
+        size, there = self.nop.size, {now: insn for _, now, insn in self.items}
+        places = range(self.items[0][1], self.items[-1][1] + size, size)
+        exits = {
+            now: self.original.exits[was]
+            for was, now, insn in self.items
+            if was in self.original.exits and insn.op.flow is Flow.BRANCH
+        }
+        slots = tuple(Slot(at, there.get(at, self.nop), False) for at in places)
+        return replace(self.original, slots=slots, exits=exits)
+
+    @cached_property
+    def numbers(self) -> frozenset[int]:
+        """The slots that must keep what is there."""
+        return frozenset(self._number(now) for was, now, _ in self.items if was in self.kept)
+
+    @cached_property
+    def cuts(self) -> frozenset[int]:
+        """The slots before which nothing passes."""
+        at = (bisect_left(self.items, row, key=_original) for row in self.rows)
+        return frozenset(self._number(self.items[n][1]) for n in at if 0 < n < len(self.items))
+
+    def _number(self, place: int) -> int:
+        return (place - self.items[0][1]) // self.nop.size
 
 
 class NotReordered(Exception):
@@ -148,13 +194,86 @@ class Scheduler:
         evidence = replace(evidence, detail=detail)
         pairs = zip(found.order, one.addresses, strict=True)
         went = tuple((one.addresses[n], at) for n, at in pairs if one.addresses[n] != at)
-        return Reordered(loop, old, new, words, evidence, saves, went)
+        return Reordered(loop.head, old, new, words, evidence, saves, went)
+
+    # Straight code ------------------------------------------------------------------------
+
+    def superblocks(
+        self, function: Function, loops: Sequence[Loop], items: Sequence[Item]
+    ) -> Iterator[Reordered | Declined]:
+        """The superblocks outside of loops that the model finds faster in another order."""
+        frame = self.program.frames.get(function.start)
+        named = frame is not None and (frame.lsda is not None or frame.cie.signal_frame)
+        if named or self.steady.stepper() is None:
+            return
+        held = [(loop.head, loop.latch) for loop in loops if self._is_whole(loop)]
+        for block in self.program.superblocks(function):
+            if not any(block.address <= latch and head < block.end for head, latch in held):
+                for part in self._parts(function, block, items):
+                    try:
+                        found = self._ordered(part)
+                    except NotDescribed:
+                        continue
+                    except Different as reason:
+                        yield Declined(STRAIGHT, part.items[0][0], reason.what)
+                        continue
+                    if found is not None:
+                        yield found
+
+    def _is_whole(self, loop: Loop) -> bool:
+        """Whether the way of a pass is known, so that the loop is looked at as one."""
+        listing = self.program.listing
+        first, last = listing.span(loop.head, loop.latch)
+        return all(FLOWS[flow] in _STRAIGHT for flow in listing.flows[first:last].tolist())
+
+    def _parts(
+        self, function: Function, block: Superblock, items: Sequence[Item]
+    ) -> Iterator[_Part]:
+        """A superblock as it stands now, in parts that are not too long."""
+        first = bisect_left(items, block.address, key=_original)
+        inside = items[first : bisect_left(items, block.end, key=_original)]
+        size = self.program.listing.table.size
+        if len(inside) < 2 or any(insn.size != size for _, _, insn in inside):
+            return
+        if any(
+            insn.op.flow in BRANCHING and was not in block.exits for was, _, insn in inside[:-1]
+        ):
+            return  # an earlier pass made a branch: control comes to places inside
+        kept = self._kept(function, self._blocks(inside[0][0], inside[-1][0]))
+        rows, nop = self._rows(function)[0], next(iter(self.target.nops(size)))
+        for start in range(0, len(inside), LONGEST):
+            part = inside[start : start + LONGEST]
+            live = block.live if part[-1] is inside[-1] else -1
+            yield _Part(replace(block, live=live), part, kept, rows, nop)
+
+    def _ordered(self, part: _Part) -> Reordered | None:
+        """A part in a better order, if one is found; raises Different, NotDescribed."""
+        block, devices = part.standing, self.program.is_kernel
+        found = faster(Problem(block, part.numbers, part.cuts, self.target, self.steady, devices))
+        if found is None:
+            return None
+        evidence = self._shown.evidence(block, found.block)
+        told = f"{found.before} cycles to the last issue became {found.after}"
+        evidence = replace(evidence, detail=f"{told} in the model of {self._model}")
+        places, old, new = block.addresses(), block.insns, found.block.insns
+        words = {at: b for at, a, b in zip(places, old, new, strict=True) if a is not b}
+        went = tuple(
+            (places[n], at) for n, at in zip(found.order, places, strict=True) if places[n] != at
+        )
+        saves = Fraction(found.before - found.after)
+        return Reordered(part.items[0][0], old, new, words, evidence, saves, went)
 
     # What may change places ---------------------------------------------------------------
 
     def _runs(self, function: Function, inside: Sequence[Item]) -> list[range]:
         """Stretches of `inside`, by index, in which instructions may change places."""
-        cuts, kept = self._cuts(function, inside)
+        blocks = self._blocks(inside[0][0], inside[-1][0])
+        kept, (rows, _) = self._kept(function, blocks), self._rows(function)
+        goals = (insn.target(address) for address, _, insn in inside)
+        # Control may come to a block's start, and to where a branch leads; an unwind row begins at
+        # its place.
+        targets = {goal for goal in goals if goal is not None}
+        cuts = sorted({*map(self._start, blocks), *rows, *targets})
         found: list[range] = []
         first, last = 0, inside[0][0]
         for index, (address, _, insn) in enumerate(inside):
@@ -167,24 +286,22 @@ class Scheduler:
                 first = index + 1
         return [run for run in found if len(run) > 1]
 
-    def _cuts(self, function: Function, inside: Sequence[Item]) -> tuple[list[int], set[int]]:
-        """Addresses that nothing may pass, ascending, and those that must keep what is there.
+    def _blocks(self, first: int, last: int) -> range:
+        """The blocks from that of one address to that of another."""
+        graph = self.program.graph
+        return range(graph.block_holding(first), graph.block_holding(last) + 1)
 
-        Control may come to a block's start, and to where a branch leads; an unwind row begins at
-        its place.
-        """
-        program, graph = self.program, self.program.graph
-        head, latch = inside[0][0], inside[-1][0]
-        goals = (insn.target(address) for address, _, insn in inside)
-        blocks = range(graph.block_holding(head), graph.block_holding(latch) + 1)
-        starts = [int(program.listing.addresses[graph.first[block]]) for block in blocks]
-        kept = {at for block, at in zip(blocks, starts, strict=True) if graph.entered[block]}
+    def _start(self, block: int) -> int:
+        return int(self.program.listing.addresses[self.program.graph.first[block]])
+
+    def _kept(self, function: Function, blocks: range) -> set[int]:
+        """Addresses that must keep what is there."""
+        program = self.program
+        kept = {self._start(block) for block in blocks if program.graph.entered[block]}
         if program.has_locked(function):
             kept |= program.locked_addresses
         kept |= {fixup.access for fixup in program.fixups_of(function)}
-        rows, framed = self._rows(function)
-        targets = {goal for goal in goals if goal is not None}
-        return sorted({*starts, *rows, *targets}), kept | framed
+        return kept | self._rows(function)[1]
 
     def _rows(self, function: Function) -> tuple[list[int], set[int]]:
         """Where unwind rows begin, and the instructions that they go by."""
@@ -241,6 +358,8 @@ _LEAST_GAIN = Fraction(1, 4)
 """Cycles a pass: below that the model itself is not exact."""
 
 _STRAIGHT = (Flow.NEXT, Flow.BRANCH)
+STRAIGHT = "straight code"
+"""What a superblock outside of loops is called."""
 
 
 def _within(items: Sequence[Item], loop: Loop) -> Sequence[Item]:

@@ -80,7 +80,7 @@ def free(insn: Insn, target: Sequential) -> bool:
     A load that has no result is a hint, and a hint is given where somebody wanted it.
     """
     effects = target.table.effects(insn.op)
-    tied = effects.events or (effects.loads and not target.table.defs(insn))
+    tied = effects.events or effects.placed or (effects.loads and not target.table.defs(insn))
     return insn.op.flow is Flow.NEXT and not tied and not target.in_order(insn)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from passes.schedule import Item, NotReordered, Reordered, Schedule, Scheduler
+from passes.lib.insert import Declined
+from passes.schedule import STRAIGHT, Item, NotReordered, Reordered, Schedule, Scheduler
 from rewriter.analysis.loops import Loop
 from rewriter.core.code.program import Function
 from rewriter.core.edit import Edit
@@ -26,11 +27,13 @@ class Loops:
     loops: Mapping[int, Sequence[Loop]]
 
     def run(self, function: Function) -> None:
-        """Every loop of a function."""
-        for loop in self.loops.get(function.start, ()):
+        """Every loop of a function, then the code outside of loops."""
+        loops = self.loops.get(function.start, ())
+        for loop in loops:
             edit = edit_id(Schedule.name, function, loop.head)
             if self.work.wants(edit):
                 self._one(function, loop, edit)
+        self._straight(function, loops)
 
     def _one(self, function: Function, loop: Loop, edit: str) -> None:
         try:
@@ -38,12 +41,32 @@ class Loops:
         except NotReordered as reason:
             self.work.leave(Schedule.name, _KIND, function, loop.head, str(reason))
             return
-        stays = self.work.described.stays(function) if found is not None else ""
-        if stays:
-            self.work.leave(Schedule.name, _KIND, function, loop.head, stays)
-        elif found is not None:
-            self.work.reordered.setdefault(function, []).append(found)
-            self.work.edits.append(self._edit(function, edit, found))
+        if found is not None:
+            self._made(function, _KIND, edit, found)
+
+    def _straight(self, function: Function, loops: Sequence[Loop]) -> None:
+        """Superblocks outside of loops."""
+        work, slots = self.work, self.work.slots.get(function, {})
+        if function in work.moved:
+            items: Sequence[Item] = work.moved[function].layout.items
+        else:
+            kept = work.nops.standing(slots, function.start, function.end)
+            items = [(at, at, insn) for at, insn in kept]
+        for found in self.scheduler.superblocks(function, loops, items):
+            if isinstance(found, Declined):
+                work.leave(Schedule.name, found.kind, function, found.address, found.reason)
+                continue
+            edit = edit_id(Schedule.name, function, found.start)
+            if work.wants(edit):
+                self._made(function, STRAIGHT, edit, found)
+
+    def _made(self, function: Function, kind: str, edit: str, found: Reordered) -> None:
+        """An order is taken, if debug information allows it."""
+        if stays := self.work.described.stays(function):
+            self.work.leave(Schedule.name, kind, function, found.start, stays)
+            return
+        self.work.reordered.setdefault(function, []).append(found)
+        self.work.edits.append(self._edit(function, kind, edit, found))
 
     def _items(self, function: Function, loop: Loop) -> Sequence[Item]:
         """The instructions of a function where they stand now; at least those around a loop."""
@@ -55,14 +78,14 @@ class Loops:
         slots = work.slots.get(function, {})
         return [(at, at, insn) for at, insn in work.nops.standing(slots, start, end)]
 
-    def _edit(self, function: Function, edit: str, found: Reordered) -> Edit:
+    def _edit(self, function: Function, kind: str, edit: str, found: Reordered) -> Edit:
         text = self.work.program.target.table.text
         return Edit(
             id=edit,
             technique=Schedule.name,
-            kind=_KIND,
+            kind=kind,
             routine=function.name,
-            address=found.loop.head,
+            address=found.start,
             old="; ".join(map(text, found.old)),
             new="; ".join(map(text, found.new)),
             evidence=found.evidence,

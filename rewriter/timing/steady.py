@@ -19,6 +19,9 @@ from rewriter.core.target.cpu import Cpu, InOrder, Pipeline, Sched
 from rewriter.timing.described import CONTROL, sched_of, traits_of
 from rewriter.timing.steady_node import Node, Placed
 
+Times = tuple[int, int]
+"""When an instruction issues, and when its results are there."""
+
 
 class Stepper(Protocol):
     """A pipeline that takes instructions in order and is given them one at a time."""
@@ -84,6 +87,17 @@ class Steady(ABC):
     def stepper(self) -> Stepper | None:
         """A pipeline that has not run yet, if it takes instructions in order."""
         return None
+
+    def once(self, code: Sequence[Placed]) -> list[Times] | None:
+        """When each instruction issues, and has its results, in straight code that runs once.
+
+        None where order hardly matters: a window of instructions hides it.
+        """
+        return None
+
+    def spread(self, code: Sequence[Placed]) -> int:
+        """Cycles from the first issue to the last, if only so many went at a time."""
+        return 0
 
     def latency(self, producer: Insn, consumer: Insn, register: int) -> int:
         """Cycles from the first issue of one to that of another that reads its result there."""

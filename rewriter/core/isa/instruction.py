@@ -220,7 +220,8 @@ class Effects:
     floating-point arithmetic: it reads the control register, may set its flags, and may trap.
     `more_reads` and `more_writes` are registers beside those that operands name: the operand's
     index, and how far from its number.  A row is `selected` whose operands say which registers are
-    read or written in another way; it is then told what any of its instructions may do.
+    read or written in another way; it is then told what any of its instructions may do.  A row is
+    `placed` whose meaning asks for the address of the next instruction.
     """
 
     reads: tuple[int, ...]
@@ -237,3 +238,4 @@ class Effects:
     selected: bool = False
     links: tuple[int, ...] = ()
     fixed_links: frozenset[int] = frozenset()
+    placed: bool = False

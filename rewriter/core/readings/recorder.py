@@ -40,9 +40,11 @@ class Recorder(Machine):
     size: int = 0
     events: list[str] = field(default_factory=list)
     rounds: bool = False
+    placed: bool = False
 
     @property
     def next(self) -> Value:
+        self.placed = True
         return _NEXT
 
     def get(self, source: Reg | Value) -> Value:
@@ -179,6 +181,7 @@ def _run(op: Op, width: int, operands: tuple[Any, ...]) -> Effects:
         more_writes=_beside(machine.writes),
         links=_named(machine.links),
         fixed_links=_fixed(machine.links),
+        placed=machine.placed,
     )
 
 

@@ -11,11 +11,11 @@ from rewriter.core.isa.table import Table
 from rewriter.core.target.cpu import Cpu
 from rewriter.core.target.dispatched_cpu import Dispatched
 from rewriter.timing import causes
-from rewriter.timing.dispatch.core import Core, Loaded
+from rewriter.timing.dispatch.core import Core, Loaded, Stages
 from rewriter.timing.dispatch.group import Group
 from rewriter.timing.dispatch.items import Item, Items
 from rewriter.timing.path import BEGINNING, Event
-from rewriter.timing.steady import Steady
+from rewriter.timing.steady import Steady, Times
 from rewriter.timing.steady_node import Node, Placed, Where
 
 _FEW = 4
@@ -95,16 +95,30 @@ class SteadyDispatched(Steady):
     def least(self, code: Sequence[Placed]) -> int:
         """A pass is fetched anew, and fills so many groups; the last may be shared with the next
         pass, unless the branch ends it."""
-        items = [self._items.of(insn) for _, insn, _ in code]
-        width = self._pipeline.grouping.places.value
-        held = self._pipeline.grouping.branches.value
-        places = sum(0 if i.folded or (i.control and held) else i.places for i in items)
-        groups = -(-places // width) if items[-1].last else places // width
+        width, places = self._pipeline.grouping.places.value, self._places(code)
+        last = self._items.of(code[-1][1]).last
+        groups = -(-places // width) if last else places // width
         return max(groups, 1 + self._pipeline.fetch.taken.value)
+
+    def spread(self, code: Sequence[Placed]) -> int:
+        """Cycles from the first issue to the last, if every group were full."""
+        return -(-self._places(code) // self._pipeline.grouping.places.value) - 1
+
+    def _places(self, code: Sequence[Placed]) -> int:
+        """Places in groups that code takes; where branches have their own they take none."""
+        items = (self._items.of(insn) for _, insn, _ in code)
+        held = self._pipeline.grouping.branches.value
+        return sum(0 if i.folded or (i.control and held) else i.places for i in items)
 
     def stepper(self) -> Stepping:
         """A pipeline that has not run yet: what can be dispatched and issue first goes first."""
         return Stepping(self._pipeline, self._items, self.block)
+
+    def once(self, code: Sequence[Placed]) -> list[Times]:
+        """When each instruction issues, and has its results, in straight code that runs once."""
+        core = Core(self._pipeline, self.block)
+        stages = self._ran(core, code)
+        return [(one.issued.time, one.done) for one in stages]
 
     def latency(self, producer: Insn, consumer: Insn, register: int) -> int:
         """Cycles from the first issue of one to that of another that reads its result there."""
@@ -144,16 +158,22 @@ class SteadyDispatched(Steady):
 
     def _pass(self, core: Core, code: Sequence[Placed]) -> int:
         """Runs one pass; when its last instruction completes."""
+        last = self._ran(core, code)[-1]
+        core.front.taken(code[-1][1].op.flow)
+        return last.completed.time
+
+    def _ran(self, core: Core, code: Sequence[Placed]) -> list[Stages]:
+        """Runs straight code."""
         stored: dict[Where, Event] = {}
+        found = list[Stages]()
         for address, insn, where in code:
             item, effects = self._items.of(insn), self.table.effects(insn.op)
             fetched, _ = core.front.fetch(address)
             access = None
             if where is not None and (effects.loads or effects.stores):
                 access = _Near(stored, where, effects.stores, self._after_store)
-            stages = core.put(item, fetched, access)
-        core.front.taken(code[-1][1].op.flow)
-        return stages.completed.time
+            found.append(core.put(item, fetched, access))
+        return found
 
 
 def _period(took: Sequence[int]) -> Fraction:

@@ -84,6 +84,7 @@ class Derived:
             order=order,
             size=size,
             exit=_exit(insn),
+            is_placed=self._is_placed(insn),
             displacement=displacement,
         )
 
@@ -109,6 +110,11 @@ class Derived:
         if effects.selected:
             return 0
         return max(effects.size, table.cell) if table.aligned else effects.size
+
+    def _is_placed(self, insn: Insn) -> bool:
+        """Whether a result says where it stands; of a transfer it says where control goes on."""
+        reads = insn.op.format.target is not None or self.target.table.effects(insn.op).placed
+        return insn.op.flow is Flow.NEXT and reads
 
     def effect(self, insn: Insn) -> Effect:
         """What it reads and sets."""
