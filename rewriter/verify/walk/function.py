@@ -118,10 +118,12 @@ class Walk:
         return reduce(or_, map(self.target.table.defs, more), 0)
 
     def _entries(self) -> list[int]:
-        graph = self.program.graph
+        """Places where control may come from elsewhere: not data that code names, such as a table."""
+        graph, rows = self.program.graph, self.program.listing.rows
         blocks = graph.blocks_of(self.function)
         here = slice(blocks.start, blocks.stop)
         entered = graph.first[here][graph.entered[here]]
+        entered = entered[rows[entered] != INLINE]
         entries: list[int] = self.program.listing.addresses[entered].tolist()
         return entries
 
