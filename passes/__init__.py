@@ -9,8 +9,7 @@ combine      Several instructions become one that the CPU has
 prefetch     Lines that a loop will read or write are asked for before it gets there
 replay       Loads that would be replayed for a narrower store before them get their value another
              way
-schedule     Instructions of innermost loops in another order, where a model of the CPU says that
-             it pays
+schedule     Instructions in another order, where a model of the CPU says that it pays
 substitute   A known routine is replaced by the tuned one for the CPU, where it stands or in new
              room
 combining/   What `combine` is made of

@@ -1,4 +1,4 @@
-"""Instructions of innermost loops in another order, where a model of the CPU says that it pays."""
+"""Instructions in another order, where a model of the CPU says that it pays."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class NotReordered(Exception):
 
 
 class Schedule(OwnPass):
-    """A loop's instructions change places between fixed ones, for slotting and latency.
+    """Instructions change places between fixed ones, for slotting, grouping and latency.
 
     Before    ldq t0,0(a0)         After    ldq t0,0(a0)
               addq t0,t1,t1                 lda a0,8(a0)
@@ -118,6 +118,11 @@ class Schedule(OwnPass):
 
     The gain is in cycles a pass of the loop once it runs, by `rewriter/timing/steady`, with every
     branch inside it not taken and nothing missing.  An order that is not faster there is not made.
+
+    Outside of loops the same is done to superblocks (`superblocks.py`) where the chip takes
+    instructions in order or in groups.  There what affects nothing but registers may pass a branch
+    too, if nothing that it writes may be read where the branch leads; the gain is in cycles to the
+    last issue.
     """
 
     name = "schedule"

@@ -118,7 +118,7 @@ class Walk:
         return reduce(or_, map(self.target.table.defs, more), 0)
 
     def _entries(self) -> list[int]:
-        """Places where control may come from elsewhere: not data that code names, such as a table."""
+        """Where control may come from elsewhere: not data that code names, such as a table."""
         graph, rows = self.program.graph, self.program.listing.rows
         blocks = graph.blocks_of(self.function)
         here = slice(blocks.start, blocks.stop)
