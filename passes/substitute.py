@@ -143,6 +143,8 @@ class Substitute(OwnPass):
         target, function = known.program.target, known.program.function_at(named.address)
         if function is None:
             raise CannotMove("in no function")
+        if named.cpus and cpu.name not in named.cpus:
+            raise CannotMove(f"another variant is picked on {cpu.name}")
         candidates = _suited(target, named, cpu)
         if _is_tuned(known, named):
             raise CannotMove("a tuned routine already")

@@ -9,7 +9,7 @@ import click
 from rewriter.api import files
 from rewriter.cli import show
 from rewriter.cli.options import PATH, View, viewing
-from rewriter.core.errors import NothingToDo
+from rewriter.core.errors import BadInput, NothingToDo
 
 
 @click.group()
@@ -60,9 +60,15 @@ def make(sources: tuple[Path, ...], output: Path, note: str, view: View) -> None
         files.check_output(source, output)
     contents = {str(source): files.read(source) for source in sources}
     first = str(sources[0])
-    target = targets.of_ident(first_ident(contents[first], first), first)
+    kinds = {
+        name: targets.of_ident(first_ident(data, name), name) for name, data in contents.items()
+    }
+    target = kinds[first]
+    for name, kind in kinds.items():
+        if kind.name != target.name:
+            raise BadInput(f"{name}: for {kind.name}, where {first} is for {target.name}")
     compiled = [
-        compile_file(data, name, target, CONTRACTS, note) for name, data in contents.items()
+        compile_file(data, name, kinds[name], CONTRACTS, note) for name, data in contents.items()
     ]
     made = Made(Database.of(target.name, (s for c in compiled for s in c.signatures)), compiled)
     if made.return_code == NothingToDo.exit_code:

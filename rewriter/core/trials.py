@@ -11,6 +11,7 @@ from rewriter.contracts.contract import Arena
 from rewriter.contracts.linkage import Linkage
 from rewriter.core.isa.table import Table
 from rewriter.core.readings.interpret import Arithmetic, Effect
+from rewriter.core.target.cpu import Cpu
 
 
 class Executable(Protocol):
@@ -135,6 +136,10 @@ class Trials(Protocol):
     @property
     def linkages(self) -> Mapping[str, Linkage]:
         """The ways in which known routines are called, by name."""
+        ...
+
+    def world(self, cpu: Cpu) -> World:
+        """The one that a CPU is in, with a loader that tells what it is."""
         ...
 
     def program(self, linkage: str) -> Program:

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rewriter.contracts.contract import Contract
-from rewriter.core.isa.table import Table
 from rewriter.core.target.cpu import Cpu, System
-from rewriter.core.trials import Program
+from rewriter.core.trials import Trials
 from rewriter.timing.model import simulate
 from rewriter.timing.result import Result
 from rewriter.verify.trials.engines.sweep import Code
@@ -21,12 +20,21 @@ class Laboratory:
 
     cpu: Cpu
     system: System
-    table: Table
-    write_hints: Mapping[str, int]
+    trials: Trials
 
-    def bench(self, code: Code, contract: Contract, program: Program) -> Bench:
+    def bench(self, code: Code, contract: Contract) -> Bench:
         """One routine on this CPU."""
-        return Bench(self, Stepper(code, contract, program, self.table, self.write_hints))
+        trials = self.trials
+        stepper = Stepper(
+            code,
+            contract,
+            trials.program(contract.linkage),
+            trials.table,
+            trials.write_hints,
+            arithmetic=trials.arithmetic,
+            worlds=(trials.world(self.cpu),),
+        )
+        return Bench(self, stepper)
 
 
 @dataclass(frozen=True)

@@ -88,12 +88,12 @@ class SequentialClocks:
         if tuned is None:
             return f"no tuned routine for {self.cpu.name}"
         contract, trials = CONTRACTS[name], trials_of(target)
-        program = trials.program(contract.linkage)
-        laboratory = Laboratory(self.cpu, self.system, trials.table, trials.write_hints)
+        laboratory = Laboratory(self.cpu, self.system, trials)
         lowest = min(segment.p_vaddr for segment in image.segments if segment.p_memsz)
-        old = code_of(image, name, found[0], target.arena.old - lowest, target.relocated)
+        base, outside = target.arena.old - lowest, target.arena.outside
+        old = code_of(image, name, found[0], base, target.relocated, outside=outside)
         codes = old, code_at(tuned, target.arena.new)
-        before, after = (laboratory.bench(code, contract, program).cycles for code in codes)
+        before, after = (laboratory.bench(code, contract).cycles for code in codes)
         return before, after
 
 

@@ -84,6 +84,7 @@ class Alpha:
     joining: Joining | None = idioms
     conditional_moves: ConditionalMoves | None = conditional
     hints: Hints | None = idioms
+    resolving = None
     stack = SP
     signatures = Path(__file__).with_name("signatures.json")
     trials = AlphaTrials()

@@ -15,6 +15,7 @@ from rewriter.contracts.linkage import Linkage
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.table import Table
 from rewriter.core.readings.interpret import Arithmetic
+from rewriter.core.target.cpu import Cpu
 from rewriter.core.trials import PLAIN, World
 from targets.alpha import arithmetic
 from targets.alpha.assembler import assemble
@@ -279,6 +280,10 @@ class AlphaTrials:
     def worlds(self) -> Sequence[World]:
         """Nothing is left open."""
         return PLAIN
+
+    def world(self, cpu: Cpu) -> World:
+        """The only one."""
+        return PLAIN[0]
 
     @property
     def trap(self) -> bytes:

@@ -33,6 +33,7 @@ from rewriter.core.target.protocol import (
     Memory,
     Pair,
     References,
+    Resolving,
     Sectioned,
     Tuned,
 )
@@ -43,6 +44,7 @@ from targets.ppc.abi import FRAME_BASES, STANDARDS
 from targets.ppc.bit_counts import BitCounts
 from targets.ppc.combining import Combinations
 from targets.ppc.cpus import CPUS
+from targets.ppc.hwcaps import Hwcaps
 from targets.ppc.image import (
     constants,
     data,
@@ -108,6 +110,7 @@ class Ppc:
         self.emulated = EMULATED.get((bits, byteorder))
         self.arena = WIDE if bits == 64 else NARROW
         self.trials = PpcTrials(bits, byteorder)
+        self.resolving: Resolving | None = Hwcaps(byteorder) if bits == 64 else None
         self.abi = standard = STANDARDS[abi]
         self.everything, self.returned = standard.everything, standard.return_live
         self.live_after, self.passed = standard.live_after, standard.passed

@@ -19,10 +19,12 @@ from rewriter.contracts.linkage import Linkage
 from rewriter.core.isa.table import Table
 from rewriter.core.readings.interpret import Arithmetic
 from rewriter.core.readings.machine import ByteOrder
+from rewriter.core.target.cpu import Cpu
 from rewriter.core.trials import World
 from targets.ppc import arithmetic
 from targets.ppc.asm.assembler import assemble
 from targets.ppc.isa import table
+from targets.ppc.isa.features import wide
 from targets.ppc.linkage import GENERAL, linkages
 
 EM_PPC, EM_PPC64 = 20, 21
@@ -395,6 +397,10 @@ class PpcTrials:
     def worlds(self) -> Sequence[World]:
         """Cache blocks of two sizes, which the loader says or does not."""
         return arithmetic.worlds(self.width)
+
+    def world(self, cpu: Cpu) -> World:
+        """Its cache blocks, which the loader says."""
+        return arithmetic.worlds(64 if wide() in cpu.features else 32)[0]
 
     @property
     def linkages(self) -> Mapping[str, Linkage]:

@@ -45,6 +45,8 @@ NEEDED = {
         "vslb",
         "vsrb",
         "vsl",
+        "vadduqm",
+        "vpopcnth",
         "vbpermq",
         "vextublx",
         "vextubrx",

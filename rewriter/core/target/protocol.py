@@ -252,6 +252,23 @@ class Target(Protocol):
         ...
 
 
+class Resolving(Protocol):
+    """How resolvers of IFUNC symbols come to know the machine."""
+
+    @property
+    def symbol(self) -> str:
+        """The loader's data that they read."""
+        ...
+
+    def fits(self, cpu: Cpu) -> bool:
+        """Whether a CPU runs these files."""
+        ...
+
+    def words(self, cpu: Cpu) -> Sequence[int]:
+        """What the loader keeps of a CPU, in the order of its place in that data."""
+        ...
+
+
 class Sequential(Target, Protocol):
     """An architecture whose instructions stand alone, and take effect one after another.
 
@@ -306,6 +323,11 @@ class Sequential(Target, Protocol):
     @property
     def hints(self) -> Hints | None:
         """Hints for lines that cannot fault and change nothing."""
+        ...
+
+    @property
+    def resolving(self) -> Resolving | None:
+        """How routines are picked when a file is loaded; None where they are not."""
         ...
 
     def system(self, cpu: Cpu) -> System:

@@ -137,26 +137,16 @@ def _clocks(subject: Subject) -> Sequence[Clock] | str:
 
 def _plain(image: Image, target: Sequential, cpu: Cpu) -> Clock:
     from rewriter.suites.measure import Bench, Laboratory
-    from rewriter.verify.trials.steps import Stepper
 
     trials, runs = Trials(image, target), trials_of(target)
-    laboratory = Laboratory(cpu, target.system(cpu), runs.table, runs.write_hints)
+    laboratory = Laboratory(cpu, target.system(cpu), runs)
     benches: dict[int, Bench] = {}
 
     def clock(address: int, contract: Contract, point: Point) -> int:
         if address not in benches:
             code = trials.code_at(address, _ENOUGH, contract.name)
             benches.clear()
-            program = runs.program(contract.linkage)
-            stepper = Stepper(
-                code,
-                contract,
-                program,
-                runs.table,
-                runs.write_hints,
-                arithmetic=runs.arithmetic,
-            )
-            benches[address] = Bench(laboratory, stepper)
+            benches[address] = laboratory.bench(code, contract)
         return benches[address].run(point, warm=True).cycles
 
     return clock

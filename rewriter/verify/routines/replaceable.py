@@ -23,6 +23,7 @@ from rewriter.identify.symbols import contract_of
 from rewriter.identify.trusted import trusts_names
 from rewriter.verify.routines.calls import Calls
 from rewriter.verify.routines.reached import Ways, unreached
+from rewriter.verify.routines.resolved import Variant, variants
 from rewriter.verify.routines.trial import Observed, Trials, Untried
 from rewriter.verify.trials.image import code_at
 
@@ -35,12 +36,14 @@ class Named:
     """A routine at an address, and who calls it that.
 
     `contracts` has several names where one routine has several (memcpy and memmove in one): what
-    replaces it must keep them all.
+    replaces it must keep them all.  `cpus` are those on which a resolver picks it; none where
+    callers name it themselves.
     """
 
     address: int
     contracts: tuple[str, ...]
     provenance: str
+    cpus: frozenset[str] = frozenset()
 
 
 Identify = Callable[[Program], tuple[Named, ...]]
@@ -48,8 +51,16 @@ Identify = Callable[[Program], tuple[Named, ...]]
 
 
 def by_symbol(program: Program) -> tuple[Named, ...]:
-    """Routines that a symbol names, by address."""
-    return symbols_of(program.image)
+    """Routines that a symbol names, and what the resolver of one picks, by address."""
+    picked: dict[int, list[Variant]] = {}
+    for variant in variants(program.image, program.target):
+        picked.setdefault(variant.address, []).append(variant)
+    found = {one.address: one for one in symbols_of(program.image) if one.address not in picked}
+    for address, several in picked.items():
+        names = tuple(sorted({one.contract for one in several}))
+        cpus = frozenset[str]().union(*(one.cpus for one in several))
+        found[address] = Named(address, names, "resolver", cpus)
+    return tuple(one for _, one in sorted(found.items()))
 
 
 def symbols_of(image: Image) -> tuple[Named, ...]:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from rewriter.core.target.protocol import Assembled
 from rewriter.elf.headers import PT_LOAD
 from rewriter.elf.image import Image
+from rewriter.elf.linking import R_RELR
 from rewriter.verify.trials.engines.sweep import Code
 
 _CODE = (0, 2)  # STT_NOTYPE, as assembly often has it, and STT_FUNC
@@ -64,11 +65,13 @@ def _relocate(
         if symbol is None and relocation.symbol and outside:
             symbol = outside - base
         value = relocated(relocation.r_type, relocation.r_addend, symbol)
-        if value is None or not relocation.dynamic:
-            continue
-        for start, data in parts:
+        for start, data in parts if relocation.dynamic else ():
             at = relocation.r_offset - start
-            if 0 <= at <= len(data) - word.size:
+            if not 0 <= at <= len(data) - word.size:
+                continue
+            if relocation.r_type == R_RELR:  # the word itself is the address
+                value = word.unpack_from(data, at)[0]
+            if value is not None:
                 word.pack_into(data, at, base + value)
 
 

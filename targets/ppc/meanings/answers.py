@@ -86,6 +86,7 @@ _BYTES: Mapping[str, Callable[[int, int], int]] = MappingProxyType(
         "vslb": lambda a, b: a << (b & 7) & 0xFF,
         "vsrb": lambda a, b: a >> (b & 7),
         "vaddubs": lambda a, b: min(a + b, 0xFF),
+        "vsububs": lambda a, b: max(a - b, 0),
     }
 )
 
@@ -99,7 +100,7 @@ def _bytewise(name: str, *values: int) -> int:
     (base, part), parts = name.split(), len(values) // 2
     pairs = list(zip(_joined(values[:parts]), _joined(values[parts:]), strict=True))
     if part == "adds":
-        return int(any(sum(pair) > 0xFF for pair in pairs))
+        return int(any(a < b if base == "vsububs" else a + b > 0xFF for a, b in pairs))
     found, number, size = bytes(_BYTES[base](a, b) for a, b in pairs), int(part), 16 // parts
     return int.from_bytes(found[number * size :][:size], "big")
 
@@ -128,12 +129,37 @@ def _shifted(name: str, *values: int) -> int:
     return whole >> 128 - width - width * int(name.split()[1]) & (1 << width) - 1
 
 
+def _added(name: str, *values: int) -> int:
+    """A part of VADDUQM: the sum of two vectors as numbers."""
+    parts = len(values) // 2
+    one, other = (int.from_bytes(_joined(half), "big") for half in (values[:parts], values[parts:]))
+    width = 128 // parts
+    return one + other >> 128 - width - width * int(name.split()[1]) & (1 << width) - 1
+
+
+def _population(size: int) -> Callable[..., int]:
+    """A part of VPOPCNTH and its like: the bits that are set in elements of so many bytes."""
+
+    def count(name: str, *values: int) -> int:
+        bits, width = 8 * size, 128 // len(values)
+        value = values[int(name.split()[1])]
+        ones = (1 << bits) - 1
+        return sum((value >> low & ones).bit_count() << low for low in range(0, width, bits))
+
+    return count
+
+
 _VECTORS: Mapping[str, Callable[..., int]] = MappingProxyType(
     {
         **dict.fromkeys(_BYTES, _bytewise),
         **dict.fromkeys(("vextublx", "vextubrx"), _extracted),
         "vbpermq": _gathered,
         "vsl": _shifted,
+        "vadduqm": _added,
+        "vpopcntb": _population(1),
+        "vpopcnth": _population(2),
+        "vpopcntw": _population(4),
+        "vpopcntd": _population(8),
     }
 )
 
