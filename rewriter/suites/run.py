@@ -23,6 +23,7 @@ from rewriter.suites.article import Job
 from rewriter.suites.measure import Laboratory
 from rewriter.timing.bundled.trace import trace
 from rewriter.verify.routines.bundled_known import Tried
+from rewriter.verify.routines.resolved import picked
 from rewriter.verify.trials.image import code_at, code_of, function_named
 
 STOPS = (
@@ -82,7 +83,8 @@ class SequentialClocks:
         """The file's routine and the tuned one, or why one of them is not there."""
         image, target = self.image, self.target
         found = function_named(image, name)
-        if found is None:
+        address = found[0] if found else picked(image, target, name, self.cpu)
+        if address is None:
             return _NO_SYMBOL
         tuned = next(suited(target, name, self.cpu), None)
         if tuned is None:
@@ -91,7 +93,7 @@ class SequentialClocks:
         laboratory = Laboratory(self.cpu, self.system, trials)
         lowest = min(segment.p_vaddr for segment in image.segments if segment.p_memsz)
         base, outside = target.arena.old - lowest, target.arena.outside
-        old = code_of(image, name, found[0], base, target.relocated, outside=outside)
+        old = code_of(image, name, address, base, target.relocated, outside=outside)
         codes = old, code_at(tuned, target.arena.new)
         before, after = (laboratory.bench(code, contract).cycles for code in codes)
         return before, after

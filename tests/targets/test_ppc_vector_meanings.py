@@ -45,6 +45,8 @@ NEEDED = {
         "vslb",
         "vsrb",
         "vsl",
+        "vslo",
+        "vcmpgtub",
         "vadduqm",
         "vpopcnth",
         "vbpermq",

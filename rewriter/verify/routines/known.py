@@ -22,6 +22,7 @@ from rewriter.identify.search import Match, search, text_of
 from rewriter.identify.shape import candidates
 from rewriter.identify.signatures import Database, Signature
 from rewriter.identify.symbols import contract_of
+from rewriter.verify.routines.resolved import variants
 from rewriter.verify.routines.trial import Trials, Untried
 
 CASES = 40  # of each contract, spread over its shapes
@@ -72,7 +73,8 @@ def known_routines(
     cases: int = CASES,
     progress: Progress = lambda stage, done, total: None,
 ) -> tuple[Identification, ...]:
-    """Every place that matches a signature, by address, with what its behaviour says.
+    """Every place that matches a signature or that a resolver of IFUNC symbols picks, by address,
+    with what its behaviour says.
 
     `cases` of each contract are tried.  A place may carry several routines (memcpy and memmove
     in one): what replaces it must keep all their contracts.
@@ -96,7 +98,48 @@ def known_routines(
         return isinstance(outcome, Evidence)
 
     outer = list(_at_starts(image, found, behaves))
-    return tuple(_unique(outer, _named(image, contracts)))
+    unique = _unique(outer, _named(image, contracts))
+    picked = _picked(image, target, contracts, trials, cases)
+    return tuple(_with_picked(unique, picked))
+
+
+def _picked(
+    image: Image,
+    target: Sequential,
+    contracts: Mapping[str, Contract],
+    trials: Trials,
+    cases: int,
+) -> Iterator[Identification]:
+    """What resolvers pick; `detail` says on which CPUs."""
+    found = [one for one in variants(image, target) if one.contract in contracts]
+    functions = find_functions(image, entries.frames(image)) if found else []
+    starts = [function.start for function in functions]
+    for one in found:
+        at = bisect_right(starts, one.address) - 1
+        inside = at >= 0 and one.address in functions[at]
+        size = functions[at].end - one.address if inside else trials.word
+        where, place = f"picked on {', '.join(sorted(one.cpus))}", (one.contract, one.address, size)
+        try:
+            outcome = trials.run(one.address, size, contracts[one.contract], cases)
+        except Untried as reason:
+            yield Identification(Status.UNTRIED, *place, None, None, f"{where}; {reason}")
+            continue
+        if isinstance(outcome, Evidence):
+            yield Identification(Status.KNOWN, *place, None, outcome, where)
+        else:
+            yield Identification(Status.REFUSED, *place, None, None, f"{where}; {outcome}")
+
+
+def _with_picked(
+    found: Iterable[Identification], picked: Iterable[Identification]
+) -> list[Identification]:
+    """Both, by address; of a place that both know, which signature it has and who picks it."""
+    known = {(one.address, one.routine): one for one in found}
+    for one in picked:
+        other = known.get((one.address, one.routine))
+        signature = other.signature if other is not None else None
+        known[one.address, one.routine] = replace(one, signature=signature)
+    return [known[key] for key in sorted(known)]
 
 
 def _at_starts(

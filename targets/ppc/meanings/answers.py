@@ -87,6 +87,7 @@ _BYTES: Mapping[str, Callable[[int, int], int]] = MappingProxyType(
         "vsrb": lambda a, b: a >> (b & 7),
         "vaddubs": lambda a, b: min(a + b, 0xFF),
         "vsububs": lambda a, b: max(a - b, 0),
+        "vcmpgtub": lambda a, b: 0xFF if a > b else 0,
     }
 )
 
@@ -122,9 +123,11 @@ def _gathered(name: str, *values: int) -> int:
 
 
 def _shifted(name: str, *values: int) -> int:
-    """A part of VSL: one vector shifted by the lowest three bits of another."""
+    """A part of VSL and VSLO: one vector shifted by the lowest three bits of another, or by the
+    four before them in bytes."""
     parts = len(values) // 2
-    whole = int.from_bytes(_joined(values[:parts]), "big") << (values[-1] & 7)
+    by = values[-1] & (0x78 if name.startswith("vslo") else 7)
+    whole = int.from_bytes(_joined(values[:parts]), "big") << by
     width = 128 // parts
     return whole >> 128 - width - width * int(name.split()[1]) & (1 << width) - 1
 
@@ -154,7 +157,7 @@ _VECTORS: Mapping[str, Callable[..., int]] = MappingProxyType(
         **dict.fromkeys(_BYTES, _bytewise),
         **dict.fromkeys(("vextublx", "vextubrx"), _extracted),
         "vbpermq": _gathered,
-        "vsl": _shifted,
+        **dict.fromkeys(("vsl", "vslo"), _shifted),
         "vadduqm": _added,
         "vpopcntb": _population(1),
         "vpopcnth": _population(2),
