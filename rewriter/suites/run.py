@@ -29,6 +29,7 @@ from rewriter.verify.trials.image import code_at, code_of, function_named
 STOPS = (
     AccessFault, BadInput, BadInstruction, LimitReached, Misaligned, Unspecified, ValueError,
 )  # fmt: skip
+"""What a run of a routine may end with."""
 
 Clock = Callable[[Mapping[str, int], bool], int]
 """Modelled cycles of one call: the point of a contract, and whether caches know it."""

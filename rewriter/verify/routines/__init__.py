@@ -19,6 +19,7 @@ pieces_rules         What is asked of routines in pieces, beside their code and 
                      two files alone
 reached              Whether trials of a routine have been everywhere that its code can go
 replaceable          Routines of a file that may be replaced: each has a name and behaves like it
+resolved             What resolvers of IFUNC symbols pick on a CPU, found by running them
 rules                When a tuned routine may stand for a known one: asked of the original file
                      alone
 substituted          Whether new code in a file is a known routine in tuned form, and all around it

@@ -90,11 +90,17 @@ def by_signature(program: Program) -> tuple[Named, ...]:
 
 
 def by_either(program: Program) -> tuple[Named, ...]:
-    """Symbols are believed first; a signature speaks for functions in which no symbol does."""
+    """Symbols are believed first; a signature speaks for functions in which no symbol does.
+
+    Of a routine that a resolver picks, variants that it picks on no CPU of the target stay.
+    """
     named = by_symbol(program)
     owners = {program.function_at(one.address) for one in named}
+    picked = {name for one in named if one.cpus for name in one.contracts}
     others = (
-        one for one in by_signature(program) if program.function_at(one.address) not in owners
+        one
+        for one in by_signature(program)
+        if program.function_at(one.address) not in owners and picked.isdisjoint(one.contracts)
     )
     return tuple(sorted((*named, *others), key=lambda one: one.address))
 

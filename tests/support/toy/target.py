@@ -81,7 +81,7 @@ class Toy:
     """The target."""
 
     name = "toy"
-    bundling = emulated = boots = bit_counting = combining = joining = hints = None
+    bundling = emulated = boots = bit_counting = combining = joining = hints = resolving = None
     conditional_moves = None
     table = TABLE
     cpus: Mapping[str, Cpu] = CPUS

@@ -1,0 +1,150 @@
+"""Modelled cycles of our PowerPC routines beside those of glibc 2.36, over sizes and alignments.
+
+`.venv/bin/python benchmarks/ppc_cycles.py [--cpu NAME]... [--sizes] [ROUTINE...]` runs both on the
+same cases of a contract, on the built-in interpreter, and times what they did on the model of the
+CPU, as `retune bench` does: warm, each call by itself.  Where the libc's resolver picks a variant,
+it is the one of that CPU.  A row has the sums over all points, the point with the largest ratio,
+and what is promised; `--sizes` gives a row for each length.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import targets
+from fixtures.inputs import Missing, find
+from rewriter.contracts import CONTRACTS
+from rewriter.core.errors import RetuneError
+from rewriter.elf.image import load
+from rewriter.suites.run import STOPS, Clock, SequentialClocks
+from targets.ppc import routines
+
+LIBC = {"750": "ppc-libc", "7450": "ppc-libc", "power9": "ppc64el-libc"}
+"""The CPUs that there are routines for, and the libc that their machines have.
+
+There is no little-endian 970, and the big-endian libc's variants are no better known."""
+
+SIZES = (0, 1, 3, 7, 8, 15, 16, 24, 31, 32, 48, 64, 100, 128, 200, 256, 512, 1024, 4096)
+FARTHEST = 65536
+SKEWS = (0, 1, 4, 7)
+_SKEWED = ("to", "source", "first", "second")
+_PROMISED = {("7450", "memcpy"): (1 / 3, 64), ("750", "memcpy"): (1 / 2, 64)}
+_HEAD = "{:7} {:10} {:>6} {:>6} {:>10} {:>10} {:>6} {:>6}"
+_ROW = "{:7} {:10} {:>6} {:6} {:10.1f} {:10.1f} {:6.3f} {:6.3f}{}"
+
+
+@dataclass(frozen=True)
+class Point:
+    """One case: modelled cycles of a call of the libc's routine and of ours."""
+
+    size: int
+    theirs: int
+    ours: int
+
+    @property
+    def ratio(self) -> float:
+        """Ours as a part of theirs."""
+        return self.ours / self.theirs
+
+
+@cache
+def clocks(cpu: str) -> SequentialClocks:
+    """What times routines on a CPU."""
+    image = load(find(LIBC[cpu]))
+    target = targets.of(image).sequential
+    assert target is not None
+    chip = target.cpus[cpu]
+    return SequentialClocks(image, target, chip, target.system(chip))
+
+
+def grid(name: str, size: int, skews: Sequence[int] = SKEWS) -> Iterator[Mapping[str, int]]:
+    """The points of one length: pairs of alignments, few of what else there is."""
+    axes = {axis: tuple(values)[:2] for axis, values in CONTRACTS[name].plans[0].axes.items()}
+    axes |= {axis: tuple(skews) for axis in _SKEWED if axis in axes}
+    axes |= {"count": (size,), "place": axes["place"][:1]}
+    for values in product(*axes.values()):
+        yield dict(zip(axes, values, strict=True))
+
+
+def points(
+    cpu: str, name: str, sizes: Sequence[int], skews: Sequence[int] = SKEWS
+) -> Iterator[Point]:
+    """Both at all points; RuntimeError where one of them is not there or does not run."""
+    pair = clocks(cpu).pair(name)
+    if isinstance(pair, str):
+        raise RuntimeError(pair)
+    theirs, ours = pair
+    for size in sizes:
+        few = skews if size < FARTHEST else skews[:2]
+        for point in grid(name, size, few):
+            yield Point(size, _cycles(theirs, point), _cycles(ours, point))
+
+
+def _cycles(clock: Clock, point: Mapping[str, int]) -> int:
+    try:
+        return clock(point, True)
+    except STOPS as stop:
+        raise RuntimeError(str(stop)) from stop
+
+
+def row(cpu: str, name: str, size: str, found: Sequence[Point], promised: float | None) -> str:
+    """A row of the table."""
+    theirs, ours = (sum(getattr(p, side) for p in found) for side in ("theirs", "ours"))
+    ratio, worst = ours / theirs, max(p.ratio for p in found)
+    said = "" if promised is None else " ok" if ratio <= promised else f" above {promised:.3f}"
+    count = len(found)
+    return _ROW.format(cpu, name, size, count, theirs / count, ours / count, ratio, worst, said)
+
+
+def promise(cpu: str, name: str, size: int) -> float | None:
+    """How many cycles ours may take at most, as a part of theirs."""
+    if cpu == "power9":
+        return 0.8
+    part, least = _PROMISED.get((cpu, name), (None, 0))
+    return part if part is not None and size >= least else None
+
+
+def compare(cpu: str, name: str, each: bool) -> Iterator[str]:
+    """A routine's rows."""
+    long = (FARTHEST,) if (cpu, name) in _PROMISED else ()
+    found = list(points(cpu, name, (*SIZES, *long)))
+    sizes = sorted({point.size for point in found})
+    for size in sizes if each or (cpu, name) in _PROMISED else ():
+        some = [point for point in found if point.size == size]
+        told = promise(cpu, name, size) if (cpu, name) in _PROMISED else None
+        yield row(cpu, name, str(size), some, told)
+    yield row(cpu, name, "all", found, promise(cpu, name, 0))
+
+
+def main() -> int:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("names", nargs="*", metavar="ROUTINE")
+    parser.add_argument("--cpu", action="append", choices=sorted(LIBC))
+    parser.add_argument("--sizes", action="store_true", help="a row for each length")
+    options = parser.parse_args()
+    print(_HEAD.format("cpu", "routine", "bytes", "points", "glibc", "ours", "ratio", "worst"))
+    try:
+        for cpu in options.cpu or LIBC:
+            for name in options.names or routines.names(cpu):
+                try:
+                    for line in compare(cpu, name, options.sizes):
+                        print(line, flush=True)
+                except (RuntimeError, RetuneError) as problem:
+                    print(f"{cpu} {name}: {problem}", flush=True)
+    except Missing as problem:
+        print(problem, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
