@@ -63,7 +63,7 @@ def bench(
     IN is a kernel or a library with symbols. Each routine is run on the built-in interpreter and
     timed by the CPU's model, first as it stands in IN, then as the tuned routine for the CPU. The
     suite `article` uses the routines and machines of Gorton's article of 2001; its mix of calls is
-    an assumption, printed with the result. Machines are described for Alpha only.
+    an assumption, printed with the result. Machines are described for Alpha and PowerPC.
 
     The suite `itanium` takes one straight function of an IA-64 file through the steps of Chapman
     and Heiser's article of 2004, and shows its cycles and bubbles beside theirs.
