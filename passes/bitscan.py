@@ -218,7 +218,7 @@ class _Block:
         """The steps in slots of the cascade that nothing else needs, the last step at `slot`."""
         assert found.what is not None
         kind, inner = found.what.kind, self._feeders(slot, found)
-        free = self._only_for(slot, inner)
+        free = self.trace.only_for(slot, inner)
         made = islice(self._proposals(slot, found, found.what.steps, sorted(free)), _PROPOSALS)
         rewrites = tuple(Rewrite(slot, kind, changes, frozenset(inner)) for changes in made)
         reason = found.but or ("" if rewrites else self._kept(inner - free))
@@ -239,15 +239,6 @@ class _Block:
                         made = self._changes(places, steps, source, register, result, base)
                         if made is not None:
                             yield made
-
-    def _only_for(self, slot: int, inner: set[int]) -> set[int]:
-        """The feeders whose results nothing but the slot uses."""
-        found: set[int] = set()
-        for feeder in sorted(inner, reverse=True):
-            users = self.trace.users.get(feeder, ())
-            if found.issuperset(set(users) - {slot}) and not self.trace.escapes(feeder):
-                found.add(feeder)
-        return found
 
     def _kept(self, slots: set[int]) -> str:
         names = self.trace.table.register_names
