@@ -34,6 +34,10 @@ from pathlib import Path
 from typing import Any
 
 from fixtures.inputs import Missing, find, tool
+from rewriter.analysis.program import analyse
+from rewriter.core.target.capability import needed
+from rewriter.elf.image import load
+from targets import of
 
 INPUTS = ("ppc64el-libc", "ppc64el-libstdc++", "ppc64el-libm")
 UNSEEN = "no reason known"
@@ -169,6 +173,19 @@ def patched(path: Path, cpu: str, out: Path) -> Any:
     return json.loads(done.stdout)
 
 
+def refusals(path: Path) -> dict[int, str]:
+    """Why functions are left alone as a whole, by the addresses of all their instructions."""
+    image = load(path)
+    program = analyse(image, needed(of(image).sequential, "tuning", of(image), path.name))
+    why = {function: program.not_understood(function) for function in program.functions}
+    return {
+        at: f"its function is left alone: {reason}"
+        for function, reason in why.items()
+        if reason
+        for at in range(function.start, function.end, 4)
+    }
+
+
 def report(name: str, cpu: str, folder: Path) -> None:
     """Prints the counts of one file."""
     path, out = find(name), folder / "patched"
@@ -176,6 +193,7 @@ def report(name: str, cpu: str, folder: Path) -> None:
     said = patched(path, cpu, out)
     after = {line.address: line for line in lines_of(out)}
     names = {line.address: line for line in before.lines}
+    refused = refusals(path)
     reasons = {skip["address"]: skip["reason"] for skip in said["skips"]}
     counts: dict[str, Counter[str]] = {}
     for site in before.sites():
@@ -184,7 +202,8 @@ def report(name: str, cpu: str, folder: Path) -> None:
             found["rewritten"] += 1
         else:
             lacks = f"{cpu} has no such instruction" if LATER.get(site.kind, cpu) != cpu else ""
-            found[reasons.get(site.end) or lacks or before.between(site) or UNSEEN] += 1
+            said_why = reasons.get(site.end) or lacks or before.between(site)
+            found[said_why or refused.get(site.end, UNSEEN)] += 1
     for kind, found in sorted(counts.items()):
         total, done = found.total(), found.pop("rewritten", 0)
         told = total - found[UNSEEN]

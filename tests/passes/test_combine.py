@@ -35,7 +35,7 @@ from targets.ppc.registers import CR
 class Written:
     """A function without its return: as it was, how it may be, and how it may not be.
 
-    `behind` is what stands behind the return.
+    An instruction that stays is written -; `behind` is what stands in the place of the return.
     """
 
     before: str
@@ -149,6 +149,11 @@ FUNCTIONS: Mapping[str, Written] = {
         ),
         behind=".long 0",
     ),
+    "behind_a_call": Written(
+        "mflr r11; bl shift; extsw r3,r3; sldi r3,r3,3; mtlr r11",
+        ("-; -; nop; extswsli r3,r3,3; -",),
+        ("-; -; nop; extswsli r3,r0,3; -", "-; -; nop; extswsli r3,r4,3; -"),
+    ),
     "nothing_written": Written("nop; nop", (), ("nop; li r0,0",)),
 }
 """A word of zeros is no instruction: "stopped" ends there, and nobody reads what is in registers
@@ -162,7 +167,7 @@ def _stem(path: Path) -> str:
 MADE = {
     "shift": "extswsli", "product": "maddld", "rest_of_ten": "modud", "load": "lxv",
     "load_behind": "lxv", "store": "stxvx", "reversed": "lwbrx", "reversed_store": "stwbrx",
-    "flag": "setbc", "shift_recorded": "extswsli",
+    "flag": "setbc", "shift_recorded": "extswsli", "behind_a_call": "extswsli",
 }  # fmt: skip
 """What the pass writes for POWER10 in some functions; in the others nothing."""
 
@@ -205,9 +210,11 @@ def _changed(program: Program, ways: Mapping[str, str]) -> Image:
     image, data = program.image, bytearray(program.image.data)
     starts = {s.name: s.st_value for s in image.symbols}
     for name, text in ways.items():
-        code = assemble(text.replace("; ", "\n"), width=64, byteorder="little").code
         at = image.offset_of(starts[name])
-        data[at : at + len(code)] = code
+        for line in text.split("; "):
+            if line != "-":
+                data[at : at + 4] = assemble(line, width=64, byteorder="little").code
+            at += 4
     return replace(image, data=bytes(data))
 
 

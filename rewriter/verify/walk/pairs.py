@@ -110,8 +110,10 @@ class Pairs:
     def _inputs(self, segment: Segment) -> int:
         read = written = 0
         for slot in segment.proper():
-            read |= segment.uses[slot] & ~written
-            written |= segment.defs[slot]
+            uses, defs = segment.uses[slot], segment.defs[slot]
+            if uses != defs or not self.target.is_nop(segment.insns[slot]):  # it may name registers
+                read |= uses & ~written
+                written |= defs
         return read
 
     def _compare_given(self, pair: Pair, old: Segment, new: Segment, facts: Facts) -> Compared:
