@@ -1,4 +1,4 @@
-"""Superblocks of PowerPC in another order: drawn ones run on numbers, and real ones."""
+"""Superblocks in another order, of PowerPC and of Alpha: drawn ones run on numbers, real ones."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ from rewriter.elf.image import load
 from rewriter.timing.engines import engine_of
 from rewriter.timing.steady import Steady
 from rewriter.verify.terms.prover import Prover
-from targets.machines import EM_PPC, EM_PPC64
+from targets.alpha import assembler as alpha
+from targets.machines import ALPHA, EM_PPC, EM_PPC64
 from targets.ppc.asm.assembler import assemble
 
 CODE, DATA, OUT, PAGE = 0x10000, 0x20000, 0x14000, 0x1000
@@ -39,8 +40,12 @@ CPUS = {
     "7450": Ident(EM_PPC, 32, "big", 0),
     "970": Ident(EM_PPC64, 64, "big", 1),
     "power9": Ident(EM_PPC64, 64, "little", 2),
+    "ev4": ALPHA,
+    "ev5": ALPHA,
 }
-NUMBERS, POINTERS = (3, 4, 5, 6, 7), (9, 10, 11)
+NUMBERS, POINTERS = (3, 4, 5, 6, 7), (16, 17, 18)
+FIELDS = (32, 33, 40)  # two fields of the condition register, and the carry
+BRANCHES = ("bc", "beq", "blt")
 
 
 @cache
@@ -62,10 +67,12 @@ def shown(cpu: str) -> Shown:
 
 @cache
 def decoded(cpu: str, line: str, at: int) -> Insn:
-    ident = CPUS[cpu]
-    code = assemble(
-        line, width=ident.bits, byteorder=ident.byteorder, base=at, symbols={"OUT": OUT}
-    )
+    ident, symbols = CPUS[cpu], {"OUT": OUT}
+    if ident is ALPHA:
+        code = alpha.assemble(line.replace("OUT", f"{OUT:#x}"), at)
+    else:
+        order = ident.byteorder
+        code = assemble(line, width=ident.bits, byteorder=order, base=at, symbols=symbols)
     insn = target(cpu).table.decode(int.from_bytes(code.code, ident.byteorder))
     assert insn is not None
     return insn
@@ -76,9 +83,25 @@ def problem(
 ) -> Problem:
     """Code as a superblock: at its end `live` may be read, and `exits` where a branch is taken."""
     insns = [decoded(cpu, line, start + 4 * n) for n, line in enumerate(lines)]
-    ways = [(n, exits) for n, insn in enumerate(insns[:-1]) if insn.name == "bc"]
+    ways = [(n, exits) for n, insn in enumerate(insns[:-1]) if insn.name in BRANCHES]
     block = straight(start, insns, [*ways, (len(insns) - 1, live)])
     return Problem(block, frozenset(), frozenset(), target(cpu), model(cpu), False)
+
+
+@st.composite
+def line_of_alpha(draw: st.DrawFn) -> str:
+    """Arithmetic, a conditional move, a step of a pointer, an access, a branch out."""
+    one, two, three = (draw(st.sampled_from(NUMBERS)) for _ in range(3))
+    base, place = draw(st.sampled_from(POINTERS)), 8 * draw(st.integers(-1, 1))
+    kinds = (
+        f"addq ${one},${two},${three}", f"subl ${one},${two},${three}",
+        f"cmovne ${one},${two},${three}", f"mulq ${one},${two},${three}",
+        f"extbl ${one},${two},${three}", f"cmplt ${one},${two},${three}",
+        f"ldq ${one},{place}(${base})", f"stq ${one},{place}(${base})",
+        f"ldl ${one},{place + 4}(${base})", f"stl ${one},{place + 4}(${base})",
+        f"lda ${base},{place}(${base})", f"beq ${one},OUT", f"blt ${one},OUT", "unop",
+    )  # fmt: skip
+    return draw(st.sampled_from(kinds))
 
 
 @st.composite
@@ -102,13 +125,14 @@ def line(draw: st.DrawFn) -> str:
 
 @st.composite
 def problems(draw: st.DrawFn) -> tuple[str, Problem]:
-    cpu, lines = (
-        draw(st.sampled_from(sorted(CPUS))),
-        draw(st.lists(line(), min_size=3, max_size=16)),
-    )
-    numbers = st.lists(st.sampled_from((*NUMBERS, *POINTERS, 32, 33, 40)), max_size=6)
+    cpu = draw(st.sampled_from(sorted(CPUS)))
+    is_alpha = CPUS[cpu] is ALPHA
+    kinds = line_of_alpha() if is_alpha else line()
+    lines = draw(st.lists(kinds, min_size=3, max_size=16))
+    known = (*NUMBERS, *POINTERS, *(() if is_alpha else FIELDS))
+    numbers = st.lists(st.sampled_from(known), max_size=6)
     live, exits = (sum(1 << n for n in set(draw(numbers))) for _ in range(2))
-    return cpu, problem(cpu, [*lines, "nop"], live, exits)
+    return cpu, problem(cpu, [*lines, "unop" if is_alpha else "nop"], live, exits)
 
 
 @dataclass(frozen=True)
@@ -128,9 +152,12 @@ def run(cpu: str, block: Superblock, insns: Sequence[Insn], seed: int) -> End:
     memory.map(CODE, code, write=False)
     memory.map(DATA, draw.randbytes(PAGE))
     registers = {n: draw.choice((0, 1, draw.getrandbits(ident.bits))) for n in NUMBERS}
-    registers |= {n: DATA + PAGE // 2 + 4 * draw.randrange(-3, 4) for n in POINTERS}
-    registers |= {n: draw.randrange(2) << draw.randrange(4) for n in (32, 33)}
-    registers |= {40: draw.randrange(2), 42: 0}
+    is_alpha = ident is ALPHA
+    step = 8 if is_alpha else 4
+    registers |= {n: DATA + PAGE // 2 + step * draw.randrange(-3, 4) for n in POINTERS}
+    if not is_alpha:
+        registers |= {n: draw.randrange(2) << draw.randrange(4) for n in FIELDS[:2]}
+        registers |= {40: draw.randrange(2), 42: 0}
     machine = Interpreter(target(cpu).table, memory, registers)
     left, live = len(insns) - 1, block.live
     for step in machine.steps(CODE, CODE + len(code)):
@@ -193,6 +220,11 @@ MANUALS = {
     "7450: what a branch waits for goes first, where a fetch ends between the two": (
         "7450", ("li r10,0", "cmpwi cr0,r3,0", "beq cr0,OUT"), (1, 0, 2)
     ),
+    "21164: a load's result comes two cycles later, so others go before what reads it": (
+        "ev5",
+        ("ldq $3,0($16)", "addq $3,$4,$5", "ldq $6,8($16)", "addq $6,$4,$7", "unop"),
+        (0, 2),
+    ),
     "970: of five that would begin two groups the longest chain goes first": (
         "970",
         ("li r10,0", "mr r4,r7", "mr r5,r6", "li r11,1", "ld r3,0(r9)", "cmpwi cr0,r3,0",
@@ -200,7 +232,8 @@ MANUALS = {
         (4,),
     ),
 }  # fmt: skip
-"""User's manuals of the 750 (6.4.1) and 7450 (6.4.1), and of the 970 (dispatch groups of four)."""
+"""User's manuals of the 750 (6.4.1) and 7450 (6.4.1), of the 970 (dispatch groups of
+four), and of the 21164 (2.2, latencies)."""
 
 
 @pytest.mark.parametrize("case", MANUALS)

@@ -9,7 +9,7 @@ from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.table import Table
 from rewriter.core.target.cpu import Cpu, InOrder
 from rewriter.timing.inorder.pipeline import assign
-from rewriter.timing.steady import Steady
+from rewriter.timing.steady import Steady, Times
 from rewriter.timing.steady_node import Node, Placed, Where
 
 _MEASURED = 8
@@ -112,6 +112,18 @@ class SteadyInOrder(Steady):
         """Each fetch block takes a cycle, and the branch back its bubbles."""
         blocks = {address & -self.block for address, _, _ in code}
         return len(blocks) + self.in_order.taken.value
+
+    def once(self, code: Sequence[Placed]) -> list[Times]:
+        """When each instruction issues, and has its results, in straight code that runs once."""
+        pipeline, found = self.stepper(), list[Times]()
+        for block, node, placed in self.nodes(code):
+            cycle = pipeline.put(block, node, placed)
+            found.append((cycle, cycle + node.after + node.latency))
+        return found
+
+    def spread(self, code: Sequence[Placed]) -> int:
+        """Cycles from the first issue to the last, if every cycle were full."""
+        return -(-len(code) // self.in_order.width.value) - 1
 
     def stepper(self) -> RepeatedInOrder:
         """A pipeline that has not run yet."""
