@@ -200,8 +200,8 @@ def _engine(loop: Reordered, insns: Sequence[Insn], cpu: str, passes: int = 24) 
         for n, insn in enumerate(insns):
             effects, last = TABLE.effects(insn.op), n == len(insns) - 1
             access = 0x100000 + 40 * n if effects.loads or effects.stores else None
-            target = loop.loop.head if last else None
-            address = loop.loop.head + 4 * n
+            target = loop.start if last else None
+            address = loop.start + 4 * n
             steps.append(
                 Step(address, insn, access, 8 * (access is not None), effects.stores, target)
             )
