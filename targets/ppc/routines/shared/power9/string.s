@@ -7,17 +7,18 @@
         cmpldi  r5,4080
         clrldi  r0,r4,60
         vspltisb v0,0
-        subfic  r0,r0,16            # bytes up to a multiple of 16
         bgt     string_edge
         lxv     vs33,0(r4)
         vcmpequb. v2,v1,v0
-        add     r4,r4,r0
+        clrrdi  r4,r4,4
         bne     cr6,string_last
         stxv    vs33,0(r6)
-        add     r6,r6,r0
+        subf    r6,r0,r6
 string_aligned:
-        lxv     vs33,0(r4)
+        lxv     vs33,16(r4)
         vcmpequb. v2,v1,v0
+        addi    r4,r4,16
+        addi    r6,r6,16
         bne     cr6,string_last
         .p2align 4
 string_blocks:
@@ -27,15 +28,30 @@ string_blocks:
         bne     cr6,string_second
         stxv    vs33,16(r6)
         lxv     vs33,32(r4)
-        addi    r4,r4,32
-        addi    r6,r6,32
+        vcmpequb. v2,v1,v0
+        bne     cr6,string_third
+        stxv    vs33,32(r6)
+        lxv     vs33,48(r4)
+        vcmpequb. v2,v1,v0
+        bne     cr6,string_fourth
+        stxv    vs33,48(r6)
+        lxv     vs33,64(r4)
+        addi    r4,r4,64
+        addi    r6,r6,64
         vcmpequb. v2,v1,v0
         beq     cr6,string_blocks
         b       string_last
 string_second:
         addi    r6,r6,16
         b       string_last
+string_third:
+        addi    r6,r6,32
+        b       string_last
+string_fourth:
+        addi    r6,r6,48
+        b       string_last
 string_edge:                        # what is in the first page; zeros behind
+        subfic  r0,r0,16
         sldi    r5,r0,56
         lxvl    vs33,r4,r5
         vcmpequb v2,v1,v0
@@ -43,8 +59,9 @@ string_edge:                        # what is in the first page; zeros behind
         cmpld   r7,r0
         blt     string_last
         stxvl   vs33,r6,r5
-        add     r4,r4,r0
         add     r6,r6,r0
+        clrrdi  r4,r4,4
+        addi    r6,r6,-16
         b       string_aligned
 string_last:
         vctzlsbb r7,v2
