@@ -5,12 +5,14 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
+from typing import Protocol
 
 from passes.lib.steps import Change, OwnPass, Steps
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import AWAY, BRANCHING, Insn
-from rewriter.core.target.cpu import Cpu
+from rewriter.core.target.cpu import Cpu, Placing
 from rewriter.core.target.protocol import Target
 
 LONGEST_LOOP = 128
@@ -22,13 +24,15 @@ class Layout:
     """Where each instruction of a function goes: (old address, new address, instruction).
 
     `aligned` and `targets` count branch targets on a boundary, and all of them; `executed` is how
-    many nops stand where control passes through.
+    many nops stand where control passes through.  `saved` are the modelled cycles fewer that a
+    pass of each loop takes, where that was asked.
     """
 
     items: tuple[tuple[int, int, Insn], ...]
     aligned: int
     targets: int
     executed: int
+    saved: Fraction = Fraction(0)
 
 
 @dataclass(frozen=True)
@@ -85,6 +89,11 @@ class Code:
         """Whether a loop passes through an instruction after its head."""
         return any(first < number <= last for first, last in self.loops_around)
 
+    def length(self, number: int) -> int:
+        """The bytes of the shortest loop that begins with an instruction; 0 where none does."""
+        ends = [last for first, last in self.loops_around if first == number]
+        return self.size * (min(ends) - number + 1) if ends else 0
+
     def falls_in(self, number: int) -> bool:
         """Whether control comes to an instruction from the one before it, or from outside."""
         return number == 0 or self.items[number - 1][1].op.flow not in AWAY
@@ -132,17 +141,72 @@ class Align(OwnPass):
         """The step that it is."""
         steps.lays_out(self)
 
-    def layout(self, code: Code, cpu: Cpu) -> Layout | None:
-        """The best layout that fits the function's footprint; None if none does."""
-        boundary = cpu.fetch_block.value
+    def layouts(self, code: Code, cpu: Cpu) -> Iterator[Layout]:
+        """The layouts that fit the function's footprint, the one with most boundaries first."""
         for wanted in (set(code.loops) | set(code.targets), set(code.loops), set[int]()):
-            layout = _arranged(code, wanted, boundary)
-            if layout is not None:
-                return layout
-        return None
+            for gaps in _gaps(code, cpu):
+                layout = _arranged(code, wanted, gaps)
+                if layout is not None:
+                    yield layout
 
 
-def _arranged(code: Code, wanted: set[int], boundary: int) -> Layout | None:
+class _Gaps(Protocol):
+    """How far places that branches lead to are from where they should be."""
+
+    @property
+    def boundary(self) -> int:
+        """Bytes, of what counts as aligned."""
+        ...
+
+    def before(self, number: int, at: int, is_loop: bool) -> int:
+        """The bytes to leave before an instruction that would stand at `at`."""
+        ...
+
+
+def _gaps(code: Code, cpu: Cpu) -> tuple[_Gaps, ...]:
+    if cpu.placing is None:
+        return (_ToBlocks(code, cpu.fetch_block.value),)
+    return tuple(_ToSectors(code, cpu.placing, nested) for nested in (True, False))
+
+
+@dataclass(frozen=True)
+class _ToBlocks:
+    """To the next fetch block: on the way into a loop, and where control does not pass."""
+
+    code: Code
+    boundary: int
+
+    def before(self, number: int, at: int, is_loop: bool) -> int:
+        """The bytes to leave before an instruction that would stand at `at`."""
+        pays = is_loop and not self.code.inside(number)
+        return -at % self.boundary if pays or not self.code.falls_in(number) else 0
+
+
+@dataclass(frozen=True)
+class _ToSectors:
+    """To a boundary, and of short loops so that they stand in one sector; `nested` ones, too."""
+
+    code: Code
+    placing: Placing
+    nested: bool
+
+    @property
+    def boundary(self) -> int:
+        """Bytes, of what counts as aligned."""
+        return self.placing.boundary.value
+
+    def before(self, number: int, at: int, is_loop: bool) -> int:
+        """The bytes to leave before an instruction that would stand at `at`."""
+        code, sector = self.code, self.placing.sector.value
+        passed = code.falls_in(number)
+        if passed and not (is_loop and (self.nested or not code.inside(number))):
+            return 0
+        gap, length = -at % self.boundary, code.length(number)
+        crosses = length <= sector < (at + gap) % sector + length
+        return -at % sector if crosses else gap
+
+
+def _arranged(code: Code, wanted: set[int], gaps: _Gaps) -> Layout | None:
     size, at, executed = code.size, code.function.start, 0
     new: list[int] = []
     heads = code.heads(wanted)
@@ -155,8 +219,7 @@ def _arranged(code: Code, wanted: set[int], boundary: int) -> Layout | None:
             if gap < 0:
                 return None
         else:
-            pays = not heads[n].isdisjoint(code.loops) and not code.inside(n)
-            gap = -at % boundary if pays or not code.falls_in(n) else 0
+            gap = gaps.before(n, at, not heads[n].isdisjoint(code.loops))
         executed += gap // size if code.falls_in(n) else 0
         at += gap
     end = at + size * (len(code.items) - len(new))
@@ -164,7 +227,7 @@ def _arranged(code: Code, wanted: set[int], boundary: int) -> Layout | None:
         return None
     new += range(at, end, size)
     reached = code.heads(code.targets)
-    aligned = sum(new[n] % boundary == 0 for n in reached)
+    aligned = sum(new[n] % gaps.boundary == 0 for n in reached)
     insns = (insn for _, insn in code.items)
     items = tuple(zip(code.places, new, insns, strict=True))
     return Layout(items, aligned, len(reached), executed)

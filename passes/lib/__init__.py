@@ -6,6 +6,7 @@ changes    What techniques made of a superblock, and what they left alone
 conflicts  Loads of what a narrower store has just written: an out-of-order CPU cannot forward it
 insert     What a pass may do that needs more instructions than are there: room comes from a new
            layout
+judged     Whether a layout is better than the one that stands: by loops, boundaries and nops
 move       Moves a function's code inside its own footprint, with everything that points into it
 nops       Which instructions of a text do nothing, and what stands without them
 pieces     A tuned routine in pieces: where a kernel has room, no piece is too small to be used

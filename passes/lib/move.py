@@ -10,6 +10,7 @@ import numpy as np
 
 from passes.align import LONGEST_LOOP, Align, Code, Layout, transfers
 from passes.lib.insert import Slots
+from passes.lib.judged import Judge
 from passes.lib.nops import Added, Nops
 from rewriter.analysis.program import Program
 from rewriter.core.assumptions import RETURNS
@@ -44,6 +45,7 @@ def move(
     align: Align,
     cpu: Cpu,
     carried: Mapping[int, int | None],
+    judge: Judge,
 ) -> Moved | None:
     """The function in its best layout; None if it is in it already, CannotMove if it must stay."""
     program = nops.program
@@ -54,9 +56,15 @@ def move(
         program.target.moved(items, function, program.references.shared, int)
         return None  # nothing can slide; what must stay was said
     code = _code(program, function, entries, items, _aside(program, slots, added))
-    layout = align.layout(code, cpu)
-    if layout is None:
-        raise CannotMove("no room")
+    layouts = align.layouts(code, cpu)
+    if cpu.placing is None or added:
+        layout = next(layouts, None)
+        if layout is None:
+            raise CannotMove("no room")
+    else:
+        layout = judge.best(code, layouts, cpu.placing)
+        if layout is None:
+            return None
     places = _Places(layout, function)
     insns = program.target.moved(code.items, function, program.references.shared, places.start)
     words = _words(program, layout, insns, function, slots.keys() | added.keys())
@@ -108,6 +116,7 @@ def _code(
     places = [address for address, _ in items]
     fixed = {*places[: bisect_left(places, max((function.start, *entries)))]}
     fixed |= {function.start, *entries, *_locked(program, function, items)}
+    fixed |= {address for address, insn in items if program.target.stays(insn)}
     targets, loops = set[int](), set[int]()
     for n, target in transfers(function, items, aside):
         targets.add(target)

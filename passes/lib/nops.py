@@ -14,6 +14,7 @@ from rewriter.analysis.program import Program
 from rewriter.core.code.listing import INLINE, UNKNOWN
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import Insn
+from rewriter.core.target.cpu import Cpu
 
 Added = Mapping[int, Sequence[Insn]]
 """What stands right behind the instruction at an address, and was not there before.
@@ -25,9 +26,15 @@ Its own addresses are between that one and the next.
 class Nops:
     """The nops of a program: found for the whole text at once, since every function asks."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, cpu: Cpu) -> None:
+        """What ends groups is a nop where control does not come, or if it ends none on the CPU."""
         self.program = program
-        idle, rows = program.nops, program.listing.rows
+        idle, rows, graph = program.nops, program.listing.rows, program.graph
+        ends = np.flatnonzero(program.group_ends)
+        if cpu.placing is not None and cpu.placing.ends_groups:
+            ends = ends[~graph.reached[np.searchsorted(graph.first, ends, side="right") - 1]]
+        idle = idle.copy()
+        idle[ends] = True
         self._kept = ~idle & (rows != UNKNOWN)
         self._inline: list[int] = np.flatnonzero(rows == INLINE).tolist()
         positions = np.flatnonzero(idle)

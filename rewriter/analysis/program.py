@@ -122,8 +122,22 @@ class Program:
     @cached_property
     def nops(self) -> NDArray[np.bool_]:
         """The positions of nops that nobody needs."""
-        target = self.target
-        return nops(self.listing, target.is_nop, target.keeps_nop, self.held_addresses)
+        target, table = self.target, self.target.table
+        usual = {table.encode(insn) for insn in target.nops(table.size)}
+        return nops(self.listing, target.is_nop, target.keeps_nop, self.held_addresses, usual)
+
+    @cached_property
+    def group_ends(self) -> NDArray[np.bool_]:
+        """The positions of what does nothing but end a group, and may go like nops."""
+        listing, target = self.listing, self.target
+        found = np.zeros(len(listing), dtype=bool)
+        for number in {listing.table.rows.index(nop.op) for nop in target.nops(listing.table.size)}:
+            at = np.flatnonzero(listing.rows == number)
+            words, of = np.unique(listing.words[at], return_inverse=True)
+            insns = map(listing.table.decode, words.tolist())
+            ends = [insn is not None and target.ends_group(insn) for insn in insns]
+            found[at] = np.array(ends, dtype=bool)[of]
+        return found & ~kept(listing, 0, len(listing), target.keeps_nop, self.held_addresses)
 
     def is_nop(self, address: int, insn: Insn) -> bool:
         """Whether an instruction that stands, or would, at an address does nothing there."""

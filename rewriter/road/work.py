@@ -62,7 +62,7 @@ class Work:
         target = self.program.target
         self.prover = Prover.of(target)
         self.known = Known(self.program)
-        self.nops = Nops(self.program)
+        self.nops = Nops(self.program, self.cpu)
         self.described = Described(self.program.image, self.options.debug == LINES)
         if self.options.cycles:
             self.savings = Savings(self.cpu, target.table, target.system(self.cpu))

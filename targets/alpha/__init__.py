@@ -216,6 +216,14 @@ class Alpha:
         """UNOPs: the 21264 drops them before they issue."""
         return [pointers.UNOP] * (size // pointers.UNOP.size)
 
+    def ends_group(self, insn: Insn) -> bool:
+        """There are no such groups."""
+        return False
+
+    def stays(self, insn: Insn) -> bool:
+        """Data goes where the instruction before it goes."""
+        return False
+
     def keeps_nop(self, op: Op) -> bool:
         """Nothing is written behind any instruction."""
         return False

@@ -66,6 +66,7 @@ from targets.ppc.trial_program import PpcTrials
 from targets.reading import Reader, jump_tables
 
 _NOP = 0x60000000
+_GROUP_ENDS = frozenset({0x60210000, 0x60420000})
 
 
 class Ppc:
@@ -262,6 +263,14 @@ class Ppc:
         nop = self.table.decode(_NOP)
         assert nop is not None
         return [nop] * (size // data.WORD)
+
+    def ends_group(self, insn: Insn) -> bool:
+        """`ori 1,1,0` on POWER6, `ori 2,2,0` on POWER7 and POWER8 (gcc rs6000.md, nops)."""
+        return insn.name == "ori" and self.table.encode(insn) in _GROUP_ENDS
+
+    def stays(self, insn: Insn) -> bool:
+        """Data: traceback tables say how long the code before them is, jump tables what follows."""
+        return insn.op is self.table.data
 
     def keeps_nop(self, op: Op) -> bool:
         """Behind a call: linkers put the load there that restores r2 (64-bit ELF ABI, 3.5.11)."""

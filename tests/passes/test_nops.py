@@ -41,7 +41,7 @@ def idle(program: Program) -> set[int]:
 
 
 def test_nops_are_those_of_binutils(program: Program, idle: set[int]) -> None:
-    nops, listing = Nops(program), program.listing
+    nops, listing = Nops(program, ALPHA.cpus["ev67"]), program.listing
     standing = {address for address, _ in nops.standing({}, WHOLE.start, WHOLE.end)}
     assert len(idle) > 20
     assert {*listing.addresses.tolist()} - standing == idle
@@ -51,7 +51,7 @@ def test_nops_are_those_of_binutils(program: Program, idle: set[int]) -> None:
 
 def test_executed_nops_are_reached(program: Program, idle: set[int]) -> None:
     """Nops behind the last instruction of a function are not; those that control meets are."""
-    nops, graph = Nops(program), program.graph
+    nops, graph = Nops(program, ALPHA.cpus["ev67"]), program.graph
     for function in program.functions:
         blocks = [b for b in graph.blocks_of(function) if graph.reached[b]]
         here = {
@@ -63,7 +63,10 @@ def test_executed_nops_are_reached(program: Program, idle: set[int]) -> None:
 
 
 def test_what_was_changed_and_added_stands(program: Program) -> None:
-    nops, (nop, add) = Nops(program), decoded(["bis zero,zero,zero", "addq t0,t1,t2"])
+    nops, (nop, add) = (
+        Nops(program, ALPHA.cpus["ev67"]),
+        decoded(["bis zero,zero,zero", "addq t0,t1,t2"]),
+    )
     function = program.functions[0]
     before = nops.standing({}, function.start, function.end)
     (first, _), (second, _), (third, insn) = before[:3]

@@ -37,11 +37,16 @@ def nops(
     is_nop: Callable[[Insn], bool],
     keeps_nop: Callable[[Op], bool],
     held: Collection[int],
+    usual: Collection[int],
 ) -> NDArray[np.bool_]:
-    """The positions of nops that may go: the word says so, if it writes no register."""
+    """The positions of nops that may go: the word says so, if it writes no register.
+
+    A `usual` one, by its word, may name a register, which stays as it is.
+    """
     table = listing.table
     rows = [op.flow is Flow.NEXT and not table.effects(op).stores for op in table.rows]
-    may = np.array([*rows, False, False])[listing.rows] & ~listing.defs.any(axis=1)
+    may = np.array([*rows, False, False])[listing.rows]
+    may &= ~listing.defs.any(axis=1) | np.isin(listing.words, sorted(usual))
     words, of = np.unique(listing.words[may], return_inverse=True)
     insns = map(table.decode, words.tolist())
     found = np.array([insn is not None and is_nop(insn) for insn in insns], dtype=bool)

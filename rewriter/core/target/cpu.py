@@ -279,12 +279,27 @@ class System:
 
 
 @dataclass(frozen=True)
+class Placing:
+    """Where loops stand best.
+
+    Heads and other places that branches lead to go to a multiple of `boundary` bytes; a loop of at
+    most `sector` bytes stands in one aligned block of so many.  `ends_groups` says that the nops
+    that are there to end a group do so.
+    """
+
+    boundary: Figure
+    sector: Figure
+    ends_groups: bool = False
+
+
+@dataclass(frozen=True)
 class Cpu:
     """One CPU of a target.
 
     `features` are the names that rows of the table may need; `fetch_block` is the number of bytes
     that are fetched at once, aligned; `pipeline` is what the timing model reads, `traits` what it
-    asks of an instruction.
+    asks of an instruction.  With `placing`, a layout is judged by its loops: compilers have placed
+    them for such chips already.
     """
 
     name: str
@@ -294,6 +309,7 @@ class Cpu:
     figures: dict[str, Figure] = field(default_factory=dict)
     pipeline: Pipeline | None = None
     traits: Callable[[Insn], Traits] | None = None
+    placing: Placing | None = None
 
     @property
     def bundled(self) -> BundledCpu | None:

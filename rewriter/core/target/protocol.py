@@ -492,6 +492,14 @@ class Sequential(Target, Protocol):
         """What the register for shared data holds in the routine at `address`; 0 if unknown."""
         ...
 
+    def ends_group(self, insn: Insn) -> bool:
+        """Whether an instruction does nothing but end a group of those dispatched together."""
+        ...
+
+    def stays(self, insn: Insn) -> bool:
+        """Whether what stands in text must stay where it is, though nothing outside says so."""
+        ...
+
     def keeps_nop(self, op: Op) -> bool:
         """Whether a nop right behind an instruction of a row must stay: it has its place there."""
         ...

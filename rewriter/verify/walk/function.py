@@ -346,6 +346,15 @@ class Walk:
         """
         old, new = self.old_code, self.new_code
         words = zip(old.words, new.words, strict=True)
+        insns = map(
+            self.target.table.decode,
+            {w for w, kind in zip(old.words, old.kinds, strict=True) if kind & NOP},
+        )
+        ends = {
+            self.target.table.encode(i)
+            for i in insns
+            if i is not None and self.target.ends_group(i)
+        }
         for at in [at for at, (word, other) in enumerate(words) if word != other]:
             address, problem = new.addresses[at], ""
             seen = address in self.visited
@@ -354,10 +363,10 @@ class Walk:
                 problem = "" if seen else "no instruction any more"
             elif address in self.locked:
                 problem = "a change of what must stay"
-            elif new.kinds[at] & NOP and new.words[at] not in self._nops:
+            elif new.kinds[at] & NOP and new.words[at] not in self._nops | ends:
                 problem = "an odd nop"
             elif not seen and address not in self.others:
-                problem = "" if new.kinds[at] & NOP and given_up else "unreachable change"
+                problem = "" if new.words[at] in self._nops and given_up else "unreachable change"
             if problem:
                 self.findings.append(f"{self.function.name}: {problem} at {address:#x}")
 

@@ -38,11 +38,13 @@ class Kinds:
         self.target, self.held, table = target, held, target.table
         self._by_place = bool(held) or any(map(target.keeps_nop, table.rows))
         # Behind the last row are those of what is no instruction, by their negative numbers.
+        # A nop that is another instruction with other numbers is told by its whole word.
+        whole = {nop.op for nop in target.nops(table.size)}
         self.named = np.zeros(len(table.rows) + 2, dtype=np.uint64)
         for number, op in enumerate(table.rows):
             self.named[number] = (1 << table.word_bits) - 1
             for operand in op.format.operands:
-                if operand.kind is not Kind.REGISTER:
+                if operand.kind is not Kind.REGISTER and op not in whole:
                     self.named[number] &= ~np.uint64(operand.mask)
         self.known: dict[int, int] = {}
         self._whole: dict[int, tuple[int, int, bool]] = {}
@@ -97,5 +99,6 @@ class Kinds:
         insn = listing.insn(at)
         if insn is None:
             return 0
-        nop, whole = self.target.is_nop(insn), self.target.whole(insn) is not None
+        nop = self.target.is_nop(insn) or self.target.ends_group(insn)
+        whole = self.target.whole(insn) is not None
         return NOP * nop | HINT * is_hint(insn, self.target) | WHOLE * whole

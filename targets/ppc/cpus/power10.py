@@ -15,6 +15,7 @@ from targets.ppc.cpus import classes as c
 from targets.ppc.cpus.sources import (
     GCC10,
     P10,
+    SECTORS_ASSUMED,
     apart,
     both,
     dispatched,
@@ -128,4 +129,4 @@ PIPELINE = Dispatched(
 
 FEATURES = frozenset({GRAPHICS, SQRT, ALTIVEC, VSX, DFP, ISEL}) | levels("3.1")
 
-CPU = dispatched("power10", "POWER10", FEATURES, FETCH, PIPELINE)
+CPU = dispatched("power10", "POWER10", FEATURES, FETCH, PIPELINE, SECTORS_ASSUMED)

@@ -19,6 +19,7 @@ from targets.ppc.cpus import classes as c
 from targets.ppc.cpus.sources import (
     GCC,
     GCC4,
+    IN_SECTORS,
     LECTURE,
     TN2087,
     apart,
@@ -147,4 +148,4 @@ PIPELINE = Dispatched(
 
 FEATURES = frozenset({GRAPHICS, SQRT}) | levels("2.00")
 
-CPU = dispatched("power4", "POWER4", FEATURES, FETCH, PIPELINE)
+CPU = dispatched("power4", "POWER4", FEATURES, FETCH, PIPELINE, IN_SECTORS)

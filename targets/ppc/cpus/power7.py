@@ -15,6 +15,7 @@ from targets.ppc.cpus import classes as c
 from targets.ppc.cpus.sources import (
     COSTS,
     GCC7,
+    GROUPED_SECTORS,
     P7,
     apart,
     both,
@@ -133,4 +134,4 @@ PIPELINE = Dispatched(
 
 FEATURES = frozenset({GRAPHICS, SQRT, ALTIVEC, VSX, DFP, ISEL}) | levels("2.06")
 
-CPU = dispatched("power7", "POWER7", FEATURES, FETCH, PIPELINE)
+CPU = dispatched("power7", "POWER7", FEATURES, FETCH, PIPELINE, GROUPED_SECTORS)

@@ -15,6 +15,7 @@ from targets.ppc.cpus import classes as c
 from targets.ppc.cpus.sources import (
     COSTS,
     GCC8,
+    GROUPED_SECTORS,
     P8,
     apart,
     both,
@@ -151,4 +152,4 @@ PIPELINE = Dispatched(
 
 FEATURES = frozenset({GRAPHICS, SQRT, ALTIVEC, VSX, DFP, ISEL, TM}) | levels("2.07")
 
-CPU = dispatched("power8", "POWER8", FEATURES, FETCH, PIPELINE)
+CPU = dispatched("power8", "POWER8", FEATURES, FETCH, PIPELINE, GROUPED_SECTORS)

@@ -19,6 +19,7 @@ from targets.ppc.cpus import classes as c
 from targets.ppc.cpus.sources import (
     COSTS,
     GCC9,
+    IN_SECTORS,
     P9,
     apart,
     both,
@@ -162,4 +163,4 @@ PIPELINE = Dispatched(
 
 FEATURES = frozenset({GRAPHICS, SQRT, ALTIVEC, VSX, DFP, ISEL, TM}) | levels("3.0B")
 
-CPU = dispatched("power9", "POWER9", FEATURES, FETCH, PIPELINE)
+CPU = dispatched("power9", "POWER9", FEATURES, FETCH, PIPELINE, IN_SECTORS)

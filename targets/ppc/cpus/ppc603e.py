@@ -15,6 +15,7 @@ from targets.ppc.cpus import classes as c
 from targets.ppc.cpus.sources import (
     G3,
     GCC603,
+    IN_LINES,
     dispatched,
     guess,
     guessed_cache,
@@ -96,4 +97,4 @@ PIPELINE = Dispatched(
     waiting=frozenset({"sync", "isync"}),
 )
 
-CPU = dispatched("603e", "603e", frozenset({GRAPHICS, OLD}), FETCH, PIPELINE)
+CPU = dispatched("603e", "603e", frozenset({GRAPHICS, OLD}), FETCH, PIPELINE, IN_LINES)

@@ -8,7 +8,7 @@ from rewriter.core.target.cpu import Counters, Figure
 from rewriter.core.target.dispatched_cpu import Queue
 from targets.ppc.cpus import classes as c
 from targets.ppc.cpus import ppc750
-from targets.ppc.cpus.sources import DS7450, GCC7XX, dispatched, guess, stores, takes
+from targets.ppc.cpus.sources import DS7450, GCC7XX, IN_LINES, dispatched, guess, stores, takes
 from targets.ppc.isa.features import ALTIVEC, GRAPHICS, OLD
 
 _SIMPLE, _PERMUTE = "valu", "vperm"
@@ -43,4 +43,5 @@ PIPELINE = replace(
     memory=replace(_BASE.memory, misses=Figure(8, f"{DS7450}: data cache misses")),
 )
 
-CPU = dispatched("7400", "7400, G4", frozenset({GRAPHICS, OLD, ALTIVEC}), ppc750.FETCH, PIPELINE)
+_FEATURES = frozenset({GRAPHICS, OLD, ALTIVEC})
+CPU = dispatched("7400", "7400, G4", _FEATURES, ppc750.FETCH, PIPELINE, IN_LINES)

@@ -17,6 +17,7 @@ from targets.ppc.cpus.sources import (
     DS7450,
     G4PLUS,
     GCC7450,
+    IN_LINES,
     TN2087,
     cache,
     dispatched,
@@ -108,4 +109,5 @@ PIPELINE = Dispatched(
     waiting=frozenset({"sync", "isync"}),
 )
 
-CPU = dispatched("7450", "7450, G4+", frozenset({GRAPHICS, OLD, ALTIVEC}), FETCH, PIPELINE)
+_FEATURES = frozenset({GRAPHICS, OLD, ALTIVEC})
+CPU = dispatched("7450", "7450, G4+", _FEATURES, FETCH, PIPELINE, IN_LINES)

@@ -20,6 +20,7 @@ from targets.ppc.cpus.sources import (
     DS7450,
     G3,
     GCC7XX,
+    IN_LINES,
     TN2087,
     UM750,
     UM750_TABLES,
@@ -117,4 +118,4 @@ PIPELINE = Dispatched(
     waiting=frozenset({"sync", "isync"}),
 )
 
-CPU = dispatched("750", "750, G3", frozenset({GRAPHICS, OLD}), FETCH, PIPELINE)
+CPU = dispatched("750", "750, G3", frozenset({GRAPHICS, OLD}), FETCH, PIPELINE, IN_LINES)

@@ -11,6 +11,7 @@ from targets.ppc.cpus import power4
 from targets.ppc.cpus.sources import (
     G5,
     GCC4,
+    IN_SECTORS,
     TN2087,
     apart,
     cache,
@@ -64,4 +65,4 @@ PIPELINE = replace(
 
 FEATURES = frozenset({GRAPHICS, SQRT, ALTIVEC}) | levels("2.01")
 
-CPU = dispatched("970", "970, G5", FEATURES, power4.FETCH, PIPELINE)
+CPU = dispatched("970", "970, G5", FEATURES, power4.FETCH, PIPELINE, IN_SECTORS)

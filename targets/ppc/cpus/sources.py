@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rewriter.core.target.cpu import Cache, Cpu, Figure, Sched, Selected, assumed, figures_of
+from rewriter.core.target.cpu import (
+    Cache,
+    Cpu,
+    Figure,
+    Placing,
+    Sched,
+    Selected,
+    assumed,
+    figures_of,
+)
 from rewriter.core.target.dispatched_cpu import Dispatched
 from targets.ppc.cpus.traits import plain
 
@@ -116,11 +125,33 @@ def guessed_cache(kilobytes: int, ways: int, line: int, latency: int) -> Cache:
     )
 
 
+IN_LINES = Placing(
+    boundary=Figure(4, f"{GCC}: no alignment of loops for these chips"),
+    sector=Figure(32, f"{AN2203}: a tight loop inside one cache block"),
+)
+IN_SECTORS = Placing(
+    boundary=Figure(16, f"{GCC}: align_loops of POWER4 to POWER9"),
+    sector=Figure(32, f"{GCC}: rs6000_loop_align, one sector of the instruction cache"),
+)
+GROUPED_SECTORS = replace(IN_SECTORS, ends_groups=True)
+SECTORS_ASSUMED = Placing(
+    boundary=assumed(16, "as POWER9"), sector=assumed(32, "as POWER9, an aligned block of fetch")
+)
+"""Where loops of 750 and its kind, of POWER4 to POWER9, and of later ones stand best; POWER7 and
+POWER8 have a nop that ends a group."""
+
+
 def dispatched(
-    name: str, description: str, features: frozenset[str], block: Figure, pipeline: Dispatched
+    name: str,
+    description: str,
+    features: frozenset[str],
+    block: Figure,
+    pipeline: Dispatched,
+    placing: Placing,
 ) -> Cpu:
     """A CPU with such a pipeline."""
-    return Cpu(name, description, features, block, _shown(pipeline), pipeline, plain)
+    shown = _shown(pipeline) | dict(figures_of(placing, "loops"))
+    return Cpu(name, description, features, block, shown, pipeline, plain, placing)
 
 
 def _shown(pipeline: Dispatched) -> dict[str, Figure]:

@@ -147,6 +147,14 @@ class Toy:
         """No registers of the system."""
         return 0
 
+    def ends_group(self, insn: Insn) -> bool:
+        """There are no such groups."""
+        return False
+
+    def stays(self, insn: Insn) -> bool:
+        """Data goes where the instruction before it goes."""
+        return False
+
     def keeps_nop(self, op: Op) -> bool:
         """Nothing is written behind any instruction."""
         return False

@@ -1,0 +1,106 @@
+"""Whether a layout is better than the one that stands: by loops, boundaries and nops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+
+from passes.align import Code, Layout
+from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.isa.table import Table
+from rewriter.core.target.cpu import Cpu, Placing
+from rewriter.timing.engines import engine_of
+from rewriter.timing.steady import Steady
+from rewriter.timing.steady_node import Placed
+
+_LONGEST = 16
+"""Instructions of a loop whose passes are timed: where a longer one begins matters little."""
+_INSIDE = (Flow.NEXT, Flow.BRANCH)
+"""What a timed loop is made of; a branch in it falls through."""
+
+
+@dataclass
+class Judge:
+    """Judges layouts for one CPU; `nop` is what stands where nothing else does."""
+
+    cpu: Cpu
+    table: Table
+    nop: Insn
+    _known: dict[tuple[object, ...], Fraction] = field(default_factory=dict)
+
+    @cached_property
+    def _steady(self) -> Steady:
+        return engine_of(self.cpu).steady(self.table)
+
+    def best(self, code: Code, layouts: Iterable[Layout], placing: Placing) -> Layout | None:
+        """The layout that saves most; None if none is better than what stands.
+
+        None makes a timed loop slower, takes the head of a loop off its boundary, or puts more nops
+        into loops.  One that saves no cycle has fewer nops on the way, and no fewer boundaries.
+        """
+        judged = (self._judged(code, layout, placing) for layout in layouts)
+        better = [layout for layout in judged if layout is not None]
+        return max(better, key=lambda one: (one.saved, -one.executed, one.aligned), default=None)
+
+    def _judged(self, code: Code, layout: Layout, placing: Placing) -> Layout | None:
+        old, new = code.places, [there for _, there, _ in layout.items]
+        boundary = placing.boundary.value
+        heads, loops = code.heads(code.targets), code.heads(code.loops)
+        if any(old[n] % boundary == 0 and new[n] % boundary for n in loops):
+            return None
+        if _nops_inside(code, new) > _nops_inside(code, old):
+            return None
+        saved = self._saved(code, old, new)
+        if saved is None:
+            return None
+        aligned = sum(old[n] % boundary == 0 for n in heads)
+        aligned_now = sum(new[n] % boundary == 0 for n in heads)
+        fewer = layout.executed < _executed(code, old)
+        if not saved and not (fewer and aligned_now >= aligned):
+            return None
+        return replace(layout, saved=saved, aligned=aligned_now)
+
+    def _saved(self, code: Code, old: Sequence[int], new: Sequence[int]) -> Fraction | None:
+        """The cycles that passes of the loops take less; None if one takes more."""
+        saved = Fraction(0)
+        for first, last in code.loops_around:
+            if last - first < _LONGEST and self._is_straight(code, first, last):
+                before, after = (self._cycles(code, places, first, last) for places in (old, new))
+                if after > before:
+                    return None
+                saved += before - after
+        return saved
+
+    def _is_straight(self, code: Code, first: int, last: int) -> bool:
+        body = [insn for _, insn in code.items[first:last]]
+        heads = range(first + 1, last + 1)
+        nested = any(head in heads and end <= last for head, end in code.loops_around)
+        return not nested and all(insn.op.flow in _INSIDE for insn in body)
+
+    def _cycles(self, code: Code, places: Sequence[int], first: int, last: int) -> Fraction:
+        """Cycles a pass where the loop stands; what is between its instructions are nops."""
+        held = {places[n]: code.items[n][1] for n in range(first, last + 1)}
+        start, end = places[first], places[last] + code.size
+        body = [held.get(at, self.nop) for at in range(start, end, code.size)]
+        phase = start % (2 * max(self.cpu.fetch_block.value, code.size))
+        key = phase, *((insn.op.name, insn.placeless) for insn in body)
+        if key not in self._known:
+            placed: list[Placed] = [(start + code.size * n, i, None) for n, i in enumerate(body)]
+            self._known[key] = self._steady.cycles(placed, {at: i for at, i, _ in placed})
+        return self._known[key]
+
+
+def _executed(code: Code, places: Sequence[int]) -> int:
+    """How many nops control passes through on the way from one instruction to the next."""
+    between = ((n, places[n] - places[n - 1] - code.size) for n in range(1, len(places)))
+    return sum(gap // code.size for n, gap in between if gap > 0 and code.falls_in(n))
+
+
+def _nops_inside(code: Code, places: Sequence[int]) -> int:
+    """The same inside loops, of which each pass goes through them."""
+    between = ((n, places[n] - places[n - 1] - code.size) for n in range(1, len(places)))
+    return sum(
+        gap // code.size for n, gap in between if gap > 0 and code.falls_in(n) and code.inside(n)
+    )

@@ -1,0 +1,99 @@
+"""PowerPC functions in new layouts: what is gained, what stays, what the verifier refuses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import targets
+from fixtures import inputs
+from rewriter.analysis.program import Program, analyse
+from rewriter.core.code.listing import decode_at
+from rewriter.elf import image
+from rewriter.road.options import Options
+from rewriter.road.pipeline import Tuned, tune
+from rewriter.verify.check import verify
+from rewriter.verify.walk.insn_classes import NOP, Kinds
+from tests.support.depth import DEEP
+
+CPUS = {"ppc": "7450", "ppc64": "970", "ppc64el": "power9"}
+FILES = [f"{abi}-{name}" for abi in CPUS for name in ("ld.so", *(("libc", "libm") if DEEP else ()))]
+
+
+@pytest.fixture(scope="module", params=FILES)
+def name(request: pytest.FixtureRequest) -> str:
+    assert isinstance(request.param, str)
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def program(name: str) -> Program:
+    loaded = image.load(inputs.require(name))
+    return analyse(loaded, targets.of(loaded))  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def tuned(program: Program, name: str) -> Tuned:
+    cpu = program.target.cpus[CPUS[name.partition("-")[0]]]
+    return tune(program.image, program.target, cpu, Options(("align",)), lambda *_: None)
+
+
+def test_functions_are_laid_out(program: Program, tuned: Tuned) -> None:
+    """Control passes through fewer nops, and nothing that is data is in another place."""
+    assert len(tuned.edits) >= 5
+    assert all(edit.gain > 0 or edit.evidence.detail.endswith("less") for edit in tuned.edits)
+    new = program.target.listing(replace(program.image, data=tuned.data), program.listing)
+    data = program.listing.rows < 0
+    assert np.array_equal(data, new.rows < 0)
+    assert np.array_equal(program.listing.words[data], new.words[data])
+
+
+def test_entries_stay(program: Program, tuned: Tuned) -> None:
+    """The words of each function up to its last entry are the same: TOC set-up and local entry."""
+    new = replace(program.image, data=tuned.data)
+    for function in program.functions:
+        last = max((function.start, *program.target.entries(program.listing, function)))
+        size = last - function.start
+        assert new.read(function.start, size) == program.image.read(function.start, size)
+
+
+def test_a_moved_function_with_another_word_is_refused(program: Program, tuned: Tuned) -> None:
+    """A branch one word further, a nop for an instruction: findings, all of them."""
+    listing, target = program.listing, program.target
+    new = target.listing(replace(program.image, data=tuned.data), listing)
+    moved = {edit.routine for edit in tuned.edits}
+    function = next(
+        f for f in program.functions if f.name in moved and len(program.graph.blocks_of(f)) > 6
+    )
+    refused = 0
+    for at in range(*new.span(function.start, function.end)):
+        insn, address = new.insn(at), int(new.addresses[at])
+        if insn is None or target.is_nop(insn) or refused > 5:
+            continue
+        if new.words[at] == listing.words[at] or not program.graph.reached.any():
+            continue
+        data = bytearray(tuned.data)
+        offset = program.image.offset_of(address)
+        (nop,) = target.nops(4)
+        other = insn.replace(bd=insn.operand("bd") + 4) if insn.has("bd") else nop
+        data[offset : offset + 4] = target.encode(other)
+        mutant = replace(program.image, data=bytes(data))
+        verdict = verify(program, mutant, lambda *_: None, only=[function])
+        assert verdict.findings, target.table.text(insn)
+        refused += 1
+    assert refused > 2
+
+
+def test_a_nop_is_told_by_its_number() -> None:
+    """ORI of the same register with another number is an instruction, whichever is met first."""
+    target = targets.of_ident(image.load(inputs.require("ppc64el-ld.so")).ident).sequential
+    assert target is not None
+    words = np.array([0x60000005, 0x60000000, 0x60000007, 0x60420000, 0x60420001], dtype=np.uint64)
+    for order in (words, words[::-1]):
+        places = 4 * np.arange(len(order), dtype=np.uint64)
+        listing = decode_at(target.table, places, order, np.empty(0, dtype=np.int64))
+        kinds = Kinds(target).of(listing, 0, len(order))
+        nops = {0x60000000, 0x60420000}
+        assert [bool(kind & NOP) for kind in kinds] == [int(word) in nops for word in order]
