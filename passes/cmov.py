@@ -35,6 +35,9 @@ _AROUND = 16
 _NEAR = 8
 """Instructions behind a conditional move in which a nop is looked for."""
 
+_MOST = 3
+"""Cycles that a branch in the place of a conditional move may save: two of latency, one to map."""
+
 _BASE, _ASIDE = 1 << 20, 1 << 14
 """Where code that is timed begins, and how far from it the way that is seldom gone stands."""
 
@@ -112,6 +115,8 @@ class _Finder:
             return Declined(kind, at, "between load-locked and store-conditional")
         insn = here.insn(at)
         try:
+            if self.model.unforeseen(counted):
+                return Declined(kind, at, "it is seldom foreseen which way it goes")
             before, after = self.model.cycles(here, at, counted)
         except NotDescribed as missing:
             return Declined(kind, at, str(missing))
@@ -319,13 +324,40 @@ class _Model:
     setting: Setting
     known: ConditionalMoves
 
+    def __post_init__(self) -> None:
+        self._probe = Probe.of(self.setting.target.table)
+
+    def unforeseen(self, counted: Direction) -> bool:
+        """Whether what is not foreseen costs more than any conditional move does."""
+        wrong = counted.missed * engine_of(self.setting.cpu).mispredicted
+        return wrong >= _MOST * counted.executed
+
     def cycles(self, here: _Here, at: int, counted: Direction) -> tuple[Fraction, Fraction]:
-        """Cycles before, and after on the average of both ways; raises NotDescribed."""
+        """Cycles before, and after on the average of both ways; raises NotDescribed.
+
+        Where in a fetch block the code will stand is not known yet: each place counts as much.
+        """
         insn, (before, behind) = here.insn(at), here.around(at)
-        size, over = insn.size, 2 * counted.held > counted.executed
+        over = 2 * counted.held > counted.executed
+        share = Fraction(min(counted.held, counted.executed - counted.held), counted.executed)
+        old = new = Fraction(0)
+        places = range(_BASE, _BASE + self.setting.cpu.fetch_block.value, insn.size)
+        for place in places:
+            one, usual, seldom = self._ways(insn, before, behind, over, place)
+            old += one
+            new += usual + share * (seldom - usual)
+        missed = Fraction(counted.missed, counted.executed)
+        wrong = missed * engine_of(self.setting.cpu).mispredicted
+        return old / len(places), new / len(places) + wrong
+
+    def _ways(
+        self, insn: Insn, before: Sequence[Insn], behind: Sequence[Insn], over: bool, start: int
+    ) -> tuple[int, int, int]:
+        """Cycles from a place on: as it is, and the usual and the seldom way with a branch."""
+        size = insn.size
         test, move = self.known.branch(insn, 0, over), self.known.moving(insn)
-        site = _BASE + size * len(before)
-        lead = self._steps(before, _BASE)
+        site = start + size * len(before)
+        lead = self._steps(before, start)
         old = [*lead, *self._steps([insn, *behind], site)]
         if over:
             usual = [*lead, *self._steps([test, move, *behind], site)]
@@ -337,14 +369,7 @@ class _Model:
             leaving = self._step(test, site, aside), *self._steps([move], aside)
             back = self._step(self.known.jump(0), aside + size, site + size)
             seldom = [*lead, *leaving, back, *self._steps(behind, site + size)]
-        share = Fraction(min(counted.held, counted.executed - counted.held), counted.executed)
-        missed = Fraction(counted.missed, counted.executed)
-        usually, seldom_ = self._timed(usual), self._timed(seldom)
-        wrong = missed * engine_of(self.setting.cpu).mispredicted
-        return Fraction(self._timed(old)), usually + share * (seldom_ - usually) + wrong
-
-    def __post_init__(self) -> None:
-        self._probe = Probe.of(self.setting.target.table)
+        return self._timed(old), self._timed(usual), self._timed(seldom)
 
     def _steps(self, insns: Sequence[Insn], address: int) -> list[Step]:
         """Straight code from an address on."""

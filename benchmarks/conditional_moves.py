@@ -1,0 +1,124 @@
+"""What `cmov` does for the libc's programs: conditional moves that are executed, and cycles.
+
+    python benchmarks/conditional_moves.py [--cpu ev67] [--timed] [PROGRAM...]
+    python benchmarks/conditional_moves.py --make OUT [PROGRAM...]
+
+For each program of `fixtures/programs.py`: executed instructions of the libc and conditional moves
+among them, in the libc as it is, retuned without the pass, and retuned with it; and with --timed
+the modelled cycles of what runs inside the library, once the caches know it, for the programs that
+take so little that they can be timed.  With --make the profile that comes with retune is counted
+anew: of all programs, conditional moves only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks import traced
+from benchmarks.whole_programs import ROUNDS
+from fixtures import programs
+from fixtures.inputs import Missing, find
+from fixtures.trace import record
+from passes import offered
+from rewriter.api import profile
+from rewriter.identify.profiles.directions import MOVE, Directions, merged
+from targets.alpha import Alpha
+from targets.alpha.systems import UP1000, USUAL
+
+RETUNE = Path(sys.executable).with_name("retune")
+NOTES = (
+    "libc.so.6.1 of Debian's libc6.1-alpha-cross 2.36-8cross1, conditional moves only:",
+    "made by benchmarks/conditional_moves.py --make from programs of fixtures/programs.py:",
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Exit status 0 when everything could be measured, else 1."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--cpu", default="ev67")
+    parser.add_argument("--timed", action="store_true", help="also modelled cycles")
+    parser.add_argument("--make", type=Path, metavar="OUT", help="write the profile")
+    parser.add_argument("--profile", type=Path, help="another one than comes with retune")
+    parser.add_argument("programs", nargs="*", default=list(programs.PROGRAMS))
+    options = parser.parse_args(arguments)
+    try:
+        if options.make is not None:
+            options.make.write_text(made(options.programs).written(), encoding="ascii")
+            return 0
+        with TemporaryDirectory() as folder:
+            found = libraries(Path(folder), options.cpu, options.profile)
+            for line in report(found, options.cpu, options.programs, options.timed):
+                print(line, flush=True)
+    except Missing as missing:
+        print(f"not measured: {missing}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def made(names: Sequence[str]) -> Directions:
+    """The profile of the libc from all programs that end as they should."""
+    libc, found = find("alpha-libc"), list[Directions]()
+    for name in names:
+        print(name, file=sys.stderr, flush=True)
+        found.append(profile.programs(libc, [str(programs.build(name))]).directions)
+    whole = merged(found)
+    moves = {where: one for where, one in whole.counts.items() if where[0] == MOVE}
+    return Directions(whole.text, moves, (*NOTES, " ".join(names)))
+
+
+def libraries(folder: Path, cpu: str, profiled: Path | None) -> dict[str, Path]:
+    """The libc as it is, retuned by all passes but this one, and by all."""
+    original = find("alpha-libc")
+    known = ("--profile", str(profiled)) if profiled is not None else ()
+    with_it, without = folder / "with" / original.name, folder / "without" / original.name
+    for path in (with_it, without):
+        path.parent.mkdir()
+    others = ",".join(name for name in offered(Alpha()) if name != "cmov")
+    ways = ((without, ("--passes", others)), (with_it, ()))
+    for path, passes in ways:
+        command = (RETUNE, "patch", original, "-o", path, "--cpu", cpu, *known, *passes)
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return {"original": original, "without": without, "with": with_it}
+
+
+def report(found: Mapping[str, Path], cpu: str, names: Sequence[str], timed: bool) -> Iterator[str]:
+    """The tables, as lines of Markdown."""
+    labels = ("original", "without", "with")
+    heads = [f"{what}, {one}" for what in ("instructions", "moves") for one in labels]
+    yield f"| program | {' | '.join(heads)} |"
+    yield "|---|" + "---:|" * 6
+    moves = dict.fromkeys(labels, 0)
+    for name in names:
+        counts = {label: programs.count(name, found[label], cpu) for label in labels}
+        for label in labels:
+            moves[label] += counts[label].moves
+        shown = [f"{counts[one].libc:,}" for one in labels]
+        shown += [f"{counts[one].moves:,}" for one in labels]
+        yield f"| {name} | {' | '.join(shown)} |"
+    gone = 1 - moves["with"] / moves["without"]
+    yield ""
+    yield f"conditional moves executed: {', '.join(f'{moves[o]:,} {o}' for o in labels)};"
+    yield f"{gone:.1%} of those without the pass are gone with it"
+    if timed:
+        yield ""
+        yield "| modelled cycles, once again | without | with | |"
+        yield "|---|---:|---:|---:|"
+        for name in (name for name in names if name in ROUNDS):
+            cycles = [_cycles(name, found[label], cpu) for label in ("without", "with")]
+            yield f"| {name} | {cycles[0]:,} | {cycles[1]:,} | {cycles[1] / cycles[0]:.4f} |"
+
+
+def _cycles(program: str, library: Path, cpu: str) -> int:
+    recording = record(program, library, cpu, (ROUNDS[program],))
+    return traced.time(recording, library, cpu, USUAL.get(cpu, UP1000), 2)[1].cycles
+
+
+if __name__ == "__main__":
+    sys.exit(main())
