@@ -3,7 +3,8 @@
     python benchmarks/conditional_moves.py [--cpu ev67] [--timed] [PROGRAM...]
     python benchmarks/conditional_moves.py --make OUT [PROGRAM...]
 
-For each program of `fixtures/programs.py`: executed instructions of the libc and conditional moves
+What becomes of the recorded conditional moves, by how often they were executed.  Then, for each
+program of `fixtures/programs.py`: executed instructions of the libc and conditional moves
 among them, in the libc as it is, retuned without the pass, and retuned with it; and with --timed
 the modelled cycles of what runs inside the library, once the caches know it, for the programs that
 take so little that they can be timed.  With --make the profile that comes with retune is counted
@@ -13,8 +14,9 @@ anew: of all programs, conditional moves only.
 from __future__ import annotations
 
 import argparse
-import subprocess
+import os
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,12 +29,17 @@ from fixtures import programs
 from fixtures.inputs import Missing, find
 from fixtures.trace import record
 from passes import offered
+from passes.cmov import Cmov
 from rewriter.api import profile
+from rewriter.elf.image import load
+from rewriter.identify.profiles import Direction, moves, parse
 from rewriter.identify.profiles.directions import MOVE, Directions, merged
+from rewriter.road.options import Options
+from rewriter.road.pipeline import Tuned, tune
 from targets.alpha import Alpha
+from targets.alpha.cpus import CPUS
 from targets.alpha.systems import UP1000, USUAL
 
-RETUNE = Path(sys.executable).with_name("retune")
 NOTES = (
     "libc.so.6.1 of Debian's libc6.1-alpha-cross 2.36-8cross1, conditional moves only:",
     "made by benchmarks/conditional_moves.py --make from programs of fixtures/programs.py:",
@@ -53,7 +60,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             options.make.write_text(made(options.programs).written(), encoding="ascii")
             return 0
         with TemporaryDirectory() as folder:
-            found = libraries(Path(folder), options.cpu, options.profile)
+            found, told = libraries(Path(folder), options.cpu, options.profile)
+            print(told, flush=True)
             for line in report(found, options.cpu, options.programs, options.timed):
                 print(line, flush=True)
     except Missing as missing:
@@ -73,19 +81,35 @@ def made(names: Sequence[str]) -> Directions:
     return Directions(whole.text, moves, (*NOTES, " ".join(names)))
 
 
-def libraries(folder: Path, cpu: str, profiled: Path | None) -> dict[str, Path]:
-    """The libc as it is, retuned by all passes but this one, and by all."""
-    original = find("alpha-libc")
-    known = ("--profile", str(profiled)) if profiled is not None else ()
-    with_it, without = folder / "with" / original.name, folder / "without" / original.name
-    for path in (with_it, without):
-        path.parent.mkdir()
-    others = ",".join(name for name in offered(Alpha()) if name != "cmov")
-    ways = ((without, ("--passes", others)), (with_it, ()))
-    for path, passes in ways:
-        command = (RETUNE, "patch", original, "-o", path, "--cpu", cpu, *known, *passes)
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    return {"original": original, "without": without, "with": with_it}
+def libraries(folder: Path, cpu: str, profiled: Path | None) -> tuple[dict[str, Path], str]:
+    """The libc as it is, retuned by all passes but this one, and by all; what the pass did."""
+    target, original = Alpha(), find("alpha-libc")
+    image = load(original)
+    given = parse(profiled.read_bytes(), str(profiled), image) if profiled is not None else None
+    others = tuple(name for name in offered(target) if name != Cmov.name)
+    found, jobs = {"original": original}, len(os.sched_getaffinity(0))
+    for label, passes in (("without", others), ("with", offered(target))):
+        options = Options(passes=passes)
+        tuned = tune(image, target, CPUS[cpu], options, lambda *steps: None, given, jobs)
+        found[label] = folder / label / original.name
+        found[label].parent.mkdir()
+        found[label].write_bytes(tuned.data)
+    return found, "\n".join(_told(tuned, moves(given, image)))
+
+
+def _told(tuned: Tuned, counted: Mapping[int, Direction]) -> Iterator[str]:
+    """How many of the recorded executions other passes left, and what became of these."""
+    became = Counter[str]()
+    for edit in tuned.edits:
+        if edit.technique == Cmov.name:
+            became["are branches now"] += counted[edit.address].executed
+    for skip in tuned.skips:
+        if skip.technique == Cmov.name:
+            became[skip.reason] += counted[skip.address].executed
+    left, every = became.total(), sum(one.executed for one in counted.values())
+    yield f"recorded: {every:,} conditional moves executed; other passes leave {left:,}, of which"
+    for reason, number in became.most_common():
+        yield f"{number / left:6.1%} {reason}"
 
 
 def report(found: Mapping[str, Path], cpu: str, names: Sequence[str], timed: bool) -> Iterator[str]:
@@ -94,18 +118,15 @@ def report(found: Mapping[str, Path], cpu: str, names: Sequence[str], timed: boo
     heads = [f"{what}, {one}" for what in ("instructions", "moves") for one in labels]
     yield f"| program | {' | '.join(heads)} |"
     yield "|---|" + "---:|" * 6
-    moves = dict.fromkeys(labels, 0)
+    total = dict.fromkeys(labels, 0)
     for name in names:
         counts = {label: programs.count(name, found[label], cpu) for label in labels}
         for label in labels:
-            moves[label] += counts[label].moves
+            total[label] += counts[label].moves
         shown = [f"{counts[one].libc:,}" for one in labels]
         shown += [f"{counts[one].moves:,}" for one in labels]
         yield f"| {name} | {' | '.join(shown)} |"
-    gone = 1 - moves["with"] / moves["without"]
-    yield ""
-    yield f"conditional moves executed: {', '.join(f'{moves[o]:,} {o}' for o in labels)};"
-    yield f"{gone:.1%} of those without the pass are gone with it"
+    yield f"| together | | | | {' | '.join(f'{total[one]:,}' for one in labels)} |"
     if timed:
         yield ""
         yield "| modelled cycles, once again | without | with | |"

@@ -18,6 +18,7 @@ from rewriter.identify import profiles
 from rewriter.identify.profiles import Direction, directions
 from rewriter.timing.engines import engine_of
 from rewriter.timing.predictors import TwoLevel
+from targets.alpha import Alpha, conditional
 from targets.alpha.cpus import CPUS
 from tests.conftest import Run
 
@@ -121,3 +122,22 @@ def test_a_profile_is_of_one_text(program: Path) -> None:
         directions.merged([directions.parse(GOOD, "p"), other])
     with pytest.raises(BadInput, match="another text"):
         profiles.parse(GOOD.encode(), "p", image.load(program))
+
+
+def test_the_libc_has_a_profile_of_its_own(run: Run, tmp_path: Path) -> None:
+    """What comes with retune is of this libc's text, and is used where nobody gives another."""
+    libc, tuned = inputs.require("alpha-libc"), tmp_path / "libc.so.6.1"
+    loaded = image.load(libc)
+    counts = profiles.moves(None, loaded)
+    listing = Alpha().listing(loaded)
+    assert len(counts) > 500
+    for address in counts:
+        insn = listing.insn(listing.index(address))
+        assert insn is not None and conditional.is_conditional(insn)
+    at = loaded.offset_of(min(counts))
+    other = replace(loaded, data=loaded.data[:at] + b"x" + loaded.data[at + 1 :])
+    assert not profiles.moves(None, other)
+    options = ("--cpu", "ev67", "--passes", "cmov,align", "--funcs", "_IO_default_xsputn", "-v")
+    done = run("patch", libc, "-o", tuned, *options)
+    assert done.exit_code == 0, done.output
+    assert "cmov:_IO_default_xsputn+" in done.stdout
