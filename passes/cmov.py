@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -17,15 +18,14 @@ from rewriter.core.code.program import Function
 from rewriter.core.edit import Evidence, Grade
 from rewriter.core.errors import BadInput
 from rewriter.core.isa.instruction import AWAY, STRAIGHT, Flow, Insn
-from rewriter.core.readings.interpret import Step
 from rewriter.core.target.idioms import ConditionalMoves
 from rewriter.core.target.protocol import Target
 from rewriter.elf.unwind import rows as unwind_rows
 from rewriter.identify.profiles.samples import Direction
 from rewriter.timing.described import NotDescribed
 from rewriter.timing.engines import engine_of
-from rewriter.timing.model import simulate
-from rewriter.timing.straight import Probe
+from rewriter.timing.steady import Steady
+from rewriter.timing.steady_node import Placed
 from rewriter.verify.walk.detours.meaning import means
 from rewriter.verify.walk.detours.shapes import detours, key
 
@@ -38,8 +38,8 @@ _NEAR = 8
 _MOST = 3
 """Cycles that a branch in the place of a conditional move may save: two of latency, one to map."""
 
-_BASE, _ASIDE = 1 << 20, 1 << 14
-"""Where code that is timed begins, and how far from it the way that is seldom gone stands."""
+_BASE, _ASIDE = 1 << 20, 1 << 21
+"""Where code that is timed begins, and where the way that is seldom gone stands."""
 
 _TRACE = "moved {0.held} of {0.executed} times, {0.missed} not foreseen"
 
@@ -319,13 +319,19 @@ _GOES_ON = {FLOW_CODE[flow] for flow in STRAIGHT}
 
 @dataclass
 class _Model:
-    """Cycles of straight code with a conditional move, and with branches in its place."""
+    """Cycles of straight code with a conditional move, and with branches in its place.
+
+    They are those of the code again and again, with nothing missing: what it takes in the middle
+    of other code.
+    """
 
     setting: Setting
     known: ConditionalMoves
 
-    def __post_init__(self) -> None:
-        self._probe = Probe.of(self.setting.target.table)
+    @cached_property
+    def steady(self) -> Steady:
+        """The CPU's; raises NotDescribed for one without a pipeline."""
+        return engine_of(self.setting.cpu).steady(self.setting.target.table)
 
     def unforeseen(self, counted: Direction) -> bool:
         """Whether what is not foreseen costs more than any conditional move does."""
@@ -337,13 +343,13 @@ class _Model:
 
         Where in a fetch block the code will stand is not known yet: each place counts as much.
         """
-        insn, (before, behind) = here.insn(at), here.around(at)
+        insn, around = here.insn(at), here.around(at)
         over = 2 * counted.held > counted.executed
         share = Fraction(min(counted.held, counted.executed - counted.held), counted.executed)
         old = new = Fraction(0)
-        places = range(_BASE, _BASE + self.setting.cpu.fetch_block.value, insn.size)
+        places = range(_BASE, _BASE + self.steady.block, insn.size)
         for place in places:
-            one, usual, seldom = self._ways(insn, before, behind, over, place)
+            one, usual, seldom = self._ways(insn, *around, over, place)
             old += one
             new += usual + share * (seldom - usual)
         missed = Fraction(counted.missed, counted.executed)
@@ -352,38 +358,30 @@ class _Model:
 
     def _ways(
         self, insn: Insn, before: Sequence[Insn], behind: Sequence[Insn], over: bool, start: int
-    ) -> tuple[int, int, int]:
+    ) -> tuple[Fraction, Fraction, Fraction]:
         """Cycles from a place on: as it is, and the usual and the seldom way with a branch."""
         size = insn.size
         test, move = self.known.branch(insn, 0, over), self.known.moving(insn)
         site = start + size * len(before)
-        lead = self._steps(before, start)
-        old = [*lead, *self._steps([insn, *behind], site)]
+        lead = _placed(before, start)
+        old = [*lead, *_placed([insn, *behind], site)]
         if over:
-            usual = [*lead, *self._steps([test, move, *behind], site)]
-            tail = self._steps(behind, site + 2 * size)
-            seldom = [*lead, self._step(test, site, site + 2 * size), *tail]
+            usual = [*lead, *_placed([test, move, *behind], site)]
+            seldom = [*lead, *_placed([test], site), *_placed(behind, site + 2 * size)]
         else:
-            usual = [*lead, *self._steps([test, *behind], site)]
-            aside = site + _ASIDE & -self.setting.cpu.fetch_block.value
-            leaving = self._step(test, site, aside), *self._steps([move], aside)
-            back = self._step(self.known.jump(0), aside + size, site + size)
-            seldom = [*lead, *leaving, back, *self._steps(behind, site + size)]
+            usual = [*lead, *_placed([test, *behind], site)]
+            aside = _placed([move, self.known.jump(0)], _ASIDE)
+            seldom = [*lead, *_placed([test], site), *aside, *_placed(behind, site + size)]
         return self._timed(old), self._timed(usual), self._timed(seldom)
 
-    def _steps(self, insns: Sequence[Insn], address: int) -> list[Step]:
-        """Straight code from an address on."""
-        steps = list[Step]()
-        for insn in insns:
-            steps.append(self._step(insn, address))
-            address += insn.size
-        return steps
+    def _timed(self, code: Sequence[Placed]) -> Fraction:
+        return self.steady.cycles(code, {address: insn for address, insn, _ in code})
 
-    def _step(self, insn: Insn, address: int, target: int | None = None) -> Step:
-        return replace(self._probe.step(insn, address), target=target)
 
-    def _timed(self, steps: Sequence[Step]) -> int:
-        """Cycles when it runs again, warm."""
-        cpu, system = self.setting.cpu, self.setting.system
-        once, twice = (simulate(code, cpu, system) for code in (steps, [*steps, *steps]))
-        return twice.cycles - once.cycles
+def _placed(insns: Sequence[Insn], address: int) -> list[Placed]:
+    """Straight code from an address on."""
+    found = list[Placed]()
+    for insn in insns:
+        found.append((address, insn, None))
+        address += insn.size
+    return found

@@ -9,7 +9,10 @@ from tempfile import TemporaryDirectory
 from rewriter.api import choose, files
 from rewriter.api.patch import Progress, quiet
 from rewriter.core.errors import BadInput, BadUsage
+from rewriter.core.target.capability import needed
 from rewriter.core.target.protocol import Target
+from rewriter.difftest.boot.kernel import kernel
+from rewriter.difftest.boot.machine import Setup
 from rewriter.difftest.directions import counted
 from rewriter.difftest.directions.counted import Counted
 from rewriter.difftest.executed import CannotCount
@@ -52,6 +55,23 @@ def programs(
                 _predictor(target),
                 progress,
             )
+        except CannotCount as why:
+            raise BadUsage(f"profile: {why}") from why
+
+
+def boot(path: Path, initrd: Path, *, limit: float = 300.0, progress: Progress = quiet) -> Counted:
+    """Boots a kernel with an initial file system, and counts which way its conditions go.
+
+    `limit` is in seconds.  BadInput where it does not power off by itself.
+    """
+    booted = kernel(files.read(path), str(path))
+    target = choose.target_of(booted.image)
+    boots = needed(target.boots, "profile", target, booted.name)
+    setup = Setup(boots.machine, boots.memory, boots.parameters, files.read(initrd))
+    with TemporaryDirectory(prefix="retune-profile-") as name:
+        folder, sizes = Path(name), _predictor(target)
+        try:
+            return counted.booted(booted, target, boots, setup, limit, folder, sizes, progress)
         except CannotCount as why:
             raise BadUsage(f"profile: {why}") from why
 

@@ -16,6 +16,7 @@ from rewriter.core.errors import BadUsage
 @click.argument("names", metavar="FILE [-- COMMAND...]", nargs=-1, type=click.UNPROCESSED)
 @click.option("-o", "--output", type=PATH, metavar="OUT", required=True, help="The profile.")
 @click.option("--merge", is_flag=True, help="Add up the profiles FILE... of one text.")
+@click.option("--initrd", type=PATH, metavar="CPIO", help="Boot the kernel FILE with this.")
 @click.option("--inputs", type=PATH, metavar="DIR", help="Each file in it is standard input.")
 @click.option("--args", "lines", type=PATH, metavar="FILE", help="Each line of it is arguments.")
 @TIMEOUT
@@ -24,6 +25,7 @@ def profile(
     names: tuple[str, ...],
     output: Path,
     merge: bool,
+    initrd: Path | None,
     inputs: Path | None,
     lines: Path | None,
     limit: float,
@@ -33,12 +35,14 @@ def profile(
 
     COMMAND runs under an emulator, with FILE in place of `{}`; without `{}` FILE is a library,
     which stands in place of the one of its name; without COMMAND FILE itself runs. What comes out
-    is for `retune patch --profile`; profiles of one file are added up with --merge.
+    is for `retune patch --profile`; profiles of one file are added up with --merge. With --initrd
+    FILE is a kernel, which must power off by itself.
 
     \b
     Examples:
       retune profile libc.so.6.1 -o sort.txt -- ./sort words.txt
       retune profile a.out -o a.txt --inputs corpus/
+      retune profile vmlinux --initrd test.cpio --timeout 600 -o boot.txt
       retune profile --merge sort.txt print.txt -o libc.txt
       retune patch libc.so.6.1 -o out/libc.so.6.1 --cpu ev67 --profile libc.txt
     """
@@ -51,6 +55,9 @@ def profile(
     first = Path(names[0])
     if merge:
         found = made.merged([Path(name) for name in names])
+    elif initrd is not None:
+        with show.progress() as progress:
+            found = made.boot(first, initrd, limit=limit, progress=progress).directions
     else:
         given = corpus.inputs(inputs, lines)
         with show.progress() as progress:

@@ -10,10 +10,14 @@ from pathlib import Path
 
 from rewriter.analysis.program import Program, analyse
 from rewriter.core.errors import BadInput, BadUsage
+from rewriter.core.target.boots import Boots
 from rewriter.core.target.capability import needed
 from rewriter.core.target.protocol import Target
+from rewriter.difftest.boot.kernel import Kernel
+from rewriter.difftest.boot.machine import Ending as BootEnding
+from rewriter.difftest.boot.machine import Setup, boot
 from rewriter.difftest.directions.branched import Branched, branched
-from rewriter.difftest.executed import compiled
+from rewriter.difftest.executed import Plugin, compiled
 from rewriter.difftest.running import Ending, Input, run
 from rewriter.difftest.setting import Sides, Wishes, arranged, check_used
 from rewriter.elf.headers import printable
@@ -73,6 +77,48 @@ def programs(
             copy.add(out.read_text(encoding="ascii"), image.address_of)
     progress("run", len(inputs), len(inputs))
     return copy.counted(f"{os.path.basename(path)}: {' '.join(command)}".rstrip(": "))
+
+
+def booted(
+    kernel: Kernel,
+    target: Target,
+    boots: Boots,
+    setup: Setup,
+    limit: float,
+    folder: Path,
+    predictor: Mapping[str, int],
+    progress: Progress,
+) -> Counted:
+    """Boots a kernel, and counts which way its conditions go; BadInput if it does not power off."""
+    progress("analyse", 0, 1)
+    copy, plugin = _Copy(kernel.image, target), compiled(folder, SOURCE).path
+    sites, out = folder / "sites", folder / "counts"
+    sites.write_text("".join(copy.sites(int)), encoding="ascii")
+    sizes = "".join(f",{name}={size}" for name, size in predictor.items())
+    counting = _Booting(plugin, f"{plugin},out={out},sites={sites}{sizes}")
+    changed = replace(kernel, image=replace(kernel.image, data=copy.branched.data))
+    progress("boot", 0, 1)
+    done = boot(changed, boots, setup, counting, limit, folder)
+    if done.ending is not BootEnding.OFF or not out.is_file():
+        raise BadInput(f"{kernel.name}: the copy that is counted {done.account}")
+    progress("boot", 1, 1)
+    copy.add(out.read_text(encoding="ascii"), int)
+    return copy.counted(f"{kernel.name}: a boot")
+
+
+@dataclass(frozen=True)
+class _Booting(Plugin):
+    """The plugin for a boot; it counts nothing by owner."""
+
+    said: str
+
+    def options(self, owners: Sequence[tuple[int, str]]) -> tuple[str, ...]:
+        """What the emulator is told."""
+        return ("-plugin", self.said)
+
+    def executed(self, owners: Sequence[tuple[int, str]]) -> Mapping[str, int]:
+        """Nothing."""
+        return {}
 
 
 def _one(sides: Sides, given: Input, limit: float, folder: Path, plugin: tuple[str, ...]) -> None:
