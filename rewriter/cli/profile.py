@@ -45,6 +45,8 @@ def profile(
       retune profile vmlinux --initrd test.cpio --timeout 600 -o boot.txt
       retune profile --merge sort.txt print.txt -o libc.txt
       retune patch libc.so.6.1 -o out/libc.so.6.1 --cpu ev67 --profile libc.txt
+
+    Exit status: 0 written, 2 bad usage, 3 bad input.
     """
     from rewriter.api import files
     from rewriter.api import profile as made

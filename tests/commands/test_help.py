@@ -28,12 +28,13 @@ COMMANDS = [
     "signatures",
     "bench",
     "difftest",
+    "profile",
     "bisect",
     "manual",
     "completion",
 ]
-TEXT = {"manual", "completion"}
-"""Commands that print a text for another program: there is no result to give as JSON."""
+TEXT = {"profile", "manual", "completion"}
+"""Commands that give a text for another program: there is no result to give as JSON."""
 SLOW = (
     "lief",
     "numpy",
