@@ -53,6 +53,8 @@ NEEDS: Mapping[str, frozenset[str]] = MappingProxyType(
         "bitscan": frozenset({"CIX"}),
         # The chips on which a load without a result never traps are those that have WH64.
         "prefetch": frozenset({"WH64"}),
+        # They are also those that split a conditional move in two.
+        "cmov": frozenset({"WH64"}),
     }
 )
 """Per pass, features of which a CPU must have one; none where it may have any."""
