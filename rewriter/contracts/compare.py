@@ -152,6 +152,24 @@ _TAIL = Plan(
         "end": (EQUAL, LESS),
     },
 )
+_VECTORS = Plan(
+    "blocks of vectors",
+    few={
+        "count": (40, 72, 100, 136, 200, 270),
+        "first": (0, 5, 16),
+        "second": (0, 5, 8, 13),
+        "place": (MIDDLE,),
+        "end": (EQUAL, LESS),
+    },
+)
+_SPAN = {
+    "count": (15, 31, 47, 64, 79, 100, 131),
+    "first": (0, 3, 13, 4085),  # over a page's end, too
+    "second": (0, 3, 5, 4060),
+    "place": (MIDDLE,),
+    "end": (EQUAL, LESS),
+}
+_LINES = "strings of vectors"
 _NEAR = {
     "count": range(9),
     "first": (0, 1, 4),
@@ -168,7 +186,7 @@ CONTRACTS = (
         Result.SIGN,
         memcmp,
         _blocks,
-        (*_plans((GREATER,)), _WORDS, _TAIL, NOTHING),
+        (*_plans((GREATER,)), _WORDS, _TAIL, _VECTORS, NOTHING),
     ),
     Contract(
         "strcmp",
@@ -176,7 +194,7 @@ CONTRACTS = (
         Result.SIGN,
         strcmp,
         _strings,
-        (*_plans((LESS,)), Plan(_INSIDE, few=_NEAR)),
+        (*_plans((LESS,)), Plan(_INSIDE, few=_NEAR), Plan(_LINES, few=_SPAN)),
     ),
     Contract(
         "strncmp",
@@ -187,6 +205,7 @@ CONTRACTS = (
         (
             *_plans((LESS,), limit=tuple(range(len(LIMITS)))),
             Plan(_INSIDE, few={**_NEAR, "limit": (3, 9)}),
+            Plan(_LINES, few={**_SPAN, "limit": (3, 9)}),
             NOTHING,
         ),
     ),

@@ -133,13 +133,29 @@ OVERLAPPING = (
         "overlap of words",
         few={"count": range(16, 81, 8), "to": (0, 7), "distance": (-24, -5, 5, 24)},
     ),
+    Plan(
+        "overlap of vectors",
+        few={
+            "count": (40, 90, 150, 300),
+            "to": (0, 3, 8),
+            "distance": (-48, -32, -19, -16, 16, 19, 32, 48),
+        },
+    ),
 )
 
 _TO_FROM = (Kind.TO, Kind.FROM, Kind.COUNT)
 CONTRACTS = (
     Contract("memcpy", _TO_FROM, Result.QUAD, memmove, apart, APART),
     Contract("mempcpy", _TO_FROM, Result.QUAD, mempcpy, apart, APART),
-    Contract("memmove", _TO_FROM, Result.QUAD, memmove, _either, (*APART, *OVERLAPPING)),
+    Contract(
+        "memmove",
+        _TO_FROM,
+        Result.QUAD,
+        memmove,
+        _either,
+        (*APART, *OVERLAPPING),
+        settles=True,
+    ),
     Contract(
         "bcopy",
         (Kind.FROM, Kind.TO, Kind.COUNT),

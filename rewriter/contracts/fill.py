@@ -80,6 +80,15 @@ _ZEROS = Plan(
         "byte": (0, 1),
     },
 )
+_LINES = Plan(
+    "lines",
+    few={
+        "count": (100, 250, 400, 700, 1300),
+        "to": range(0, 128, 8),
+        "place": (MIDDLE,),
+        "byte": (0, 1),
+    },
+)
 CONTRACTS = (
     Contract(
         "memset",
@@ -87,7 +96,10 @@ CONTRACTS = (
         Result.QUAD,
         memset,
         _filled,
-        (*_plans(byte=tuple(range(len(_BYTES)))), _ZEROS),
+        (*_plans(byte=tuple(range(len(_BYTES)))), _ZEROS, _LINES),
+        settles=True,
     ),
-    Contract("bzero", (Kind.TO, Kind.COUNT), Result.NOTHING, bzero, _zeroed, _plans()),
+    Contract(
+        "bzero", (Kind.TO, Kind.COUNT), Result.NOTHING, bzero, _zeroed, _plans(), settles=True
+    ),
 )

@@ -142,6 +142,16 @@ def _plans(**more: tuple[int, ...]) -> tuple[Plan, ...]:
                 **few,
             },
         ),
+        Plan(
+            "vectors",
+            few={
+                "count": (15, 16, 31, 47, 63, 79, 95, 111, 143),
+                "to": (0, 5),
+                "source": (0, 5, 11),
+                "place": (MIDDLE,),
+                **few,
+            },
+        ),
         *([Plan("limits", few=_limits(more["limit"]))] if more else ()),
     )
 
