@@ -14,15 +14,20 @@ import pytest
 
 import targets
 from fixtures import inputs, programs
+from passes.substitute import Substitute
 from rewriter.analysis.program import analyse
 from rewriter.contracts import CONTRACTS
 from rewriter.core.code.dataflow import written
 from rewriter.core.edit import Grade
 from rewriter.core.target.protocol import suited
 from rewriter.elf import manifest
+from rewriter.elf.caves.build import caves_of
 from rewriter.elf.image import Image, load, parse
+from rewriter.identify.search import search, text_of
+from rewriter.identify.signatures import shipped
 from rewriter.verify.check import verify
 from rewriter.verify.routines.replaceable import Known, by_signature
+from rewriter.verify.routines.rules import objection
 from rewriter.verify.trials.engines.sweep import Sweep
 from rewriter.verify.trials.image import code_at, code_of
 from rewriter.verify.trials.records import chunks
@@ -34,6 +39,8 @@ from tests.support.depth import DEEP, depth
 SOME = ("memcmp", "memset", "strlen", "strcmp", "strchr")
 EVERY = (*SOME, "bzero", "memchr", "memcpy", "memmove", "rawmemchr", "stpcpy", "strcpy", "strnlen")
 WANTED = EVERY if DEEP else SOME
+UNREACHED = 0x1B0
+"""Bytes into memchr: behind the fourth byte of a word that has one of those sought."""
 IN_CAVES = {"memcpy", "memmove", "rawmemchr", "strcmp", "bzero"}
 FUNCTIONS = "|".join(f"_*{name}" for name in WANTED)
 
@@ -118,6 +125,37 @@ def test_signatures_name_what_symbols_do_not(known: Known) -> None:
     bare = Known(replace(known.program, image=replace(known.program.image, symbols=())))
     found = {one.address for one in by_signature(bare.program)}
     assert len(found & set(known.named)) > 18 and len(found) < 25
+
+
+def test_code_that_no_case_comes_to_must_be_known(known: Known) -> None:
+    """glibc's memchr has a way that nothing leads to: with a bit changed there it is another
+    routine, and so is what calls it."""
+    image = known.program.image
+    memchr, raw = (
+        next(one for one in known.named.values() if one.contracts == (name,))
+        for name in ("memchr", "rawmemchr")
+    )
+    data = bytearray(image.data)
+    data[image.offset_of(memchr.address) + UNREACHED + 3] ^= 4
+    other = Known(replace(known.program, image=replace(image, data=bytes(data))))
+    for one in (memchr, raw):
+        function = known.program.function_at(one.address)
+        assert function is not None
+        assert objection(known, one, function) == ""
+        assert objection(other, one, function).startswith("not tried everywhere: ")
+
+
+def test_variants_for_power9_are_known_and_replaced() -> None:
+    """By their words: the 64-bit libc has no symbol for what a resolver picks."""
+    file = load(inputs.require("ppc64el-libc"))
+    program = analyse(file, targets.of(file))
+    target, every = program.target, Known(program)
+    found = search(text_of(file, target), target, shipped(target))
+    caves = caves_of(file, target)
+    for symbol in ("__strcmp_power9", "__stpcpy_power9", "__strlen_power9", "__memmove_power7"):
+        (at,) = {m.address for m in found if m.signature.sources[0].symbol == symbol}
+        placed = Substitute().place(every, every.named[at], target.cpus["power9"], caves)
+        assert (placed.kind, placed.routine.folder) == ("in place", "power9")
 
 
 @pytest.mark.parametrize("name", ["memcmp", "strcmp"])

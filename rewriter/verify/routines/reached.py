@@ -33,15 +33,15 @@ def unreached(
     entries: Iterable[int],
     ways: Ways,
     own: Function | None = None,
-    vouched: Function | None = None,
+    vouched: Collection[int] = frozenset(),
     tried: Callable[[int], bool] = lambda at: False,
 ) -> str:
     """What of a routine no case came to; nothing when they have been everywhere.
 
     `own` is its function, whose branches must have gone both ways; None where a signature vouches
-    for every word of it.  `vouched` is its function where, besides, its contract leaves nothing
-    open: what no branch of it led to is then not asked for.  `tried` says where a routine begins
-    that its own trials vouch for.
+    for every word of it.  `vouched` are, where besides its contract leaves nothing open, the places
+    whose words the signature takes as they are: what no branch of it led to is not asked for there.
+    `tried` says where a routine begins that its own trials vouch for.
     """
     done: dict[int, set[int | None]] = {}
     for at, to in ways:
@@ -53,7 +53,7 @@ def unreached(
             if at not in seen and not tried(at):
                 seen.add(at)
                 went = done.get(at, set())
-                if not went and vouched is not None and at in vouched:
+                if not went and at in vouched:
                     continue
                 if own is not None and at in own:
                     _both_ways(program, at, went)

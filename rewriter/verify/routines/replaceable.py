@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import numpy as np
+
 from rewriter.analysis.functions import function_symbols
 from rewriter.analysis.program import Program
 from rewriter.contracts import CONTRACTS, Contract
@@ -175,7 +177,7 @@ class Known:
         def tried(at: int) -> bool:
             return at not in entries and at in self.named and self._tried(self.named[at], named)
 
-        whole = own if settled else None
+        whole = self._fixed(own) if own is not None and settled else frozenset[int]()
         return unreached(self.program, entries, ways, None if vouched else own, whole, tried)
 
     def _tried(self, other: Named, asking: Named) -> bool:
@@ -187,6 +189,13 @@ class Known:
         outcomes = (self.outcome(other, CONTRACTS[name]) for name in other.contracts)
         behaves = all(isinstance(outcome, Observed) for outcome in outcomes)
         return behaves and not self.unreached(other)
+
+    def _fixed(self, function: Function) -> frozenset[int]:
+        """The addresses of a function's words that a signature takes as they are."""
+        size = self.program.target.table.size
+        words = self.program.image.words(function.start, function.end, size)
+        same = self.program.target.normal(words) == words
+        return frozenset((function.start + size * np.flatnonzero(same)).tolist())
 
     @cached_property
     def _vouched(self) -> frozenset[int]:

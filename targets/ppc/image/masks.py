@@ -40,7 +40,16 @@ Mask = NDArray[np.bool_]
 _NOP = 0x60000000
 _RESTORES = (0xE8410018, 0xE8410028)  # `ld 2,24(1)`, `ld 2,40(1)`
 _ADDI, _ADDIS, _BC, _B = 14, 15, 16, 18
-_GOT = 30
+_GOT, _ENTRY, _MFLR = 30, 12, 0x7C0802A6
+_FIRST = frozenset((7, 8, 12, 13, _ADDI, _ADDIS, *range(32, 36), *range(40, 44), 58))
+"""Opcodes of sums and loads: the result is the first register of the word."""
+_SECOND = frozenset((20, 21, 23, *range(24, 30), 30))
+"""Of rotates and logic: it is the second."""
+_INDEXED_FIRST = frozenset((21, 23, 40, 87, 104, 235, 266, 279, 343))
+_INDEXED_SECOND = frozenset(
+    (24, 26, 27, 28, 58, 60, 124, 284, 316, 412, 444, 476, 536, 539, 792, 794, 824, 922, 954, 986)
+)
+"""The same by the extended opcodes of sums, loads, shifts and logic of registers."""
 
 
 def coarse(words: Words) -> Words:
@@ -78,13 +87,31 @@ def _has_displacement(opcodes: Words) -> Mask:
 
 
 def _low_halves(words: Words, opcodes: Words, base: Words) -> Mask:
-    """What adds to a register that `addis` made before."""
-    high: set[int] = set()
+    """What adds to a register that holds an address, or the upper half of one.
+
+    `addis` makes that from nothing, from r2, r12 and r30, and from a place that `mflr` gave.
+    """
+    high, places = set[int](), {0, TOC, _ENTRY, _GOT}
     found = np.zeros(words.shape, dtype=np.bool_)
     rows = zip(words.tolist(), opcodes.tolist(), base.tolist(), strict=True)
     for at, (word, opcode, register) in enumerate(rows):
-        if opcode == _ADDIS:
+        result, based = _result(word, opcode), register != 0 and register in high
+        if opcode == _ADDI or opcode >= 32:
+            found[at] = based
+        if word & 0xFC1FFFFF == _MFLR:
+            places.add(word >> 21 & 31)
+        elif (opcode == _ADDIS and register in places) or (opcode == _ADDI and based):
             high.add(word >> 21 & 31)
-        elif opcode == _ADDI or opcode >= 32:
-            found[at] = register in high
+        elif result is not None:
+            high.discard(result)
     return found
+
+
+def _result(word: int, opcode: int) -> int | None:
+    """The general register that an instruction writes, where its form says it."""
+    first, second = word >> 21 & 31, word >> 16 & 31
+    if opcode in _FIRST or (opcode == 31 and word >> 1 & 0x3FF in _INDEXED_FIRST):
+        return first
+    if opcode in _SECOND or (opcode == 31 and word >> 1 & 0x3FF in _INDEXED_SECOND):
+        return second
+    return None
