@@ -97,16 +97,17 @@ fill_blocks:
         mtctr   r0
         li      r8,32
         li      r9,64
-        li      r10,96
+        li      r4,96               # no register that glibc's leaves alone
         clrlwi. r5,r5,25
         .p2align 4
 fill_dcbz:
         dcbz    0,r7
         dcbz    r8,r7
         dcbz    r9,r7
-        dcbz    r10,r7
+        dcbz    r4,r7
         addi    r7,r7,128
         bdnz    fill_dcbz
+        li      r4,0
         beqlr
         cmplwi  cr1,r5,32
         bge     cr1,fill_doublewords
