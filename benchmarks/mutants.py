@@ -23,7 +23,7 @@ from tests.support.mutants.tuned import tuned
 
 CPUS = {
     "alpha-libc": "ev67", "alpha-libm": "ev67", "alpha-vmlinux": "ev67", "ia64-libc": "itanium2",
-    "ppc-libc": "7450", "ppc64-libm": "970", "ppc64el-libc": "power9",
+    "ppc-libc": "7450", "ppc64-libc": "970", "ppc64el-libc": "power9",
 }  # fmt: skip
 SEED = 17
 

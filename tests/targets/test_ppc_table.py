@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 import re
+import subprocess
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,15 +14,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from ppc_cases import OWN
+from ppc_files import image, target_of
 from ppc_objdump import Listing, Text, blob, differences, listing, text_of
 from support.depth import DEEP
 
 from fixtures import inputs
+from rewriter.core.code.listing import UNKNOWN
 from rewriter.core.isa.instruction import Flow, Insn, Op
 from rewriter.core.isa.operands import Kind
 from rewriter.core.isa.registers import from_columns
 from rewriter.core.readings.machine import ByteOrder
 from targets.ppc.isa import ROWS, table
+from targets.ppc.isa.control import COUNT_CACHE
 from targets.ppc.registers import CONSTANTS
 
 _FEW = ("ppc-ld.so", "ppc64-ld.so", "ppc64el-ld.so", "ppc-libgcc_s", "ppc64el-libgcc_s")
@@ -48,6 +53,31 @@ def test_text_is_objdumps(disassembled: tuple[str, Text, Listing]) -> None:
     assert [line for line in wrong if not _is_old_hint(line)] == []
     assert set(unknown) <= {".long", *_ALSO_DATA}
     assert len(lines.placed) > 0
+
+
+@pytest.mark.skipif(not DEEP, reason="a kernel is read in RETUNE_TESTS=deep")
+def test_every_instruction_of_a_kernel_has_a_row(tmp_path: Path) -> None:
+    """What has none in Debian's kernel is data to objdump, or runs in the other byte order."""
+    objdump = inputs.require_tool(OBJDUMP)
+    kernel = image("ppc64el-vmlinux")
+    target = target_of(kernel)
+    read = target.listing(kernel)
+    unknown = np.unique(read.words[read.rows == UNKNOWN]).tolist()
+    assert len(unknown) < 40
+    native = [word for word in unknown if not _swapped(word, target.table.decode)]
+    file = tmp_path / "words"
+    file.write_bytes(np.array(native, "<u4").tobytes())
+    command = (objdump, "-D", "-b", "binary", "-m", "powerpc:common64", "-EL", "-Mpower10,any")
+    shown = subprocess.run((*command, file), capture_output=True, text=True, check=True).stdout
+    names = re.findall(r"^ *[0-9a-f]+:\t.*\t(\S+)", shown, re.MULTILINE)
+    assert len(names) == len(native)
+    assert set(names) <= {".long", *_ALSO_DATA}
+    assert np.count_nonzero(read.words == COUNT_CACHE) > 200
+
+
+def _swapped(word: int, decode: Callable[[int], Insn | None]) -> bool:
+    """Whether a word is an instruction in the other byte order, as at a kernel's entry."""
+    return decode(int.from_bytes(word.to_bytes(4, "little"), "big")) is not None
 
 
 # Words that objdump takes for an instruction which they are not (Power ISA 3.1B): an update form

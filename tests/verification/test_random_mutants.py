@@ -26,7 +26,7 @@ DRAWN = {
     "alpha-libm": (depth(200, 400), "ev67"),
     "ia64-libjnidispatch": (depth(150, 300), "itanium2"),
     "ppc64el-libgcc_s": (depth(40, 200), ""),
-    **({"ppc-libm": (400, "7450"), "ppc64-libm": (400, "970")} if DEEP else {}),
+    **({"ppc-libc": (400, "7450"), "ppc64-libc": (400, "970")} if DEEP else {}),
 }
 MANY = 150  # mutants of a file, among which every kind is
 GROUPED = {"predicate", "stop"}  # kinds of code that says what issues together

@@ -81,6 +81,7 @@ def _placed(asked: Asked, links: bool) -> Flow:
 
 
 # name, register, extended opcode, feature
+COUNT_CACHE = 0x4C400420
 _REGISTERS = (("bclr", LR, 16, ""), ("bcctr", CTR, 528, ""), ("bctar", TAR, 560, "2.07"))
 
 
@@ -94,6 +95,16 @@ def _to_registers() -> Iterator[Op]:
                 meaning = control.branch_to(register, asked, links)
                 bits, flow = x(19, extended, links) | _fixed(bo), _computed(name, asked, links)
                 yield row(name + "l" * links, text, bits, meaning, "jmpreg", needs, flow)
+
+
+def _counting_down() -> Op:
+    """`bcctr 2,0,0`, an invalid form: Linux empties the count cache with it (PPC_BCCTR_FLUSH)."""
+    bits = x(19, 528) | _fixed("bo_z_f")
+    made = row(
+        "bcctr", "bo_z_f,bi,bh", bits, control.empty_count_cache, "jmpreg", "", Flow.INDIRECT_IF
+    )
+    assert COUNT_CACHE & made.mask == made.match
+    return replace(made, match=COUNT_CACHE, mask=made.mask | 0xFFFFFFFF)
 
 
 def _computed(name: str, asked: Asked, links: bool) -> Flow:
@@ -144,6 +155,7 @@ ROWS = (
     *_conditional(),
     _where_it_stands(),
     *_to_registers(),
+    _counting_down(),
     *_fields(),
     *_traps(),
 )

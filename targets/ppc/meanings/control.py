@@ -74,6 +74,14 @@ def branch_to(register: Reg, asked: Asked, links: bool) -> Does:
     return does
 
 
+def empty_count_cache(m: Machine, bo: Value, bi: Reg, bit: Value, *rest: Any) -> None:
+    """bcctr that counts CTR down: where it goes, and what is then in CTR, nobody says."""
+    count = m.get(CTR)
+    m.event("count cache", count)
+    m.set(CTR, m.observed("count", count))
+    m.branch(m.eq(m.observed("taken", count, m.get(bi)), m.const(0)), count & m.const(-4))
+
+
 def _go(m: Machine, asked: Asked, bit: tuple[Any, ...], target: Value, links: bool) -> None:
     condition = None if asked.always else _condition(m, asked, bit[0], bit[-1])
     if links:  # whether it is taken or not
