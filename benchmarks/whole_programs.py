@@ -1,11 +1,13 @@
 """The retuned libc against the original and against glibc rebuilt from source for the same CPU.
 
     python benchmarks/whole_programs.py [--cpu ev67] [--jobs 2] [PROGRAM...]
+    python benchmarks/whole_programs.py --cpu 7450 [PROGRAM...]
 
 Executed instructions of whole programs, then modelled cycles of the same programs with less work
 to do.  Timed is what runs inside the library, with the calls and returns at its border, on the
 model of the CPU in its usual machine: once from empty caches, and once again as it then is.
-Building glibc for the comparison takes some ten minutes, once (`python -m fixtures.rebuilt`).
+Building glibc for the comparison takes some ten minutes, once (`python -m fixtures.rebuilt`).  For
+a PowerPC only executed instructions are counted, and nothing is rebuilt.
 """
 
 from __future__ import annotations
@@ -36,6 +38,15 @@ ROUNDS = MappingProxyType(
 )
 """The argument of each program that is timed: some hundred thousand instructions in the library."""
 
+LIBRARIES = MappingProxyType(
+    {
+        **dict.fromkeys(("750", "7400", "7450"), "ppc-libc"),
+        **dict.fromkeys(("970", "power7", "power8"), "ppc64-libc"),
+        **dict.fromkeys(("power9", "power10"), "ppc64el-libc"),
+    }
+)
+"""The libc that is retuned for a CPU; for one that is not here, Alpha's."""
+
 _SHOWN = 0.005  # of the cycles: a cause below this is added to the others
 
 
@@ -47,12 +58,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("programs", nargs="*", default=programs.BENCH)
     options = parser.parse_args(arguments)
     try:
-        libraries = {
-            "original": find("alpha-libc"),
-            "retuned": retuned(find("alpha-libc"), options.cpu),
-            "rebuilt": rebuilt_libc(options.cpu),
-        }
-        for line in report(libraries, options.cpu, options.programs, options.jobs):
+        original = find(LIBRARIES.get(options.cpu, "alpha-libc"))
+        libraries = {"original": original, "retuned": retuned(original, options.cpu)}
+        lines = counted(libraries, options.cpu, options.programs)
+        if options.cpu not in LIBRARIES:
+            libraries["rebuilt"] = rebuilt_libc(options.cpu)
+            lines = report(libraries, options.cpu, options.programs, options.jobs)
+        for line in lines:
             print(line, flush=True)
     except Missing as missing:
         print(f"not measured: {missing}", file=sys.stderr)
@@ -79,10 +91,7 @@ def report(
     libraries: Mapping[str, Path], cpu: str, names: Sequence[str], jobs: int
 ) -> Iterator[str]:
     """The tables, as lines of Markdown."""
-    yield from _head("executed instructions", libraries)
-    for name in names:
-        totals = {label: executed(name, path, cpu) for label, path in libraries.items()}
-        yield _row(name, totals)
+    yield from counted(libraries, cpu, names)
     timed = _timed(libraries, cpu, names, jobs)
     for again, what in enumerate(("from empty caches", "once again")):
         yield ""
@@ -95,9 +104,20 @@ def report(
         yield from _causes({label: timed[name, label][1] for label in libraries})
 
 
-def executed(program: str, library: Path, cpu: str) -> int:
+def counted(libraries: Mapping[str, Path], cpu: str, names: Sequence[str]) -> Iterator[str]:
+    """The table of executed instructions."""
+    yield from _head("executed instructions", libraries)
+    for name in names:
+        totals = {
+            label: executed(name, path, cpu, libraries["original"])
+            for label, path in libraries.items()
+        }
+        yield _row(name, totals)
+
+
+def executed(program: str, library: Path, cpu: str, original: Path) -> int:
     """All instructions of one run; RuntimeError when it prints something else than it should."""
-    if programs.run(program, library, cpu) != programs.run(program, find("alpha-libc"), cpu):
+    if programs.run(program, library, cpu) != programs.run(program, original, cpu):
         raise RuntimeError(f"{program} prints something else on {library}")
     return programs.count(program, library, cpu).total
 
@@ -136,15 +156,15 @@ def _causes(spent: Mapping[str, traced.Spent]) -> Iterator[str]:
 
 
 def _head(what: str, libraries: Mapping[str, Path]) -> Iterator[str]:
-    labels = [*libraries, "retuned / original", "retuned / rebuilt"]
+    labels = [*libraries, *(f"retuned / {label}" for label in libraries if label != "retuned")]
     yield f"| {what} | {' | '.join(labels)} |"
     yield "|---|" + "---:|" * len(labels)
 
 
 def _row(name: str, values: Mapping[str, int]) -> str:
     shown = [f"{value:,}" for value in values.values()]
-    for base in ("original", "rebuilt"):
-        shown.append(f"{values['retuned'] / values[base]:.3f}" if values[base] else "-")
+    for value in (value for label, value in values.items() if label != "retuned"):
+        shown.append(f"{values['retuned'] / value:.3f}" if value else "-")
     return f"| {name} | {' | '.join(shown)} |"
 
 

@@ -5,6 +5,7 @@ Of the three ABIs on every CPU with RETUNE_TESTS=deep; else a share of the 32-bi
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -67,6 +68,14 @@ def test_same_output_where_all_libraries_are_retuned(
     assert before.returncode == 0
     retuned = [patched(f"{ABIS[cpu]}-{name}", cpu) for name in LIBRARIES]
     assert _run(program, retuned, cpu) == before
+
+
+@pytest.mark.skipif(not DEEP, reason="whole libraries are retuned in RETUNE_TESTS=deep")
+@pytest.mark.parametrize("program", ["strings", "stdio", "sort"])
+def test_power9_file_dies_on_power8(program: str, patched: Patched) -> None:
+    """The instructions of POWER9 are really used: the emulated POWER8 does not know them."""
+    libc = patched("ppc64el-libc", "power9")
+    assert _run(program, [libc], "power8").returncode == -signal.SIGILL
 
 
 @pytest.mark.skipif(not DEEP, reason="whole libraries are retuned in RETUNE_TESTS=deep")
