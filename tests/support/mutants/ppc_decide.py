@@ -64,6 +64,8 @@ class Decider:
 
     def _by_running(self, change: Change, other: Mapping[int, Insn]) -> str:
         first, last = min(other), max(other)
+        if any(place in self.ways.heads for place in range(first + WORD, last + WORD, WORD)):
+            return ""  # what is entered on the way is another thing
         if self._compared(first, last, other, dead=False):
             return "commuting" if change.kind == "swap" else "no effect"
         if self._compared(first, last, other, dead=True):

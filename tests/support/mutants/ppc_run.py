@@ -134,7 +134,7 @@ def run(
             known = insn.target(address)
             leaving.append(Leaving(known, machine.target, condition, machine.copy()))
             if z3.is_true(condition):
-                return Run(tuple(leaving)) if address >= last else None
+                return Run(tuple(leaving))
         elif insn.op.flow not in (Flow.NEXT, Flow.TRAP):
             break
         address += WORD
