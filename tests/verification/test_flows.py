@@ -80,7 +80,7 @@ _STORED = f"mov a1,v0; {RETURNS}; stq a1,0(a2); ret"
         (_WAYS, f"mov a1,v0; {RETURNS}; addq a1,a1,v0; ret", "register v0"),
         (_WAYS, f"mov a1,v0; subq a0,1,a0; {RETURNS}; addq a1,a2,v0; ret", "branch condition"),
         (_WAYS, f"mov a1,v0; mov a2,ra; {RETURNS}; addq a1,a2,v0; ret", "target of a jump"),
-        (_STORED, f"mov a1,v0; stq a1,0(a2); {RETURNS}; ret", "memory"),
+        (_STORED, f"mov a1,v0; stq a1,0(a2); {RETURNS}; ret", "another order: stq"),
         (_STORED, f"mov a1,v0; {RETURNS}; ret", "memory"),
         (f"{GOES}; clr v0; ret", f"{GOES_OTHERWISE}; clr v0; ret", "operand of jmp_if"),
         (RETURNS + _LOOP.format("v0"), RETURNS + _LOOP.format("a1"), "register v0"),
