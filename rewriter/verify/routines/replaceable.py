@@ -195,7 +195,7 @@ class Known:
         size = self.program.target.table.size
         words = self.program.image.words(function.start, function.end, size)
         same = self.program.target.normal(words) == words
-        return frozenset((function.start + size * np.flatnonzero(same)).tolist())
+        return frozenset(function.start + size * at for at in np.flatnonzero(same).tolist())
 
     @cached_property
     def _vouched(self) -> frozenset[int]:
