@@ -32,8 +32,8 @@ from passes import offered
 from passes.cmov import Cmov
 from rewriter.api import profile
 from rewriter.elf.image import load
-from rewriter.identify.profiles import Direction, moves, parse
-from rewriter.identify.profiles.directions import MOVE, Directions, merged
+from rewriter.identify.profiles import KNOWN, Direction, moves, parse
+from rewriter.identify.profiles.directions import MOVE, Directions, merged, text_hash
 from rewriter.road.options import Options
 from rewriter.road.pipeline import Tuned, tune
 from targets.alpha import Alpha
@@ -85,7 +85,8 @@ def libraries(folder: Path, cpu: str, profiled: Path | None) -> tuple[dict[str, 
     """The libc as it is, retuned by all passes but this one, and by all; what the pass did."""
     target, original = Alpha(), find("alpha-libc")
     image = load(original)
-    given = parse(profiled.read_bytes(), str(profiled), image) if profiled is not None else None
+    profiled = profiled or KNOWN / f"{text_hash(image)[:16]}.txt"
+    given = parse(profiled.read_bytes(), str(profiled), image)
     others = tuple(name for name in offered(target) if name != Cmov.name)
     found, jobs = {"original": original}, len(os.sched_getaffinity(0))
     for label, passes in (("without", others), ("with", offered(target))):
@@ -94,7 +95,7 @@ def libraries(folder: Path, cpu: str, profiled: Path | None) -> tuple[dict[str, 
         found[label] = folder / label / original.name
         found[label].parent.mkdir()
         found[label].write_bytes(tuned.data)
-    return found, "\n".join(_told(tuned, moves(given, image)))
+    return found, "\n".join(_told(tuned, moves(given)))
 
 
 def _told(tuned: Tuned, counted: Mapping[int, Direction]) -> Iterator[str]:

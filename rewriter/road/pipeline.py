@@ -79,7 +79,7 @@ def tune(
     first in what is reported.
     """
     progress("analyse", 0, 1)
-    road = _road_of(image, target, cpu, options, jobs, moves(profile, image))
+    road = _road_of(image, target, cpu, options, jobs, moves(profile))
     progress("analyse", 1, 1)
     heat = heat_of(profile, road.functions) if profile is not None else None
     data = road.run(_order(road.functions, heat), progress)

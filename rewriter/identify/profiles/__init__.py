@@ -18,7 +18,6 @@ from rewriter.core.errors import BadInput
 from rewriter.elf.image import Image
 from rewriter.identify.profiles import bolt, directions, opreport, perf, readprofile
 from rewriter.identify.profiles.samples import (
-    Counts,
     Direction,
     Gathered,
     Heat,
@@ -30,7 +29,10 @@ from rewriter.identify.profiles.samples import (
 __all__ = ["Direction", "Heat", "Place", "Profile", "heat", "moves", "parse"]
 
 KNOWN = Path(__file__).with_name("known")
-"""Profiles of directions that come with retune, by the first digits of their text's hash."""
+"""Profiles of directions that come with retune, by the first digits of their text's hash.
+
+`--profile` reads them.
+"""
 
 TEXTS: tuple[tuple[Callable[[str], bool], Callable[[str, str, Gathered], Profile]], ...] = (
     (directions.claims, directions.read),
@@ -59,24 +61,10 @@ def parse(data: bytes, label: str, image: Image) -> Profile:
     )
 
 
-def moves(profile: Profile | None, image: Image) -> dict[int, Direction]:
-    """Which way the conditional moves of an image went, by address, as far as that is known.
-
-    Of a file that we have counted ourselves it is, without a profile that says so.
-    """
+def moves(profile: Profile | None) -> dict[int, Direction]:
+    """Which way the conditional moves of an image went, by address, as far as that is known."""
     counts = profile.directions if profile is not None else {}
-    counts = counts or known(image)
     return {at: one for (kind, at), one in counts.items() if kind == directions.MOVE}
-
-
-def known(image: Image) -> Counts:
-    """What our own profile of an image's text says; nothing of one that we have none of."""
-    text = directions.text_hash(image)
-    path = KNOWN / f"{text[:16]}.txt"
-    if not path.is_file():
-        return {}
-    found = directions.parse(path.read_text(encoding="ascii"), path.name)
-    return found.counts if found.text == text else {}
 
 
 def heat(profile: Profile, functions: Iterable[Function]) -> Heat:
