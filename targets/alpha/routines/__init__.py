@@ -9,8 +9,9 @@ they were; these are the entries of an exception table.
 
 Where a contract leaves something open, originals differ, and `shared/KIND/` has the parts of
 routines that do it in another way than the plain ones: with `difference` a comparison gives the
-difference of two bytes, where the plain one gives -1, 0 or 1; with `trap` a division by zero raises
-SIGFPE; with `wide` a quotient of 32 bits that does not fit is not cut.
+difference of two bytes, where the plain one gives -1, 0 or 1; with `wide` a quotient of 32 bits
+that does not fit is not cut.  No division raises SIGFPE: glibc's, which do, divide in floating
+point, in fewer cycles than one bit of the quotient at a time unless the quotient is short.
 
 A routine stands anywhere on a 64-byte boundary: it does not depend on its address.
 """
@@ -33,7 +34,7 @@ _SHARED = _FOLDER / "shared"
 _BEST_FIRST = ("ev67", "ev6")
 _MAY_FAULT = re.compile(r"EX\d+\$(\w+)")
 _WORD = 4
-_KINDS = ("difference", "trap", "wide")
+_KINDS = ("difference", "wide")
 
 
 @dataclass(frozen=True, slots=True)
