@@ -46,7 +46,7 @@ class Plugin:
         return self.path.with_name("executed")
 
 
-def compiled(folder: Path, source: Path = SOURCE) -> Plugin:
+def compiled(folder: Path, source: Path) -> Plugin:
     """Compiles a plugin into a folder; CannotCount without a compiler."""
     compiler = shutil.which("cc")
     if compiler is None:

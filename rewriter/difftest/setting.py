@@ -14,8 +14,7 @@ import targets
 from rewriter.core.errors import BadInput, BadUsage
 from rewriter.core.target.emulation import Emulated
 from rewriter.core.target.ident import HEAD, Ident, ident_of
-from rewriter.difftest import roots
-from rewriter.difftest.executed import compiled
+from rewriter.difftest import executed, roots
 from rewriter.difftest.running import Launch
 from rewriter.elf.headers import printable
 from rewriter.verify.trials.engines.qemu import EmulatorMissing
@@ -278,4 +277,4 @@ def _plugin(wishes: Wishes, emulator: tuple[str, ...], folder: Path) -> Path | N
         return None
     if not emulator:
         raise BadUsage("--count: instructions are counted by an emulator, and none is used")
-    return compiled(folder).path
+    return executed.compiled(folder, executed.SOURCE).path

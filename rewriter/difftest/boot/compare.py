@@ -9,6 +9,7 @@ from pathlib import Path
 from rewriter.core.errors import BadInput
 from rewriter.core.run import interrupts
 from rewriter.core.target.boots import Boots, Volatile
+from rewriter.difftest import executed
 from rewriter.difftest.boot.console import Console, difference, read
 from rewriter.difftest.boot.kernel import Kernel
 from rewriter.difftest.boot.machine import Boot, EmulatorRefuses, Ending, Setup, boot
@@ -73,7 +74,7 @@ def _first(
 ) -> tuple[Boot, Plugin | None, str]:
     """The original's boot, and what counts instructions, or why nothing does."""
     try:
-        plugin = compiled(folder)
+        plugin = compiled(folder, executed.SOURCE)
         return _good(boot(old, boots, setup, plugin, limit, folder)), plugin, ""
     except (CannotCount, EmulatorRefuses) as problem:
         # If it is not the plugin that the emulator refuses, it refuses again, and says so.

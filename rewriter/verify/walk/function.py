@@ -130,7 +130,8 @@ class Walk:
     # One pair of segments -----------------------------------------------------------------
 
     def _segments(self, pair: Pair) -> list[Pair]:
-        if self.old_code.rows[self.old_code.at[pair.old]] == INLINE:
+        at = self.old_code.at.get(pair.old)
+        if at is not None and self.old_code.rows[at] == INLINE:
             self._stopped(pair)
             return []
         if self.detours is not None and pair.new in self.detours.inside:

@@ -145,9 +145,9 @@ def _population(size: int) -> Callable[..., int]:
 
     def count(name: str, *values: int) -> int:
         bits, width = 8 * size, 128 // len(values)
-        value = values[int(name.split()[1])]
-        ones = (1 << bits) - 1
-        return sum((value >> low & ones).bit_count() << low for low in range(0, width, bits))
+        whole, ones = int.from_bytes(_joined(values), "big"), (1 << bits) - 1
+        counts = sum((whole >> low & ones).bit_count() << low for low in range(0, 128, bits))
+        return counts >> 128 - width - width * int(name.split()[1]) & (1 << width) - 1
 
     return count
 

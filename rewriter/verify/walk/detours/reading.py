@@ -26,7 +26,7 @@ from rewriter.analysis.program import Program
 from rewriter.core.code.listing import Listing
 from rewriter.core.code.program import Function
 from rewriter.core.errors import BadInput
-from rewriter.core.isa.instruction import Insn
+from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.target.idioms import ConditionalMoves
 from rewriter.elf.unwind import rows as unwind_rows
 from rewriter.elf.unwind.entries import Fde
@@ -166,6 +166,8 @@ class _Reader:
     def _conditional(self, one: Detour) -> list[Insn] | None:
         """The conditional moves that a detour is; None where it is something else."""
         table, test, opposite = self.new.table, self.new.insn(one.branch), one.back is None
+        if test is None or test.op.flow is not Flow.BRANCH:
+            return None  # a table says that it may become one
         if one.back is not None:
             back = self.new.insn(one.back)
             if back is None or not self.known.is_jump(back):
@@ -173,15 +175,15 @@ class _Reader:
         found: list[Insn] = []
         for at in one.moves:
             move = self.new.insn(at)
-            insn = None if test is None or move is None else self._proved(test, move, opposite)
+            insn = None if move is None else self._proved(test, move, opposite)
             # What the first one writes must not be what the next one asks.
             if insn is None or (found and table.defs(found[-1]) & self._asked(test)):
                 return None
             found.append(insn)
         return found
 
-    def _asked(self, test: Insn | None) -> int:
-        return 0 if test is None else self.new.table.uses(test)
+    def _asked(self, test: Insn) -> int:
+        return self.new.table.uses(test)
 
     def _proved(self, test: Insn, move: Insn, opposite: bool) -> Insn | None:
         """The conditional move that a branch and a move are, shown by what all three mean."""
