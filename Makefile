@@ -20,8 +20,7 @@ test:
 	@scripts/setup.sh test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/pytest -n 2 --dist worksteal
+	$(BIN)/mypy & types=$$!; $(BIN)/pytest -n 2 --dist worksteal && wait $$types
 
 test-deep: export RETUNE_TESTS := deep
 test-deep: test

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from fixtures import inputs, programs
-from fixtures.broken import broken
+from fixtures.broken import Broken, broken
 from fixtures.guests import GUESTS
 from tests.conftest import SHARE, Patched, Run
+from tests.support.depth import DEEP
 
 EMULATORS = {"ppc": "qemu-ppc", "ppc64": "qemu-ppc64", "ppc64el": "qemu-ppc64le"}
 
@@ -32,8 +33,8 @@ def test_a_program_by_its_place(abi: str, run: Run) -> None:
     assert "--cpu power4: the emulator does not have it (it has " in result.stderr
 
 
-def test_a_broken_edit_is_found(run: Run, patched: Patched, tmp_path: Path) -> None:
-    """One word of the 32-bit libc's memcpy is none: programs die of it, and a search says where."""
+def test_a_broken_edit_is_seen(run: Run, patched: Patched, tmp_path: Path) -> None:
+    """One word of the 32-bit libc's memcpy is none: programs die of it."""
     program = _program("sort", "ppc")
     inputs.require_tool("cc")
     old = inputs.require("ppc-libc")
@@ -43,9 +44,7 @@ def test_a_broken_edit_is_found(run: Run, patched: Patched, tmp_path: Path) -> N
     assert (result.exit_code, case["verdict"]) == (0, "same")
     assert case["executed"]["new"] <= case["executed"]["old"]
 
-    made = broken(old.read_bytes(), new.read_bytes(), "memcpy", lambda word: 0)
-    bad = tmp_path / old.name
-    bad.write_bytes(made.data)
+    bad, _ = _bad(old, new, tmp_path)
     tests = tmp_path / "tests"
     tests.mkdir()
     (tests / "sort").symlink_to(program)
@@ -54,8 +53,21 @@ def test_a_broken_edit_is_found(run: Run, patched: Patched, tmp_path: Path) -> N
         assert result.exit_code == 1
         assert "it is killed by SIGILL" in result.stderr
 
+
+@pytest.mark.skipif(not DEEP, reason="it analyses the libc again and again: RETUNE_TESTS=deep")
+def test_a_search_finds_the_broken_edit(run: Run, patched: Patched, tmp_path: Path) -> None:
+    program, old = _program("sort", "ppc"), inputs.require("ppc-libc")
+    bad, made = _bad(old, patched("ppc-libc", "7450", ("--funcs", SHARE)), tmp_path)
     result = run("bisect", old, bad, "--json", "--", program)
     assert (result.exit_code, result.stderr) == (0, "")
     (culprit,) = json.loads(result.stdout)["culprit"]
     assert culprit["function"] == "memcpy"
     assert [edit["id"] for edit in culprit["edits"]] == [edit.id for edit in made.edits]
+
+
+def _bad(old: Path, new: Path, folder: Path) -> tuple[Path, Broken]:
+    """A retuned libc in which one word of memcpy is no instruction."""
+    made = broken(old.read_bytes(), new.read_bytes(), "memcpy", lambda word: 0)
+    bad = folder / old.name
+    bad.write_bytes(made.data)
+    return bad, made
