@@ -186,7 +186,7 @@ def test_pyelftools_reads_the_new_entries(bare: bytes) -> None:
     for start, size in ranges:
         assert text["sh_addr"] <= start and start + size <= text["sh_addr"] + text["sh_size"]
     rows = [[i.opcode for i in f.instructions if i.opcode] for f in frames]
-    assert sum(not row for row in rows) > 10 and any(rows)
+    assert not any(rows)
 
 
 @pytest.mark.parametrize(("name", "column"), [("alpha-libc", 26), ("ppc-libc", 65)])

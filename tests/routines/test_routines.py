@@ -47,7 +47,7 @@ def test_every_shape(name: str, alpha: AlphaTrials, libc_routine: Libc) -> None:
     program = alpha.program(contract.linkage)
     theirs = libc_routine(name)
     codes = [*_ours(name), *([theirs] if theirs else [])]
-    prepared = prepare(contract, program)[:: depth(4, 1)]
+    prepared = prepare(contract, program)[:: depth(6, 1)]
     total = sum(len(chunk) for chunk in prepared)
     with Sweep(program) as engine:
         for code in codes:

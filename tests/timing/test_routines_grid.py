@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks import routines
 from fixtures.inputs import Missing
-from tests.support.depth import depth
+from tests.support.depth import DEEP
 
 # A share of points that is won, well below what docs/routines.md has, so that a point more or less
 # does not matter and a routine that became slow does.
@@ -23,7 +23,8 @@ _SHARES = {
 }
 
 
-@pytest.mark.parametrize("name", list(_SHARES)[:: depth(2, 1)])
+@pytest.mark.skipif(not DEEP, reason="it unpacks the source of Linux: RETUNE_TESTS=deep")
+@pytest.mark.parametrize("name", _SHARES)
 def test_ours_need_no_more_cycles(name: str) -> None:
     try:
         found = list(routines.compare(name, every=41))

@@ -22,7 +22,7 @@ from fixtures.inputs import find_headers, or_skip, require, require_tool
 from tests.support.depth import depth
 
 SEED = "tests"
-COUNT = depth(48, 200)  # shapes, in programs of PIECES
+COUNT = depth(32, 200)  # shapes, in programs of PIECES
 PLAIN = Build("-O2", "ev4", Linkage.DYNAMIC, (), False, "ev67")
 # What gcc's sanitizers cannot run: Alpha's builtins, registers and faults, the library's names.
 _UNCHECKED = {
@@ -49,7 +49,7 @@ def test_a_program_does_the_same(number: int, tmp_path: Path) -> None:
     _same(outcome)
 
 
-@pytest.mark.parametrize("number", range(depth(4, 10)))
+@pytest.mark.parametrize("number", range(depth(2, 10)))
 def test_a_program_of_csmith_does_the_same(number: int, tmp_path: Path) -> None:
     require_tool("csmith")
     or_skip(find_headers, "csmith-headers")
