@@ -23,7 +23,7 @@ _FIRST = (
     *("__copy_user", "memcpy", "clear_page", "copy_page", "memset", "__clear_user"),
     *("strlen", "memmove", "strncpy", "strcmp", "memcmp", "strchr"),
 )
-"""What a kernel runs most, the most first: these get room before others."""
+"""What a kernel runs often, by judgement and not by a count: these get room before others."""
 
 _TEXT, _ENDS, _OLD = "behind the text", "at the ends of functions", "in place of routines"
 
