@@ -1,6 +1,7 @@
 """Contracts of known routines, by name: what each must do, and cases to try it on.
 
 bits      ffs, ffsll: one more than the number of the lowest bit that is set, zero for zero
+calls     How often a kernel calls its known routines, with which sizes: counted
 checksum  csum_partial, csum_ipv6_magic: the Internet checksum (RFC 1071), bytes in memory order
 compare   memcmp, strcmp, strncmp: results by sign only
 contract  What a known routine must do: a reference model, how it is called, and cases to try it on

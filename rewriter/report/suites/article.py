@@ -8,7 +8,7 @@ from typing import Any
 
 from rewriter.core.target.cpu import System
 from rewriter.report.grid import Grid
-from rewriter.suites.article import MEASURED, SOURCE, Job
+from rewriter.suites.article import COUNTED, MEASURED, SOURCE, UNSEEN, Job
 
 _COLUMNS = ("routine", "call", "calls", "caches", "cycles", "retuned", "ratio")
 _RIGHT = frozenset({"calls", "cycles", "retuned", "ratio"})
@@ -32,7 +32,8 @@ class Timing:
 
 @dataclass(frozen=True)
 class Suite:
-    """All jobs on one machine; `share` is what the routines take of system time, assumed.
+    """All jobs on one machine; `share` is what the routines take of system time, and `basis` says
+    from where that is known.
 
     `left` are routines that were not timed, with the reason.
     """
@@ -40,6 +41,7 @@ class Suite:
     cpu: str
     system: System | None
     share: float
+    basis: str
     timings: tuple[Timing, ...]
     left: tuple[tuple[str, str], ...] = ()
 
@@ -69,6 +71,9 @@ class Suite:
             "model": self.cpu,
             "machine": self.system.name if self.system is not None else None,
             "share_of_system_time": self.share,
+            "share_source": self.basis,
+            "mix_source": COUNTED.source,
+            "unseen": UNSEEN,
             "jobs": [
                 {
                     "routine": t.job.routine,
@@ -116,11 +121,13 @@ class Suite:
         if not self.before:
             return
         ratio = self.after / self.before
-        yield f"the mix (assumed): {self.before} cycles, retuned {self.after} = {ratio:.3f}"
+        yield f"the mix, counted: {COUNTED.source}"
+        yield f"its cycles: {self.before}, retuned {self.after} = {ratio:.3f}"
         yield (
-            f"if these routines take {self.share:.0%} of system time (assumed), it falls by"
+            f"if these routines take {self.share:.1%} of system time ({self.basis}), it falls by"
             f" {self.gain:.1%}"
         )
+        yield from (f"not seen: {what}" for what in UNSEEN)
         yield f"measured on machines, with inlined code and headers rewritten too: {SOURCE}"
         for row in MEASURED:
             yield f"{row.machine}, Linux {row.kernel}, {row.work}: {row.gain}"
