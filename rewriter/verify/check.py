@@ -40,6 +40,7 @@ from rewriter.verify.terms.prover import Prover
 from rewriter.verify.walk.detours import reading
 from rewriter.verify.walk.function import Walk
 from rewriter.verify.walk.insn_classes import Kinds
+from rewriter.verify.walk.lines import reading as lines
 from rewriter.verify.walk.unwind_check import Rows, frame_owners
 
 Progress = Callable[[str, int, int], None]
@@ -204,7 +205,9 @@ class _Check:
             functions = [function for function in functions if function in self.only]
         left = [function for function in functions if function not in self.replaced]
         frames = self.substituted.frames
-        self.detours = reading.read(self.program, self.listing, frames, left, self.prover)
+        self.versions = lines.read(self.program, self.listing, frames, left, self.prover)
+        read = self.versions.listing
+        self.detours = reading.read(self.program, read, frames, left, self.prover)
         listing = self.detours.listing
         self.kinds = Kinds(target, self.program.held_addresses)
         self.rows = Rows(self.program, frames, listing, left, self.kinds)
@@ -311,6 +314,7 @@ class _Check:
             fixups=self.entries.new,
             others=self.owned,
             detours=self.detours,
+            versions=self.versions,
             matched=[] if self.lines.describes(function) else None,
         )
         walk.run()

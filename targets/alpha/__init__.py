@@ -17,6 +17,7 @@ systems        Machines around Alpha chips: clocks, board caches, memory; every 
                source
 trial_program  The program that runs a routine over cases inside qemu user emulation, for Linux on
                Alpha
+whole_lines    How Alpha gives up a line that will be stored, and the tests and branches around that
 cpus/          Alpha CPUs: names, features, and pipelines, every figure with its source; one file a
                chip
 image/         What stands in Alpha's text beside instructions' meanings: addresses, tables, what
@@ -49,9 +50,10 @@ from rewriter.core.target.idioms import (
     Idioms,
     Joining,
     NarrowMemory,
+    WholeLines,
 )
 from rewriter.core.target.protocol import Definitions, Memory, Pair, References
-from targets.alpha import abi, boots, conditional, idioms, routines
+from targets.alpha import abi, boots, conditional, idioms, routines, whole_lines
 from targets.alpha.cpus import CPUS
 from targets.alpha.image import kernel, masks, moving, placing, pointers, sums, switches
 from targets.alpha.isa.rows import TABLE
@@ -84,6 +86,7 @@ class Alpha:
     joining: Joining | None = idioms
     conditional_moves: ConditionalMoves | None = conditional
     hints: Hints | None = idioms
+    whole_lines: WholeLines | None = whole_lines
     resolving = None
     stack = SP
     signatures = Path(__file__).with_name("signatures.json")

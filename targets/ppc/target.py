@@ -26,6 +26,7 @@ from rewriter.core.target.idioms import (
     Idioms,
     Joining,
     NarrowMemory,
+    WholeLines,
 )
 from rewriter.core.target.protocol import (
     Definitions,
@@ -83,6 +84,7 @@ class Ppc:
     joining: Joining | None = None
     conditional_moves: ConditionalMoves | None = None
     hints: Hints | None = None
+    whole_lines: WholeLines | None = None
     stack: int = SP
     signatures = Path(__file__).with_name("signatures.json")
     page = placing.PAGE

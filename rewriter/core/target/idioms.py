@@ -248,3 +248,69 @@ class ConditionalMoves(Protocol):
         With `opposite`, if it is not.  None where they are something else.
         """
         ...
+
+
+class WholeLines(Protocol):
+    """The capability `whole_lines`: memory that will be stored is not read from memory before."""
+
+    @property
+    def LINE(self) -> int:
+        """Bytes that are given up at once."""
+        ...
+
+    @property
+    def NOTHING(self) -> int:
+        """A word that is no instruction on any CPU."""
+        ...
+
+    def give_up(self, base: int) -> Insn:
+        """What makes the line at an address ours, with any contents."""
+        ...
+
+    def given_up(self, insn: Insn) -> int | None:
+        """The register with the address of the line that an instruction gives up."""
+        ...
+
+    def stepping(self, insn: Insn) -> tuple[int, int, int] | None:
+        """(register, distance, bits) of what adds a number to a register, in so many bits."""
+        ...
+
+    def displaced(self, insn: Insn, base: int, distance: int) -> Insn | None:
+        """An access farther from its base; None where that is too far or it has another."""
+        ...
+
+    def plus(self, source: int, distance: int, target: int) -> Insn | None:
+        """target = source + distance; None where that is too far."""
+        ...
+
+    def low_bits(self, source: int, mask: int, target: int) -> Insn:
+        """target = source & mask, of at most eight bits."""
+        ...
+
+    def difference(self, first: int, second: int, target: int, bits: int) -> Insn:
+        """target = first - second, in so many bits."""
+        ...
+
+    def at_most(self, source: int, limit: int, target: int, signed: bool) -> Insn | None:
+        """target = whether source is at most a number; None where that does not fit."""
+        ...
+
+    def unless_zero(self, register: int, distance: int) -> Insn:
+        """A branch that is taken if a register is not zero."""
+        ...
+
+    def if_zero(self, register: int, distance: int) -> Insn:
+        """A branch that is taken if a register is zero."""
+        ...
+
+    def opposite(self, insn: Insn, distance: int) -> Insn | None:
+        """The branch with the opposite test; None where there is none."""
+        ...
+
+    def jump(self, distance: int) -> Insn:
+        """A jump that leaves nothing in a register."""
+        ...
+
+    def is_jump(self, insn: Insn) -> bool:
+        """Whether it is one that `jump` gives."""
+        ...

@@ -32,6 +32,7 @@ from rewriter.core.target.idioms import (
     Idioms,
     Joining,
     NarrowMemory,
+    WholeLines,
 )
 from rewriter.core.trials import Trials
 
@@ -323,6 +324,11 @@ class Sequential(Target, Protocol):
     @property
     def hints(self) -> Hints | None:
         """Hints for lines that cannot fault and change nothing."""
+        ...
+
+    @property
+    def whole_lines(self) -> WholeLines | None:
+        """Lines that will be stored, which memory need not be asked for."""
         ...
 
     @property

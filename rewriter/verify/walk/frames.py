@@ -13,8 +13,8 @@ A rule that is an expression may name any register.
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
@@ -24,10 +24,12 @@ from typing import NamedTuple
 import numpy as np
 
 from rewriter.core.code.listing import FLOW_CODE, Listing
+from rewriter.core.errors import BadInput
 from rewriter.core.isa.instruction import Flow
 from rewriter.core.isa.registers import from_columns
 from rewriter.core.target.protocol import Sequential
-from rewriter.elf.unwind.rows import Rules
+from rewriter.elf.unwind.entries import Fde
+from rewriter.elf.unwind.rows import Rules, rows
 from rewriter.verify.walk.insn_classes import NOP, WHOLE, Kinds
 
 Rows = Sequence[tuple[int, Rules]]
@@ -148,3 +150,15 @@ class Framed:
         for change in self._said.changes:
             at.update(n for n, _ in self.changing(change))
         return {self.addresses[n] for n in at}
+
+
+def one_frame(frame: Fde | None, places: Iterable[int]) -> bool:
+    """Whether unwinders find the same frame at all of some places, by an entry, if there is one."""
+    if frame is None:
+        return True
+    try:
+        table = rows(frame)
+    except BadInput:
+        return False
+    starts = [address for address, _ in table]
+    return len({table[bisect_right(starts, at) - 1][1] for at in places}) == 1

@@ -25,6 +25,7 @@ from rewriter.verify.walk import hints
 from rewriter.verify.walk.detours.reading import Detours
 from rewriter.verify.walk.equivalence import Different
 from rewriter.verify.walk.insn_classes import HINT, NOP, Kinds
+from rewriter.verify.walk.lines.reading import Versions
 from rewriter.verify.walk.pairs import PLAIN, Compared, Pair, Pairs
 from rewriter.verify.walk.segments import BlockCutter, Cutter, Lost, Segment, reads_place
 
@@ -37,8 +38,8 @@ class Walk:
     addresses of jump table bytes that were compared by where they lead, `resumed` pairs of
     exception entries that do the same; `covered` are the addresses of the old code that was
     compared, `visited` those of the new code, `matched` gets what stands for what, if it is a list;
-    `detours` is how the new listing was read, `longer` the positions of branches that are several
-    instructions.
+    `detours` and `versions` are how the new listing was read, `longer` the positions of branches
+    that are several instructions.
     """
 
     program: Program
@@ -58,6 +59,7 @@ class Walk:
     resumed: set[tuple[Fixup, Fixup]] = field(default_factory=set)
     matched: list[Match] | None = None
     detours: Detours | None = None
+    versions: Versions | None = None
     longer: list[int] = field(default_factory=list)
 
     def run(self) -> None:
@@ -79,6 +81,8 @@ class Walk:
             self.visited.update(self.detours.away.get(self.function.start, ()))
             longer = self.detours.more.keys() & self.new_code.at.keys()
             self.longer = sorted(self.new_code.at[address] for address in longer)
+        if self.versions is not None:
+            self.visited.update(self.versions.away.get(self.function.start, ()))
         self.locked_here = not self.locked.isdisjoint(old.addresses)
         queue = [Pair(entry, entry) for entry in self._entries() if not self._is_same_data(entry)]
         seen: set[Pair] = set()
@@ -91,6 +95,10 @@ class Walk:
                 queue += self._segments(pair)
             except (Lost, Different) as problem:
                 self.findings.append(f"{self.function.name} at {pair.old:#x}: {problem}")
+        if self.versions is not None:
+            places = ((pair.old, pair.new) for pair in seen)
+            wrong = self.versions.allow(program, self.function, places)
+            self.findings += [f"{self.function.name}: {reason}" for reason in wrong]
         self._unvisited()
         self._new_writes()
 

@@ -82,7 +82,7 @@ class Toy:
 
     name = "toy"
     bundling = emulated = boots = bit_counting = combining = joining = hints = resolving = None
-    conditional_moves = None
+    conditional_moves = whole_lines = None
     table = TABLE
     cpus: Mapping[str, Cpu] = CPUS
     needs: Mapping[str, frozenset[str]] = {"bytes": frozenset({"BWX"})}

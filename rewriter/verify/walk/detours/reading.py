@@ -16,7 +16,6 @@ the branch.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -25,14 +24,13 @@ import numpy as np
 from rewriter.analysis.program import Program
 from rewriter.core.code.listing import Listing
 from rewriter.core.code.program import Function
-from rewriter.core.errors import BadInput
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.target.idioms import ConditionalMoves
-from rewriter.elf.unwind import rows as unwind_rows
 from rewriter.elf.unwind.entries import Fde
 from rewriter.verify.terms.prover import Prover
 from rewriter.verify.walk.detours.meaning import means
 from rewriter.verify.walk.detours.shapes import Detour, detours, key
+from rewriter.verify.walk.frames import one_frame
 from rewriter.verify.walk.segments import Segment
 
 
@@ -146,7 +144,8 @@ class _Reader:
             return
         gone = places[1:]
         if one.back is not None:
-            if not self._same_frame(function, places):
+            behind = places[0] + self.new.table.size
+            if not one_frame(self.frames.get(function.start), {*places, behind}):
                 return
             self.words[[*one.moves, one.back]] = self.known.NOTHING
             self.away.setdefault(function.start, set()).update(gone)
@@ -193,17 +192,3 @@ class _Reader:
             shown = insn is not None and means(self.new.table, self.prover, *form, insn)
             self.proved[form] = insn if shown else None
         return self.proved[form]
-
-    def _same_frame(self, function: Function, places: Collection[int]) -> bool:
-        """Whether unwinders find the same frame at all of some places, and behind the branch."""
-        frame = self.frames.get(function.start)
-        if frame is None:
-            return True
-        try:
-            table = unwind_rows.rows(frame)
-        except BadInput:
-            return False
-        branch, *_ = places
-        starts = [address for address, _ in table]
-        near = (*places, branch + self.new.table.size)
-        return len({table[bisect_right(starts, at) - 1][1] for at in near}) == 1
