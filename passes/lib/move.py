@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from operator import itemgetter
 
 import numpy as np
 
@@ -16,16 +18,18 @@ from rewriter.analysis.program import Program
 from rewriter.core.assumptions import RETURNS
 from rewriter.core.code.listing import FLOWS
 from rewriter.core.code.program import Function, JumpTable
-from rewriter.core.isa.instruction import AWAY, Insn
+from rewriter.core.isa.instruction import AWAY, COMING_BACK, Insn
 from rewriter.core.target.cpu import Cpu
 from rewriter.core.target.protocol import CannotMove
 from rewriter.elf.emit import Patch
+from rewriter.elf.unwind import lsda
 from rewriter.elf.unwind import rows as unwind_rows
 
 
 @dataclass(frozen=True)
 class Moved:
-    """A function in its new layout: the bytes that changed by address, unwind patches by offset.
+    """A function in its new layout: the bytes that changed by address, patches by offset of its
+    unwind rows and exception ranges.
 
     `dropped` is how many nops fewer control passes through.
     """
@@ -52,11 +56,13 @@ def move(
     entries = program.target.entries(program.listing, function)
     _check(program, function, entries)
     items = nops.standing(slots, function.start, function.end, added)
+    shared, pads = program.references.shared, program.pads_of(function)
+    items = _apart(program, items, pads)
     if not slots and not added and not nops.within(function):
-        program.target.moved(items, function, program.references.shared, int)
+        program.target.moved(items, function, shared, int, pads)
         return None  # nothing can slide; what must stay was said
     code = _code(program, function, entries, items, _aside(program, slots, added))
-    layouts = align.layouts(code, cpu)
+    layouts = _unwound_layouts(program, code, align, cpu)
     if cpu.placing is None or added:
         layout = next(layouts, None)
         if layout is None:
@@ -66,22 +72,33 @@ def move(
         if layout is None:
             return None
     places = _Places(layout, function)
-    insns = program.target.moved(code.items, function, program.references.shared, places.start)
+    insns = program.target.moved(code.items, function, shared, places.start, pads)
     words = _words(program, layout, insns, function, slots.keys() | added.keys())
     for table in program.tables_of(function):
         words.update(_entries(program, table, places))
     words.update(rewritten_fixups(program, function, carried, places.start))
     if all(program.image.read(address, len(new)) == new for address, new in words.items()):
         return None
-    frame = program.frames[function.start]
-    try:
-        rows = unwind_rows.retime(frame, places.end_of_before)
-    except ValueError as error:
-        raise CannotMove("unwind rows do not follow") from error
-    if rows is None:
-        raise CannotMove("unwind rows do not fit")
     dropped = nops.executed(function) - layout.executed
-    return Moved(function, words, tuple(rows), layout, dropped)
+    return Moved(function, words, _unwound(program, function, places), layout, dropped)
+
+
+def _apart(
+    program: Program, items: list[tuple[int, Insn]], pads: Collection[int]
+) -> list[tuple[int, Insn]]:
+    """With the nops between a call and a landing pad behind it.
+
+    Nobody says that the call does not come back, and the code at the pad counts from either place.
+    """
+    places, kept = [address for address, _ in items], list[tuple[int, Insn]]()
+    for pad in pads:
+        before = bisect_left(places, pad) - 1
+        if before >= 0 and items[before][1].op.flow in COMING_BACK:
+            first, last = program.listing.span(places[before] + 1, pad)
+            insns = program.listing.insns_at(first, last)
+            addresses = program.listing.addresses[first:last].tolist()
+            kept += [(at, i) for at, i in zip(addresses, insns, strict=True) if i is not None]
+    return sorted([*items, *kept], key=itemgetter(0)) if kept else items
 
 
 class _Places:
@@ -102,6 +119,45 @@ class _Places:
         """Where the last instruction before an address ends: an unwind row begins there."""
         at = bisect_left(self.old, address) - 1
         return self.function.start if at < 0 else self.new[at] + self.size
+
+
+def _unwound_layouts(program: Program, code: Code, align: Align, cpu: Cpu) -> Iterator[Layout]:
+    """The layouts in which the exception ranges fit their table.
+
+    A range that begins earlier than it did may be too long for its field: then it begins there.
+    """
+    fit, known = partial(_unwinds, program, code), False
+    for layout in filter(fit, align.layouts(code, cpu)):
+        known = True
+        yield layout
+    sites = lsda.lsda_ranges(program.image, program.frames[code.function.start])
+    if sites and not known:
+        at = (bisect_left(code.places, site.start) for site in sites)
+        starts = {place for n in at for place in code.places[n : n + 1]}
+        held = replace(code, fixed={*code.fixed, *starts})
+        yield from filter(fit, align.layouts(held, cpu))
+
+
+def _unwinds(program: Program, code: Code, layout: Layout) -> bool:
+    """Whether the exception ranges fit their table in a layout."""
+    places, frame = _Places(layout, code.function), program.frames[code.function.start]
+    ranges = lsda.retime(frame, places.start, places.end_of_before)
+    return ranges is not None
+
+
+def _unwound(program: Program, function: Function, places: _Places) -> tuple[Patch, ...]:
+    """What the unwinder is told of a function in its new places."""
+    frame = program.frames[function.start]
+    try:
+        rows = unwind_rows.retime(frame, places.end_of_before)
+    except ValueError as error:
+        raise CannotMove("unwind rows do not follow") from error
+    if rows is None:
+        raise CannotMove("unwind rows do not fit")
+    ranges = lsda.retime(frame, places.start, places.end_of_before)
+    if ranges is None:
+        raise CannotMove("exception ranges do not fit")
+    return (*rows, *ranges)
 
 
 def _code(
@@ -160,17 +216,21 @@ def _check(program: Program, function: Function, entries: Collection[int]) -> No
     frame = program.frames.get(function.start)
     if frame is None or frame.end != function.end:
         raise CannotMove("no unwind entry of its own")
-    if frame.lsda is not None:
-        raise CannotMove("has a table of exception ranges")
     if frame.cie.signal_frame:
         raise CannotMove("unwinders know its bytes")
+    ranges = lsda.lsda_ranges(program.image, frame)
+    if any(not function.start <= site.start <= site.end <= function.end for site in ranges):
+        raise CannotMove("exception ranges beyond its end")
     for table in program.tables_of(function):
         if not table.exact or table.base != program.references.shared.get(function.start):
             raise CannotMove("a jump table whose length or base is not known")
     if any(fixup.resume not in function for fixup in program.fixups_of(function)):
         raise CannotMove("an access resumes in another function")
+    if any(site.landing_pad not in (None, *program.pads_of(function)) for site in ranges):
+        raise CannotMove("a landing pad of its exception ranges is not its own")
     graph, blocks = program.graph, program.graph.blocks_of(function)
-    entered = blocks.start + np.flatnonzero(graph.entered[blocks.start : blocks.stop])
+    here = slice(blocks.start, blocks.stop)
+    entered = blocks.start + np.flatnonzero(graph.entered[here] & ~graph.landed[here])
     starts = {*program.listing.addresses[graph.first[entered]].tolist()}
     # What is between load-locked and store-conditional stays where it is.
     if not starts - {function.start, *entries} <= program.locked_addresses:

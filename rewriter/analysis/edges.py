@@ -118,12 +118,13 @@ class Collected:
         kept = self._columns([fixup.kept & everything for fixup in fixups])
         self._edges(at[to >= 0], to[to >= 0], FAULT, kept[to >= 0])
 
-    def add_pads(self, calls: Iterable[tuple[int, int]]) -> None:
+    def add_pads(self, calls: Iterable[Fixup]) -> None:
         """An exception may come out of a call: control goes on at a landing pad then."""
-        for source, pad in calls:
-            at = self.listing.index(source)
+        for call in calls:
+            at = self.listing.index(call.access)
             block = np.array([self.first.searchsorted(at, side="right") - 1])
-            self._go(block, addresses([pad]))
+            kept = self._columns([call.kept & self.convention.everything])
+            self._go(block, addresses([call.resume]), kept)
 
     def together(self) -> tuple[Edges, Edges, NDArray[np.int8], Masks]:
         """Source, target, kind and passed registers of every edge."""
@@ -169,12 +170,12 @@ class Collected:
         self._edges(blocks[inside], blocks[inside] + 1)
         self._escape(blocks[~inside])
 
-    def _go(self, blocks: Edges, targets: Addresses) -> None:
+    def _go(self, blocks: Edges, targets: Addresses, passed: Masks | None = None) -> None:
         """Control goes on from each of the blocks to an address."""
         to = self.blocks_at(targets)
         self._escape(blocks[to < 0])
         blocks, to = blocks[to >= 0], to[to >= 0]
-        self._edges(blocks, to)
+        self._edges(blocks, to, passed=passed)
         away = self.owner[blocks] != self.owner[to]
         self._tail_calls(blocks[away], to[away])
 

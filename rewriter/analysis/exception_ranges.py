@@ -9,7 +9,7 @@ of them, as before an access that a kernel's exception table names.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,17 +32,35 @@ def throws(insn: Insn, table: Table) -> bool:
 
 @dataclass(frozen=True)
 class ExceptionRanges:
-    """The exception ranges of a file, by ascending start; none holds another."""
+    """The exception ranges of a file, by ascending start; none holds another.
+
+    `pads` are the landing pads, ascending; those `abroad` are of another function's ranges.
+    """
 
     sites: tuple[CallSite, ...]
     starts: tuple[int, ...]
+    pads: tuple[int, ...] = ()
+    abroad: frozenset[int] = frozenset()
 
     @classmethod
     def of(cls, image: Image, frames: Iterable[Fde]) -> ExceptionRanges:
         """Those of all functions of a file."""
-        found = [site for frame in frames if frame.lsda for site in lsda_ranges(image, frame)]
+        return cls.together(
+            (frame, lsda_ranges(image, frame)) for frame in frames if frame.lsda is not None
+        )
+
+    @classmethod
+    def together(cls, tables: Iterable[tuple[Fde, Sequence[CallSite]]]) -> ExceptionRanges:
+        """Those of some functions."""
+        found, pads, abroad = list[CallSite](), set[int](), set[int]()
+        for frame, table in tables:
+            found += table
+            led = {site.landing_pad for site in table if site.landing_pad is not None}
+            pads |= led
+            abroad.update(pad for pad in led if not frame.start <= pad < frame.end)
         sites = tuple(sorted(found, key=lambda site: site.start))
-        return cls(sites, tuple(site.start for site in sites))
+        starts = tuple(site.start for site in sites)
+        return cls(sites, starts, tuple(sorted(pads)), frozenset(abroad))
 
     def at(self, address: int) -> CallSite | None:
         """The range that an instruction is in."""
@@ -53,23 +71,30 @@ class ExceptionRanges:
         """Whether a range begins in [start, end)."""
         return bisect_left(self.starts, start) < bisect_left(self.starts, end)
 
+    def pads_in(self, start: int, end: int) -> tuple[int, ...]:
+        """The landing pads in [start, end)."""
+        return self.pads[bisect_left(self.pads, start) : bisect_left(self.pads, end)]
+
     def way(self, address: int) -> tuple[int | None, int] | None:
         """What the personality routine finds for an instruction: landing pad and action."""
         site = self.at(address)
         return (site.landing_pad, site.action) if site is not None else None
 
-    def calls(self, listing: Listing) -> Iterator[tuple[int, int]]:
-        """Calls in ranges with a landing pad: the address of the call, and the pad."""
+    def calls(self, listing: Listing, landing: int) -> Iterator[Fixup]:
+        """Calls in ranges with a landing pad, as accesses that resume there.
+
+        The unwinder goes there with the pad's address in the register `landing`.
+        """
         for pad, first, last in self._padded(listing):
             for at in first + np.flatnonzero(among(listing.flows[first:last], COMING_BACK)):
-                yield int(listing.addresses[at]), pad
+                yield Fixup(0, int(listing.addresses[at]), pad, ((landing, pad),))
 
-    def accesses(self, listing: Listing) -> Iterator[Fixup]:
-        """What may throw by a signal, as accesses that resume at the landing pad."""
+    def accesses(self, listing: Listing, landing: int) -> Iterator[Fixup]:
+        """What may throw by a signal, likewise."""
         may = _may_throw(listing)
         for pad, first, last in self._padded(listing):
             for at in first + np.flatnonzero(may[first:last]):
-                yield Fixup(0, int(listing.addresses[at]), pad, ())
+                yield Fixup(0, int(listing.addresses[at]), pad, ((landing, pad),))
 
     def _padded(self, listing: Listing) -> Iterator[tuple[int, int, int]]:
         for site in self.sites:

@@ -32,7 +32,8 @@ class Graph:
     of registers that code outside the graph may read when control leaves there for good or for
     a call, and `returned` that which an unknown caller may read after a return.  `function_of`
     is per block, -1 for none; `continues` says that control comes only from the block before,
-    `entered` that it may come from outside the function, `reached` that it may come at all.
+    `entered` that it may come from outside the function, `reached` that it may come at all;
+    `landed` that from outside only the unwinder leads there, to one of the function's own pads.
     `faulting` says, per position, that an access may fault and control go on elsewhere, `resumed`
     per block that it may go on there.
     """
@@ -54,6 +55,7 @@ class Graph:
     continues: NDArray[np.bool_]
     entered: NDArray[np.bool_]
     reached: NDArray[np.bool_]
+    landed: NDArray[np.bool_]
 
     def block_at(self, address: int) -> int:
         """The block that starts at `address`; KeyError if none does."""
@@ -107,14 +109,16 @@ def build(
     entries: Iterable[int],
     convention: Convention,
     fixups: Sequence[Fixup] = (),
-    pads: Iterable[tuple[int, int]] = (),
+    calls: Iterable[Fixup] = (),
+    landings: Iterable[int] = (),
 ) -> Graph:
     """The graph of a listing.
 
-    `entries` are all addresses at which control may arrive by other ways than branches; `fixups`
-    are where control goes when an access faults, `pads` calls with where it goes when they throw.
+    `entries` are addresses at which control may arrive by other ways than branches, `landings`
+    those at which the unwinder lets a function go on; `fixups` are where control goes when an
+    access faults, `calls` where it goes when one throws.
     """
-    entries = set(entries)
+    others, entries = set(entries), {*entries, *landings}
     fixups = [fixup for fixup in fixups if listing.has(fixup.access)]
     faulting = np.zeros(len(listing), dtype=bool)
     faulting[[listing.index(fixup.access) for fixup in fixups]] = True
@@ -127,9 +131,13 @@ def build(
     found.owner = _with_islands(found, entries)
     found.add_all(references)
     found.add_fixups(fixups)
-    found.add_pads(pads)
+    found.add_pads(calls)
     source, target, kind, passed = found.together()
-    entered = contains(addresses(sorted(entries | {f.start for f in functions})), places)
+    entered, otherwise = (
+        contains(addresses(sorted(some | {f.start for f in functions})), places)
+        for some in (entries, others)
+    )
+    elsewhere = _entered_from_elsewhere(source, target, kind, function_of)
     reaching = np.bincount(target, minlength=found.nodes)[: len(first)]
     return Graph(
         listing=listing,
@@ -148,7 +156,8 @@ def build(
         resumed=contains(addresses(sorted({fixup.resume for fixup in fixups})), places),
         continues=(reaching == 1) & ~entered & _after_straight(found),
         reached=entered | (reaching > 0),
-        entered=entered | _entered_from_elsewhere(source, target, kind, function_of),
+        entered=entered | elsewhere,
+        landed=entered & ~otherwise & ~elsewhere,
     )
 
 

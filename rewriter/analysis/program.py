@@ -76,6 +76,12 @@ class Program:
         """Where each function starts, and where each ends."""
         return sides([(function.start, function.end) for function in self.functions])
 
+    def pads_of(self, function: Function) -> tuple[int, ...]:
+        """The landing pads in a function to which only the unwinder leads from outside."""
+        pads = self.exceptions.pads_in(function.start, function.end)
+        found = (pad for pad in pads if self.listing.has(pad))
+        return tuple(pad for pad in found if self.graph.landed[self.graph.block_at(pad)])
+
     def tables_of(self, function: Function) -> tuple[JumpTable, ...]:
         """The jump tables that the function's jumps read."""
         return self._tables.get(function.start, ())
@@ -310,15 +316,28 @@ def analyse(image: Image, target: Sequential, assume: frozenset[str] = EVERY) ->
     named = {place for place in words.values() if listing.has(place)}
     fixups = [fixup for fixup in target.tables.exceptions.read(image) if listing.has(fixup.access)]
     exceptions = ExceptionRanges.of(image, frames)
-    throwing, pads = list(exceptions.accesses(listing)), list(exceptions.calls(listing))
-    entries = pinned(image, target, listing, functions, frames)
+    throwing, calls = (
+        list(exceptions.accesses(listing, target.landing)),
+        list(exceptions.calls(listing, target.landing)),
+    )
+    entries = pinned(image, target, listing, functions)
     for function in functions:
         entries.update(target.entries(listing, function))
     entries.update(_made_by_jumps(listing))
+    entries.update(pad for pad in exceptions.abroad if listing.has(pad))
+    pads = [pad for pad in exceptions.pads if listing.has(pad)]
     held = target.tables.held(image)
     entries.update(h.start for h in held if h.holds is Holds.ENTERED and listing.has(h.start))
     references, graph = jumps.followed(
-        partial(_graph, listing, target, functions, entries, [*throwing, *fixups], pads, assume),
+        partial(
+            _graph,
+            listing,
+            target,
+            functions,
+            (entries, pads),
+            ([*throwing, *fixups], calls),
+            assume,
+        ),
         partial(_pruned, target),
         image,
         target,
@@ -367,9 +386,8 @@ def _graph(
     listing: Listing,
     target: Sequential,
     functions: tuple[Function, ...],
-    entries: set[int],
-    fixups: Sequence[Fixup],
-    pads: Sequence[tuple[int, int]],
+    ways_in: tuple[set[int], Sequence[int]],
+    leaving: tuple[Sequence[Fixup], Sequence[Fixup]],
     assume: frozenset[str],
     references: References,
 ) -> flow.Graph:
@@ -383,5 +401,6 @@ def _graph(
     )
     if STANDARD not in assume:
         convention = anything(target.everything)
+    entries, landings = ways_in
     entries = entries | references.labels
-    return flow.build(listing, functions, references, entries, convention, fixups, pads)
+    return flow.build(listing, functions, references, entries, convention, *leaving, landings)

@@ -12,6 +12,14 @@ def uleb(value: int) -> bytes:
     return bytes((*out, value))
 
 
+def padded_uleb(value: int, size: int) -> bytes | None:
+    """A number from 0 up in so many bytes; None where it needs more."""
+    if value >> 7 * size:
+        return None
+    groups = [value >> 7 * n & 0x7F for n in range(size)]
+    return bytes((*(group | 0x80 for group in groups[:-1]), groups[-1]))
+
+
 def sleb(value: int) -> bytes:
     """A number with a sign."""
     out = bytearray()

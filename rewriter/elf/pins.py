@@ -90,10 +90,9 @@ def pinned(
     target: Sequential,
     listing: Listing,
     functions: Sequence[Function],
-    frames: Iterable[Fde],
 ) -> set[int]:
-    """Every address in text that something outside text names."""
-    found = list(_sources(image, target, listing, functions, frames))
+    """Every address in text that something outside text names, landing pads apart."""
+    found = list(_sources(image, target, listing, functions, ()))
     return {place for place, _, _ in compress(found, _inside(listing, found))}
 
 

@@ -8,6 +8,8 @@ exception_check  The exception tables of an old and a new kernel, entry by entry
 line_check       Whether the line table of a new file names the lines that the original's does
 listed           Whether the edits that a manifest lists are the changes that are there
 owners           Whose bytes changed: ranges of addresses that hold some, and what is in none
+range_check      The exception ranges of an old and a new file: which numbers changed, and where
+                 they lead now
 regions/         Reordered regions of code, for which any meaning will do
 routines/        Known routines, and what replaced them
 terms/           Whether two terms are equal, by trial and by Z3

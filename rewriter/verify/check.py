@@ -32,6 +32,7 @@ from rewriter.elf.lines.file import without_grown
 from rewriter.verify.exception_check import FixupTables
 from rewriter.verify.line_check import LineCheck
 from rewriter.verify.owners import Offsets, changed_offsets, owners
+from rewriter.verify.range_check import RangeTables
 from rewriter.verify.routines.pieces_rules import Replaced
 from rewriter.verify.routines.replaceable import Known
 from rewriter.verify.routines.substituted import Substituted
@@ -51,9 +52,9 @@ class Verdict:
     """What was compared and what was found.
 
     `grades` counts segments by how they were shown equal; `preconditions` those that rest on one;
-    `failed` are functions with a finding of their own, `followed` the addresses of jump table and
-    exception table bytes that were compared by where they lead; `tried` is how new routines
-    behave, by the start of their function; `listing` is the new file's text.
+    `failed` are functions with a finding of their own, `followed` the addresses of bytes of jump
+    tables, exception tables and exception ranges that were compared by where they lead; `tried` is
+    how new routines behave, by the start of their function; `listing` is the new file's text.
     """
 
     findings: tuple[str, ...]
@@ -193,6 +194,8 @@ class _Check:
         self.locked = self.program.locked_addresses
         functions, elsewhere = self._owners(changed)
         functions += self._frames(elsewhere)
+        self.ranges = RangeTables(self.program, self.new, self.substituted.frames, elsewhere)
+        functions += self.ranges.functions()
         found = ((function, self._substitute(function)) for function in dict.fromkeys(functions))
         self.replaced = {function: one for function, one in found if one is not None}
         self.owned = self.substituted.scattered.owned(self.replaced.values())
@@ -315,14 +318,18 @@ class _Check:
             others=self.owned,
             detours=self.detours,
             versions=self.versions,
+            ways=self.ranges.ways if self.ranges.has_changed(function) else None,
+            led=self.ranges.pads(function),
             matched=[] if self.lines.describes(function) else None,
         )
         walk.run()
         if reason := self.lines.problem(function, walk.matched or ()):
             walk.findings.append(f"{function.name}: {reason}")
         shown, wrong = self.entries.compare(function, walk.resumed)
+        if reason := self.ranges.problem(function):
+            wrong.append(f"{function.name}: {reason}")
         checked.findings += walk.findings + wrong
-        checked.tables = walk.tables | shown
+        checked.tables = walk.tables | shown | self.ranges.accounted(function)
         checked.failed = bool(checked.findings)
         for evidence in walk.evidence:
             checked.count(evidence)

@@ -30,7 +30,7 @@ routines/      Our own tuned routines: assembly text, one file each, assembled b
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -57,7 +57,7 @@ from targets.alpha import abi, boots, conditional, idioms, routines, whole_lines
 from targets.alpha.cpus import CPUS
 from targets.alpha.image import kernel, masks, moving, placing, pointers, sums, switches
 from targets.alpha.isa.rows import TABLE
-from targets.alpha.registers import SP
+from targets.alpha.registers import RA, SP
 from targets.alpha.systems import SYSTEMS, UP1000, USUAL
 from targets.alpha.trial_program import AlphaTrials
 from targets.assembly import ROUTINE_ALIGNMENT
@@ -106,6 +106,7 @@ class Alpha:
     reserved = staticmethod(kernel.reserved)
     tables = kernel.TABLES
     frame_bases = abi.FRAME_BASES
+    landing: int = RA
     unwound = staticmethod(abi.unwound)
     whole = staticmethod(abi.whole)
     in_order = staticmethod(abi.in_order)
@@ -211,9 +212,10 @@ class Alpha:
         function: Function,
         shared: Mapping[int, int],
         place: Callable[[int], int],
+        pads: Collection[int] = (),
     ) -> list[Insn]:
         """Branch displacements and gp set-ups follow."""
-        return moving.moved(items, function, shared.get(function.start), place)
+        return moving.moved(items, function, shared.get(function.start), place, pads)
 
     def nops(self, size: int) -> list[Insn]:
         """UNOPs: the 21264 drops them before they issue."""

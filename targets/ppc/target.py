@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +60,7 @@ from targets.ppc.image import (
 )
 from targets.ppc.isa import table
 from targets.ppc.isa.features import OLD, TM
-from targets.ppc.registers import CTR, FPR, SP, THREAD, TOC, VRSAVE
+from targets.ppc.registers import CTR, FPR, LR, SP, THREAD, TOC, VRSAVE
 from targets.ppc.running import EMULATED
 from targets.ppc.systems import SYSTEM_OF, SYSTEMS
 from targets.ppc.trial_program import PpcTrials
@@ -92,6 +92,7 @@ class Ppc:
     outlived = frozenset({OLD, TM})
     systems: Mapping[str, System] = SYSTEMS
     frame_bases = FRAME_BASES
+    landing: int = LR
     entry_size = switches.ENTRY_SIZE
     in_order = staticmethod(idioms.in_order)
     linear = staticmethod(idioms.linear)
@@ -256,6 +257,7 @@ class Ppc:
         function: Function,
         shared: Mapping[int, int],
         place: Callable[[int], int],
+        pads: Collection[int] = (),
     ) -> list[Insn]:
         """Branches follow."""
         return moving.moved(items, function, place)

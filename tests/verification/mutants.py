@@ -15,7 +15,9 @@ from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.isa.operands import Kind
 from rewriter.core.isa.registers import Reg
 from rewriter.elf.image import Image
-from rewriter.elf.unwind import rows
+from rewriter.elf.unwind import entries, lsda, rows
+from rewriter.verify.owners import changed_offsets
+from rewriter.verify.range_check import RangeTables
 from rewriter.verify.terms.prover import Prover
 from rewriter.verify.walk.function import Walk
 from rewriter.verify.walk.insn_classes import Kinds
@@ -61,6 +63,8 @@ class Bench:
     def __post_init__(self) -> None:
         self.tuned: Image = replace(self.program.image, data=self.right)
         self.listing = self.program.target.listing(self.tuned)
+        self.frames = {frame.start: frame for frame in entries.frames(self.tuned)}
+        self.changed = changed_offsets(self.program.image.data, self.right)
 
     def changed_functions(self) -> list[Function]:
         """Functions with other bytes that can be followed."""
@@ -81,7 +85,10 @@ class Bench:
             places.append((image.offset_of(table.address), table.size * len(table.targets)))
         frame = self.program.frames.get(function.start)
         found = [(at, at + size) for at, size in places]
-        return [*found, frame.instructions] if frame is not None else found
+        if frame is None:
+            return found
+        fields = [field for record in lsda.records(image, frame) for field in record.fields]
+        return [*found, frame.instructions, *((f.offset, f.offset + f.size) for f in fields)]
 
     def tables(self, function: Function) -> list[JumpTable]:
         """The function's jump tables whose length is known."""
@@ -101,7 +108,11 @@ class Bench:
             target = self.program.target
             prover = Prover.of(target)
             locked, kinds = self.program.locked_addresses, Kinds(target)
+            ranges = RangeTables(self.program, self.tuned, self.frames, self.changed)
             walk = Recorder(self.program, self.tuned, self.listing, function, prover, locked, kinds)
+            if ranges.has_changed(function):
+                walk.ways = ranges.ways
+            walk.led = ranges.pads(function)
             walk.run()
             assert not walk.findings, walk.findings
             self._walks[function] = walk

@@ -26,7 +26,7 @@ from tests.support.depth import depth
 WANTED = depth(250, 500)
 KINDS = {  # shares of what is tried
     "register": 5, "displacement": 4, "dropped": 4, "swapped": 3, "opcode": 4,
-    "literal": 2, "branch": 3, "gp": 1, "table": 1, "unwind": 1,
+    "literal": 2, "branch": 3, "gp": 2, "table": 1, "unwind": 1,
 }  # fmt: skip
 
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -413,6 +413,11 @@ class Sequential(Target, Protocol):
         """A mask of the registers from which code reaches its frame."""
         ...
 
+    @property
+    def landing(self) -> int:
+        """The register that holds a landing pad's address when the unwinder goes there."""
+        ...
+
     def unwound(self, number: int) -> int | None:
         """The register that unwind tables give a number, or None where it is none of ours."""
         ...
@@ -467,10 +472,12 @@ class Sequential(Target, Protocol):
         function: Function,
         shared: Mapping[int, int],
         place: Callable[[int], int],
+        pads: Collection[int] = (),
     ) -> list[Insn]:
         """Instructions, given with their old addresses, as they must be at new ones.
 
-        `place` gives an old address' new one; raises CannotMove.
+        `place` gives an old address' new one, `pads` are the old addresses of landing pads; raises
+        CannotMove.
         """
         ...
 

@@ -5,9 +5,12 @@ The LSDA of GCC: gcc/except.cc, libgcc unwind-pe.h.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
-from rewriter.elf.dwarf import DW_EH_PE_omit, DwarfReader
+from rewriter.core.leb128 import padded_uleb
+from rewriter.elf.dwarf import FIXED, DW_EH_PE_omit, DW_EH_PE_uleb128, DwarfReader
+from rewriter.elf.emit import Patch
 from rewriter.elf.image import Image
 from rewriter.elf.unwind.entries import Fde
 
@@ -21,8 +24,32 @@ class CallSite(NamedTuple):
     action: int
 
 
+class Field(NamedTuple):
+    """Where a number of a table stands in the file, and how: offset, bytes, DW_EH_PE encoding."""
+
+    offset: int
+    size: int
+    encoding: int
+
+
+class Record(NamedTuple):
+    """A call site with the fields of its start, its length and its landing pad.
+
+    Landing pads are counted from `pads`.
+    """
+
+    site: CallSite
+    fields: tuple[Field, Field, Field]
+    pads: int
+
+
 def lsda_ranges(image: Image, fde: Fde) -> list[CallSite]:
     """Return the call sites of the function in table order; empty without an LSDA."""
+    return [record.site for record in records(image, fde)]
+
+
+def records(image: Image, fde: Fde) -> list[Record]:
+    """Return the call-site records of the function in table order; empty without an LSDA."""
     if fde.lsda is None:
         return []
     segment = image.segment_of(fde.lsda)
@@ -41,10 +68,50 @@ def lsda_ranges(image: Image, fde: Fde) -> list[CallSite]:
     if reader.offset + size > end:
         raise reader.bad(f"call-site table of {size:#x} bytes")
     reader.end = reader.offset + size
-    sites: list[CallSite] = []
+    found: list[Record] = []
     while reader.offset < reader.end:
-        start = fde.start + reader.number(encoding)
-        stop = start + reader.number(encoding)
-        pad = reader.number(encoding)
-        sites.append(CallSite(start, stop, pads + pad if pad else None, reader.uleb()))
-    return sites
+        (start, first), (length, second), (pad, third) = (_read(reader, encoding) for _ in "123")
+        start += fde.start
+        site = CallSite(start, start + length, pads + pad if pad else None, reader.uleb())
+        found.append(Record(site, (first, second, third), pads))
+    return found
+
+
+def _read(reader: DwarfReader, encoding: int) -> tuple[int, Field]:
+    at = reader.offset
+    value = reader.number(encoding)
+    return value, Field(at, reader.offset - at, encoding)
+
+
+def retime(fde: Fde, start: Callable[[int], int], end: Callable[[int], int]) -> list[Patch] | None:
+    """Return patches that make the ranges and landing pads follow moved code.
+
+    `start` says where what stands at an address begins now, `end` where what stands before one
+    ends.  None where a number does not fit the bytes that its field has.
+    """
+    patches: list[Patch] = []
+    for site, fields, pads in records(fde.image, fde):
+        first = start(site.start)
+        pad = 0 if site.landing_pad is None else start(site.landing_pad) - pads
+        if site.landing_pad is not None and not pad:
+            return None  # it would be none
+        numbers = (first - fde.start, max(end(site.end) - first, 0), pad)
+        for (offset, size, encoding), number in zip(fields, numbers, strict=True):
+            new = _written(number, size, encoding, fde.image)
+            if new is None:
+                return None
+            old = fde.image.data[offset : offset + size]
+            if new != old:
+                patches.append(Patch(offset, old, new))
+    return patches
+
+
+def _written(number: int, size: int, encoding: int, image: Image) -> bytes | None:
+    """A number in a field; None where it does not fit, or the field is not understood."""
+    if number < 0:
+        return None
+    if encoding == DW_EH_PE_uleb128:
+        return padded_uleb(number, size)
+    if encoding not in FIXED or number >> 8 * size - FIXED[encoding].islower():
+        return None
+    return number.to_bytes(size, image.byteorder)

@@ -10,6 +10,7 @@ from operator import or_
 
 import numpy as np
 
+from rewriter.analysis.exception_ranges import ExceptionRanges
 from rewriter.analysis.program import Program
 from rewriter.core.addresses import addresses
 from rewriter.core.assumptions import RETURNS
@@ -25,6 +26,7 @@ from rewriter.verify.walk import hints
 from rewriter.verify.walk.detours.reading import Detours
 from rewriter.verify.walk.equivalence import Different
 from rewriter.verify.walk.insn_classes import HINT, NOP, Kinds
+from rewriter.verify.walk.landing_pads import Pads
 from rewriter.verify.walk.lines.reading import Versions
 from rewriter.verify.walk.pairs import PLAIN, Compared, Pair, Pairs
 from rewriter.verify.walk.segments import BlockCutter, Cutter, Lost, Segment, reads_place
@@ -39,7 +41,8 @@ class Walk:
     exception entries that do the same; `covered` are the addresses of the old code that was
     compared, `visited` those of the new code, `matched` gets what stands for what, if it is a list;
     `detours` and `versions` are how the new listing was read, `longer` the positions of branches
-    that are several instructions.
+    that are several instructions; `ways` are the exception ranges of the new file where the
+    function has others in it, `led` what each of its landing pads became.
     """
 
     program: Program
@@ -61,6 +64,8 @@ class Walk:
     detours: Detours | None = None
     versions: Versions | None = None
     longer: list[int] = field(default_factory=list)
+    ways: ExceptionRanges | None = None
+    led: Mapping[int, int] = field(default_factory=dict)
 
     def run(self) -> None:
         """Walks from every entry until nothing new follows, then looks at what was not walked."""
@@ -73,7 +78,8 @@ class Walk:
         if self.new_code.addresses != old.addresses:
             self.findings.append(f"{self.function.name}: its instructions are in other places")
             return
-        self.pairs = Pairs(program, self.function, self.prover, old)
+        pads = Pads(program, self.function, self.ways, self.led)
+        self.pairs = Pairs(program, self.function, self.prover, old, pads)
         self.size = program.listing.table.size
         encode = self.target.table.encode
         self._nops = {encode(insn) for insn in self.target.nops(self.size)}
@@ -85,6 +91,7 @@ class Walk:
             self.visited.update(self.versions.away.get(self.function.start, ()))
         self.locked_here = not self.locked.isdisjoint(old.addresses)
         queue = [Pair(entry, entry) for entry in self._entries() if not self._is_same_data(entry)]
+        queue += self._landings()
         seen: set[Pair] = set()
         while queue:
             pair = queue.pop()
@@ -130,10 +137,15 @@ class Walk:
         graph, rows = self.program.graph, self.program.listing.rows
         blocks = graph.blocks_of(self.function)
         here = slice(blocks.start, blocks.stop)
-        entered = graph.first[here][graph.entered[here]]
+        entered = graph.first[here][graph.entered[here] & ~graph.landed[here]]
         entered = entered[rows[entered] != INLINE]
         entries: list[int] = self.program.listing.addresses[entered].tolist()
         return entries
+
+    def _landings(self) -> list[Pair]:
+        """Where the unwinder leads, which leaves the place in a register."""
+        pads = self.program.pads_of(self.function)
+        return [Pair(pad, self.led.get(pad, pad), self.target.landing) for pad in pads]
 
     # One pair of segments -----------------------------------------------------------------
 
@@ -169,7 +181,8 @@ class Walk:
             return None
         if bisect_left(self.longer, there) < bisect_left(self.longer, there + end - first):
             return None
-        if there == first and old.words[first:end] == new.words[first:end]:
+        same = there == first and old.words[first:end] == new.words[first:end]
+        if same and self.ways is None:
             return there
         if self.pairs.pads.any:  # it may be in another exception range
             return None

@@ -2,24 +2,33 @@
 
 Each new instruction that may throw must stand for an old one of the same range that touches the
 same place, or is the same event, and before both all that the pad may read must be equal.  An old
-one may be gone: what it would have thrown is then not thrown.
+one may be gone: what it would have thrown is then not thrown.  Where a function moved, its ranges
+did too: the old file's say where the old code throws to, the new file's where the new code does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
-from rewriter.analysis.exception_ranges import throws
+from rewriter.analysis.exception_ranges import ExceptionRanges, throws
 from rewriter.analysis.program import Program
 from rewriter.core.code.dataflow import Run
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import COMING_BACK, Flow, Insn
+from rewriter.core.isa.registers import register_mask
 from rewriter.core.readings.symbolic import Symbolic
 from rewriter.core.terms.term import Term
 from rewriter.verify.walk.equivalence import Comparison, Different
 from rewriter.verify.walk.segments import Segment
 from rewriter.verify.walk.stack import address_at
+
+_Way: TypeAlias = tuple[int | None, int] | None
+"""Landing pad and action, both by the old file's addresses."""
+
+_ELSEWHERE = -1
+"""A landing pad that is none of the old file's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +36,7 @@ class _Thrower:
     """An instruction that may throw: its slot, what the range says, and what it touches or is."""
 
     slot: int
-    pad: int
+    way: _Way
     places: tuple[Term, ...]
     name: str
     state: Symbolic
@@ -35,63 +44,87 @@ class _Thrower:
 
 @dataclass
 class Pads:
-    """Answers for one function of a program."""
+    """Answers for one function of a program.
+
+    `changed` are the exception ranges of the new file where those of the function are others, and
+    `led` what each of its landing pads became.
+    """
 
     program: Program
     function: Function
+    changed: ExceptionRanges | None = None
+    led: Mapping[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.exceptions = self.program.exceptions
         self.table, self.target = self.program.target.table, self.program.target
         self.any = self.exceptions.within(self.function.start, self.function.end)
+        self._given = register_mask((self.target.landing,))  # by the unwinder
+        self._back = {new: old for old, new in self.led.items()}
+
+    def _way(self, address: int) -> _Way:
+        """Where what stands at an address of the old file throws to."""
+        return self.exceptions.way(address)
+
+    def _new_way(self, address: int) -> _Way:
+        """Where what stands at an address of the new file throws to."""
+        if self.changed is None:
+            return self._way(address)
+        way = self.changed.way(address)
+        if way is None or way[0] is None or address not in self.function:
+            return way
+        return self._back.get(way[0], _ELSEWHERE), way[1]
 
     def same_ways(self, old: Segment, new: Segment) -> bool:
         """Whether what may throw, plainly the same otherwise, is in the same ranges."""
-        return not self.any or list(self._ways(old)) == list(self._ways(new))
+        ways = self._ways(old, self._way), self._ways(new, self._new_way)
+        return not self.any or list(ways[0]) == list(ways[1])
 
-    def _ways(self, segment: Segment) -> Iterator[object]:
+    def _ways(self, segment: Segment, way: Callable[[int], _Way]) -> Iterator[_Way]:
         for slot in segment.proper():
             insn = segment.insns[slot]
             if insn.op.flow in COMING_BACK or throws(insn, self.table):
-                yield self.exceptions.way(segment.addresses[slot])
+                yield way(segment.addresses[slot])
 
     def same_call(self, old: Segment, new: Segment, slot: int, other: int) -> None:
         """That a call throws to where it did; raises Different."""
         if not self.any or old.insns[slot].op.flow not in COMING_BACK:
             return
-        ways = [self.exceptions.way(s.addresses[n]) for s, n in ((old, slot), (new, other))]
-        if ways[0] != ways[1]:
+        if self._way(old.addresses[slot]) != self._new_way(new.addresses[other]):
             raise Different(f"the call at {old.addresses[slot]:#x} throws elsewhere")
 
-    def slots(self, segment: Segment) -> list[int]:
-        """The slots of what may throw to a landing pad and is no call."""
+    def slots(self, old: Segment, new: Segment) -> tuple[list[int], list[int]]:
+        """The slots of what may throw and is no call, in each of two segments.
+
+        None of either where all of it is in one range, or in none, that leads to no landing pad.
+        """
         if not self.any:
-            return []
+            return [], []
+        found = self._throwing(old), self._throwing(new)
+        ways = {self._way(old.addresses[slot]) for slot in found[0]}
+        ways |= {self._new_way(new.addresses[slot]) for slot in found[1]}
+        if len(ways) > 1 or any(_pad(way) is not None for way in ways):
+            return found
+        return [], []
+
+    def _throwing(self, segment: Segment) -> list[int]:
         return [
             slot
-            for slot, (insn, address) in enumerate(
-                zip(segment.insns, segment.addresses, strict=True)
-            )
-            if insn.op.flow is Flow.NEXT
-            and throws(insn, self.table)
-            and self._pad(address) is not None
+            for slot, insn in enumerate(segment.insns)
+            if insn.op.flow is Flow.NEXT and throws(insn, self.table)
         ]
 
-    def _pad(self, address: int) -> int | None:
-        site = self.exceptions.at(address)
-        return site.landing_pad if site is not None else None
-
-    def throwers(self, run: Run, segment: Segment) -> list[_Thrower]:
+    def throwers(
+        self, run: Run, segment: Segment, slots: Iterable[int], is_new: bool
+    ) -> list[_Thrower]:
         """What may throw in a run that has the state before each."""
-        found = []
-        for slot in self.slots(segment):
+        found, way = [], self._new_way if is_new else self._way
+        for slot in slots:
             state, insn = run.exits[slot - 1].snapshot(), segment.insns[slot]
             state.control = None  # a branch before it is an exit of its own
             at = segment.addresses[slot]
-            pad = self._pad(at)
-            assert pad is not None
             places = self._places(state, insn, at)
-            found.append(_Thrower(slot, pad, places, "" if places else insn.name, state))
+            found.append(_Thrower(slot, way(at), places, "" if places else insn.name, state))
         return found
 
     def _places(self, state: Symbolic, insn: Insn, at: int) -> tuple[Term, ...]:
@@ -103,16 +136,22 @@ class Pads:
 
     def meet(self, comparison: Comparison, old: list[_Thrower], new: _Thrower) -> None:
         """Shows that a new thrower stands for an old one; raises Different."""
-        live = self.program.live_into(new.pad)
+        pad = _pad(new.way)
+        live = 0 if pad is None else self.program.live_into(pad) & ~self._given
         for one in old:
-            if (one.pad, one.name) != (new.pad, new.name) or not _same(comparison, one, new):
+            if (one.way, one.name) != (new.way, new.name) or not _same(comparison, one, new):
                 continue
             try:
                 comparison.check(one.state, new.state, live)
             except Different:
-                continue
+                if pad is not None:
+                    continue
             return
         raise Different("what a landing pad reads differs where it may be reached from")
+
+
+def _pad(way: _Way) -> int | None:
+    return None if way is None else way[0]
 
 
 def _same(comparison: Comparison, old: _Thrower, new: _Thrower) -> bool:

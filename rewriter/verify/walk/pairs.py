@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import NamedTuple, TypeAlias
@@ -59,10 +59,10 @@ class Pairs:
     function: Function
     prover: Prover
     code: BlockCutter
+    pads: Pads
 
     def __post_init__(self) -> None:
         self.target = self.program.target
-        self.pads = Pads(self.program, self.function)
 
     def compared(self, pair: Pair, old: Segment, new: Segment) -> Compared:
         """How two segments are shown to do the same from a pair of places; raises Different."""
@@ -142,16 +142,18 @@ class Pairs:
     def _compare_in(
         self, terms: Terms, pair: Pair, old: Segment, new: Segment, facts: Facts
     ) -> Compared:
-        faulting = bool(old.fixups or new.fixups)
-        before = self._run(terms, old, pair.old, pair, facts, faulting)
-        after = self._run(terms, new, pair.new, pair, facts, faulting)
+        faulting, throwing = bool(old.fixups or new.fixups), self.pads.slots(old, new)
+        before, after = (
+            self._run(terms, segment, place, pair.link, facts, (faulting, slots))
+            for segment, place, slots in zip((old, new), pair[:2], throwing, strict=True)
+        )
         comparison = Comparison(self.prover, terms, self.target.table.register_names)
         nothing_below(comparison, self.target, (before, old.insns), (after, new.insns), facts)
         matching = self._matching(comparison, before, after, old, new)
         stages = _Stages(self, comparison, (before, old), (after, new), facts)
         waiting = [access for access in matching.old if access.fixup is not None]
-        old_throwers = self.pads.throwers(before, old)
-        throwers = self.pads.throwers(after, new)
+        old_throwers = self.pads.throwers(before, old, throwing[0], False)
+        throwers = self.pads.throwers(after, new, throwing[1], True)
         for slot, other in zip(old.exits, new.exits, strict=True):
             self.pads.same_call(old, new, slot, other)
             leaving = bool(waiting) and waiting[0].slot <= slot
@@ -204,17 +206,20 @@ class Pairs:
         terms: Terms,
         segment: Segment,
         start: int,
-        pair: Pair,
+        link: int | None,
         facts: Facts,
-        faulting: bool,
+        leaving: tuple[bool, Iterable[int]],
     ) -> Run:
-        """Runs a segment; where accesses may go on elsewhere, with the state before each access."""
-        table = self.target.table
-        link = {pair.link: start} if pair.link is not None else {}
-        exits = {*segment.exits, *(slot - 1 for slot in self.pads.slots(segment))}
+        """Runs a segment; where accesses may go on elsewhere, with the state before each access.
+
+        `leaving` says whether they may fault, and the slots of what may throw.
+        """
+        table, (faulting, slots) = self.target.table, leaving
+        links = {link: start} if link is not None else {}
+        exits = {*segment.exits, *(slot - 1 for slot in slots)}
         if faulting:
             exits.update(slot - 1 for slot in faults.access_slots(segment.insns, self.target))
-        return run(table, terms, segment.insns, segment.addresses, exits, link, facts)
+        return run(table, terms, segment.insns, segment.addresses, exits, links, facts)
 
     def _link(
         self, before: Symbolic, after: Symbolic, old: Segment, new: Segment, slot: int, other: int

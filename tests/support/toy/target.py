@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +101,7 @@ class Toy:
     entry_size = WORD
     systems: Mapping[str, System] = {BOARD.name: BOARD}
     frame_bases = register_mask((STACK,))
+    landing: int = LR
 
     @property
     def sequential(self) -> Toy:
@@ -257,6 +258,7 @@ class Toy:
         function: Function,
         shared: Mapping[int, int],
         place: Callable[[int], int],
+        pads: Collection[int] = (),
     ) -> list[Insn]:
         """Code stays where it is."""
         raise CannotMove("toy code stays")
