@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from rewriter.contracts.contract import Case, Contract
 from rewriter.core.isa.instruction import Insn
-from rewriter.core.readings.interpret import Interpreter, Step
+from rewriter.core.readings.interpret import Step
 from rewriter.core.target.cpu import System
 from rewriter.timing import simulate
 from rewriter.timing.engine import Chip
@@ -21,16 +21,6 @@ _FAR = (1 << 30) + (1 << 21)  # bytes to other data: not in the same sets of a b
 _BEFORE = 3  # calls before a cold one: loops are long enough for predictors to learn from few
 
 
-class _Recording(Interpreter):
-    """An interpreter that keeps what it did last."""
-
-    def steps(self, start: int, stop: int, limit: int = 1_000_000) -> Iterator[Step]:
-        self.done: list[Step] = []
-        for step in super().steps(start, stop, limit):
-            self.done.append(step)
-            yield step
-
-
 class Runner:
     """One routine that is run on cases of one contract."""
 
@@ -39,8 +29,6 @@ class Runner:
         program = trials.program(contract.linkage)
         self.code, self.cpu = code, CPUS[cpu]
         self._stepper = Stepper(code, contract, program, TABLE, trials.write_hints, stores)
-        self._interpreter = _Recording(TABLE, self._stepper.memory, write_hints=trials.write_hints)
-        self._stepper.interpreter = self._interpreter
         self.arena = program.arena
         self._text = _text(code)
 
@@ -49,7 +37,7 @@ class Runner:
         problem = self._stepper.problem(case)
         if problem:
             raise Wrong(problem)
-        return self._interpreter.done
+        return self._stepper.trace(case)
 
     def time(self, steps: list[Step], system: System, warm: bool) -> int:
         """The cycles of a trace, what it does not execute of its fetch blocks included.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import os
 import signal
 import subprocess
@@ -21,6 +22,10 @@ from tests.support.depth import DEEP
 
 settings.register_profile("any machine", deadline=None)  # its speed is nothing that tests ask
 settings.load_profile("any machine")
+
+# A worker keeps files analysed for a whole run: looking for garbage among them takes one second
+# of fifteen where it is as often as Python's own.
+gc.set_threshold(200_000, 20, 20)
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # the workers have the processors among them
     os.environ.setdefault("RETUNE_JOBS", "1")

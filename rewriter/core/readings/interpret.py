@@ -186,7 +186,13 @@ class Arithmetic(Protocol):
         ...
 
 
-_Decoded = tuple[Callable[..., None], tuple[object, ...], int, Step]
+_Decoded = tuple[Callable[..., None], tuple[object, ...], int, Step, "Way"]
+
+Way = tuple[int, int | None]
+"""An instruction that was executed, and where control was transferred from it (None: on)."""
+
+Stored = Callable[[int, int], None]
+"""Called with the address and the size of a store that was done."""
 
 
 class _Machine(Concrete):
@@ -382,7 +388,7 @@ class Interpreter:
             if pc == stop:
                 return
             machine.pc = pc
-            does, operands, following, plain = decoded.get(pc) or self._decode(pc)
+            does, operands, following, plain, _ = decoded.get(pc) or self._decode(pc)
             machine.following = following
             machine.target = machine.access = None
             does(machine, *operands)
@@ -397,6 +403,33 @@ class Interpreter:
                 yield Step(plain.address, plain.insn, None, 0, False, target)
             else:
                 yield plain
+        if pc != stop:
+            raise LimitReached(pc, limit)
+
+    def follow(self, start: int, stop: int, limit: int, ways: set[Way], stored: Stored) -> None:
+        """As `steps`, and only adds where control went, and tells of stores: twice as fast.
+
+        What `stored` raises ends it, at the instruction that stored.
+        """
+        machine, decoded, add = self._machine, self._decoded, ways.add
+        pc = start
+        for _ in range(limit):
+            if pc == stop:
+                return
+            machine.pc = pc
+            does, operands, following, _plain, on = decoded.get(pc) or self._decode(pc)
+            machine.following = following
+            machine.target = machine.access = None
+            does(machine, *operands)
+            if machine.access is not None and machine.stored:
+                stored(machine.access, machine.size)
+            target = machine.target
+            if target is None:
+                add(on)
+                pc = following
+            else:
+                add((pc, target))
+                pc = target
         if pc != stop:
             raise LimitReached(pc, limit)
 
@@ -415,7 +448,7 @@ class Interpreter:
         does = insn.op.does
         if insn.op.flow in (Flow.TRAP, Flow.STOP) and machine.answer is None:
             does = self._no_trap(insn)
-        entry = (does, operands, following, Step(pc, insn, None, 0, False, None))
+        entry = (does, operands, following, Step(pc, insn, None, 0, False, None), (pc, None))
         self._decoded[pc] = entry
         return entry
 

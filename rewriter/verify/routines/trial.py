@@ -14,7 +14,14 @@ import numpy as np
 from rewriter.contracts.contract import Arena, Contract, View
 from rewriter.contracts.linkage import Linkage
 from rewriter.core.edit import Evidence, Grade
-from rewriter.core.readings.interpret import AccessFault, Interpreter, Step, Unspecified
+from rewriter.core.readings.interpret import (
+    AccessFault,
+    Interpreter,
+    Step,
+    Stored,
+    Unspecified,
+    Way,
+)
 from rewriter.core.target.capability import trials_of
 from rewriter.core.target.protocol import Sequential
 from rewriter.core.trials import Program
@@ -45,7 +52,7 @@ class Observed:
 
     evidence: Evidence
     outcomes: tuple[Outcome, ...]
-    ways: frozenset[tuple[int, int | None]]
+    ways: frozenset[Way]
 
 
 Enough = Callable[[Observed], bool]
@@ -67,14 +74,16 @@ class _Careful(Interpreter):
     image: tuple[tuple[int, int], ...] = ()
     most = _STEPS
 
-    def steps(self, start: int, stop: int, limit: int = _STEPS) -> Iterator[Step]:
+    def follow(self, start: int, stop: int, limit: int, ways: set[Way], stored: Stored) -> None:
         """As the interpreter's."""
-        for step in super().steps(start, stop, min(limit, self.most)):
-            if step.store and step.access is not None:
-                for low, high in self.image:
-                    if low <= step.access < high:
-                        raise AccessFault(step.access, step.size, write=True)
-            yield step
+
+        def outside(access: int, size: int) -> None:
+            for low, high in self.image:
+                if low <= access < high:
+                    raise AccessFault(access, size, write=True)
+            stored(access, size)
+
+        super().follow(start, stop, min(limit, self.most), ways, outside)
 
 
 class Trials:

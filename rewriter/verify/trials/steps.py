@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 
 from rewriter.contracts.contract import Case, Contract, Piece, Result, View, widen
 from rewriter.core.isa.table import Table
@@ -18,6 +19,8 @@ from rewriter.core.readings.interpret import (
     LimitReached,
     Memory,
     Step,
+    Stored,
+    Way,
 )
 from rewriter.core.trials import PLAIN, Program, World
 from rewriter.verify.trials.engines.sweep import Code, poison
@@ -42,6 +45,10 @@ class Outcome:
 
     result: int
     events: tuple[tuple[object, ...], ...]
+
+
+class _Stray(Exception):
+    """A store where the routine may not store."""
 
 
 class _CaseMemory(Memory):
@@ -96,7 +103,7 @@ class Stepper:
             write_hints=write_hints,
             opaque=arithmetic.answer if arithmetic else None,
         )
-        self.ways: set[tuple[int, int | None]] = set()
+        self.ways: set[Way] = set()
         self.outcome = Outcome(0, ())
 
     def trace(self, case: Case) -> list[Step]:
@@ -142,32 +149,35 @@ class Stepper:
         return Piece(start, data)
 
     def _registers(self, case: Case) -> dict[int, int]:
+        arguments = dict(zip(self.linkage.arguments, case.arguments, strict=False))
+        back = {self.linkage.link: _RETURN, self.linkage.entry: self.code.entry}
+        return {**self._filled, **arguments, **back}
+
+    @cached_property
+    def _filled(self) -> dict[int, int]:
+        """What the registers hold in every case where neither arguments nor linkage say more."""
         mask = (1 << self.program.arena.width) - 1
         made = poison(self.program, self.code.shared).tolist()
         values = {register: register % 15 + 1 for register in self.linkage.preserved}
         values |= {register: value & mask for register, value in enumerate(made)}
         for register in self.interpreter.table.constants:
             values.pop(register, None)
-        values |= dict(zip(self.linkage.arguments, case.arguments, strict=False))
-        return values | {self.linkage.link: _RETURN, self.linkage.entry: self.code.entry}
+        return values
 
     def _run(self, view: View) -> str:
         """Runs to the return, over faults that the routine answers; what stopped it before."""
-        address = self.code.entry
+        address, stored = self.code.entry, self._stored(view)
         try:
             while True:
                 try:
-                    for step in self.interpreter.steps(address, _RETURN, _LIMIT):
-                        self.ways.add((step.address, step.target))
-                        if step.store and not self._may_store(step, view):
-                            return f"{self._where()}: {step.size}-byte store to {step.access:#x}"
+                    self.interpreter.follow(address, _RETURN, _LIMIT, self.ways, stored)
                     return ""
                 except AccessFault as fault:
                     if self.interpreter.pc not in self.resumes:
                         return f"{self._where()}: {fault}"
                     address = self.resumes[self.interpreter.pc]
                     self.ways.add((self.interpreter.pc, address))
-        except (Misaligned, BadInstruction, LimitReached) as trap:
+        except (Misaligned, BadInstruction, LimitReached, _Stray) as trap:
             return f"{self._where()}: {trap}"
 
     def _events(self) -> tuple[tuple[object, ...], ...]:
@@ -179,16 +189,23 @@ class Stepper:
     def _where(self) -> str:
         return f"at offset {self.interpreter.pc - self.code.entry:#x}"
 
-    def _may_store(self, step: Step, view: View) -> bool:
-        """Hints are no stores: what they lose shows in the memory afterwards."""
-        access = step.access
-        assert access is not None
+    def _stored(self, view: View) -> Stored:
+        """Raises where a routine may not store.
+
+        Hints are no stores: what they lose shows in the memory afterwards.
+        """
+        if self.stores is Stores.UNCHANGED:
+            return lambda access, size: None
         stack = self.program.stack
-        if self.stores is Stores.UNCHANGED or step.size >= _LINE:
-            return True
-        if stack - _STACK <= access < stack + self.linkage.frame:
-            return True
-        return any(low <= access and access + step.size <= high for low, high in view.written)
+        low, high, written = stack - _STACK, stack + self.linkage.frame, view.written
+
+        def stored(access: int, size: int) -> None:
+            if size >= _LINE or low <= access < high:
+                return
+            if not any(first <= access and access + size <= end for first, end in written):
+                raise _Stray(f"{size}-byte store to {access:#x}")
+
+        return stored
 
     def _outcome(self, case: Case, pages: list[Piece], view: View, wanted: int | None) -> str:
         got, events = self.outcome.result, self.outcome.events
