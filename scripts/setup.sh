@@ -95,11 +95,17 @@ install_python_packages() {
         fail "pip could not install the Python packages of setup.cfg"
     # The wheel holds the product alone; tests and benchmarks also import `fixtures`.
     pwd >"$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/checkout.pth"
-    # Where PYTHONDONTWRITEBYTECODE is set each run would compile all of it anew.
-    "$venv/bin/python" -m compileall -q rewriter passes targets
     touch "$stamp"
+}
+
+compile_modules() {
+    # Where PYTHONDONTWRITEBYTECODE is set each process would compile all of it anew.
+    local folders=(rewriter passes targets)
+    [[ $level = test ]] && folders+=(fixtures benchmarks scripts)
+    "$venv/bin/python" -m compileall -q "${folders[@]}"
 }
 
 install_packages
 make_venv
 install_python_packages
+compile_modules

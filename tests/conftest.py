@@ -33,7 +33,17 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # the workers have the processors among
 Run = Callable[..., Result]
 Retune = Callable[..., subprocess.CompletedProcess[str]]
 Patched = Callable[..., Path]
+SHARED = "patched"
 PROVED = ("--passes", "bytes,bitscan,align,schedule")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Modules that use files made once for all workers come first, and so to the first worker.
+
+    The second one begins in the middle: it would wait for what the first one makes just then.
+    """
+    sharing = {i.path for i in items if isinstance(i, pytest.Function) and SHARED in i.fixturenames}
+    items.sort(key=lambda item: item.path not in sharing)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -120,6 +130,9 @@ def libc_ev67(patched: Patched) -> Path:
 
 SHARE = "_?_?(str|mem|wcs|qsort|msort|_IO_|vfprintf|printf).*"
 """Functions of the C library that are retuned where a share of them will do."""
+
+FEW = "_?_?(str|mem|qsort|msort).*"
+"""Fewer of them, for a second machine."""
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from random import Random
 
 from rewriter.contracts.contract import Arena, Piece
@@ -18,8 +19,15 @@ NOISE = Random(21264).randbytes(_LONGEST)
 """Bytes of every value."""
 
 _AWKWARD = bytes((1, 2, 0x7E, 0x7F, 0x80, 0x81, 0xFE, 0xFF, 0x40, 0x41, 0xC0, 0xC1))
-TEXT = bytes(Random(21164).choices(_AWKWARD, k=_LONGEST))
-"""Bytes without zero, of values that tricks with carries and signs confuse."""
+
+
+@cache
+def _texts() -> bytes:
+    """Bytes without zero, of values that tricks with carries and signs confuse.
+
+    Not made before they are asked for: a command that tries nothing starts sooner.
+    """
+    return bytes(Random(21164).choices(_AWKWARD, k=_LONGEST))
 
 
 def noise(size: int, seed: int) -> bytes:
@@ -31,7 +39,7 @@ def noise(size: int, seed: int) -> bytes:
 def text(size: int, seed: int) -> bytes:
     """`size` bytes without zero."""
     at = seed * 977 % (_LONGEST - size)
-    return TEXT[at : at + size]
+    return _texts()[at : at + size]
 
 
 def held(arena: Arena, size: int) -> int:

@@ -10,7 +10,7 @@ import pytest
 from fixtures import inputs, programs
 from fixtures.broken import Broken, broken
 from fixtures.guests import GUESTS
-from tests.conftest import SHARE, Patched, Run
+from tests.conftest import FEW, Patched, Run
 from tests.support.depth import DEEP
 
 EMULATORS = {"ppc": "qemu-ppc", "ppc64": "qemu-ppc64", "ppc64el": "qemu-ppc64le"}
@@ -38,7 +38,7 @@ def test_a_broken_edit_is_seen(run: Run, patched: Patched, tmp_path: Path) -> No
     program = _program("sort", "ppc")
     inputs.require_tool("cc")
     old = inputs.require("ppc-libc")
-    new = patched("ppc-libc", "7450", ("--funcs", SHARE))
+    new = patched("ppc-libc", "7450", ("--funcs", FEW))
     result = run("difftest", "program", old, new, "--json", "--count", "--", program)
     (case,) = json.loads(result.stdout)["cases"]
     assert (result.exit_code, case["verdict"]) == (0, "same")
@@ -57,7 +57,7 @@ def test_a_broken_edit_is_seen(run: Run, patched: Patched, tmp_path: Path) -> No
 @pytest.mark.skipif(not DEEP, reason="it analyses the libc again and again: RETUNE_TESTS=deep")
 def test_a_search_finds_the_broken_edit(run: Run, patched: Patched, tmp_path: Path) -> None:
     program, old = _program("sort", "ppc"), inputs.require("ppc-libc")
-    bad, made = _bad(old, patched("ppc-libc", "7450", ("--funcs", SHARE)), tmp_path)
+    bad, made = _bad(old, patched("ppc-libc", "7450", ("--funcs", FEW)), tmp_path)
     result = run("bisect", old, bad, "--json", "--", program)
     assert (result.exit_code, result.stderr) == (0, "")
     (culprit,) = json.loads(result.stdout)["culprit"]

@@ -7,6 +7,7 @@ import random
 import signal
 import subprocess
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -78,7 +79,7 @@ def test_at_many_moments(number: int, started: Started, sample: Path, tmp_path: 
         ("patch", sample, "-o", tmp_path / "out", "--cpu", "ev67", "-j", "1"),
         ("identify", sample, "--known", "--like"),
     ]
-    whole = min(_seconds(begun(started, *commands[0])) for _ in range(2))
+    whole = _whole(started, commands[0])
     ended = 0
     turns = depth(3, 12)
     for turn in range(turns):
@@ -89,11 +90,16 @@ def test_at_many_moments(number: int, started: Started, sample: Path, tmp_path: 
     assert ended
 
 
-def _seconds(process: subprocess.Popen[str]) -> float:
-    """How long a process still takes."""
-    first = time.monotonic()
-    process.communicate()
-    return time.monotonic() - first
+_took: list[float] = []
+
+
+def _whole(started: Started, command: Sequence[object]) -> float:
+    """How long the whole command takes, found out once."""
+    if not _took:
+        process, first = begun(started, *command), time.monotonic()
+        process.communicate()
+        _took.append(time.monotonic() - first)
+    return _took[0]
 
 
 def test_processes_that_share_the_work_end_too(
@@ -161,6 +167,18 @@ def test_an_interrupt_elsewhere_goes_through_what_puts_away() -> None:
         "    os.write(2, b'put away'); os._exit(e.status)"
     )
     assert (code, errors) == (143, b"put away")
+
+
+def test_what_was_only_half_made_goes_quietly() -> None:
+    """As a context of Z3 does, whose destructor asks for what was not set yet."""
+    work = (
+        "class A:\n    def __init__(self): {}; self.owner = 1\n"
+        "    def __del__(self): self.owner\n"
+        "try:\n    A()\nexcept BaseException: pass\nprint('on', flush=True)"
+    )
+    assert forked(work.format("os.kill(os.getpid(), 15)")) == (0, b"")
+    code, errors = forked(work.format("raise ValueError"))
+    assert code == 0 and b"AttributeError" in errors
 
 
 def test_what_would_be_left_is_removed(tmp_path: Path) -> None:

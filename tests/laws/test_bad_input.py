@@ -25,6 +25,7 @@ from rewriter.elf.headers import Section, read_headers
 from rewriter.elf.image import Image, load, parse
 from rewriter.elf.linking import R_RELR
 from rewriter.elf.unwind import entries, lsda, rows
+from tests.support.depth import depth
 
 NAME = "some/file"
 TABLES = (
@@ -114,7 +115,7 @@ def test_every_header_byte_may_be_wrong(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["alpha-sample", "ppc-libc"])
-@settings(max_examples=150)
+@settings(max_examples=depth(60, 150))
 @given(draw=st.data())
 def test_fuzzed_headers_and_tables(name: str, draw: st.DataObject) -> None:
     data = bytearray(inputs.require(name).read_bytes())

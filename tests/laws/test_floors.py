@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -240,6 +241,7 @@ def violations(module: str, source: str, is_package: bool = False) -> list[str]:
     return [f"{module}:{line}: {fault}" for line, fault in sorted(set(faults))]
 
 
+@cache
 def modules() -> dict[str, Path]:
     """Every module of the product by its full name."""
     found = {}

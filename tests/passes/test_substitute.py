@@ -29,8 +29,10 @@ from rewriter.verify.check import verify
 from rewriter.verify.routines.calls import ASSUMED
 from rewriter.verify.routines.replaceable import Known, Named
 from tests.conftest import Patched, Retune
+from tests.support.depth import DEEP
 
 ONLY = ("--passes", "substitute")
+SHARE = ("--funcs", "mem.*|strl.*|strc.*")
 IN_PLACE = {"ffsll", "memchr", "memcmp", "strlen", "udiv_qrnnd"}
 STAYING = {op + size for op in ("div", "rem") for size in ("l", "lu", "q", "qu")}
 """Divisions: glibc's raise SIGFPE where the divisor is zero, and ours do not."""
@@ -56,8 +58,8 @@ def ev67(patched: Patched) -> Path:
 
 @pytest.fixture(scope="module")
 def ev6(patched: Patched) -> Path:
-    """The libc with routines for an EV6."""
-    return patched("alpha-libc", "ev6", ONLY)
+    """The libc, or a share of it, with routines for an EV6."""
+    return patched("alpha-libc", "ev6", ONLY if DEEP else (*ONLY, *SHARE))
 
 
 def _named(known: Known, name: str) -> Named:
@@ -210,14 +212,14 @@ def test_only_skip_and_max_edits(retune: Retune, libc: Path, tmp_path: Path) -> 
         return {edit.id for edit in record.edits}
 
     some = "substitute:memcpy+0", "substitute:strlen+0"
-    assert edits("--only", some[0], "--only", some[1]) == set(some)
+    assert edits("--only", some[0], "--only", some[1], *SHARE) == set(some)
     assert len(edits("--max-edits", "3", "--funcs", "mem.*")) == 3
     assert not set(some) & edits("--skip", some[0], "--skip", some[1], "--funcs", "mem.*|strl.*")
 
 
 def test_nothing_to_do_is_the_same_file(retune: Retune, libc: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    assert retune("patch", libc, "-o", out, "--cpu", "ev56", *ONLY).returncode == 4
+    assert retune("patch", libc, "-o", out, "--cpu", "ev56", *ONLY, *SHARE).returncode == 4
     assert out.read_bytes() == libc.read_bytes()
 
 

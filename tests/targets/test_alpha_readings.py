@@ -20,12 +20,13 @@ from rewriter.core.terms.evaluate import Evaluator
 from rewriter.core.terms.term import Terms
 from targets.alpha.isa.rows import TABLE
 from targets.alpha.registers import FP
+from tests.support.depth import depth
 
 ADDRESS = 0x120003F00  # of the instruction
 ROW = 64  # bytes of memory a lane; the accessed cell is its middle one
 MIDDLE = 24
 _NAMES = [f"r{register}" for register in range(2 * FP)]  # what Symbolic calls them
-INSNS, LANES = 8, 40  # for each row: encodings, and states for each
+INSNS, LANES = depth(4, 8), 40  # for each row: encodings, and states for each
 
 
 class States:

@@ -22,12 +22,15 @@ TOLERANCE = {
 }
 CHECKS = list(timing.checks())
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "timing.md"
+LINES = PAGE.read_text(encoding="utf-8").splitlines()
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: f"{check.cpu}: {check.what}")
 def test_published_figure(check: Check) -> None:
     allowed = next((t for start, t in TOLERANCE.items() if check.what.startswith(start)), 0.0)
-    assert abs(check.model() - check.published) <= allowed * check.published + 1e-9
+    got = check.model()
+    assert abs(got - check.published) <= allowed * check.published + 1e-9
+    assert LINES.count(timing.row(check, got)) == 1
 
 
 def test_the_table_has_a_line_for_each_check() -> None:
@@ -35,7 +38,13 @@ def test_the_table_has_a_line_for_each_check() -> None:
 
 
 def test_the_page_has_the_tables_that_the_command_prints() -> None:
-    assert "\n".join(timing.tables()) in PAGE.read_text(encoding="utf-8")
+    """The first one is as long as it should be, and each of its lines is looked for above."""
+    start = LINES.index("| CPU | figure | published | model | error | source |")
+    end = LINES.index("", start)
+    assert end - start - 2 == len(CHECKS)
+    shown = [line.split(" | ")[:2] for line in LINES[start + 2 : end]]
+    assert shown == [[f"| {check.cpu}", check.what] for check in CHECKS]
+    assert "\n".join(timing.unpublished()) in "\n".join(LINES[end + 1 :])
 
 
 def test_a_byte_loop_of_whole_quads_waits_for_its_own_stores() -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from fixtures import inputs, programs
-from tests.conftest import SHARE, Patched
+from tests.conftest import FEW, Patched
 from tests.support.depth import DEEP
 
 ABIS = {"750": "ppc", "7450": "ppc", "970": "ppc64", "power9": "ppc64el", "power10": "ppc64el"}
@@ -46,7 +46,7 @@ def cpu(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(scope="module")
 def libc(cpu: str, patched: Patched) -> Path:
     """The C library retuned for the CPU."""
-    return patched(f"{ABIS[cpu]}-libc", cpu, () if DEEP else ("--funcs", SHARE))
+    return patched(f"{ABIS[cpu]}-libc", cpu, () if DEEP else ("--funcs", FEW))
 
 
 @pytest.mark.parametrize("program", NAMES)

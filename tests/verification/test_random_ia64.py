@@ -15,8 +15,9 @@ from rewriter.core.code.groups import Slot
 from rewriter.elf import image
 from targets.ia64.isa import bundles
 from targets.ia64.isa.fields import BUNDLE
+from tests.support.depth import depth
 
-SEED, COUNT = "tests", 10
+SEED, COUNT = "tests", depth(6, 10)
 
 
 @pytest.fixture(scope="module", autouse=True)

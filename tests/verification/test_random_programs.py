@@ -143,7 +143,9 @@ def test_a_seed_and_a_number_make_one_program() -> None:
 
 
 @pytest.mark.parametrize(
-    "shape", [s for s in ALL if s.name not in _UNCHECKED], ids=lambda s: s.name
+    "shape",
+    [s for s in ALL if s.name not in _UNCHECKED][:: depth(4, 1)],
+    ids=lambda s: s.name,
 )
 def test_programs_are_free_of_undefined_behaviour(shape: object, tmp_path: Path) -> None:
     """Compiled for this machine with gcc's sanitizers, three of each shape run to their end."""

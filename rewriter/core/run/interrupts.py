@@ -113,9 +113,14 @@ def _may_raise(frame: FrameType | None) -> bool:
 
 
 def _unraisable(unraisable: Any) -> None:
-    """An interrupt that a callback of a library swallowed ends the process all the same."""
+    """An interrupt that a callback of a library swallowed ends the process all the same.
+
+    While one is on its way, destructors of what was only half made have nothing to say.
+    """
     if isinstance(unraisable.exc_value, Interrupted):
         end_at_once(unraisable.exc_value.number)
+    if _State.raised:
+        return
     sys.__unraisablehook__(unraisable)
 
 
