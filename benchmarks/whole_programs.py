@@ -19,7 +19,6 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
@@ -30,6 +29,7 @@ from fixtures import programs
 from fixtures.inputs import Missing, cache_dir, find, write_aside
 from fixtures.rebuilt import rebuilt_libc
 from fixtures.trace import record
+from rewriter.core.errors import NothingToDo
 from targets.alpha.systems import UP1000, USUAL
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -73,18 +73,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def retuned(original: Path, cpu: str) -> Path:
-    """The library with all passes on, made once for each state of this product."""
+    """The library, under its name, with all passes on: made once for each state of the product."""
     digest = hashlib.sha256(original.read_bytes())
     for folder in ("rewriter", "passes", "targets"):
         for source in sorted((ROOT / folder).rglob("*.*")):
             if source.suffix in (".py", ".json", ".s"):
                 digest.update(source.read_bytes())
-    path = cache_dir("retuned") / f"{original.name}-{cpu}-{digest.hexdigest()[:16]}"
+    path = cache_dir("retuned") / f"{cpu}-{digest.hexdigest()[:16]}" / original.name
+    path.parent.mkdir(exist_ok=True)
     if not path.is_file():
-        command = (Path(sys.executable).with_name("retune"), "patch", original, "--cpu", cpu, "-o")
-        quiet = partial(subprocess.run, check=True, stdout=subprocess.DEVNULL)
-        write_aside(path, lambda aside: quiet((*command, aside)))
+        write_aside(path, lambda aside: _patch(original, cpu, aside))
     return path
+
+
+def _patch(original: Path, cpu: str, out: Path) -> None:
+    command = (Path(sys.executable).with_name("retune"), "patch", original, "--cpu", cpu, "-o", out)
+    done = subprocess.run(command, check=False, stdout=subprocess.DEVNULL)
+    if done.returncode != NothingToDo.exit_code:
+        done.check_returncode()
 
 
 def report(

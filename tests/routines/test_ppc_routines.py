@@ -123,7 +123,7 @@ def test_most_mutants_are_killed(folder: str, name: str) -> None:
     """Of the mutants that change what an instruction does, seven in ten are killed.
 
     A head that takes more bytes than it must, or a larger number of which five bits count, is no
-    less right.
+    less right; nor are flags that nothing reads.  Of a small draw three may be such.
     """
     program, contract = MACHINES[folder], CONTRACTS[name]
     inputs.require_tool(program.emulator[0])
@@ -134,7 +134,7 @@ def test_most_mutants_are_killed(folder: str, name: str) -> None:
         found = Mutants(code, span, contract, trials, engine).strength(depth(25, 150))
     same = sum(found.fates[fate] for fate in (Fate.NOP, Fate.HINT, Fate.IGNORED))
     assert found.fates[Fate.KILLED] >= 0.7 * (found.mutants - same), found
-    assert found.fates[Fate.NOT_FOUND] <= 0.1 * found.mutants, found
+    assert found.fates[Fate.NOT_FOUND] <= max(3, 0.1 * found.mutants), found
 
 
 def _made(folder: str, text: str) -> Counterexample | Evidence:

@@ -26,6 +26,12 @@ from targets.ppc.isa.table import PpcTable
 
 Words = NDArray[np.uint64]
 
+# Of branches for processors before POWER4 the lowest bit of BO says that the usual guess is wrong
+# (PowerPC User Instruction Set Architecture 1.x); objdump takes these for data.
+_OLD_HINT = re.compile(r"\w+: 'bc\w* (1|3|5|9|11|13|17|19),.*', objdump '.long .*'")
+# Words that objdump takes for an instruction which they are not (Power ISA 3.1B): an update form
+# without a base, the fields that it ignores.
+ALSO_DATA = {"dcmpuq", "lu", "lwzu", "stwu", "ldu", "stdu", "lhzu", "sthu", "attn"}
 _LINE = re.compile(r" *([0-9a-f]+):\t(.*)")
 _ALTERED = (
     (re.compile(r"(mfcr +\w+),-1"), r"\1"),  # a mask that the instruction does not have
@@ -134,6 +140,11 @@ def differences(known: PpcTable, result: Listing) -> tuple[Counter[str], Counter
         elif (ours := known.text(insn, address)) != theirs:
             wrong[f"{word:08x}: {ours!r}, objdump {theirs!r}"] += count
     return wrong, unknown
+
+
+def is_old_hint(line: str) -> bool:
+    """Whether a difference is a branch for processors before POWER4."""
+    return bool(_OLD_HINT.fullmatch(line))
 
 
 def _all(result: Listing) -> Iterable[tuple[int, str, int | None, int]]:

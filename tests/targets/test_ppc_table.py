@@ -15,7 +15,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ppc_cases import OWN
 from ppc_files import image, target_of
-from ppc_objdump import Listing, Text, blob, differences, listing, text_of
+from ppc_objdump import (
+    ALSO_DATA,
+    Listing,
+    Text,
+    blob,
+    differences,
+    is_old_hint,
+    listing,
+    text_of,
+)
 from support.depth import DEEP
 
 from fixtures import inputs
@@ -33,10 +42,6 @@ FILES = tuple(n for n in inputs.NAMES if n.startswith("ppc")) if DEEP else _FEW
 _TABLES: tuple[tuple[int, ByteOrder], ...] = ((32, "big"), (64, "big"), (64, "little"))
 OBJDUMP = "powerpc64le-linux-gnu-objdump"
 
-# Of branches for processors before POWER4 the lowest bit of BO says that the usual guess is wrong
-# (PowerPC User Instruction Set Architecture 1.x); objdump takes these for data.
-_OLD_HINT = re.compile(r"\w+: 'bc\w* (1|3|5|9|11|13|17|19),.*', objdump '.long .*'")
-
 
 @pytest.fixture(scope="module", params=FILES)
 def disassembled(request: pytest.FixtureRequest) -> tuple[str, Text, Listing]:
@@ -50,8 +55,8 @@ def disassembled(request: pytest.FixtureRequest) -> tuple[str, Text, Listing]:
 def test_text_is_objdumps(disassembled: tuple[str, Text, Listing]) -> None:
     _, text, lines = disassembled
     wrong, unknown = differences(text.table, lines)
-    assert [line for line in wrong if not _is_old_hint(line)] == []
-    assert set(unknown) <= {".long", *_ALSO_DATA}
+    assert [line for line in wrong if not is_old_hint(line)] == []
+    assert set(unknown) <= {".long", *ALSO_DATA}
     assert len(lines.placed) > 0
 
 
@@ -71,22 +76,13 @@ def test_every_instruction_of_a_kernel_has_a_row(tmp_path: Path) -> None:
     shown = subprocess.run((*command, file), capture_output=True, text=True, check=True).stdout
     names = re.findall(r"^ *[0-9a-f]+:\t.*\t(\S+)", shown, re.MULTILINE)
     assert len(names) == len(native)
-    assert set(names) <= {".long", *_ALSO_DATA}
+    assert set(names) <= {".long", *ALSO_DATA}
     assert np.count_nonzero(read.words == COUNT_CACHE) > 200
 
 
 def _swapped(word: int, decode: Callable[[int], Insn | None]) -> bool:
     """Whether a word is an instruction in the other byte order, as at a kernel's entry."""
     return decode(int.from_bytes(word.to_bytes(4, "little"), "big")) is not None
-
-
-# Words that objdump takes for an instruction which they are not (Power ISA 3.1B): an update form
-# without a base, the fields that it ignores.
-_ALSO_DATA = {"dcmpuq", "lu", "lwzu", "stwu", "ldu", "stdu", "lhzu", "sthu", "attn"}
-
-
-def _is_old_hint(line: str) -> bool:
-    return bool(_OLD_HINT.fullmatch(line))
 
 
 def test_decoding_and_encoding_is_the_identity(disassembled: tuple[str, Text, Listing]) -> None:
@@ -155,7 +151,7 @@ def test_every_row_is_objdumps(key: tuple[int, ByteOrder], tmp_path: Path) -> No
     insns = [insn for insn in drawn if is_valid(insn)]
     text, lines = blob(objdump, known, insns, tmp_path)
     wrong, unknown = differences(known, lines)
-    assert [line for line in wrong if not _is_old_hint(line)] == []
+    assert [line for line in wrong if not is_old_hint(line)] == []
     assert unknown == Counter()
     assert len(text.words) == len(insns) > 30 * len(rows)
 

@@ -5,13 +5,9 @@
 
 strcmp: .include strcmp_start
         andi.   r5,r3,3
-        lis     r7,0x7f7f
-        lis     r9,-257             # 0xfefefeff
-        ori     r7,r7,0x7f7f
-        addi    r9,r9,-257
         addi    r3,r3,-1
         addi    r4,r4,-1
-        beq     strcmp_page
+        beq     strcmp_aligned
         subfic  r5,r5,4
         mtctr   r5
 strcmp_bytes:
@@ -22,7 +18,12 @@ strcmp_bytes:
         beq     strcmp_difference
         bdnzt   4*cr1+eq,strcmp_bytes
         bne     cr1,strcmp_difference
-strcmp_page:                        # words of the second string that stay in its page
+strcmp_aligned:
+        lis     r7,0x7f7f
+        lis     r9,-257             # 0xfefefeff
+        ori     r7,r7,0x7f7f
+        addi    r9,r9,-257
+        # Words of the second string that stay in its page.
         addi    r5,r4,1
         clrlwi  r5,r5,20
         subfic  r5,r5,4096

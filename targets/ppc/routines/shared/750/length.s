@@ -1,27 +1,25 @@
-# r4 becomes the address of the word with the string's end, r8 the mask of its zero bytes; the
-# string begins at r3, which stays.  Changes r0 and r5 to r11.  Words are read in pairs, which no
+# r4 and r8 say where the string at r3 ends: as many bytes behind r4 as r8 has whole bytes of zeros
+# in front of its first one.  Changes r0 and r5 to r11; r3 stays.  Words are read in pairs, which no
 # page boundary parts.
 #
-# A byte is zero where x + 0xfefefeff and not x have its top bit; a borrow marks bytes of 1 in
-# front of it too, so that the word with the end is looked at again: there (x & 0x7f7f7f7f) +
-# 0x7f7f7f7f marks what is not zero, and carries nothing.
+# (x & 0x7f7f7f7f) + 0x7f7f7f7f carries nothing, and with x, has the top bits of bytes that are not
+# zero.  x + 0xfefefeff and not x have those of a byte of zero, by a borrow also of bytes of 1 in
+# front of it: the word that this finds is looked at again.
 
         clrrwi  r4,r3,2
-        rlwinm  r5,r3,3,27,28       # bits in front of the string
         lwz     r6,0(r4)
-        li      r0,-1
         lis     r7,0x7f7f
-        srw     r0,r0,r5
+        rlwinm  r5,r3,3,27,28       # bits in front of the string
         ori     r7,r7,0x7f7f
-        orc     r6,r6,r0            # they are not zero
         and     r8,r6,r7
         or      r0,r6,r7
         add     r8,r8,r7
+        nor     r8,r8,r0
+        slw.    r8,r8,r5            # they are gone, and the first byte is the string's
+        bne     length_start
         lis     r9,-257             # 0xfefefeff
-        nor.    r8,r8,r0
-        addi    r9,r9,-257
-        bne     length_found
         andi.   r0,r4,4
+        addi    r9,r9,-257
         bne     length_pairs
         lwzu    r6,4(r4)
         add     r8,r6,r9
@@ -40,13 +38,17 @@ length_pairs:
         bne     length_first
         and.    r11,r11,r5
         beq     length_pairs
-        mr      r6,r10
-        b       length_exact
+        and     r8,r10,r7
+        add     r8,r8,r7
+        andc    r8,r5,r8
+        b       length_found
+length_start:
+        mr      r4,r3
+        b       length_found
 length_first:
         addi    r4,r4,-4
 length_exact:
         and     r8,r6,r7
-        or      r0,r6,r7
         add     r8,r8,r7
-        nor     r8,r8,r0
+        andc    r8,r0,r8
 length_found:
