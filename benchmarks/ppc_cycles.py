@@ -4,7 +4,9 @@
 same cases of a contract, on the built-in interpreter, and times what they did on the model of the
 CPU, as `retune bench` does: warm, each call by itself.  Where the libc's resolver picks a variant,
 it is the one of that CPU.  A row has the sums over all points, the point with the largest ratio,
-and what is promised; `--sizes` gives a row for each length.
+and what is promised; `--sizes` gives a row for each length.  `--bounds` says what bounds ours: the
+first point of each length, the least cycles that its instructions take of each kind of pipe and of
+dispatch, if nothing waited for anything, and where the cycles went on the critical path.
 """
 
 from __future__ import annotations
@@ -23,8 +25,12 @@ import targets
 from fixtures.inputs import Missing, find
 from rewriter.contracts import CONTRACTS
 from rewriter.core.errors import RetuneError
+from rewriter.core.target.cpu import Cpu
+from rewriter.core.target.dispatched_cpu import Dispatched
 from rewriter.elf.image import load
+from rewriter.suites.measure import Bench
 from rewriter.suites.run import STOPS, Clock, SequentialClocks
+from rewriter.timing.dispatch.items import Item, Items
 from targets.ppc import routines
 
 LIBC = {"750": "ppc-libc", "7450": "ppc-libc", "power9": "ppc64el-libc"}
@@ -124,19 +130,59 @@ def compare(cpu: str, name: str, each: bool) -> Iterator[str]:
     yield row(cpu, name, "all", found, promise(cpu, name, 0))
 
 
+def bounds(cpu: str, name: str) -> Iterator[str]:
+    """What bounds ours, a row a length; on a CPU that dispatches groups."""
+    laboratory, pair = clocks(cpu), clocks(cpu).pair(name)
+    if isinstance(pair, str):
+        raise RuntimeError(pair)
+    pipeline, bench = laboratory.cpu.pipeline, getattr(pair[1], "__self__", None)
+    if not isinstance(pipeline, Dispatched) or not isinstance(bench, Bench):
+        raise RuntimeError("only where groups are dispatched")
+    for size in SIZES:
+        point = next(grid(name, size))
+        run = bench.run(point, True)
+        stepper = bench.stepper
+        steps = list(stepper.trace(stepper.contract.case(stepper.program.arena, point)))
+        items = Items(laboratory.cpu, pipeline)
+        least = _least(laboratory.cpu, pipeline, [items.of(step.insn) for step in steps])
+        went = sorted(run.breakdown.items(), key=lambda pair: -pair[1])[:4]
+        said = ", ".join(f"{pipes} {cycles:.1f}" for pipes, cycles in least.items())
+        path = ", ".join(f"{cause} {cycles}" for cause, cycles in went)
+        yield f"{cpu:7} {name:10} {size:>6} {run.cycles:>6}   {said}   {path}"
+
+
+def _least(cpu: Cpu, pipeline: Dispatched, items: Sequence[Item]) -> dict[str, float]:
+    """The least cycles of dispatch, and of each set of pipes that classes choose among."""
+    grouping = pipeline.grouping
+    places = sum(item.places for item in items if not (item.control and grouping.branches.value))
+    pools: list[set[str]] = []
+    for item in items:
+        pipes = {pipe for port in item.ports for pipe in port}
+        meeting = [pool for pool in pools if pool & pipes]
+        pools = [pool for pool in pools if not pool & pipes] + [pipes.union(*meeting)]
+    found = {"dispatch": places / grouping.places.value}
+    for pool in sorted(map(sorted, filter(None, pools))):
+        uses = [item for item in items if item.ports and item.ports[0][0] in pool]
+        taken = sum(len(item.ports[0]) * item.busy for item in uses)
+        found[f"{pool[0]}-{pool[-1]}" if pool[1:] else pool[0]] = taken / len(pool)
+    return found
+
+
 def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("names", nargs="*", metavar="ROUTINE")
     parser.add_argument("--cpu", action="append", choices=sorted(LIBC))
     parser.add_argument("--sizes", action="store_true", help="a row for each length")
+    parser.add_argument("--bounds", action="store_true", help="what bounds ours")
     options = parser.parse_args()
     print(_HEAD.format("cpu", "routine", "bytes", "points", "glibc", "ours", "ratio", "worst"))
     try:
         for cpu in options.cpu or LIBC:
             for name in options.names or routines.names(cpu):
                 try:
-                    for line in compare(cpu, name, options.sizes):
+                    told = bounds(cpu, name) if options.bounds else None
+                    for line in told or compare(cpu, name, options.sizes):
                         print(line, flush=True)
                 except (RuntimeError, RetuneError) as problem:
                     print(f"{cpu} {name}: {problem}", flush=True)

@@ -104,6 +104,7 @@ def _joined_limited(arena: Arena, count: int, to: int, source: int, place: int, 
 def _plans(**more: tuple[int, ...]) -> tuple[Plan, ...]:
     few = dict.fromkeys(more, (3,))
     some = dict.fromkeys(more, (3, LIMITS.index(300)))
+    ends = dict.fromkeys(more, tuple(map(LIMITS.index, (-9, -1, 1, 40, 300))))
     skews = {"to": EIGHT, "source": EIGHT}
     return (
         Plan(
@@ -151,6 +152,10 @@ def _plans(**more: tuple[int, ...]) -> tuple[Plan, ...]:
                 "place": (MIDDLE,),
                 **few,
             },
+        ),
+        Plan(
+            "lines",
+            {"count": range(36, 300), "to": (0, 5), "source": EIGHT, "place": (END,), **ends},
         ),
         *([Plan("limits", few=_limits(more["limit"]))] if more else ()),
     )

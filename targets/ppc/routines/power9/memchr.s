@@ -1,16 +1,120 @@
 # memchr: r3 bytes, r4 byte, r5 how many; r3 the address of the first such byte, or zero.
 #
-# See shared/power9/find.
+# 64 bytes from the first one on where its page has as many, then lines of 64 from multiples of 64
+# up to the one with the last byte.  A byte differs from the one that is sought by zero.
 
 memchr: cmpldi  r5,0
         mtvsrws vs33,r4
         vspltisb v0,0
-        beq     absent
+        beq     memchr_absent
         vspltb  v1,v1,3
-        .include limit
-        .include find
-        cmpld   r7,r6
-        mr      r3,r7
+memchr_begin:
+        clrldi  r6,r3,52
+        cmpldi  cr1,r6,4032
+        bgt     cr1,memchr_edge
+        lxv     vs34,0(r3)
+        cmpldi  r5,16
+        vcmpequb. v6,v2,v1
+        bne     cr6,memchr_first
+        ble     memchr_absent
+        lxv     vs34,16(r3)
+        cmpldi  r5,32
+        vcmpequb. v6,v2,v1
+        bne     cr6,memchr_second
+        ble     memchr_absent
+        lxv     vs34,32(r3)
+        cmpldi  cr1,r5,48
+        lxv     vs35,48(r3)
+        cmpldi  cr5,r5,64
+        vcmpequb. v6,v2,v1
+        addi    r4,r5,-1
+        bne     cr6,memchr_third
+        add     r6,r3,r4            # the last byte, or the last one of all
+        ble     cr1,memchr_absent
+        vcmpequb. v6,v3,v1
+        cmpld   cr1,r6,r3
+        bne     cr6,memchr_fourth
+        ble     cr5,memchr_absent
+        bge     cr1,memchr_lines
+        li      r6,-1
+memchr_lines:
+        addi    r4,r3,64
+        clrrdi  r4,r4,6             # what was seen may be seen again
+        subf    r5,r4,r6
+        srdi    r5,r5,6
+        addi    r5,r5,1
+        mtctr   r5
+        .p2align 5
+memchr_line:                        # two blocks by themselves, two at once
+        lxv     vs34,0(r4)
+        vcmpequb. v6,v2,v1
+        bne     cr6,memchr_early
+        lxv     vs35,16(r4)
+        vcmpequb. v6,v3,v1
+        bne     cr6,memchr_late
+        lxv     vs36,32(r4)
+        lxv     vs37,48(r4)
+        addi    r4,r4,64
+        vxor    v8,v4,v1
+        vxor    v9,v5,v1
+        vminub  v6,v8,v9
+        vcmpequb. v6,v6,v0
+        bdnzt   4*cr6+eq,memchr_line
+        beq     cr6,memchr_absent
+        vcmpequb. v6,v4,v1
+        addi    r3,r4,-32
+        bne     cr6,memchr_found
+        vcmpequb v6,v5,v1
+        addi    r3,r4,-16
+        b       memchr_found
+memchr_late:
+        addi    r4,r4,16
+memchr_early:
+        mr      r3,r4
+memchr_found:                       # it may be behind the last one
+        vctzlsbb r5,v6
+        add     r3,r3,r5
+        cmpld   r3,r6
         blelr
-absent: li      r3,0
+memchr_absent:
+        li      r3,0
         blr
+memchr_fourth:
+        addi    r3,r3,48
+        addi    r5,r5,-48
+        b       memchr_first
+memchr_third:
+        addi    r3,r3,32
+        addi    r5,r5,-32
+        b       memchr_first
+memchr_second:
+        addi    r3,r3,16
+        addi    r5,r5,-16
+memchr_first:
+        vctzlsbb r6,v6
+        cmpld   r6,r5
+        add     r3,r3,r6
+        bltlr
+        li      r3,0
+        blr
+memchr_edge:                        # up to a multiple of 16, and single blocks to one of 64
+        clrldi  r6,r3,60
+        subfic  r6,r6,16
+        sldi    r7,r6,56
+        lxvl    vs34,r3,r7
+        vcmpequb v6,v2,v1
+        vctzlsbb r7,v6
+        cmpld   r7,r6
+        blt     memchr_first
+memchr_single:
+        cmpld   r5,r6
+        add     r3,r3,r6
+        ble     memchr_absent
+        subf    r5,r6,r5
+        andi.   r6,r3,63
+        beq     memchr_begin
+        lxv     vs34,0(r3)
+        vcmpequb. v6,v2,v1
+        li      r6,16
+        bne     cr6,memchr_first
+        b       memchr_single

@@ -4,5 +4,5 @@
 
 stpcpy: mr      r6,r3
         .include string
-        mr      r3,r6
+        add     r3,r6,r7
         blr
