@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from fixtures import inputs, programs
+from tests.support.depth import depth
 
 
 def _run(program: str, libc: Path, cpu: str) -> programs.Completed:
@@ -36,6 +37,14 @@ def test_same_output_on_ev67(program: str, libc: Path, libc_ev67: Path) -> None:
 def test_ev56_file_needs_no_bit_counts(program: str, cpu: str, libc: Path, libc_ev56: Path) -> None:
     """Retuned for EV56: neither EV56 nor EV6 has CIX, so both must run it."""
     assert _run(program, libc_ev56, cpu) == _run(program, libc, cpu)
+
+
+@pytest.mark.parametrize("program", tuple(programs.WORK)[:: depth(5, 1)])
+def test_work_gives_the_same_on_ev67(program: str, libc: Path, libc_ev67: Path) -> None:
+    """What the benchmark of whole programs counts prints the same, too."""
+    done = _run(program, libc_ev67, "ev67")
+    assert done.stdout and not done.returncode
+    assert done == _run(program, libc, "ev67")
 
 
 def test_ev67_file_dies_on_ev5(libc_ev67: Path) -> None:
