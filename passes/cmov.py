@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from passes.lib.insert import Declined, Finder, Insertion, Setting, Slots
+from passes.lib.move import check_ways_in
 from passes.lib.steps import Change, OwnPass, Steps
 from rewriter.analysis.program import Program
 from rewriter.core.code.listing import FLOW_CODE, among
@@ -19,7 +20,7 @@ from rewriter.core.edit import Evidence, Grade
 from rewriter.core.errors import BadInput
 from rewriter.core.isa.instruction import AWAY, STRAIGHT, Flow, Insn
 from rewriter.core.target.idioms import ConditionalMoves
-from rewriter.core.target.protocol import Target
+from rewriter.core.target.protocol import CannotMove, Target
 from rewriter.elf.unwind import rows as unwind_rows
 from rewriter.identify.profiles.samples import Direction
 from rewriter.timing.described import NotDescribed
@@ -37,6 +38,13 @@ _NEAR = 8
 
 _MOST = 3
 """Cycles that a branch in the place of a conditional move may save: two of latency, one to map."""
+
+_SHARE = Fraction(1, 500)
+"""Of all conditional moves that were executed, how many must be at one that pushes code aside.
+
+What stands behind it comes to other lines of the cache, and to other places in them: at what is
+seldom executed, that may cost more than the move did.
+"""
 
 _BASE, _ASIDE = 1 << 20, 1 << 21
 """Where code that is timed begins, and where the way that is seldom gone stands."""
@@ -88,6 +96,7 @@ class _Finder:
         self.program, self.setting, self.known = program, setting, known
         self.places = sorted(setting.directions)
         self.model = _Model(setting, known)
+        self.least = _SHARE * sum(one.executed for one in setting.directions.values())
 
     def found(self, function: Function, slots: Slots) -> Iterator[Insertion | Declined]:
         """The sites of a function that were executed."""
@@ -123,6 +132,8 @@ class _Finder:
         if after >= before:
             return Declined(kind, at, "not faster in the model")
         over = kind == "mostly moved"
+        if over and counted.executed < self.least:
+            return Declined(kind, at, "executed too seldom to push what is behind it")
         test, move = self.known.branch(insn, insn.size, over), self.known.moving(insn)
         if self._natural(here, test, move, over):
             return Declined(kind, at, "the function has such a branch already")
@@ -148,22 +159,19 @@ class _Finder:
     ) -> Insertion | Declined:
         """The move where control does not pass, and the way back."""
         insn, kind = here.insn(at), "seldom moved"
-        size, room = insn.size, here.room(at)
-        if room is not None:
-            test = self.known.branch(insn, room - at - size)
-            back = self.known.jump(at - room - size)
-            elsewhere = (room, self.known.moving(insn)), (room + size, back)
-            return Insertion(kind, at, (test,), evidence, saves, elsewhere)
-        behind = here.behind(at)
-        if behind is None:
+        size, behind = insn.size, here.behind(at) if here.moves else None
+        if behind is not None:
+            # What is added behind an instruction has the addresses behind that one's.
+            test = self.known.branch(insn, behind + 1 - at - size)
+            added = behind, (self.known.moving(insn), self.known.jump(at - behind - 2))
+            return Insertion(kind, at, (test,), evidence, saves, behind=added)
+        room = here.room(at)
+        if room is None:
             return Declined(kind, at, "no room where control does not pass")
-        # What is added behind an instruction has the addresses behind that one's.
-        test, back = (
-            self.known.branch(insn, behind + 1 - at - size),
-            self.known.jump(at - behind - 2),
-        )
-        added = behind, (self.known.moving(insn), back)
-        return Insertion(kind, at, (test,), evidence, saves, behind=added)
+        test = self.known.branch(insn, room - at - size)
+        back = self.known.jump(at - room - size)
+        elsewhere = (room, self.known.moving(insn)), (room + size, back)
+        return Insertion(kind, at, (test,), evidence, saves, elsewhere)
 
 
 def _over(here: _Here, insertion: Insertion) -> Insertion:
@@ -188,6 +196,7 @@ class _Here:
         self.first, self.last = listing.span(function.start, function.end)
         shapes = detours(listing, function, program.nops)
         self.natural = {key(listing, one) for one in shapes}
+        self.moves = _may_move(program, function)
         self._taken = set[int]()
         self._free = self._unreached()
         self._rows = self._of_frames()
@@ -216,7 +225,8 @@ class _Here:
             if address in self.slots or held or insn is None or self._row(address) != row:
                 return None
             if program.nops[n]:
-                return found if address not in self._taken else None
+                stays = address not in self._taken and self._same(at, address)
+                return found if stays else None
             if ranges or insn.op.flow is not Flow.NEXT or self.known.is_conditional(insn):
                 return None
             found.append(insn)
@@ -256,6 +266,8 @@ class _Here:
             for place in self._free
             if {place, place + size}.isdisjoint(self._taken)
             and self._row(place) == row == self._row(place + size)
+            and self._same(at, place)
+            and self._same(at, place + size)
         ]
         if not fits:
             return None
@@ -264,9 +276,10 @@ class _Here:
         return best
 
     def behind(self, at: int) -> int | None:
-        """Where a new layout may put something behind a jump, nearest to an address; it is taken.
+        """The last jump behind which a new layout may put something; it is taken.
 
-        Unwinders find the same frame behind the jump as at the address.
+        Unwinders find the same frame behind the jump as at the address.  The last, so that what
+        seldom runs pushes nothing that runs to other lines of the cache.
         """
         listing, size = self.program.listing, self.program.listing.table.size
         row = self._row(at)
@@ -283,9 +296,13 @@ class _Here:
         ]
         if not fits:
             return None
-        best = min(fits, key=lambda place: (place < at, abs(place - at)))
-        self._taken.add(best)
-        return int(best)
+        self._taken.add(max(fits))
+        return int(max(fits))
+
+    def _same(self, at: int, place: int) -> bool:
+        """Whether control goes on at the same landing pad from two addresses."""
+        ways = self.program.exceptions.way
+        return ways(at) == ways(place)
 
     def _unreached(self) -> list[int]:
         """Addresses of two nops in a row that control does not come to."""
@@ -312,6 +329,15 @@ class _Here:
         if not self._rows:
             return ()
         return self._rows[bisect_right([start for start, _ in self._rows], at) - 1][1]
+
+
+def _may_move(program: Program, function: Function) -> bool:
+    """Whether a function may get a new layout, as far as the ways into it say."""
+    try:
+        check_ways_in(program, function, program.target.entries(program.listing, function))
+    except CannotMove:
+        return False
+    return True
 
 
 _GOES_ON = {FLOW_CODE[flow] for flow in STRAIGHT}

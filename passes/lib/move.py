@@ -54,7 +54,7 @@ def move(
     """The function in its best layout; None if it is in it already, CannotMove if it must stay."""
     program = nops.program
     entries = program.target.entries(program.listing, function)
-    _check(program, function, entries)
+    check_ways_in(program, function, entries)
     items = nops.standing(slots, function.start, function.end, added)
     shared, pads = program.references.shared, program.pads_of(function)
     items = _apart(program, items, pads)
@@ -209,7 +209,7 @@ def _locked(program: Program, function: Function, items: Sequence[tuple[int, Ins
     return {at for at, _ in locked} | {t for t in targets if t is not None and t in function}
 
 
-def _check(program: Program, function: Function, entries: Collection[int]) -> None:
+def check_ways_in(program: Program, function: Function, entries: Collection[int]) -> None:
     """That nothing outside relies on an address in the function but its entries."""
     if RETURNS not in program.assume:
         raise CannotMove("--assume does not allow other return addresses")

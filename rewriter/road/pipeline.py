@@ -22,7 +22,7 @@ from rewriter.core.target.cpu import Cpu
 from rewriter.core.target.protocol import Target
 from rewriter.elf.emit import APART, Patch, difference
 from rewriter.elf.image import Image
-from rewriter.identify.profiles import Direction, Heat, Profile, moves
+from rewriter.identify.profiles import Direction, Heat, Profile, known, moves
 from rewriter.identify.profiles import heat as heat_of
 from rewriter.road.acceptance import accepted
 from rewriter.road.emission import stages
@@ -79,7 +79,7 @@ def tune(
     first in what is reported.
     """
     progress("analyse", 0, 1)
-    road = _road_of(image, target, cpu, options, jobs, moves(profile))
+    road = _road_of(image, target, cpu, options, jobs, _directions(image, target, profile))
     progress("analyse", 1, 1)
     heat = heat_of(profile, road.functions) if profile is not None else None
     data = road.run(_order(road.functions, heat), progress)
@@ -137,6 +137,13 @@ class Road(Protocol):
     def told(self) -> tuple[str, ...]:
         """What is to be said of debug information."""
         ...
+
+
+def _directions(image: Image, target: Target, profile: Profile | None) -> Mapping[int, Direction]:
+    """Which way conditional moves went: by the profile, else by one that comes with retune."""
+    if target.sequential is None or target.sequential.conditional_moves is None:
+        return {}
+    return moves(profile) or known(image)
 
 
 def _road_of(

@@ -78,6 +78,24 @@ FRAMED = PLAIN.replace("subq", "lda $30,-16($30)\n.cfi_adjust_cfa_offset 16\n su
     "beq $0,2f", "lda $30,16($30)\n .cfi_adjust_cfa_offset -16\n beq $0,2f"
 )
 
+RANGED = """
+	.section .gcc_except_table,"a",@progbits
+9:	.byte 0xff, 0xff, 1
+	.uleb128 8f-7f
+7:	.uleb128 {}-f, {}, 2b-f, 0
+8:
+	.text"""
+
+
+def ranged(code: str, start: str, count: int) -> str:
+    """A function in which a landing pad is named for so many instructions from a label on."""
+    head = "10:\n.cfi_personality 0x1b,10b\n.cfi_lsda 0x1b,9f\n"
+    return head + code + RANGED.format(start, 4 * count)
+
+
+IN_RANGE = aside("mov $17,$16").replace("blt", "5: blt").replace("3:", "6: 3:")
+STOOD = PLAIN.replace("cmovlt", "5: cmovlt").replace("unop", "6: unop", 1)
+
 SAME = {
     "aside": (PLAIN, aside("mov $17,$16")),
     "a literal": (LITERAL, aside("mov 7,$16", "beq $1,3f")),
@@ -85,6 +103,7 @@ SAME = {
         PLAIN,
         OLD.format("bge $1,1f\n mov $17,$16\n1:", "unop\n" * 2),
     ),
+    "aside in an exception range": (ranged(STOOD, "f", 9), ranged(IN_RANGE, "f", 9)),
     "several": (
         SEVERAL,
         OLD.format("blt $1,3f\n1: unop", "3: mov $17,$16\n mov $18,$17\n br $31,1b"),
@@ -140,6 +159,13 @@ DIFFERENT = {
             "addq $16,$18,$0", "addq $16,$18,$0\n stq_c $0,0($19)"
         )
         for code in (PLAIN, aside("mov $17,$16"))
+    ),
+    "aside from an exception range": (ranged(STOOD, "5b", 2), ranged(IN_RANGE, "5b", 2)),
+    "aside into an exception range": (ranged(STOOD, "6b", 3), ranged(IN_RANGE, "6b", 3)),
+    "the way back from an exception range": (ranged(STOOD, "f", 6), ranged(IN_RANGE, "f", 6)),
+    "over out of an exception range": tuple(
+        ranged(code, "f", 2)
+        for code in (PLAIN, OLD.format("bge $1,1f\n mov $17,$16\n1:", "unop\n" * 2))
     ),
     "a frame that unwinders do not find": (
         FRAMED,

@@ -26,13 +26,10 @@ from rewriter.identify.profiles.samples import (
     shares,
 )
 
-__all__ = ["Direction", "Heat", "Place", "Profile", "heat", "moves", "parse"]
+__all__ = ["Direction", "Heat", "Place", "Profile", "heat", "known", "moves", "parse"]
 
 KNOWN = Path(__file__).with_name("known")
-"""Profiles of directions that come with retune, by the first digits of their text's hash.
-
-`--profile` reads them.
-"""
+"""Profiles of directions that come with retune, by the first digits of their text's hash."""
 
 TEXTS: tuple[tuple[Callable[[str], bool], Callable[[str, str, Gathered], Profile]], ...] = (
     (directions.claims, directions.read),
@@ -64,6 +61,17 @@ def parse(data: bytes, label: str, image: Image) -> Profile:
 def moves(profile: Profile | None) -> dict[int, Direction]:
     """Which way the conditional moves of an image went, by address, as far as that is known."""
     counts = profile.directions if profile is not None else {}
+    return {at: one for (kind, at), one in counts.items() if kind == directions.MOVE}
+
+
+def known(image: Image) -> dict[int, Direction]:
+    """Which way the conditional moves of an image went, if retune has a profile of its text."""
+    text = directions.text_hash(image)
+    path = KNOWN / f"{text[:16]}.txt"
+    if not path.is_file():
+        return {}
+    found = directions.parse(path.read_text("ascii"), path.name)
+    counts = found.counts if found.text == text else {}
     return {at: one for (kind, at), one in counts.items() if kind == directions.MOVE}
 
 

@@ -11,7 +11,7 @@ the function does not have, it is read so: the walk compares what is read.
 
 What keeps this true: control comes to the moves by the branch alone (what stands there is no
 instruction to the walk, or no place to begin), and unwinders find the same frame at them as at
-the branch.
+the branch, and the same landing pad.
 """
 
 from __future__ import annotations
@@ -141,6 +141,9 @@ class _Reader:
             return
         places = self._places(one)
         if not self.program.locked_addresses.isdisjoint(places):
+            return
+        # A thread may be cancelled at any of them.
+        if len({self.program.exceptions.way(at) for at in places}) > 1:
             return
         gone = places[1:]
         if one.back is not None:
