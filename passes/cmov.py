@@ -13,6 +13,7 @@ import numpy as np
 from passes.lib.insert import Declined, Finder, Insertion, Setting, Slots
 from passes.lib.move import check_ways_in
 from passes.lib.steps import Change, OwnPass, Steps
+from rewriter.analysis.exception_ranges import throws
 from rewriter.analysis.program import Program
 from rewriter.core.code.listing import FLOW_CODE, among
 from rewriter.core.code.program import Function
@@ -27,7 +28,7 @@ from rewriter.timing.described import NotDescribed
 from rewriter.timing.engines import engine_of
 from rewriter.timing.steady import Steady
 from rewriter.timing.steady_node import Placed
-from rewriter.verify.walk.detours.meaning import means
+from rewriter.verify.walk.detours.meaning import instead, means
 from rewriter.verify.walk.detours.shapes import detours, key
 
 _AROUND = 16
@@ -49,6 +50,9 @@ seldom executed, that may cost more than the move did.
 _BASE, _ASIDE = 1 << 20, 1 << 21
 """Where code that is timed begins, and where the way that is seldom gone stands."""
 
+_Standing = tuple[int, Insn]
+_Aside = tuple[Insn, tuple[_Standing, ...], tuple[int, tuple[Insn, ...]] | None]
+
 _TRACE = "moved {0.held} of {0.executed} times, {0.missed} not foreseen"
 
 
@@ -59,6 +63,12 @@ class Cmov(OwnPass):
               ...                           ...                             mov t1,t2
                                          1: mov t1,t2                    1: ...
                                             br back
+
+              subq t3,t4,t2          always:   mov t1,t2
+              cmovne t0,t1,t2                  beq t0,1f
+              ...                              ...
+                                            1: subq t3,t4,t2
+                                               br back
     Requires  A profile with directions (`retune profile`).  Where it nearly never moves: room for
               two instructions where control does not pass, whose unwind row is that of the move.
     Proof     Branch, moves and way back mean the conditional move (`verify/walk/detours/`), which
@@ -122,56 +132,68 @@ class _Finder:
         kind = "mostly moved" if 2 * counted.held > counted.executed else "seldom moved"
         if at in self.setting.locked:
             return Declined(kind, at, "between load-locked and store-conditional")
-        insn = here.insn(at)
+        insn, over = here.insn(at), kind == "mostly moved"
+        usual = here.instead(at) if over else None
         try:
             if self.model.unforeseen(counted):
                 return Declined(kind, at, "it is seldom foreseen which way it goes")
-            before, after = self.model.cycles(here, at, counted)
+            before, after = self.model.cycles(here, at, counted, usual)
         except NotDescribed as missing:
             return Declined(kind, at, str(missing))
         if after >= before:
             return Declined(kind, at, "not faster in the model")
-        over = kind == "mostly moved"
-        if over and counted.executed < self.least:
+        if over and usual is None and counted.executed < self.least:
             return Declined(kind, at, "executed too seldom to push what is behind it")
-        test, move = self.known.branch(insn, insn.size, over), self.known.moving(insn)
-        if self._natural(here, test, move, over):
+        if self._natural(here, insn, over, usual):
             return Declined(kind, at, "the function has such a branch already")
-        if not means(self.setting.target.table, self.setting.prover, test, move, over, insn):
+        if not self._means(insn, over, usual):
             return Declined(kind, at, "the branch does not mean the conditional move")
         said = f"{float(before):.2f} cycles became {float(after):.2f} in the model"
         detail = f"{said} of {self.setting.cpu.name}: {_TRACE.format(counted)}"
         evidence, saves = Evidence(Grade.PROVED, detail=detail), before - after
-        if over:
-            return _over(here, Insertion(kind, at, (test.replace(target=0), move), evidence, saves))
-        return self._aside(here, at, evidence, saves)
+        if over and usual is None:
+            code = self.known.branch(insn, 0, over), self.known.moving(insn)
+            return _over(here, Insertion(kind, at, code, evidence, saves))
+        aside = self.known.moving(insn) if usual is None else usual.insn
+        found = self._aside(here, at, self.known.branch(insn, 0, over), aside)
+        if found is None:
+            return Declined(kind, at, "no room where control does not pass")
+        test, elsewhere, behind = found
+        if usual is not None:
+            elsewhere = (*usual.moved(at, self.known.moving(insn)), *elsewhere)
+        return Insertion(kind, at, (test,), evidence, saves, elsewhere, behind)
 
-    def _natural(self, here: _Here, test: Insn, move: Insn, over: bool) -> bool:
+    def _means(self, insn: Insn, over: bool, usual: _Usual | None) -> bool:
+        """Whether the branch with what it leads to or over means the conditional move."""
+        table, prover = self.setting.target.table, self.setting.prover
+        test, move = self.known.branch(insn, 0, over), self.known.moving(insn)
+        if usual is None:
+            return means(table, prover, test, move, over, insn)
+        return instead(table, prover, test, move, usual.insn, insn)
+
+    def _natural(self, here: _Here, insn: Insn, over: bool, usual: _Usual | None) -> bool:
         """Whether the old code has the same already: the verifier leaves that what it is."""
         encode, table = self.setting.target.table.encode, self.setting.target.table
+        test, move = self.known.branch(insn, insn.size, over), self.known.moving(insn)
         words = np.array([encode(test)], dtype=self.program.listing.words.dtype)
         target = test.op.format.operands[test.op.format.target or 0]
         branch = int(words[0]) & ~target.mask & (1 << table.word_bits) - 1
+        if usual is not None:
+            return (branch, 0, encode(usual.insn)) in here.natural
         return (branch, int(over), encode(move)) in here.natural
 
-    def _aside(
-        self, here: _Here, at: int, evidence: Evidence, saves: Fraction
-    ) -> Insertion | Declined:
-        """The move where control does not pass, and the way back."""
-        insn, kind = here.insn(at), "seldom moved"
+    def _aside(self, here: _Here, at: int, test: Insn, insn: Insn) -> _Aside | None:
+        """An instruction where control does not pass, and the way back; the branch to it."""
         size, behind = insn.size, here.behind(at) if here.moves else None
         if behind is not None:
             # What is added behind an instruction has the addresses behind that one's.
-            test = self.known.branch(insn, behind + 1 - at - size)
-            added = behind, (self.known.moving(insn), self.known.jump(at - behind - 2))
-            return Insertion(kind, at, (test,), evidence, saves, behind=added)
+            added = behind, (insn, self.known.jump(at - behind - 2))
+            return test.replace(target=behind + 1 - at - size), (), added
         room = here.room(at)
         if room is None:
-            return Declined(kind, at, "no room where control does not pass")
-        test = self.known.branch(insn, room - at - size)
-        back = self.known.jump(at - room - size)
-        elsewhere = (room, self.known.moving(insn)), (room + size, back)
-        return Insertion(kind, at, (test,), evidence, saves, elsewhere)
+            return None
+        elsewhere = (room, insn), (room + size, self.known.jump(at - room - size))
+        return test.replace(target=room - at - size), elsewhere, None
 
 
 def _over(here: _Here, insertion: Insertion) -> Insertion:
@@ -183,6 +205,22 @@ def _over(here: _Here, insertion: Insertion) -> Insertion:
     there = range(insertion.address + test.size, 1 << 64, test.size)
     moved = tuple(zip(there, (move, *between), strict=False))
     return replace(insertion, insns=(test.replace(target=move.size),), elsewhere=moved)
+
+
+@dataclass(frozen=True)
+class _Usual:
+    """What computes the value that a conditional move replaces: at `address`, and for it alone.
+
+    `between` is what stands between it and the conditional move.
+    """
+
+    address: int
+    insn: Insn
+    between: tuple[Insn, ...]
+
+    def moved(self, at: int, move: Insn) -> tuple[_Standing, ...]:
+        """What stands there without it, and with a plain move right before an address."""
+        return tuple(zip(range(self.address, at, move.size), (*self.between, move), strict=True))
 
 
 class _Here:
@@ -230,6 +268,39 @@ class _Here:
             if ranges or insn.op.flow is not Flow.NEXT or self.known.is_conditional(insn):
                 return None
             found.append(insn)
+        return None
+
+    def instead(self, at: int) -> _Usual | None:
+        """What a conditional move that always moves makes superfluous, if it may stand elsewhere.
+
+        It only computes, from what the conditional move has as well, what nothing reads before.
+        """
+        program, listing = self.program, self.program.listing
+        table, graph, row = listing.table, program.graph, self._row(at)
+        position, insn = listing.index(at), self.insn(at)
+        written, changed, found = table.defs(insn), 0, list[Insn]()
+        if table.uses(self.known.branch(insn, 0)) & written:
+            return None
+        first = max(int(graph.first[graph.block_holding(at)]), position - _NEAR)
+        for n in range(position - 1, first - 1, -1):
+            address, one = at - table.size * (position - n), listing.insn(n)
+            held = address in program.locked_addresses or address in program.fixups
+            stays = address in self.slots or held or not self._same(at, address)
+            if stays or one is None or self._row(address) != row or row is None:
+                return None
+            if one.op.flow is not Flow.NEXT or self.known.is_conditional(one):
+                return None
+            reads, writes = table.uses(one), table.defs(one)
+            if not writes & written:
+                if reads & written:
+                    return None
+                changed |= writes
+                found[:0] = [one]
+            elif writes != written or throws(one, table) or table.effects(one.op).placed:
+                return None
+            else:
+                needed = reads & (written | changed)
+                return None if needed else _Usual(address, one, tuple(found))
         return None
 
     def around(self, at: int) -> tuple[list[Insn], list[Insn]]:
@@ -293,6 +364,7 @@ class _Here:
             if place not in self._taken
             and place not in self.program.locked_addresses
             and self._row(place) == row == self._row(place + size)
+            and self._same(at, place)
         ]
         if not fits:
             return None
@@ -364,7 +436,9 @@ class _Model:
         wrong = counted.missed * engine_of(self.setting.cpu).mispredicted
         return wrong >= _MOST * counted.executed
 
-    def cycles(self, here: _Here, at: int, counted: Direction) -> tuple[Fraction, Fraction]:
+    def cycles(
+        self, here: _Here, at: int, counted: Direction, usual: _Usual | None
+    ) -> tuple[Fraction, Fraction]:
         """Cycles before, and after on the average of both ways; raises NotDescribed.
 
         Where in a fetch block the code will stand is not known yet: each place counts as much.
@@ -375,9 +449,12 @@ class _Model:
         old = new = Fraction(0)
         places = range(_BASE, _BASE + self.steady.block, insn.size)
         for place in places:
-            one, usual, seldom = self._ways(insn, *around, over, place)
+            if usual is None:
+                one, often, seldom = self._ways(insn, *around, over, place)
+            else:
+                one, often, seldom = self._instead(insn, *around, usual, place)
             old += one
-            new += usual + share * (seldom - usual)
+            new += often + share * (seldom - often)
         missed = Fraction(counted.missed, counted.executed)
         wrong = missed * engine_of(self.setting.cpu).mispredicted
         return old / len(places), new / len(places) + wrong
@@ -399,6 +476,20 @@ class _Model:
             aside = _placed([move, self.known.jump(0)], _ASIDE)
             seldom = [*lead, *_placed([test], site), *aside, *_placed(behind, site + size)]
         return self._timed(old), self._timed(usual), self._timed(seldom)
+
+    def _instead(
+        self, insn: Insn, before: Sequence[Insn], behind: Sequence[Insn], usual: _Usual, start: int
+    ) -> tuple[Fraction, Fraction, Fraction]:
+        """The same where the usual way moves, and something is done instead on the seldom way."""
+        size, last = insn.size, len(before) - 1
+        at = max(n for n in range(last + 1) if before[n] == usual.insn)
+        code = [*before[:at], *before[at + 1 :], self.known.moving(insn)]
+        lead = _placed([*code, self.known.branch(insn, 0, True)], start)
+        after = _placed(behind, start + size * (last + 2))
+        aside = _placed([usual.insn, self.known.jump(0)], _ASIDE)
+        old = _placed([*before, insn, *behind], start)
+        ways = old, [*lead, *after], [*lead, *aside, *after]
+        return self._timed(ways[0]), self._timed(ways[1]), self._timed(ways[2])
 
     def _timed(self, code: Sequence[Placed]) -> Fraction:
         return self.steady.cycles(code, {address: insn for address, insn, _ in code})

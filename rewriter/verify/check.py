@@ -210,7 +210,8 @@ class _Check:
         frames = self.substituted.frames
         self.versions = lines.read(self.program, self.listing, frames, left, self.prover)
         read = self.versions.listing
-        self.detours = reading.read(self.program, read, frames, left, self.prover)
+        ways = self.ranges.ways
+        self.detours = reading.read(self.program, read, frames, ways, left, self.prover)
         listing = self.detours.listing
         self.kinds = Kinds(target, self.program.held_addresses)
         self.rows = Rows(self.program, frames, listing, left, self.kinds)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import targets
 from fixtures import inputs
 from rewriter.analysis.program import analyse
+from rewriter.core.code.listing import decode_words
 from rewriter.core.isa.instruction import Insn
 from rewriter.elf import image
 from rewriter.verify.check import Verdict, verify
@@ -93,12 +95,44 @@ def ranged(code: str, start: str, count: int) -> str:
     return head + code + RANGED.format(start, 4 * count)
 
 
+INSTEAD = """	subq $16,$17,$1
+	{}
+	stq $1,8($19)
+	{}
+	addq $16,$3,$0
+	beq $0,2f
+	ret $31,($26),1
+	{}
+2:	stq $16,0($19)
+	ret $31,($26),1
+	unop
+"""
+COMPUTED = INSTEAD.format("subq $17,$18,$3", "cmovlt $1,$16,$3", UNOPS)
+LOADED = INSTEAD.format("ldq $3,16($19)", "cmovlt $1,$16,$3", UNOPS)
+
+
+def otherwise(
+    aside: str = "subq $17,$18,$3",
+    move: str = "mov $16,$3",
+    test: str = "bge $1,3f",
+    back: str = "br $31,1b",
+) -> str:
+    """The code with the move of what is usual, and a branch to what is done instead."""
+    new = INSTEAD.format("", f"{move}\n4: {test}\n1:", f"3: {aside}\n {back}\n unop")
+    return new.replace("stq $1", "7: stq $1", 1)
+
+
 IN_RANGE = aside("mov $17,$16").replace("blt", "5: blt").replace("3:", "6: 3:")
 STOOD = PLAIN.replace("cmovlt", "5: cmovlt").replace("unop", "6: unop", 1)
 
 SAME = {
     "aside": (PLAIN, aside("mov $17,$16")),
     "a literal": (LITERAL, aside("mov 7,$16", "beq $1,3f")),
+    "instead of a move": (COMPUTED, otherwise()),
+    "a move instead of a move": (
+        COMPUTED.replace("subq $17,$18", "mov $17"),
+        otherwise("mov $17,$3"),
+    ),
     "over": (
         PLAIN,
         OLD.format("bge $1,1f\n mov $17,$16\n1:", "unop\n" * 2),
@@ -160,6 +194,31 @@ DIFFERENT = {
         )
         for code in (PLAIN, aside("mov $17,$16"))
     ),
+    "instead, with the other sense": (COMPUTED, otherwise(test="blt $1,3f")),
+    "instead, and another test": (COMPUTED, otherwise(test="beq $1,3f")),
+    "instead of another value": (COMPUTED, otherwise(move="mov $17,$3")),
+    "something else instead": (COMPUTED, otherwise("subq $18,$17,$3")),
+    "instead, to another register": (COMPUTED, otherwise("subq $17,$18,$4")),
+    "instead, and back before the move": (COMPUTED, otherwise(back="br $31,7b")),
+    "instead, and back to the branch": (COMPUTED, otherwise(back="br $31,4b")),
+    "a load instead": (LOADED, otherwise("ldq $3,16($19)")),
+    "what is done instead reads the move": (
+        COMPUTED.replace("subq $17,$18,$3", "subq $3,$18,$3"),
+        otherwise("subq $3,$18,$3"),
+    ),
+    "what is asked was moved instead": (
+        COMPUTED.replace("cmovlt $1,$16,$3", "cmovlt $3,$16,$3"),
+        otherwise(test="bge $3,3f"),
+    ),
+    "another way to the branch": (COMPUTED, otherwise().replace("beq $0,2f", "beq $0,4b")),
+    "a jump to the branch": (
+        COMPUTED.replace("2:\tstq $16,0($19)", "2:\tbr $31,1b").replace("cmovlt", "1: cmovlt"),
+        otherwise().replace("2:\tstq $16,0($19)", "2:\tbr $31,4b"),
+    ),
+    "the move is in a branch's way": (
+        COMPUTED.replace("cmovlt", "cmoveq $2,$16,$3\n cmovlt"),
+        otherwise(move="bne $2,4f\n mov $16,$3"),
+    ),
     "aside from an exception range": (ranged(STOOD, "5b", 2), ranged(IN_RANGE, "5b", 2)),
     "aside into an exception range": (ranged(STOOD, "6b", 3), ranged(IN_RANGE, "6b", 3)),
     "the way back from an exception range": (ranged(STOOD, "f", 6), ranged(IN_RANGE, "f", 6)),
@@ -207,3 +266,17 @@ def test_every_test_and_form() -> None:
                 if means(target.table, prover, test, move, over, Insn(other, insn.operands))
             ]
             assert found == [op]
+
+
+def test_data_stays_data() -> None:
+    """Where one instruction becomes another, what a trap leaves behind is no instruction still."""
+    move, trap, nop = 0x47F10410, 0x00000081, 0x47FF041F
+    words = np.array([move, trap, move, nop], dtype=np.uint32)
+    listing = decode_words(TABLE, [(0x1000, words)], lambda text: np.array([2]))
+    assert listing.data(2) is not None
+    other = words.copy()
+    other[0] = nop
+    changed = listing.with_code(other)
+    assert changed.data(2) == listing.data(2)
+    assert changed.insn(0) == changed.insn(3) == listing.insn(3)
+    assert listing.insn(0) != listing.insn(3)

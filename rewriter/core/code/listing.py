@@ -131,8 +131,13 @@ class Listing:
             first += count
         return first == len(self)
 
+    def with_code(self, words: Words) -> Listing:
+        """The same with other instructions; what is data stays data."""
+        return _with_data(self.with_words(words), np.flatnonzero(self.rows == INLINE))
+
     def with_words(self, words: Words) -> Listing:
-        """The same places with other words: what is equal is not decoded again, nor inline data."""
+        """The same places with other words, all of them decoded, where it is not known what is
+        data."""
         other = np.flatnonzero((words != self.words) | (self.rows == INLINE))
         decoded = _decoded(self.table, self.addresses[other], words[other])
         changed = replace(

@@ -1,4 +1,4 @@
-"""Whether a conditional move is a plain move by a branch's test."""
+"""Whether a conditional move is a plain move by a branch's test, or one with something instead."""
 
 from __future__ import annotations
 
@@ -28,5 +28,26 @@ def means(table: Table, prover: Prover, test: Insn, move: Insn, opposite: bool, 
             wanted, found = terms.ite(condition, *ways), both.get(register)
             same = wanted is found or prover.equal(wanted, found)[0] is Grade.PROVED
             if branched.get(register) is not stays or not same:
+                return False
+        return True
+
+
+def instead(table: Table, prover: Prover, test: Insn, move: Insn, aside: Insn, insn: Insn) -> bool:
+    """Whether a move, and another instruction after it where a branch is taken, do what that other
+    and a conditional move after it do."""
+    with table.terms() as terms:
+        branched, taken, both = (machine(table, terms) for _ in range(3))
+        for one, code in ((branched, (move, test)), (taken, (move, aside)), (both, (aside, insn))):
+            for at, each in enumerate(code):
+                one.execute(each, at * table.size)
+        if branched.control is None or taken.control is not None or both.control is not None:
+            return False
+        if any(one.events or one.loaded or one.stored for one in (branched, taken, both)):
+            return False
+        condition = branched.control[0]
+        for register in map(Reg, range(len(table.register_names))):
+            wanted = terms.ite(condition, taken.get(register), branched.get(register))
+            found = both.get(register)
+            if wanted is not found and prover.equal(wanted, found)[0] is not Grade.PROVED:
                 return False
         return True

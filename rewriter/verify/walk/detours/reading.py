@@ -9,6 +9,14 @@ the function does not have, it is read so: the walk compares what is read.
  1: mov t1,t2             (no code)             1: ...                   ...
     br back
 
+Where a plain move stands before the branch, another instruction may be done instead of it:
+
+    mov t1,t2        is   subq t3,t4,t2
+    beq t0,1f             cmovne t0,t1,t2
+    ...                   ...
+ 1: subq t3,t4,t2         (no code)
+    br back
+
 What keeps this true: control comes to the moves by the branch alone (what stands there is no
 instruction to the walk, or no place to begin), and unwinders find the same frame at them as at
 the branch, and the same landing pad.
@@ -16,11 +24,12 @@ the branch, and the same landing pad.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from rewriter.analysis.exception_ranges import ExceptionRanges
 from rewriter.analysis.program import Program
 from rewriter.core.code.listing import Listing
 from rewriter.core.code.program import Function
@@ -28,7 +37,7 @@ from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.target.idioms import ConditionalMoves
 from rewriter.elf.unwind.entries import Fde
 from rewriter.verify.terms.prover import Prover
-from rewriter.verify.walk.detours.meaning import means
+from rewriter.verify.walk.detours.meaning import instead, means
 from rewriter.verify.walk.detours.shapes import Detour, detours, key
 from rewriter.verify.walk.frames import one_frame
 from rewriter.verify.walk.segments import Segment
@@ -86,17 +95,18 @@ def read(
     program: Program,
     new: Listing,
     frames: Mapping[int, Fde],
+    ways: ExceptionRanges,
     functions: Collection[Function],
     prover: Prover,
 ) -> Detours:
     """The text of a new file, in which functions may have branches for conditional moves.
 
-    `frames` are its unwind entries by where they start.
+    `frames` are its unwind entries by where they start, `ways` its exception ranges.
     """
     known = program.target.conditional_moves
     if known is None or not functions:
         return Detours(new)
-    return _Reader(program, new, frames, known, prover).read(functions)
+    return _Reader(program, new, frames, ways, known, prover).read(functions)
 
 
 @dataclass
@@ -104,6 +114,7 @@ class _Reader:
     program: Program
     new: Listing
     frames: Mapping[int, Fde]
+    ways: ExceptionRanges
     known: ConditionalMoves
     prover: Prover
     away: dict[int, set[int]] = field(default_factory=dict)
@@ -114,6 +125,7 @@ class _Reader:
         """All functions."""
         self.words = self.new.words.copy()
         self.nop = self._nop()
+        self._read = set[int]()
         self.proved: dict[tuple[Insn, Insn, bool], Insn | None] = {}
         for function in functions:
             found = list(detours(self.new, function))
@@ -127,7 +139,7 @@ class _Reader:
                         self._one(function, one, words)
         if not self.away and not self.inside:
             return Detours(self.new)
-        listing = self.new.with_words(self.words)
+        listing = self.new.with_code(self.words)
         return Detours(listing, self.away, self.inside, self.more)
 
     def _nop(self) -> int:
@@ -137,27 +149,73 @@ class _Reader:
     def _one(self, function: Function, one: Detour, words: Collection[int]) -> None:
         """Reads one, if it is what it looks like, and the function had such `words`."""
         insns, encode = self._conditional(one), self.program.target.table.encode
-        if insns is None or not {encode(insn) for insn in insns} <= {*words}:
-            return
         places = self._places(one)
-        if not self.program.locked_addresses.isdisjoint(places):
+        if insns is None or not {encode(insn) for insn in insns} <= {*words}:
+            self._instead(function, one, words, places)
             return
-        # A thread may be cancelled at any of them.
-        if len({self.program.exceptions.way(at) for at in places}) > 1:
+        if not self._alike(function, one, places):
             return
         gone = places[1:]
         if one.back is not None:
-            behind = places[0] + self.new.table.size
-            if not one_frame(self.frames.get(function.start), {*places, behind}):
-                return
-            self.words[[*one.moves, one.back]] = self.known.NOTHING
-            self.away.setdefault(function.start, set()).update(gone)
+            self._aside(function, one, gone)
         else:
             self.words[list(one.moves)] = self.nop
             self.inside.update(gone)
         self.words[one.branch] = encode(insns[0])
         if len(insns) > 1:
             self.more[places[0]] = tuple(insns[1:])
+
+    def _instead(
+        self, function: Function, one: Detour, words: Collection[int], places: Sequence[int]
+    ) -> None:
+        """Reads one that does something instead of the plain move before the branch."""
+        encode, before = self.program.target.table.encode, one.branch - 1
+        move = self.new.insn(before) if before >= 0 else None
+        test, aside = self.new.insn(one.branch), self.new.insn(one.moves[0])
+        if move is None or test is None or aside is None or len(one.moves) > 1:
+            return
+        if not self._comes_back(one) or test.op.flow is not Flow.BRANCH:
+            return
+        form = test.replace(target=0), move, True
+        insn = self.known.conditional(*form)
+        place = places[0] - self.new.table.size
+        if insn is None or not {encode(insn), encode(aside)} <= {*words} or place < function.start:
+            return
+        if not instead(self.new.table, self.prover, *form[:2], aside, insn):
+            return
+        if self._alike(function, one, (place, *places)):
+            self.words[before], self.words[one.branch] = encode(aside), encode(insn)
+            self.inside.add(places[0])
+            self._aside(function, one, places[1:])
+
+    def _aside(self, function: Function, one: Detour, gone: Collection[int]) -> None:
+        """What stands aside is no code to the walk."""
+        assert one.back is not None, "what is aside comes back"
+        self.words[[*one.moves, one.back]] = self.known.NOTHING
+        self.away.setdefault(function.start, set()).update(gone)
+
+    def _comes_back(self, one: Detour) -> bool:
+        back = None if one.back is None else self.new.insn(one.back)
+        return back is not None and self.known.is_jump(back)
+
+    def _alike(self, function: Function, one: Detour, places: Collection[int]) -> bool:
+        """Whether places are alike to whoever looks at a thread that stands there.
+
+        What is part of another detour is none of this one.
+        """
+        if not self._read.isdisjoint(places):
+            return False
+        if not self.program.locked_addresses.isdisjoint(places):
+            return False
+        # A thread may be cancelled at any of them.
+        if len({self.ways.way(at) for at in places}) > 1:
+            return False
+        size = self.new.table.size
+        behind = set() if one.back is None else {int(self.new.addresses[one.branch]) + size}
+        if not one_frame(self.frames.get(function.start), {*places, *behind}):
+            return False
+        self._read.update(places)
+        return True
 
     def _places(self, one: Detour) -> list[int]:
         """The addresses: the branch's, and those of all else."""
@@ -170,10 +228,8 @@ class _Reader:
         table, test, opposite = self.new.table, self.new.insn(one.branch), one.back is None
         if test is None or test.op.flow is not Flow.BRANCH:
             return None  # a table says that it may become one
-        if one.back is not None:
-            back = self.new.insn(one.back)
-            if back is None or not self.known.is_jump(back):
-                return None
+        if one.back is not None and not self._comes_back(one):
+            return None
         found: list[Insn] = []
         for at in one.moves:
             move = self.new.insn(at)
