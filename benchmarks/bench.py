@@ -109,6 +109,8 @@ def gain_rows(program: str, original: Path, patched: Path, cpu: str) -> Iterator
     new = programs.count(program, patched, cpu)
     what = f"{program}: instructions patched / original"
     yield Row(what, f"{new.total:,}", f"{old.total:,}", new.total / old.total)
+    what = f"{program}: conditional moves patched / original"
+    yield Row(what, f"{new.moves:,}", f"{old.moves:,}", new.moves / old.moves)
 
 
 def batch_rows(cpu: str, count: int) -> Iterator[Row]:
