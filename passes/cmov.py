@@ -114,7 +114,7 @@ class _Finder:
         sites = [at for at in self.places[first:last] if self._is_site(at, slots)]
         if not sites:
             return
-        here = _Here(self.program, self.known, function, slots)
+        here = _Here(self.program, self.known, function, slots, self.setting.lays_out)
         for at in sites:
             yield self._one(here, at)
 
@@ -227,14 +227,19 @@ class _Here:
     """A function as earlier passes left it, and where in it control does not pass."""
 
     def __init__(
-        self, program: Program, known: ConditionalMoves, function: Function, slots: Slots
+        self,
+        program: Program,
+        known: ConditionalMoves,
+        function: Function,
+        slots: Slots,
+        lays_out: bool,
     ) -> None:
         self.program, self.known, self.function, self.slots = program, known, function, slots
         listing = program.listing
         self.first, self.last = listing.span(function.start, function.end)
         shapes = detours(listing, function, program.nops)
         self.natural = {key(listing, one) for one in shapes}
-        self.moves = _may_move(program, function)
+        self.moves = lays_out and _may_move(program, function)
         self._taken = set[int]()
         self._free = self._unreached()
         self._rows = self._of_frames()

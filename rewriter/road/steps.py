@@ -106,4 +106,5 @@ class Steps:
         work, program = self.work, self.work.program
         system = program.target.system(work.cpu)
         known = program.target, work.cpu, system, work.prover, program.locked_addresses
-        return Setting(*known, directions=work.directions)
+        lays_out = Align.name in work.options.passes
+        return Setting(*known, directions=work.directions, lays_out=lays_out)
