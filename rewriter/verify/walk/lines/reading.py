@@ -98,7 +98,7 @@ class _Reader:
                 self._function(function)
         if not self.away:
             return Versions(self.new, wrong=self.wrong)
-        return Versions(self.new.with_words(self.words), self.away, self.spent, self.wrong)
+        return Versions(self.new.with_code(self.words), self.away, self.spent, self.wrong)
 
     def _gives_up(self, listing: Listing, function: Function) -> bool:
         """Whether a function gives up a line."""
