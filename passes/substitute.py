@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from passes.lib.pieces import Scattered, Scattering, Spaces
 from passes.lib.steps import Change, OwnPass, Steps
-from rewriter.contracts import CONTRACTS
+from passes.lib.worth import Cycles, Point, Worth, worth
+from rewriter.contracts import CONTRACTS, Contract
 from rewriter.core.code.program import Function
 from rewriter.core.edit import Edit
 from rewriter.core.errors import RetuneError
@@ -16,6 +17,8 @@ from rewriter.core.target.protocol import CannotMove, FrameRow, Sequential, Targ
 from rewriter.elf.caves.room import Caves
 from rewriter.elf.caves.unwind import Body, replaced
 from rewriter.elf.emit import Patch
+from rewriter.timing.described import NotDescribed
+from rewriter.timing.model import simulate
 from rewriter.verify.routines.pieces import placement_at
 from rewriter.verify.routines.replaceable import Known, Named
 from rewriter.verify.routines.rules import (
@@ -25,15 +28,19 @@ from rewriter.verify.routines.rules import (
     room_in_place,
     unwinds_plainly,
 )
+from rewriter.verify.routines.trial import Untried
+from rewriter.verify.trials.engines.sweep import Code
+from rewriter.verify.trials.image import code_at
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """A tuned routine that may stand for an old one; `assumed` is what that rests on."""
+    """A tuned routine that may stand for an old one, what it is worth, and what that rests on."""
 
     function: Function
     named: Named
     routine: Tuned
+    worth: Worth
     assumed: tuple[str, ...]
 
 
@@ -45,15 +52,27 @@ class Substitution:
     outside all functions, None where the routine stands in place of the old one or `scattered`.
     """
 
-    function: Function
-    named: Named
-    routine: Tuned
+    chosen: Chosen
     address: int
     words: dict[int, bytes]
     unwind: tuple[Patch, ...]
     body: Body | None
-    assumed: tuple[str, ...]
     scattered: Scattered | None = None
+
+    @property
+    def function(self) -> Function:
+        """Whose code it replaces."""
+        return self.chosen.function
+
+    @property
+    def named(self) -> Named:
+        """The old routine."""
+        return self.chosen.named
+
+    @property
+    def routine(self) -> Tuned:
+        """The new one."""
+        return self.chosen.routine
 
     @property
     def kind(self) -> str:
@@ -75,7 +94,7 @@ class Substitution:
             address=self.named.address,
             old=f"{'/'.join(self.named.contracts)} (named by a {self.named.provenance})",
             new=f"{self.routine.folder}/{self.routine.name} {place} {self.named.address:#x}",
-            evidence=replace(old.evidence, preconditions=self.assumed),
+            evidence=replace(old.evidence, preconditions=self.chosen.assumed),
             gain=0,
         )
 
@@ -88,7 +107,8 @@ class Substitute(OwnPass):
                                             cave:   <EV67 code>
     Requires  Every name that the routine has is a contract, and the original keeps it; entered
               inside, the old code stays where it is.  The new code writes no register that a
-              caller keeps a value in.  Unwinding finds an entry for every new instruction.
+              caller keeps a value in.  Unwinding finds an entry for every new instruction.  On the
+              CPU's model the calls that programs make most (`passes/lib/worth.py`) take less.
     Proof     None: TESTED.  In the output, code that is byte for byte the tuned routine keeps each
               contract, entered where callers enter it (`rewriter/verify/routines/substituted`);
               sweeps of millions of cases over the routines are part of the tests.
@@ -111,14 +131,14 @@ class Substitute(OwnPass):
     def place(self, known: Known, named: Named, cpu: Cpu, caves: Caves) -> Substitution:
         """The routine in the best place that there is; CannotMove says why there is none."""
         chosen = self.chosen(known, named, cpu)
-        function, routine, assumed = chosen.function, chosen.routine, chosen.assumed
+        function, routine = chosen.function, chosen.routine
         rows = known.program.target.frame_rows(routine.code)
         found = _in_place(known, named, function, routine, rows)
         if found is None:
             found = _in_cave(known, named, function, routine, rows, caves)
         words, unwind, body = found
         address = body.address if body is not None else named.address
-        return Substitution(function, named, routine, address, words, unwind, body, assumed)
+        return Substitution(chosen, address, words, unwind, body)
 
     def scatter(self, known: Known, chosen: Chosen, cpu: Cpu, spaces: Spaces) -> Substitution:
         """The routine in pieces, in its own place and in spaces; CannotMove if they do not do."""
@@ -126,19 +146,17 @@ class Substitute(OwnPass):
         done = Scattering(known, named, function, routine, cpu, spaces).run()
         address = done.places[routine.entry]
         words = {**done.words, **done.fixups}
-        return Substitution(
-            function, named, routine, address, words, (), None, chosen.assumed, done
-        )
+        return Substitution(chosen, address, words, (), None, done)
 
     def chosen(self, known: Known, named: Named, cpu: Cpu) -> Chosen:
         """The routine for an old one, without a place; CannotMove if that one stays."""
-        function, routine = self.behaving(known, named, cpu)
+        function, routine, gain = self.behaving(known, named, cpu)
         assumed = preconditions(known, named, function, routine)
         if isinstance(assumed, str):
             raise CannotMove(assumed)
-        return Chosen(function, named, routine, assumed)
+        return Chosen(function, named, routine, gain, assumed)
 
-    def behaving(self, known: Known, named: Named, cpu: Cpu) -> tuple[Function, Tuned]:
+    def behaving(self, known: Known, named: Named, cpu: Cpu) -> tuple[Function, Tuned, Worth]:
         """The function of a routine that was tried, and a better one; CannotMove if it stays."""
         target, function = known.program.target, known.program.function_at(named.address)
         if function is None:
@@ -151,7 +169,7 @@ class Substitute(OwnPass):
         reason = objection(known, named, function)
         if reason:
             raise CannotMove(reason)
-        return function, _like(known, named, candidates)
+        return function, *_better(known, named, function, candidates, cpu)
 
 
 _Placed = tuple[dict[int, bytes], tuple[Patch, ...], Body | None]
@@ -184,15 +202,43 @@ def _suited(target: Sequential, named: Named, cpu: Cpu) -> list[Tuned]:
     return found
 
 
-def _like(known: Known, named: Named, candidates: Sequence[Tuned]) -> Tuned:
-    """The best of some routines that does in every case what the old one does."""
+def _better(
+    known: Known, named: Named, function: Function, candidates: Sequence[Tuned], cpu: Cpu
+) -> tuple[Tuned, Worth]:
+    """The best of some routines that does in every case what the old one does, and gains."""
     reasons = []
     for routine in candidates:
-        reason = known.unlike(named, routine)
-        if not reason:
-            return routine
-        reasons.append(reason)
-    raise CannotMove(f"no tuned routine does the same: {reasons[0]}")
+        if reason := known.unlike(named, routine):
+            reasons.append(f"no tuned routine does the same: {reason}")
+            continue
+        gain = _worth(known, named, function, routine, cpu)
+        if not gain.objection:
+            return routine, gain
+        reasons.insert(0, gain.objection)
+    raise CannotMove(reasons[0])
+
+
+def _worth(known: Known, named: Named, function: Function, routine: Tuned, cpu: Cpu) -> Worth:
+    """What a tuned routine is worth in place of an old one; CannotMove where nobody can say."""
+    trials, target = known.trials, known.program.target
+    ours, system = code_at(routine, target.arena.new), target.system(cpu)
+
+    def timed(code: Code, contract: Contract) -> Cycles:
+        def cycles(points: Iterable[Point], warm: bool) -> list[int]:
+            traces = trials.traces(code, contract, points, cpu)
+            return [simulate(steps, cpu, system, warm).cycles for steps in traces]
+
+        return cycles
+
+    def both(contract: Contract) -> tuple[Cycles, Cycles]:
+        size = function.end - named.address
+        old = trials.code_at(named.address, size, contract.name)
+        return timed(old, contract), timed(ours, contract)
+
+    try:
+        return worth((CONTRACTS[name] for name in named.contracts), both)
+    except (Untried, NotDescribed) as unknown:
+        raise CannotMove(f"no model says that it gains: {unknown}") from unknown
 
 
 def _in_place(

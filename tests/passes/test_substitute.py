@@ -119,7 +119,7 @@ def test_the_wide_division_writes_no_register_that_the_old_one_left(cpu: str, kn
     """No symbol names it and no unwind entry covers it: its signature and its calls do."""
     found = _place(known, "udiv_qrnnd", cpu)
     assert found.named.address == LOCAL["udiv_qrnnd"] and found.named.provenance == "signature"
-    assert (found.routine.folder, found.body, found.assumed) == (cpu, None, ())
+    assert (found.routine.folder, found.body, found.chosen.assumed) == (cpu, None, ())
 
 
 def test_both_entries_lead_to_the_cave(known: Known, image: Image) -> None:
@@ -289,8 +289,8 @@ def _nops_around_a_call(known: Known, name: str) -> int:
 
 def test_a_value_that_a_caller_keeps_is_seen(image: Image, known: Known) -> None:
     """As gcc -fipa-ra might: t6 is set before a call of strchr and read after it."""
-    assert ASSUMED in _place(known, "memcpy").assumed
-    assert not _place(known, "strchr").assumed
+    assert ASSUMED in _place(known, "memcpy").chosen.assumed
+    assert not _place(known, "strchr").chosen.assumed
     call = image.offset_of(_nops_around_a_call(known, "strchr"))
     data = bytearray(image.data)
     struct.pack_into("<I", data, call + 4, USE_T6)

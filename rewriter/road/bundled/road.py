@@ -20,7 +20,7 @@ from rewriter.core.run.workers import Apart, each
 from rewriter.core.target.bundled_cpu import BundledCpu
 from rewriter.core.target.bundling import Bundling, Code, Routine
 from rewriter.core.target.cpu import Cpu
-from rewriter.elf.image import Image, parse
+from rewriter.elf.image import Image
 from rewriter.road.bundled.function import Placing, Reordered, behind, edits_of
 from rewriter.road.bundled.hints import PASS as HINT
 from rewriter.road.bundled.hints import hint_edit, hinting
@@ -32,7 +32,7 @@ from rewriter.road.source_lines import Described
 from rewriter.road.work import edit_id
 from rewriter.verify.regions.check import Verdict, verify
 from rewriter.verify.regions.proof import Regions
-from rewriter.verify.routines.bundled_known import KnownGrouped, Tried
+from rewriter.verify.routines.bundled_known import KnownGrouped
 
 Progress = Callable[[str, int, int], None]
 ORDER, PLACE = "schedule", "align"
@@ -288,10 +288,9 @@ class BundledRoad:
     def _record(self, data: bytes) -> None:
         """The edits and what was left alone."""
         self.skips += self.unreplaced
-        new = Tried(parse(data, self.prepared.image.name), self.prepared.target, self.prepared.code)
         for one in self.replaced:
             evidence = self.evidence[one.candidate.function.start]
-            self.edits.append(self.prepared.routines.edit(one, evidence, new))
+            self.edits.append(self.prepared.routines.edit(one, evidence))
         for function, placing in self.placings.items():
             plain = [one.plain if one.hinted else one for one in placing.made.values()]
             self.edits += [self._edit(function, one, KIND) for one in plain if one is not None]

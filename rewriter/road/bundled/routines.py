@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from fractions import Fraction
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 
+from passes.lib.worth import Cycles, Point, Worth, worth
 from passes.substitute import Substitute
-from rewriter.contracts import CONTRACTS
+from rewriter.contracts import CONTRACTS, Contract
 from rewriter.core.code.program import Function
 from rewriter.core.edit import Edit, Evidence, Skip
 from rewriter.core.run.guard import guarded
@@ -22,12 +22,10 @@ from rewriter.road.work import edit_id
 from rewriter.timing.bundled.trace import trace
 from rewriter.verify.routines.bundled_known import KnownGrouped, Tried, filled, stands_for
 from rewriter.verify.routines.bundled_substituted import suits
-from rewriter.verify.routines.cases import spread
 from rewriter.verify.routines.replaceable import Named
 
 PASS = Substitute.name
 NO_ROOM = "no room in the places of the routines that are replaced"
-_TIMED = 24  # cases of a contract
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +36,7 @@ class Candidate:
     function: Function
     room: Room
     routine: Tuned
+    worth: Worth
 
     @property
     def edit(self) -> str:
@@ -112,7 +111,7 @@ class GroupedRoutines:
         if isinstance(outcome, str):
             raise CannotMove(outcome)
         room = self.known.room(function)
-        return Candidate(named, function, room, self._like(named, routines))
+        return Candidate(named, function, room, *self._better(named, routines))
 
     def _suited(self, named: Named) -> list[Tuned]:
         """The routines for the CPU that keep every contract, the best first."""
@@ -125,15 +124,40 @@ class GroupedRoutines:
             raise CannotMove(f"no tuned routine for {self.cpu.name}")
         return found
 
-    def _like(self, named: Named, routines: Sequence[Tuned]) -> Tuned:
-        """The best of some routines that does in every case what the old one does."""
+    def _better(self, named: Named, routines: Sequence[Tuned]) -> tuple[Tuned, Worth]:
+        """The best of some routines that does in every case what the old one does, and gains."""
         reasons = []
         for routine in routines:
-            reason = self.known.unlike(named, routine)
-            if not reason:
-                return routine
-            reasons.append(reason)
-        raise CannotMove(f"no tuned routine does the same: {reasons[0]}")
+            if reason := self.known.unlike(named, routine):
+                reasons.append(f"no tuned routine does the same: {reason}")
+                continue
+            gain = self._worth(named, routine)
+            if not gain.objection:
+                return routine, gain
+            reasons.insert(0, gain.objection)
+        raise CannotMove(reasons[0])
+
+    def _worth(self, named: Named, routine: Tuned) -> Worth:
+        """What a tuned routine is worth in place of an old one."""
+        target, cpu = self.known.target, self.cpu.bundled
+        if cpu is None:
+            raise CannotMove(f"no model says that it gains on {self.cpu.name}")
+        arena, place = target.substituting.arena, target.arena.new
+
+        def timed(tried: Tried, entry: int, contract: Contract) -> Cycles:
+            def cycles(points: Iterable[Point], warm: bool) -> list[int]:
+                cases = (contract.case(arena, point) for point in points)
+                runs = (tried.harness.steps(entry, case) for case in cases)
+                return [trace(cpu, steps, warm).cycles for steps in runs]
+
+            return cycles
+
+        def both(contract: Contract) -> tuple[Cycles, Cycles]:
+            alone = replace(self.known.tried, alone=(place, routine.code))
+            old = timed(self.known.tried, named.address, contract)
+            return old, timed(alone, place + routine.entry, contract)
+
+        return worth((CONTRACTS[name] for name in named.contracts), both)
 
     def _placed(self, candidates: Sequence[Candidate]) -> tuple[Replacement, ...]:
         codes = list(dict.fromkeys(c.routine.code for c in candidates))
@@ -185,8 +209,8 @@ class GroupedRoutines:
             yield room.start, filled(target, room, inside, one.standing.entry)
             yield from target.substituting.described(code, room, inside).items()
 
-    def edit(self, one: Replacement, evidence: Evidence, new: Tried) -> Edit:
-        """What is recorded of it, when it was tried in the new file."""
+    def edit(self, one: Replacement, evidence: Evidence) -> Edit:
+        """What is recorded of it, with what the trial of the new file showed."""
         candidate, routine = one.candidate, one.standing.routine
         named = candidate.named
         place = "at" if one.at_home else f"at {one.standing.entry:#x}, from"
@@ -200,20 +224,5 @@ class GroupedRoutines:
             new=f"{routine.folder}/{routine.name} {place} {named.address:#x}",
             evidence=evidence,
             gain=0,
-            cycles=guarded("timing", partial(self._saved, one, new), lambda reason: None),
+            cycles=candidate.worth.saved if self.options.cycles else None,
         )
-
-    def _saved(self, one: Replacement, new: Tried) -> Fraction | None:
-        """Modelled cycles fewer, the mean of some cases of the contract; None if nobody asked."""
-        cpu = self.cpu.bundled
-        if not self.options.cycles or cpu is None:
-            return None
-        named = one.candidate.named
-        contract = CONTRACTS[named.contracts[0]]
-        arena = self.known.target.substituting.arena
-        cases = [contract.case(arena, point) for _, point in spread(contract, _TIMED)]
-        before, after = (
-            sum(trace(cpu, tried.harness.steps(named.address, case)).cycles for case in cases)
-            for tried in (self.known.tried, new)
-        )
-        return Fraction(before - after, len(cases))

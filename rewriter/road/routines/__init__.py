@@ -6,5 +6,4 @@ function_ends     Room for pieces of routines in a kernel: behind its text, and 
                   at their ends
 kernel_placement  Known routines of a kernel become tuned ones, in pieces
 routine           A known routine becomes a tuned one
-savings           What a call of a tuned routine saves on the CPU's model
 """

@@ -10,7 +10,6 @@ from rewriter.core.code.program import Function
 from rewriter.core.edit import Evidence
 from rewriter.core.target.protocol import CannotMove
 from rewriter.elf.caves.room import Caves
-from rewriter.road.routines.savings import saved
 from rewriter.road.work import Work, edit_id
 from rewriter.verify.routines.replaceable import Named
 
@@ -53,7 +52,8 @@ class Routines:
     def edited(self, edit: str, found: Substitution) -> None:
         """What a routine became is recorded."""
         made = found.edit(edit, self.work.known)
-        self.work.edits.append(replace(made, cycles=saved(self.work, found)))
+        saved = found.chosen.worth.saved if self.work.options.cycles else None
+        self.work.edits.append(replace(made, cycles=saved))
 
 
 def tried(work: Work, evidence: Mapping[int, Evidence]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -23,6 +23,7 @@ from rewriter.core.readings.interpret import (
     Way,
 )
 from rewriter.core.target.capability import trials_of
+from rewriter.core.target.cpu import Cpu
 from rewriter.core.target.protocol import Sequential
 from rewriter.core.trials import Program
 from rewriter.elf.headers import ET_DYN, PT_LOAD
@@ -219,8 +220,10 @@ class Trials:
         stepper.interpreter = careful
         return stepper
 
-    def traces(self, code: Code, contract: Contract, cases: int) -> Iterator[list[Step]]:
-        """What a routine executes in each of some cases; raises Untried."""
+    def traces(
+        self, code: Code, contract: Contract, points: Iterable[Mapping[str, int]], cpu: Cpu
+    ) -> Iterator[list[Step]]:
+        """What a routine executes on a CPU at points of a contract; raises Untried."""
         trials, program = trials_of(self.target), self._room(contract.linkage)
         stepper = Stepper(
             code,
@@ -229,10 +232,10 @@ class Trials:
             self.target.table,
             trials.write_hints,
             arithmetic=trials.arithmetic,
-            worlds=trials.worlds,
+            worlds=(trials.world(cpu),),
         )
         try:
-            for _, point in self._points(contract, cases):
+            for point in points:
                 yield stepper.trace(contract.case(program.arena, point))
         except Unspecified as unknown:
             raise Untried(str(unknown)) from unknown

@@ -1,18 +1,21 @@
 # memcmp: r3 and r4 bytes, r5 how many; r3 the difference of the first two that differ, or zero.
 #
-# Words from anywhere; the last four bytes are a word that overlaps.
+# Words from anywhere, the first one before anything else is made ready: most often it differs. The
+# last four bytes are a word that overlaps.
 
 memcmp: cmplwi  r5,4
-        add     r6,r3,r5            # ends
-        add     r7,r4,r5
+        cmplwi  cr6,r5,9
         blt     memcmp_few
-        addi    r0,r5,-1
-        srwi.   r0,r0,2             # words in front of the last one
-        addi    r3,r3,-4
-        addi    r4,r4,-4
-        beq     memcmp_last
+        lwz     r8,0(r3)
+        lwz     r9,0(r4)
+        add     r6,r3,r5            # ends
+        cmplw   cr1,r8,r9
+        add     r7,r4,r5
+        addi    r0,r5,-5
+        bne     cr1,memcmp_differ
+        srwi    r0,r0,2             # words between the first and the last one
+        blt     cr6,memcmp_last
         mtctr   r0
-        .p2align 4
 memcmp_words:
         lwzu    r8,4(r3)
         lwzu    r9,4(r4)

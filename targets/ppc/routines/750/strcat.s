@@ -9,4 +9,4 @@ strcat: mr      r12,r4
         add     r6,r4,r8
         mr      r4,r12
         .include string
-        blr
+        .include string_kept

@@ -4,4 +4,4 @@
 
 strcpy: mr      r6,r3
         .include string
-        blr
+        .include string_kept

@@ -24,7 +24,6 @@
         mtctr   r11
         beq     cr1,absent
         addi    r9,r9,-257
-        .p2align 4
 find_words:
         lwzu    r5,4(r8)
         xor     r5,r5,r4

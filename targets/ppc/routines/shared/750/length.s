@@ -26,7 +26,6 @@
         nor     r0,r6,r7
         and.    r8,r8,r0
         bne     length_exact
-        .p2align 4
 length_pairs:
         lwz     r6,4(r4)
         lwzu    r10,8(r4)

@@ -1,42 +1,26 @@
-# Copies the string at r4 with its end to r6, which becomes the address of the end there.
-#
-# Bytes until the source is at a word, then words, to anywhere; the one with the end byte by byte.
-# Changes r0, r4, r5, r7, r9, r10; see shared/750/length for how a zero byte shows.
+# Copies the string at r4 with its end to r6; goes on at `string_last` with the word r5 that has the
+# end and r6 four bytes in front of its place, and at `string_head` where r4 is at no word: what
+# includes this says where the end was. Changes r0, r4, r5, r7 to r10; see shared/750/length for how a
+# zero byte shows.
 
         andi.   r0,r4,3
         lis     r7,0x7f7f
         lis     r9,-257             # 0xfefefeff
+        addi    r6,r6,-4
         ori     r7,r7,0x7f7f
-        addi    r9,r9,-257
-        addi    r6,r6,-1
-        addi    r4,r4,-1
-        beq     string_aligned
-        subfic  r0,r0,4
-        mtctr   r0
-string_bytes:
-        lbzu    r5,1(r4)
-        cmpwi   r5,0
-        stbu    r5,1(r6)
-        bdnzf   eq,string_bytes
-        beq     string_end
+        bne     string_head
 string_aligned:
-        lwz     r5,1(r4)
-        addi    r4,r4,1
-        addi    r6,r6,-3
-        b       string_word
-        .p2align 4
-string_words:
-        stwu    r5,4(r6)
-        lwzu    r5,4(r4)
-string_word:
-        add     r10,r5,r9
+        lwz     r5,0(r4)
+        addi    r9,r9,-257
         nor     r0,r5,r7
+        add     r10,r5,r9
         and.    r10,r10,r0
-        beq     string_words
-        addi    r6,r6,3
-string_last:
-        rotlwi  r5,r5,8
-        andi.   r0,r5,255
-        stbu    r5,1(r6)
         bne     string_last
-string_end:
+string_words:
+        lwzu    r8,4(r4)
+        stwu    r5,4(r6)
+        add     r10,r8,r9
+        nor     r0,r8,r7
+        and.    r10,r10,r0
+        mr      r5,r8
+        beq     string_words
