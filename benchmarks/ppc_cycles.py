@@ -6,7 +6,8 @@ CPU, as `retune bench` does: warm, each call by itself.  Where the libc's resolv
 it is the one of that CPU.  A row has the sums over all points, the point with the largest ratio,
 and what is promised; `--sizes` gives a row for each length.  `--bounds` says what bounds ours: the
 first point of each length, the least cycles that its instructions take of each kind of pipe and of
-dispatch, if nothing waited for anything, and where the cycles went on the critical path.
+dispatch, if nothing waited for anything, and where the cycles went on the critical path; of copies
+that are larger than the first cache, what the lines of both blocks take from the second.
 """
 
 from __future__ import annotations
@@ -138,17 +139,28 @@ def bounds(cpu: str, name: str) -> Iterator[str]:
     pipeline, bench = laboratory.cpu.pipeline, getattr(pair[1], "__self__", None)
     if not isinstance(pipeline, Dispatched) or not isinstance(bench, Bench):
         raise RuntimeError("only where groups are dispatched")
-    for size in SIZES:
+    for size in (*SIZES, FARTHEST) if (cpu, name) in _PROMISED else SIZES:
         point = next(grid(name, size))
         run = bench.run(point, True)
         stepper = bench.stepper
         steps = list(stepper.trace(stepper.contract.case(stepper.program.arena, point)))
         items = Items(laboratory.cpu, pipeline)
         least = _least(laboratory.cpu, pipeline, [items.of(step.insn) for step in steps])
+        if (cpu, name) in _PROMISED:
+            least |= _lines(laboratory, pipeline, size)
         went = sorted(run.breakdown.items(), key=lambda pair: -pair[1])[:4]
         said = ", ".join(f"{pipes} {cycles:.1f}" for pipes, cycles in least.items())
         path = ", ".join(f"{cause} {cycles}" for cause, cycles in went)
         yield f"{cpu:7} {name:10} {size:>6} {run.cycles:>6}   {said}   {path}"
+
+
+def _lines(clocks: SequentialClocks, pipeline: Dispatched, size: int) -> dict[str, float]:
+    """The least cycles that the lines of two blocks take which the first cache does not hold."""
+    memory, board = pipeline.memory, clocks.system.board
+    if 2 * size <= memory.dcache.size.value:
+        return {}
+    each = board.latency.value / memory.misses.value
+    return {"lines": 2 * size / memory.dcache.line.value * each}
 
 
 def _least(cpu: Cpu, pipeline: Dispatched, items: Sequence[Item]) -> dict[str, float]:

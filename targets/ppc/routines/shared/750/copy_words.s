@@ -78,7 +78,7 @@ copy_doubles:
         addi    r4,r4,-8
         mtcrf   3,r5                # cr6: 128, 64, 32, 16; cr7: 8, 4, 2, 1
         addi    r6,r6,-8
-        cmplwi  cr1,r0,64           # a line is asked for only where most are in no cache
+        cmplwi  cr1,r0,256          # a line is asked for only where most are in no cache
         beq     copy_rest
         mtctr   r0
         bge     cr1,copy_far
