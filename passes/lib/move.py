@@ -26,6 +26,10 @@ from rewriter.elf.unwind import lsda
 from rewriter.elf.unwind import rows as unwind_rows
 
 
+class NoRoom(CannotMove):
+    """What was inserted does not fit in the function's footprint."""
+
+
 @dataclass(frozen=True)
 class Moved:
     """A function in its new layout: the bytes that changed by address, patches by offset of its
@@ -66,7 +70,7 @@ def move(
     if cpu.placing is None or added:
         layout = next(layouts, None)
         if layout is None:
-            raise CannotMove("no room")
+            raise NoRoom("no room")
     else:
         layout = judge.best(code, layouts, cpu.placing)
         if layout is None:

@@ -7,8 +7,9 @@ from fractions import Fraction
 from functools import cached_property
 
 from passes.align import Align
+from passes.cmov import Cmov
 from passes.lib.judged import Judge
-from passes.lib.move import Moved, move
+from passes.lib.move import Moved, NoRoom, move
 from passes.prefetch import Prefetch
 from rewriter.core.code.program import Function
 from rewriter.core.edit import Edit, Evidence, Grade
@@ -36,15 +37,26 @@ class Layout:
         try:
             moved = self._moved(function, inserted.added if inserted is not None else {})
             moved = self._for_hints(function, moved)
-        except CannotMove as reason:
-            if work.without_room(function, f"no room: {reason}"):
+        except NoRoom as reason:
+            if work.with_less(function, f"no room: {reason}", f"{Cmov.name}:"):
                 self.run(function)
                 return
-            work.leave(self.align.name, "layout", function, function.start, str(reason))
+            self._stays(function, reason)
+            return
+        except CannotMove as reason:
+            self._stays(function, reason)
             return
         if moved is not None:
             work.moved[function] = moved
             work.edits.append(self._edit(edit, moved, self._saved(function, moved)))
+
+    def _stays(self, function: Function, reason: CannotMove) -> None:
+        """A function that cannot move, or not with what was inserted."""
+        work = self.work
+        if work.without_room(function, f"no room: {reason}"):
+            self.run(function)
+            return
+        work.leave(self.align.name, "layout", function, function.start, str(reason))
 
     def _moved(self, function: Function, added: dict[int, tuple[Insn, ...]]) -> Moved | None:
         work = self.work

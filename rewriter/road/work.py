@@ -117,6 +117,26 @@ class Work:
             self.take_back([edit for edit in self.edits if edit.id in gone], reason)
         return bool(gone)
 
+    def with_less(self, function: Function, reason: str, prefix: str) -> bool:
+        """Takes back one insertion of those that need room, the least one; whether there was any.
+
+        It is the least by what it saves and, where that was counted, how often it is executed.
+        """
+        inserted = self.inserted.get(function)
+        crowded = inserted.crowded(prefix) if inserted is not None else set()
+        found = [edit for edit in self.edits if edit.id in crowded]
+        if inserted is None or not found:
+            return False
+        least = min(found, key=self._worth)
+        inserted.take_back([least.id])
+        self.take_back([least], reason)
+        return True
+
+    def _worth(self, edit: Edit) -> tuple[Fraction, int]:
+        counted = self.directions.get(edit.address)
+        executed = 1 if counted is None else counted.executed
+        return (edit.cycles or Fraction(0)) * executed, -edit.address
+
     def saved(self, before: Code, after: Code) -> Fraction | None:
         """Modelled cycles that new code takes fewer; None where nobody asked or no model is."""
         if self.savings is None:

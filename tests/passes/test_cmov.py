@@ -55,6 +55,13 @@ def words(data: bytes) -> list[str]:
     return [listing.table.text(insn) for insn in listing.insns_at(0, len(listing)) if insn]
 
 
+def conditional_moves(image: Image) -> list[int]:
+    """Their addresses."""
+    listing = Alpha().listing(image)
+    insns = zip(listing.addresses.tolist(), listing.insns_at(0, len(listing)), strict=True)
+    return [at for at, insn in insns if insn is not None and conditional.is_conditional(insn)]
+
+
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
 def test_case(path: Path, tmp_path: Path) -> None:
     lines = path.read_text().splitlines()
@@ -65,13 +72,7 @@ def test_case(path: Path, tmp_path: Path) -> None:
         "\n".join(x for x in part if x[:1] != "#") for part in (lines[1:middle], lines[middle:])
     ]
     before, after = (assembled(tmp_path, f"{n}.so", text) for n, text in enumerate(code))
-    target = Alpha()
-    listing = target.listing(before)
-    (at,) = (
-        int(listing.addresses[n])
-        for n in range(len(listing))
-        if (insn := listing.insn(n)) is not None and conditional.is_conditional(insn)
-    )
+    target, (at,) = Alpha(), conditional_moves(before)
     counts = {(MOVE, at): Direction(said["executed"], said["moved"], said["missed"])}
     profile = Profile("retune directions", "executed conditions", (), 0, counts)
     options = Options(passes=("cmov", "align"))
@@ -79,6 +80,35 @@ def test_case(path: Path, tmp_path: Path) -> None:
     assert words(done.data) == words(after.data)
     skips = [f"{s.kind}: {s.reason}" for s in done.skips if s.technique == "cmov"]
     assert skips == refused
+
+
+SCARCE = """
+	subq	a0,a1,t0
+	cmovlt	t0,a1,a2
+	beq	a2,1f
+	addq	a2,a0,v0
+	ret	zero,(ra),0x1
+1:	subq	a0,a3,t1
+	cmovlt	t1,a3,a4
+	addq	a4,a0,v0
+	ret	zero,(ra),0x1
+	unop
+	unop
+	unop
+"""
+
+
+@pytest.mark.parametrize("more", (0, 1))
+def test_where_room_is_for_one_it_is_the_better_one(more: int, tmp_path: Path) -> None:
+    image, target = assembled(tmp_path, "f.so", SCARCE), Alpha()
+    sites = conditional_moves(image)
+    counts = {(MOVE, at): Direction((10, 1000)[n == more], 0, 0) for n, at in enumerate(sites)}
+    profile = Profile("retune directions", "executed conditions", (), 0, counts)
+    options = Options(passes=("cmov", "align"))
+    done = tune(image, target, CPUS["ev67"], options, lambda *steps: None, profile)
+    assert [e.address for e in done.edits if e.technique == "cmov"] == [sites[more]]
+    skips = [(s.address, s.reason) for s in done.skips if s.technique == "cmov"]
+    assert skips == [(sites[1 - more], "no room: no room")]
 
 
 def test_there_are_cases() -> None:
