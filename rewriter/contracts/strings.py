@@ -156,6 +156,13 @@ def _plans(**more: tuple[int, ...]) -> tuple[Plan, ...]:
         Plan(
             "lines",
             {"count": range(36, 300), "to": (0, 5), "source": EIGHT, "place": (END,), **ends},
+            {
+                "count": range(20, 150, 8),
+                "to": (0,),
+                "source": (0,),
+                "place": (MIDDLE,),
+                **dict.fromkeys(more, tuple(map(LIMITS.index, (9, 300)))),
+            },
         ),
         *([Plan("limits", few=_limits(more["limit"]))] if more else ()),
     )

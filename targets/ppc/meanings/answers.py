@@ -6,6 +6,7 @@ does not exist, which is the dividend: any number would do, and these are an emu
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
@@ -123,11 +124,12 @@ def _gathered(name: str, *values: int) -> int:
 
 
 def _shifted(name: str, *values: int) -> int:
-    """A part of VSL and VSLO: one vector shifted by the lowest three bits of another, or by the
+    """A part of VSL, VSLO, VSRO: one vector shifted by the lowest three bits of another, or by the
     four before them in bytes."""
-    parts = len(values) // 2
-    by = values[-1] & (0x78 if name.startswith("vslo") else 7)
-    whole = int.from_bytes(_joined(values[:parts]), "big") << by
+    parts, base = len(values) // 2, name.split()[0]
+    by = values[-1] & (7 if base == "vsl" else 0x78)
+    whole = int.from_bytes(_joined(values[:parts]), "big")
+    whole = whole >> by if base == "vsro" else whole << by
     width = 128 // parts
     return whole >> 128 - width - width * int(name.split()[1]) & (1 << width) - 1
 
@@ -138,6 +140,17 @@ def _added(name: str, *values: int) -> int:
     one, other = (int.from_bytes(_joined(half), "big") for half in (values[:parts], values[parts:]))
     width = 128 // parts
     return one + other >> 128 - width - width * int(name.split()[1]) & (1 << width) - 1
+
+
+def _across(name: str, *values: int) -> int:
+    """A part of VSUMSWS, or whether it was cut: the words of one vector and the last of another."""
+    (_, part), parts = name.split(), len(values) // 2
+    words = _joined(values[:parts]), _joined(values[parts:])[12:]
+    total = sum(_signed(word, 32) for half in words for (word,) in struct.iter_unpack(">I", half))
+    cut = max(-(1 << 31), min(total, (1 << 31) - 1))
+    if part == "adds":
+        return int(cut != total)
+    return _unsigned(cut, 32) if int(part) == parts - 1 else 0
 
 
 def _population(size: int) -> Callable[..., int]:
@@ -157,8 +170,9 @@ _VECTORS: Mapping[str, Callable[..., int]] = MappingProxyType(
         **dict.fromkeys(_BYTES, _bytewise),
         **dict.fromkeys(("vextublx", "vextubrx"), _extracted),
         "vbpermq": _gathered,
-        **dict.fromkeys(("vsl", "vslo"), _shifted),
+        **dict.fromkeys(("vsl", "vslo", "vsro"), _shifted),
         "vadduqm": _added,
+        "vsumsws": _across,
         "vpopcntb": _population(1),
         "vpopcnth": _population(2),
         "vpopcntw": _population(4),
