@@ -97,6 +97,8 @@ def symbols_of(data: bytes, name: str) -> Iterator[Symbol]:
 
 
 STT_FUNC, STT_GNU_IFUNC = 2, 10
+OPD = ".opd"
+"""The section of function descriptors, in ABIs that have them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +117,7 @@ def descriptors_of(
     sections: Iterable[Section], relocations: Iterable[Relocation], symbols: Iterable[Symbol]
 ) -> Descriptors:
     """The function descriptors of a file, which stand in a section of their own."""
-    table = next((s for s in sections if s.name == ".opd" and s.sh_type != SHT_NOBITS), None)
+    table = next((s for s in sections if s.name == OPD and s.sh_type != SHT_NOBITS), None)
     if table is None:
         return Descriptors()
     here = range(table.sh_addr, table.sh_addr + table.sh_size)

@@ -11,12 +11,14 @@ import targets
 from fixtures import inputs
 from rewriter.contracts import CONTRACTS
 from rewriter.core.edit import Evidence
-from rewriter.elf.archive.text import first_ident
+from rewriter.elf.archive.members import Part
+from rewriter.elf.archive.text import first_ident, read
 from rewriter.elf.image import Image, load
 from rewriter.identify.compiler import Compiled, compile_file
 from rewriter.identify.search import search, text_of
 from rewriter.identify.signatures import shipped
 from rewriter.verify.routines.replaceable import symbols_of
+from rewriter.verify.routines.resolved import variants
 from rewriter.verify.routines.trial import Trials
 
 NOPS = (b"\x60\0\0\0", b"\0\0\0\x60")
@@ -98,3 +100,55 @@ def test_what_asks_the_loader_runs_in_the_emulator_too(image: Image) -> None:
     trials = Trials(image, target)
     seen = trials.run(memset.st_value, memset.st_size, CONTRACTS["memset"], 40)
     assert isinstance(seen, Evidence)
+
+
+DESCRIBED = """
+        .section .text.first,"ax",@progbits
+one:    lbz     4,0(3)
+        addi    3,3,1
+        blr
+        .section .text.second,"ax",@progbits
+        nop
+two:    mr      5,3
+        lbz     4,0(3)
+        cmpwi   4,0
+        addi    3,3,2
+        blr
+        .section .opd,"aw",@progbits
+        .globl  strlen, memchr
+        .type   strlen,@function
+        .type   memchr,@function
+        .size   strlen,20
+        .size   memchr,12
+strlen: .quad   two, .TOC.@tocbase, 0
+memchr: .quad   one, .TOC.@tocbase, 0
+"""
+
+
+def test_a_descriptor_of_an_object_leads_to_its_code(tmp_path: Path) -> None:
+    """In ELFv1 a function's symbol names a descriptor, which a relocation fills."""
+    text, made = tmp_path / "made.s", tmp_path / "made.o"
+    text.write_text(DESCRIBED, encoding="utf-8")
+    assembler = inputs.require_tool("powerpc64-linux-gnu-as")
+    subprocess.run((assembler, str(text), "-o", str(made)), check=True)
+    found = read(Part(made.name, made.read_bytes()), made.name)
+    places = {
+        symbol.name: text.data[symbol.offset :][:4].hex()
+        for text in found.texts
+        for symbol in text.symbols
+        if symbol.size
+    }
+    assert places == {"strlen": "7c651b78", "memchr": "88830000"}
+    names = {signature.routine: signature.words for signature in _compiled(made).signatures}
+    assert names == {"strlen": 5, "memchr": 3}
+
+
+def test_those_shipped_find_variants_of_the_big_endian_libc() -> None:
+    """Where its resolvers lead: routines of libc.a are the shared library's, word for word."""
+    file = load(inputs.require("ppc64-libc"))
+    target = targets.of(file).sequential
+    assert target is not None
+    found = search(text_of(file, target), target, shipped(target))
+    known = {(match.address, match.signature.routine) for match in found}
+    led = {(one.address, one.contract) for one in variants(file, target)}
+    assert len(known & led) >= 40

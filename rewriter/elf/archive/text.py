@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from rewriter.core.errors import BadInput
 from rewriter.core.target.ident import Ident, ident_of
@@ -19,6 +20,7 @@ from rewriter.elf.headers import (
     Layout,
 )
 from rewriter.elf.image import Image, parse
+from rewriter.elf.linking import OPD
 from rewriter.elf.unwind import entries as unwind
 
 _STT_NOTYPE, _STT_FUNC, _STB_LOCAL = 0, 2, 0
@@ -52,6 +54,17 @@ class Text:
     symbols: tuple[Named, ...]
     bounds: tuple[int, ...]
     fields: tuple[tuple[int, int], ...]
+
+
+class _Symbol(NamedTuple):
+    """A record of the symbol table."""
+
+    name: str
+    st_type: int
+    st_bind: int
+    section: int
+    value: int
+    size: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +168,20 @@ class _Object:
         return Texts(self.ident, _compiler(comment), tuple(found))
 
     def _symbols(self) -> set[tuple[int, Named]]:
+        """Code by the section it is in: what a symbol names, or what its descriptor does."""
+        described = self._described()
         found = set()
+        for symbol in self._records_of_symbols():
+            if symbol.st_type in _CODE and 0 < symbol.section < SHN_LORESERVE and symbol.name:
+                at = symbol.section, symbol.value
+                section, offset = described.get(at, at) if symbol.st_type == _STT_FUNC else at
+                begins = _begins(symbol.st_type, symbol.st_bind, symbol.size)
+                found.add((section, Named(offset, symbol.size, symbol.name, begins)))
+        return found
+
+    def _records_of_symbols(self) -> list[_Symbol]:
+        """The symbol table in its order."""
+        found = []
         record = self.layout.record("IIIBBH", "IBBHQQ")
         for section in self.sections:
             if section[1] != _SHT_SYMTAB:
@@ -168,9 +194,25 @@ class _Object:
                 else:
                     st_name, st_value, st_size, st_info, _, st_shndx = fields
                 name = strings[st_name:].split(b"\0", 1)[0].decode("ascii", "backslashreplace")
-                if st_info & 15 in _CODE and 0 < st_shndx < SHN_LORESERVE and name:
-                    begins = _begins(st_info & 15, st_info >> 4, st_size)
-                    found.add((st_shndx, Named(st_value, st_size, name, begins)))
+                found.append(_Symbol(name, st_info & 15, st_info >> 4, st_shndx, st_value, st_size))
+        return found
+
+    def _described(self) -> dict[tuple[int, int], tuple[int, int]]:
+        """Section and offset of the code that each function descriptor will name."""
+        table = {n for n, section in enumerate(self.sections) if self._name(section) == OPD}
+        symbols = self._records_of_symbols() if table else []
+        found = {}
+        for section in self.sections:
+            if section[1] != SHT_RELA or section[7] not in table or not self.layout.wide:
+                continue
+            record = self.layout.record("III", "QQQ")
+            count = section[5] // record.size
+            for offset, info, addend in self._records(section[4], count, record):
+                number = info >> 32
+                if 0 < number < len(symbols):  # that of the other word names nothing
+                    symbol = symbols[number]
+                    where = symbol.section, (symbol.value + addend) % (1 << 64)
+                    found[section[7], offset] = where
         return found
 
     def _fields(self) -> dict[int, list[tuple[int, int]]]:
