@@ -12,6 +12,8 @@ replay       Loads that would be replayed for a narrower store before them get t
 schedule     Instructions in another order, where a model of the CPU says that it pays
 substitute   A known routine is replaced by the tuned one for the CPU, where it stands or in new
              room
+writehint    Loops that fill memory get a version for long counts, which does not read what it
+             stores
 combining/   What `combine` is made of
 lib/         What passes are made of
 scheduling/  Instructions in another order: dependences, schedulers, bounds
@@ -35,6 +37,7 @@ from passes.prefetch import Prefetch
 from passes.replay import Replay
 from passes.schedule import Schedule
 from passes.substitute import Substitute
+from passes.writehint import WriteHint
 from rewriter.core import plugins
 from rewriter.core.target.cpu import Cpu
 from rewriter.core.target.protocol import Target
@@ -53,6 +56,7 @@ ORDER: tuple[OwnPass, ...] = (
     # regions of bundles hints are scheduled with the loop, in slots that would be empty.
     Prefetch(),
     # In code as the passes above leave it, and before the layout, which has the room for it.
+    WriteHint(),
     Cmov(),
     # After all that drop instructions: it spends the room that they leave.
     Align(),

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from rewriter.analysis.loops import Loop
 from rewriter.analysis.program import Program
-from rewriter.core.code.program import Function
+from rewriter.core.code.program import BEHIND, BEYOND, Function
 from rewriter.core.edit import Evidence
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.readings.interpret import Step
@@ -30,7 +30,8 @@ class Insertion:
 
     The first stands where that stood, the others right behind it; those need room.  `saves` are
     modelled cycles, each time that it runs.  `elsewhere` are instructions, by address, in the place
-    of nops; `behind` those that come right behind the instruction at another address.
+    of nops; `behind` those that come right behind the instruction at another address, and `tail`
+    those that come behind the function's last, from `tail_place` on.
     """
 
     kind: str
@@ -40,11 +41,20 @@ class Insertion:
     saves: Fraction
     elsewhere: tuple[tuple[int, Insn], ...] = ()
     behind: tuple[int, tuple[Insn, ...]] | None = None
+    tail: tuple[Insn, ...] = ()
 
     @property
-    def added(self) -> tuple[int, tuple[Insn, ...]] | None:
-        """What needs room, and behind which instruction it comes."""
-        return (self.address, self.insns[1:]) if len(self.insns) > 1 else self.behind
+    def added(self) -> dict[int, tuple[Insn, ...]]:
+        """What needs room, by the instruction behind which it comes."""
+        found = {self.address: self.insns[1:]} if len(self.insns) > 1 else {}
+        if self.behind is not None:
+            found |= dict([self.behind])
+        return found | ({tail_place(self.address) - 1: self.tail} if self.tail else {})
+
+
+def tail_place(address: int) -> int:
+    """Where the tail of an insertion at an address begins, until it has a place."""
+    return BEYOND + BEHIND * address + 1
 
 
 @dataclass(frozen=True)
@@ -81,14 +91,14 @@ class Inserted:
 
     `slots` are the function's, `added` what stands right behind the instruction at an address;
     `done` has each edit's id with what was at its address before, `elsewhere` with the addresses
-    of nops that it took, `needing` with that behind which something was added.
+    of nops that it took, `needing` with those behind which something was added.
     """
 
     slots: dict[int, Insn | None]
     added: dict[int, tuple[Insn, ...]] = field(default_factory=dict)
     done: dict[str, tuple[int, Insn | None]] = field(default_factory=dict)
     elsewhere: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    needing: dict[str, int] = field(default_factory=dict)
+    needing: dict[str, tuple[int, ...]] = field(default_factory=dict)
 
     def put(self, edit: str, insertion: Insertion, before: Insn | None) -> None:
         """An insertion, where `before` was."""
@@ -96,9 +106,9 @@ class Inserted:
         self.slots[insertion.address] = insertion.insns[0]
         self.slots.update(insertion.elsewhere)
         self.elsewhere[edit] = tuple(address for address, _ in insertion.elsewhere)
-        if insertion.added is not None:
-            place, insns = insertion.added
-            self.added[place], self.needing[edit] = insns, place
+        if added := insertion.added:
+            self.added |= added
+            self.needing[edit] = tuple(added)
 
     def crowded(self, prefix: str = "") -> set[str]:
         """The ids of the edits that need room, and begin so."""
@@ -109,8 +119,8 @@ class Inserted:
         for edit in gone:
             address, before = self.done.pop(edit)
             self.slots[address] = before
-            if edit in self.needing:
-                del self.added[self.needing.pop(edit)]
+            for place in self.needing.pop(edit, ()):
+                del self.added[place]
             for place in self.elsewhere.pop(edit):
                 del self.slots[place]
 

@@ -17,7 +17,7 @@ from passes.lib.nops import Added, Nops
 from rewriter.analysis.program import Program
 from rewriter.core.assumptions import RETURNS
 from rewriter.core.code.listing import FLOWS
-from rewriter.core.code.program import Function, JumpTable
+from rewriter.core.code.program import BEYOND, Function, JumpTable
 from rewriter.core.isa.instruction import AWAY, COMING_BACK, Insn
 from rewriter.core.target.cpu import Cpu
 from rewriter.core.target.protocol import CannotMove
@@ -199,7 +199,7 @@ def _aside(program: Program, slots: Slots, added: Added) -> frozenset[int]:
         if insn is not None and program.nops[position]:
             found |= set() if graph.reached[graph.block_holding(at)] else {at}
     for at, insns in added.items():
-        if FLOWS[listing.flows[listing.index(at)]] in AWAY:
+        if at >= BEYOND or FLOWS[listing.flows[listing.index(at)]] in AWAY:
             found.update(range(at + 1, at + 1 + len(insns)))
     return frozenset(found)
 
@@ -259,7 +259,7 @@ def _words(
     begin = end = distance = 0  # what stays as it is and goes the same way is copied at once
     for (old, there, before), insn in zip(layout.items, insns, strict=True):
         at, to = old - start, there - start
-        if insn is before and at % size == 0 and old not in changed:
+        if insn is before and at % size == 0 and old in function and old not in changed:
             if at != end or to - at != distance:
                 now[begin + distance : end + distance] = was[begin:end]
                 begin, distance = at, to - at

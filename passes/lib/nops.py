@@ -19,7 +19,7 @@ from rewriter.core.target.cpu import Cpu
 Added = Mapping[int, Sequence[Insn]]
 """What stands right behind the instruction at an address, and was not there before.
 
-Its own addresses are between that one and the next.
+Its own addresses are those behind that one's: between it and the next, or behind all (`BEYOND`).
 """
 
 
@@ -71,7 +71,8 @@ class Nops:
         for at, insn in slots.items():
             if start <= at < end:
                 found[at] = None if insn is None or is_nop(insn) else insn
+        whole = Function(start, end, "", "")
         for at, more in (added or {}).items():
-            if start <= at < end:
+            if whole.gets(at):
                 found.update(enumerate(more, at + 1))
         return [(at, insn) for at, insn in sorted(found.items()) if insn is not None]

@@ -72,7 +72,7 @@ def _places(work: Work, function: Function, moved: Moved | None) -> list[tuple[i
     if not work.described.followed(function):
         return []
     if moved is not None:
-        return [(old, there) for old, there, _ in moved.layout.items]
+        return [(old, there) for old, there, _ in moved.layout.items if old in function]
     kept = work.nops.standing(work.slots.get(function, {}), function.start, function.end)
     return [(at, at) for at, _ in kept]
 

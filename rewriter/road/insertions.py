@@ -48,10 +48,10 @@ class Insertions:
         work.edits.append(self._edit(function, name, edit, found, before))
 
     def _refusal(self, function: Function, found: Insertion) -> str:
-        if found.added is not None and not self.moves:
+        if found.added and not self.moves:
             return "no room without a new layout"
-        inserted, place = self.work.inserted.get(function), (found.added or (None,))[0]
-        taken = inserted is not None and place in inserted.added
+        inserted = self.work.inserted.get(function)
+        taken = inserted is not None and found.added.keys() & inserted.added.keys()
         return "something else was inserted there" if taken else ""
 
     def _edit(

@@ -55,6 +55,7 @@ NEEDS: Mapping[str, frozenset[str]] = MappingProxyType(
         "prefetch": frozenset({"WH64"}),
         # They are also those that split a conditional move in two.
         "cmov": frozenset({"WH64"}),
+        "writehint": frozenset({"WH64"}),
     }
 )
 """Per pass, features of which a CPU must have one; none where it may have any."""

@@ -73,14 +73,9 @@ def at_most(source: int, limit: int, target: int, signed: bool) -> Insn | None:
     return Insn(TABLE.find("cmple" if signed else "cmpule", _LITERAL), (source, limit, target))
 
 
-def unless_zero(register: int, distance: int) -> Insn:
-    """A branch that is taken if a register is not zero."""
-    return Insn(TABLE.find("bne"), (register, distance))
-
-
-def if_zero(register: int, distance: int) -> Insn:
-    """A branch that is taken if a register is zero."""
-    return Insn(TABLE.find("beq"), (register, distance))
+def branch(test: str, register: int, distance: int) -> Insn:
+    """A branch by how a register compares with zero: eq, ne, lt, le, gt or ge."""
+    return Insn(TABLE.find(f"b{test}"), (register, distance))
 
 
 def opposite(insn: Insn, distance: int) -> Insn | None:

@@ -17,8 +17,9 @@ import targets
 from fixtures import inputs, programs
 from passes import lacking
 from passes.lib.insert import Declined, Insertion, Setting
-from passes.prefetch import Body, Prefetch
+from passes.prefetch import Prefetch
 from passes.streams.accesses import streams
+from passes.streams.bodies import Body
 from rewriter.analysis.program import Program, analyse
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.readings.interpret import Interpreter, Memory

@@ -7,6 +7,13 @@ from enum import Enum
 
 from rewriter.core.run.portable import Portable
 
+BEYOND = 1 << 80
+"""Where addresses begin of what is added behind a function's last instruction, until it has some.
+
+From BEYOND + BEHIND * a on those of an addition at the address a.
+"""
+BEHIND = 1 << 12
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Function(Portable):
@@ -19,6 +26,10 @@ class Function(Portable):
 
     def __contains__(self, address: int) -> bool:
         return self.start <= address < self.end
+
+    def gets(self, address: int) -> bool:
+        """Whether an address is in it, or of what is added behind its last instruction."""
+        return address in self or (address >= BEYOND and (address - BEYOND) // BEHIND in self)
 
 
 @dataclass(frozen=True, slots=True)

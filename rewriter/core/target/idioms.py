@@ -295,12 +295,8 @@ class WholeLines(Protocol):
         """target = whether source is at most a number; None where that does not fit."""
         ...
 
-    def unless_zero(self, register: int, distance: int) -> Insn:
-        """A branch that is taken if a register is not zero."""
-        ...
-
-    def if_zero(self, register: int, distance: int) -> Insn:
-        """A branch that is taken if a register is zero."""
+    def branch(self, test: str, register: int, distance: int) -> Insn:
+        """A branch by how a register compares with zero: eq, ne, lt, le, gt or ge."""
         ...
 
     def opposite(self, insn: Insn, distance: int) -> Insn | None:

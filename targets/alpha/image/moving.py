@@ -58,7 +58,7 @@ def _retargeted(address: int, insn: Insn, function: Function, place: Callable[[i
     assert target is not None
     if insn.op.flow is Flow.JUMP and insn.operand("ra") != ZERO:
         raise CannotMove(f"the code at {address:#x} reads its own address")
-    goal = place(target) if target in function else target
+    goal = place(target) if function.gets(target) else target
     distance = goal - place(address) - insn.size
     return insn if distance == insn.operand("target") else insn.replace(target=distance)
 

@@ -16,7 +16,7 @@ from rewriter.core.code.listing import Listing
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.target.idioms import WholeLines
-from rewriter.core.target.protocol import Sequential
+from rewriter.core.target.protocol import Sequential, is_hint
 
 Part = tuple[Insn, ...]
 
@@ -60,12 +60,16 @@ def versions(
 
 
 class _Code:
-    """A function's instructions without nops, by number."""
+    """A function's instructions without nops and hints, by number."""
 
     def __init__(self, listing: Listing, function: Function, target: Sequential) -> None:
         first, last = listing.span(function.start, function.end)
         here = zip(range(first, last), listing.insns_at(first, last), strict=True)
-        kept = [(at, insn) for at, insn in here if insn is not None and not target.is_nop(insn)]
+        kept = [
+            (at, insn)
+            for at, insn in here
+            if insn is not None and not target.is_nop(insn) and not is_hint(insn, target)
+        ]
         self.positions = [at for at, _ in kept]
         self.insns = [insn for _, insn in kept]
         self.addresses: list[int] = listing.addresses[self.positions].tolist()
