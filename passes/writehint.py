@@ -13,8 +13,8 @@ from passes.streams.bodies import Around, Body, body_of, of_one_block, unsuited
 from passes.streams.filled import Filled, Long, NoVersion
 from rewriter.analysis.loops import Loop
 from rewriter.analysis.program import Program
+from rewriter.core.assumptions import LINES
 from rewriter.core.code.program import Function
-from rewriter.core.edit import Evidence, Grade
 from rewriter.core.isa.instruction import AWAY, Insn
 from rewriter.core.readings.interpret import Step
 from rewriter.core.target.idioms import WholeLines
@@ -23,11 +23,15 @@ from rewriter.timing.described import NotDescribed
 from rewriter.timing.model import simulate
 from rewriter.timing.straight import Probe
 from rewriter.verify.walk.frames import one_frame
+from rewriter.verify.walk.lines.reading import EVIDENCE
 
 _KIND = "loop that fills memory"
 
 _LEAST = Fraction(1, 20)
 """Of the cycles out of memory: below that the model itself is not exact."""
+
+_SHORTEST = 4
+"""Bytes of a pass: those of one are for the routines that `substitute` knows."""
 
 _BYTES = 4096
 """That are filled where a version is timed."""
@@ -62,7 +66,8 @@ class WriteHint(OwnPass):
     Requires  An innermost loop of one block that stores all that it moves over, upwards, and reads
               nothing; control falls into it; a register that is free at its head; room behind the
               function's code.  No load-locked near, no count that is known to be short.  Not in
-              kernels, where the memory may be a device's.
+              kernels, where the memory may be a device's.  That nobody else reads what is just
+              being stored (`--assume` calls it `lines`).
     Proof     The version does what some passes of the loop do, and each line that it gives up is
               stored wholly before anything else happens (`verify/walk/lines/`), shown on terms;
               the walk compares both files without it.
@@ -120,7 +125,7 @@ class _Site:
         """Whether it stores all that one of its streams moves over."""
         for stream in streams(self.body.insns, self.setting.target):
             stored = {a.offset + n for a in stream.accesses if a.stores for n in range(a.size)}
-            if stream.writes and stored and len(stored) >= abs(stream.step):
+            if stream.writes and len(stored) >= abs(stream.step) >= _SHORTEST:
                 return True
         return False
 
@@ -132,6 +137,8 @@ class _Site:
             return Declined(_KIND, self.loop.head, str(reason))
 
     def _insertion(self) -> Insertion:
+        if LINES not in self.program.assume:
+            raise NoVersion("--assume does not allow it")
         if reason := unsuited(self.body, self.setting) or self.around.forbids():
             raise NoVersion(reason)
         program, setting, head = self.program, self.setting, self.loop.head
@@ -146,7 +153,7 @@ class _Site:
         kept = () if stood is None or program.is_nop(before, stood) else (stood,)
         tail = tail_place(before)
         way = long.test[-1].replace(target=tail - _behind(before, len(kept) + len(long.test) - 1))
-        evidence = Evidence(Grade.PROVED, detail=detail)
+        evidence = replace(EVIDENCE, detail=detail)
         insns = (*kept, *long.test[:-1], way)
         return Insertion(_KIND, before, insns, evidence, saves, tail=self._tail(long, tail, head))
 
@@ -162,9 +169,15 @@ class _Site:
         listing, head = self.program.listing, self.loop.head
         at = listing.index(head) - 1
         insn = listing.insn(at) if head > self.function.start else None
-        if insn is None or insn.op.flow in AWAY or listing.addresses[at] in self.setting.locked:
+        if insn is None or insn.op.flow in AWAY:
             raise NoVersion("control does not fall into it")
-        return int(listing.addresses[at])
+        address, graph = int(listing.addresses[at]), self.program.graph
+        one = graph.block_holding(head) == graph.block_holding(self.loop.latch)
+        if not one or not graph.reached[graph.block_holding(address)]:
+            raise NoVersion("control does not fall into it")
+        if address in self.setting.locked:
+            raise NoVersion("between load-locked and store-conditional")
+        return address
 
     def _place(self) -> None:
         """That the version may stand behind the function's last instruction."""
@@ -178,7 +191,8 @@ class _Site:
         end = int(program.listing.addresses[last - 1])
         if not one_frame(program.frames.get(function.start), (self.loop.head, end + insn.size)):
             raise NoVersion("unwinders find another frame behind the function's code")
-        if program.fixups_of(function):
+        frame = program.frames.get(function.start)
+        if program.fixups_of(function) or (frame is not None and frame.lsda is not None):
             raise NoVersion("an access may go on elsewhere")
 
     def _tail(self, long: Long, start: int, head: int) -> tuple[Insn, ...]:

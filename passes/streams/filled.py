@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -254,13 +254,10 @@ class Filled:
         The number is in the register that follows.
         """
         uses, compare = self.target.table.uses, self._compare
-        asked: Sequence[int] = registers_of(uses(self.insns[-1]))
-        if compare is None:
-            for register in asked:
-                if register in self._steps:
-                    yield (), register, abs(self._steps[register][0])
-            return
-        sides = registers_of(uses(compare))
+        asked = registers_of(uses(self.insns[-1]))
+        sides = asked if compare is None else registers_of(uses(compare))
+        if len(sides) == 1 and sides[0] in self._steps:
+            yield (), sides[0], abs(self._steps[sides[0]][0])
         for register in sides:
             others = [other for other in sides if other != register and not self._changes(other)]
             if register in self._steps and len(others) == 1:

@@ -16,6 +16,7 @@ RETURNS = "returns"
 ARGUMENTS = "arguments"
 LOCKS = "locks"
 FILES = "files"
+LINES = "lines"
 
 SENTENCES: Mapping[str, str] = MappingProxyType({
     ALIGNMENT: "a word that the old code takes from one quadword is at an even address",
@@ -25,6 +26,7 @@ SENTENCES: Mapping[str, str] = MappingProxyType({
     RETURNS: "no program compares return addresses with numbers of its own",
     ARGUMENTS: "arguments of a later call are set after the call of a replaced routine",
     LOCKS: "no other file's code holds a lock on a line that a hint asks for",
+    LINES: "no other thread and no signal handler reads what a loop is just storing",
     FILES: "calls and returns between IA-64 files keep to the calling standard",
 })  # fmt: skip
 """The assumptions that may be refused, each with what it says."""

@@ -13,6 +13,7 @@ from rewriter.core.assumptions import (
     ARGUMENTS,
     EVERY,
     FILES,
+    LINES,
     LOADS,
     LOCKS,
     RETURNS,
@@ -21,6 +22,8 @@ from rewriter.core.assumptions import (
     TABLES,
 )
 from tests.conftest import Patched, Run
+from tests.verification import test_lines as lines
+from tests.verification.test_detours import library
 
 GUIDE = Path(__file__).parents[2] / "docs" / "assumptions.md"
 
@@ -91,6 +94,15 @@ def test_locks(sample: Path, tuned: Path, run: Run, tmp_path: Path) -> None:
     fewer = tmp_path / "fewer.so"
     assert _edits(run, sample, fewer, *_without(LOCKS))
     assert run("verify", sample, fewer, *_without(LOCKS)).exit_code == 0
+
+
+def test_lines(run: Run, tmp_path: Path) -> None:
+    """A loop that fills memory, and its version for long counts."""
+    for name, code in zip(("old", "new"), lines.texts(lines.new()), strict=True):
+        library(tmp_path, name, code)
+    files = tmp_path / "old", tmp_path / "new"
+    assert run("verify", *files).exit_code == 0
+    assert run("verify", *files, *_without(LINES)).exit_code == 1
 
 
 def test_returns(run: Run, tmp_path: Path) -> None:

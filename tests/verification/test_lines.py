@@ -68,11 +68,17 @@ def instructions(code: str) -> int:
     return sum(bool(line) and not line.endswith(":") for line in lines)
 
 
+def texts(after: str, before: str = "") -> tuple[str, str]:
+    """The loop and a new text, both made of one length."""
+    both = before or old(), after
+    longest = max(map(instructions, both))
+    first, second = (text + "\tunop\n" * (longest - instructions(text)) for text in both)
+    return first, second
+
+
 def said(folder: Path, after: str, before: str = "") -> Verdict:
-    """What the verifier says of the loop and of a new text, both made of one length."""
-    texts = before or old(), after
-    longest = max(map(instructions, texts))
-    return compared(folder, *(t + "\tunop\n" * (longest - instructions(t)) for t in texts))
+    """What the verifier says of the loop and of a new text."""
+    return compared(folder, *texts(after, before))
 
 
 def test_a_version_does_what_its_loop_does(tmp_path: Path) -> None:
@@ -141,9 +147,9 @@ def test_what_else_is_true_of_the_place(tmp_path: Path) -> None:
 
     # A register that is read behind the loop must be what it was.
     other = VERSION.replace("$1,63,$2", "$1,63,$0").replace("bne $2,3b", "bne $0,3b")
-    texts = new(other), old()
-    assert not findings(*texts)
-    kept = [text.replace("\tlda $1,0($16)", "\tlda $0,0($17)\n\tlda $1,0($16)") for text in texts]
+    both = new(other), old()
+    assert not findings(*both)
+    kept = [text.replace("\tlda $1,0($16)", "\tlda $0,0($17)\n\tlda $1,0($16)") for text in both]
     kept = [text.replace("bis $31,$1,$0", "bis $31,$1,$2") for text in kept]
     assert "leaves a register otherwise" in findings(*kept)
     # Control comes from right before the loop, and to the first instruction.
@@ -153,13 +159,13 @@ def test_what_else_is_true_of_the_place(tmp_path: Path) -> None:
     )
     assert findings(new(guard=GUARD.replace("3f", "4f")), old())
     # No lock may be held near it.
-    texts = new(), old()
+    both = new(), old()
     lock = "\tldq_l $0,0($19)\n\tstq_c $0,0($19)\n\tlda $1,0($16)"
-    locked = [text.replace("\tlda $1,0($16)", lock) for text in texts]
+    locked = [text.replace("\tlda $1,0($16)", lock) for text in both]
     assert "near a load-locked" in findings(*locked)
     # Unwinders find the same frame there as in the loop.
     framed = [
         text.replace("ret $31,($26),1", "ret $31,($26),1\n .cfi_adjust_cfa_offset 16")
-        for text in texts
+        for text in both
     ]
     assert "another frame" in findings(*framed)

@@ -27,7 +27,7 @@ from rewriter.verify.walk.detours.reading import Detours
 from rewriter.verify.walk.equivalence import Different
 from rewriter.verify.walk.insn_classes import HINT, NOP, Kinds
 from rewriter.verify.walk.landing_pads import Pads
-from rewriter.verify.walk.lines.reading import Versions
+from rewriter.verify.walk.lines.reading import EVIDENCE, Versions
 from rewriter.verify.walk.pairs import PLAIN, Compared, Pair, Pairs
 from rewriter.verify.walk.segments import BlockCutter, Cutter, Lost, Segment, reads_place
 
@@ -105,6 +105,7 @@ class Walk:
         if self.versions is not None:
             places = ((pair.old, pair.new) for pair in seen)
             wrong = self.versions.allow(program, self.function, places)
+            self.evidence += [EVIDENCE] * len(self.versions.spent.get(self.function.start, ()))
             self.findings += [f"{self.function.name}: {reason}" for reason in wrong]
         self._unvisited()
         self._new_writes()

@@ -14,8 +14,10 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from rewriter.analysis.program import Program
+from rewriter.core.assumptions import LINES
 from rewriter.core.code.listing import Listing
 from rewriter.core.code.program import Function
+from rewriter.core.edit import Evidence, Grade
 from rewriter.core.target.idioms import WholeLines
 from rewriter.elf.unwind.entries import Fde
 from rewriter.verify.terms.prover import Prover
@@ -24,6 +26,9 @@ from rewriter.verify.walk.equivalence import Different
 from rewriter.verify.walk.frames import one_frame
 from rewriter.verify.walk.lines.proof import spent
 from rewriter.verify.walk.lines.shapes import Found, versions
+
+EVIDENCE = Evidence(Grade.PROVED, ("nobody reads a line while it is stored",))
+"""That of a version."""
 
 
 @dataclass(frozen=True)
@@ -114,6 +119,9 @@ class _Reader:
 
     def _function(self, function: Function) -> None:
         """A function's versions, if the old code gives up no line itself."""
+        if LINES not in self.program.assume:
+            self.wrong[function.start] = "a line is given up, which --assume does not allow"
+            return
         if self._gives_up(self.program.listing, function):
             return
         for found in versions(self.new, function, self.program.target, self.known):
