@@ -81,7 +81,7 @@ def recorded(path: Path) -> Manifest:
 
 STEPS = {
     "bytes, bitscan": (Superblocks, "run"),
-    "replay, prefetch, cmov": (Insertions, "run"),
+    "replay, prefetch, writehint, cmov": (Insertions, "run"),
     "align": (Layout, "run"),
     "schedule": (Loops, "run"),
     "substitute": (Routines, "run"),
