@@ -16,7 +16,8 @@ Counted in the text of `objdump -d`, so nothing of ours decodes it; inputs are t
 within as many instructions as `REACH`, one behind the other in the text.  Then `retune patch`
 writes the file for the CPU, and objdump reads that: a site was rewritten if the instruction that
 ends it is another one.  Where it is the same, the reason is what `patch` says of its address; where
-that says nothing, what stands in the text between begin and end.
+that says nothing, what stands in the text between begin and end.  Last come the sums over all
+files: by kind, and of all kinds that the CPU has an instruction for.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from rewriter.elf.image import load
 from targets import of
 
 INPUTS = ("ppc64el-libc", "ppc64el-libstdc++", "ppc64el-libm")
-UNSEEN = "no reason known"
+REWRITTEN, UNSEEN = "rewritten", "no reason known"
 REACH = 8  # instructions from one to the next
 _LINE = re.compile(r"\s*([0-9a-f]+):\t(\S+)\s*([^<#]*)")
 LATER = {"mfocrf, rlwinm": "power10", "li, isel": "power10"}
@@ -186,8 +187,8 @@ def refusals(path: Path) -> dict[int, str]:
     }
 
 
-def report(name: str, cpu: str, folder: Path) -> None:
-    """Prints the counts of one file."""
+def report(name: str, cpu: str, folder: Path) -> dict[str, Counter[str]]:
+    """Prints the counts of one file: by kind, what became of its sites."""
     path, out = find(name), folder / "patched"
     before = Text(path)
     said = patched(path, cpu, out)
@@ -199,18 +200,36 @@ def report(name: str, cpu: str, folder: Path) -> None:
     for site in before.sites():
         found = counts.setdefault(site.kind, Counter())
         if after.get(site.end) != names[site.end]:
-            found["rewritten"] += 1
+            found[REWRITTEN] += 1
         else:
             lacks = f"{cpu} has no such instruction" if LATER.get(site.kind, cpu) != cpu else ""
             said_why = reasons.get(site.end) or lacks or before.between(site)
             found[said_why or refused.get(site.end, UNSEEN)] += 1
     for kind, found in sorted(counts.items()):
-        total, done = found.total(), found.pop("rewritten", 0)
-        told = total - found[UNSEEN]
-        print(f"{name}, {kind}: {total} sites, {done} rewritten, {told - done} left with a reason")
+        print(line(f"{name}, {kind}", found))
         for reason, count in found.most_common():
-            if count:
+            if reason != REWRITTEN:
                 print(f"    {count:4} {reason}")
+    return counts
+
+
+def line(what: str, found: Counter[str]) -> str:
+    """Sites, rewritten, left with a reason, and which share that is together."""
+    total, done = found.total(), found[REWRITTEN]
+    told = total - found[UNSEEN]
+    left = f"{told - done} left with a reason ({told / total:.1%} together)"
+    return f"{what}: {total} sites, {done} rewritten ({done / total:.1%}), {left}"
+
+
+def sums(counts: dict[str, Counter[str]], cpu: str) -> Iterator[str]:
+    """The lines over all files."""
+    every = Counter[str]()
+    for kind, found in sorted(counts.items()):
+        yield line(f"all files, {kind}", found)
+        if LATER.get(kind, cpu) == cpu:
+            every += found
+    if every:
+        yield line("all files, all of these that the CPU has an instruction for", every)
 
 
 def main() -> int:
@@ -220,9 +239,12 @@ def main() -> int:
     parser.add_argument("inputs", nargs="*", default=INPUTS)
     given = parser.parse_args()
     try:
+        counts: dict[str, Counter[str]] = {}
         with tempfile.TemporaryDirectory() as folder:
             for name in given.inputs:
-                report(name, given.cpu, Path(folder))
+                for kind, found in report(name, given.cpu, Path(folder)).items():
+                    counts.setdefault(kind, Counter()).update(found)
+        print(*sums(counts, given.cpu), sep="\n")
     except Missing as missing:
         print(missing)
         return 1
