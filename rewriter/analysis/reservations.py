@@ -6,7 +6,8 @@ and a prefetch can make it succeed wrongly (21264 Hardware Reference Manual 2.6.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
@@ -35,7 +36,7 @@ def near_locks(graph: Graph, reach: int, fences: frozenset[str]) -> frozenset[in
     Ways go through calls, and into and out of callees; a call counts for no instruction.  None
     goes through an event that is a fence: what is before it is done before what is behind.
     """
-    stops = set[int]().union(*(_positions(graph, name) for name in fences))
+    stops = sorted(set[int]().union(*(_positions(graph, name) for name in fences)))
     found = (_near(_Ways(graph, forward), reach, stops) for forward in (True, False))
     return frozenset(int(graph.listing.addresses[at]) for near in found for at in near)
 
@@ -45,6 +46,7 @@ class _Ways:
 
     def __init__(self, graph: Graph, forward: bool) -> None:
         self.graph, self.forward = graph, forward
+        self.first, self.last = graph.first.data, graph.last.data
         within = np.isin(graph.kind, INSIDE)
         into, out = (CALL, RETURN) if forward else (RETURN, CALL)
         calls = graph.source[graph.kind == CALL]
@@ -55,11 +57,13 @@ class _Ways:
         self.into = self._edges(graph.source[graph.kind == into], graph.target[graph.kind == into])
         self.out = self._edges(graph.source[graph.kind == out], graph.target[graph.kind == out])
 
-    def _edges(self, source: Edges, target: Edges) -> tuple[Edges, Edges]:
+    def _edges(self, source: Edges, target: Edges) -> tuple[memoryview, memoryview]:
         if not self.forward:
             source, target = target, source
         order = np.argsort(source, kind="stable")
-        return np.searchsorted(source[order], np.arange(self.graph.nodes + 1)), target[order]
+        starts = np.searchsorted(source[order], np.arange(self.graph.nodes + 1))
+        # One by one a view gives Python's integers sooner than an array, and keeps none of them.
+        return starts.data, target[order].data
 
     def after(self, node: int, entered: bool) -> Iterator[tuple[int, bool]]:
         """What comes next; a way that has entered a callee does not leave it for its callers."""
@@ -70,15 +74,15 @@ class _Ways:
 
     def span(self, node: int, at: int | None) -> range:
         """A block's positions in the direction, from one on."""
-        if node >= len(self.graph.first):
+        if node >= len(self.first):
             return range(0)
-        first, last = int(self.graph.first[node]), int(self.graph.last[node])
+        first, last = self.first[node], self.last[node]
         if self.forward:
             return range(first if at is None else at, last)
         return range(last - 1 if at is None else at, first - 1, -1)
 
 
-def _near(ways: _Ways, reach: int, stops: set[int]) -> set[int]:
+def _near(ways: _Ways, reach: int, stops: Sequence[int]) -> set[int]:
     """Positions at most `reach` instructions from a load-locked in one direction."""
     found = set[int]()
     queue: list[tuple[int, int, bool]] = []
@@ -86,7 +90,7 @@ def _near(ways: _Ways, reach: int, stops: set[int]) -> set[int]:
 
     def look(distance: int, node: int, entered: bool, at: int | None) -> None:
         span = ways.span(node, at)
-        fence = next((n for n, position in enumerate(span) if position in stops), None)
+        fence = _first(stops, span)
         found.update(span[: min(reach - distance + 1, len(span) if fence is None else fence)])
         total = distance + len(span)
         if fence is not None or total > reach:
@@ -104,6 +108,17 @@ def _near(ways: _Ways, reach: int, stops: set[int]) -> set[int]:
         if done[node, entered] == distance:
             look(distance, node, entered, None)
     return found
+
+
+def _first(ascending: Sequence[int], span: range) -> int | None:
+    """How far along a span, either way, the first of some positions is; None where none is."""
+    if span.step > 0:
+        at = bisect_left(ascending, span.start)
+        inside = at < len(ascending) and ascending[at] < span.stop
+    else:
+        at = bisect_right(ascending, span.start) - 1
+        inside = at >= 0 and ascending[at] > span.stop
+    return abs(ascending[at] - span.start) if inside else None
 
 
 def _positions(graph: Graph, event: str) -> list[int]:

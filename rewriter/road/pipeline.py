@@ -28,7 +28,7 @@ from rewriter.road.acceptance import accepted
 from rewriter.road.emission import stages
 from rewriter.road.options import Options
 from rewriter.road.outcome import Done
-from rewriter.road.steps import Steps
+from rewriter.road.steps import Step, Steps
 from rewriter.road.work import Work
 from rewriter.verify.terms.exchange import Exchange, Outcomes
 
@@ -190,7 +190,7 @@ class _Sequential:
         self.functions, self.instructions = work.program.functions, len(work.program.listing)
         prepared = Steps(work, passes)
         self.routines, self.scatter = prepared.routines, prepared.scatter
-        self.steps = prepared.all()
+        self.steps: Sequence[Step] = prepared.all()
 
     def run(self, order: Sequence[Function], progress: Progress) -> bytes:
         """Goes through what is wanted, in this order; the new file, as the verifier accepts it."""
@@ -198,6 +198,7 @@ class _Sequential:
         numbers = {function: number for number, function in enumerate(self.functions)}
         self._travel([numbers[function] for function in order if wants(function.name)], progress)
         again = self.scatter.again if self.scatter is not None else set
+        self.steps = ()  # with all that passes remember, which the verifier has no use for
         return accepted(self.work, progress, self.jobs, again)
 
     @property

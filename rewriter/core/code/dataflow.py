@@ -77,15 +77,14 @@ def run(
     found = Run(state, addresses)
     if INPUT in leaving:
         found.exits[INPUT] = state.snapshot()
-    uses, defs, computes, get = table.uses, table.defs, table.computes, state.get
-    effects, stored = table.effects, state.stored
+    summary, get, stored = table.summary, state.get, state.stored
     for slot, (insn, address) in enumerate(zip(insns, addresses, strict=True)):
         if insn is not None:
-            operands = tuple(map(get, registers_of(uses(insn))))
+            reads, writes, results, _, size = summary(insn)
+            operands = tuple(map(get, registers_of(reads)))
             found.operand[slot] = operands
-            is_narrow = 1 < effects(insn.op).size < state.cell  # of one byte none is misaligned
+            is_narrow = 1 < size < state.cell  # of one byte none is misaligned
             before = set(state.narrow) if is_narrow else None
-            results = computes(insn)
             if results:
                 found.made[slot] = state.compute(insn, address, operands, results)
             else:
@@ -93,7 +92,7 @@ def run(
                 state.execute(insn, address)
                 if len(stored) > stores:
                     found.store[slot] = stores
-                if writes := defs(insn):
+                if writes:
                     found.made[slot] = {r: get(r) for r in registers_of(writes)}
             if before is not None and len(state.narrow) > len(before):
                 found.narrow[slot] = next(iter(state.narrow - before))

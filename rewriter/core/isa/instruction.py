@@ -50,6 +50,8 @@ class Flow(Enum):
     TRAP = (To.SYSTEM,)  # unless data is behind it
     STOP = (To.NOWHERE,)
 
+    __hash__ = object.__hash__  # each is there once: an `Enum`'s own goes by its name, and is slow
+
     def __init__(self, to: To, conditional: bool = False, links: bool = False) -> None:
         self.to, self.conditional, self.links = to, conditional, links
 
@@ -150,9 +152,9 @@ class Op:
         return f"<Op {self.name} {self.format.name}>"
 
 
-Summary: TypeAlias = tuple[int, int, tuple[Reg, ...], bool]
+Summary: TypeAlias = tuple[int, int, tuple[Reg, ...], bool, int]
 """Masks of registers that are read and written; those that are computed, if no more is done;
-whether memory is accessed."""
+whether memory is accessed; how many bytes are loaded or stored."""
 
 
 @dataclass(slots=True, unsafe_hash=True)

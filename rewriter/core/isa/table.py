@@ -260,6 +260,10 @@ class Table:
             masks[every, registers >> 6] |= np.uint64(1) << (registers & 63).view(np.uint64)
         return masks | self.columns_of(fixed)
 
+    def summary(self, insn: Insn) -> Summary:
+        """What `uses`, `defs`, `computes` and `accesses` say, and how many bytes are accessed."""
+        return insn.masks or self._masks(insn)
+
     def uses(self, insn: Insn) -> int:
         """Mask of the registers that `insn` reads."""
         return (insn.masks or self._masks(insn))[0]
@@ -295,7 +299,7 @@ class Table:
         more = noticed or insn.op.flow is not Flow.NEXT
         results = () if more else tuple(map(register, bits(written)))
         accesses = effects.stores or (effects.loads and bool(written))
-        insn.masks = masks = self._used(insn), written, results, accesses
+        insn.masks = masks = self._used(insn), written, results, accesses, effects.size
         return masks
 
     def _used(self, insn: Insn) -> int:

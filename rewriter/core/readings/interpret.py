@@ -60,9 +60,9 @@ class Unspecified(NotImplementedError):
         self.name = name
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Step:
-    """One executed instruction.
+    """One executed instruction.  Nobody changes one: as with `Insn`, millions are made.
 
     `access` is the address of a load or store, aligned as the instruction aligns it, or of a
     hint; `size` is in bytes, of all parts together, zero for a hint without one; `target` is where

@@ -113,6 +113,9 @@ class Walk:
     def _new_writes(self) -> None:
         """A caller may keep a value in a register because nothing in the function writes it."""
         old, new = self.old_code, self.new_code
+        same = new.words == old.words and new.defs == old.defs and not self.longer
+        if same and self.visited <= new.at.keys():
+            return  # most functions
         before = self._written(old.words, old.defs)
         more = reduce(or_, (self._more(at) for at in self.longer), 0)
         after = self._written(new.words, new.defs) | more

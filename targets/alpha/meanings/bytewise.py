@@ -66,9 +66,10 @@ def byte_mask(m: Machine, b: Value) -> Value:
 
 def compare_bytes(m: Machine, a: Value, b: Value) -> Value:
     """CMPBGE: bit i says that byte i of ra is not below byte i of rb."""
-    result = m.const(0)
+    zero, mask = m.const(0), m.const(0xFF)
+    result = zero
     for i in range(8):
-        mask, at = m.const(0xFF), m.const(8 * i)
+        at = m.const(8 * i)
         below = m.ult(m.lshr(a, at) & mask, m.lshr(b, at) & mask)
-        result = result | m.ite(below, m.const(0), m.const(1 << i))
+        result = result | m.ite(below, zero, m.const(1 << i))
     return result
