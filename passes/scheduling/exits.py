@@ -46,7 +46,7 @@ def edges(
     stands: Mapping[int, int],
     exits: Exits,
 ) -> list[tuple[Edge, ...]]:
-    """As `grouped_graph.edges`, with exits that some instructions may pass."""
+    """As `bundled_graph.edges`, with exits that some instructions may pass."""
     if not exits:
         return bundled_graph.edges(slots, rules, facts, stands)
     facts = [

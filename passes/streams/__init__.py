@@ -3,9 +3,9 @@
 accesses      What a loop walks over: accesses whose address changes by the same distance in each
               pass
 bodies        Loops of one block: what a pass executes, and what stands against hints in them
-bundled       Lines that a loop of grouped code will read or write are asked for before it gets
+bundled       Lines that a loop of bundled code will read or write are asked for before it gets
               there
-bundled_walk  How long a loop of grouped code takes that walks over memory: in the cache, and out
+bundled_walk  How long a loop of bundled code takes that walks over memory: in the cache, and out
               of it
 filled        Versions of loops for long counts, which store whole lines
 walk          How long a loop takes that walks over memory: in the cache, and out of it

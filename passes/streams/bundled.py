@@ -1,4 +1,4 @@
-"""Lines that a loop of grouped code will read or write are asked for before it gets there."""
+"""Lines that a loop of bundled code will read or write are asked for before it gets there."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fractions import Fraction
 from passes.lib.insert import Declined
 from passes.scheduling.bundled import counted, schedule
 from passes.streams.accesses import Stream, walked
-from passes.streams.bundled_walk import GroupedWalked, Reading
+from passes.streams.bundled_walk import BundledWalked, Reading
 from rewriter.core.code.dataflow import registers_of
 from rewriter.core.code.groups import Slot
 from rewriter.core.code.ordering import Scheduling
@@ -55,7 +55,7 @@ Scheduled = tuple[Hinted, tuple[Slot, ...]]
 
 
 @dataclass(frozen=True)
-class GroupedStreams:
+class BundledStreams:
     """A loop that walks over memory asks for a line some passes before it needs it.
 
     Before    loop: ld8 r14=[r15],8 ;;     After    loop: ld8 r14=[r15],8
@@ -76,7 +76,7 @@ class GroupedStreams:
     more cycles than without them, with everything in the cache, once and pass after pass.
     """
 
-    walked: GroupedWalked
+    walked: BundledWalked
     scheduling: Scheduling
 
     @property
@@ -213,7 +213,7 @@ class GroupedStreams:
         return register
 
 
-def _named(loop: WalkingLoop, streams: GroupedStreams) -> int:
+def _named(loop: WalkingLoop, streams: BundledStreams) -> int:
     """The registers that a loop names, as a mask."""
     named = 0
     for slot in loop.block.slots:

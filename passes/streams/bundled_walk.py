@@ -1,4 +1,4 @@
-"""How long a loop of grouped code takes that walks over memory: in the cache, and out of it."""
+"""How long a loop of bundled code takes that walks over memory: in the cache, and out of it."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class GroupedWalked:
+class BundledWalked:
     """The passes of a loop on a CPU; exits on the way are not taken."""
 
     cpu: BundledCpu

@@ -2,8 +2,8 @@
 
 The door is `program`.
 
-bundled_calls     What may be read beyond the calls and returns of a library of grouped code
-bundled_liveness  Which registers may be read where a region of grouped code begins
+bundled_calls     What may be read beyond the calls and returns of a library of bundled code
+bundled_liveness  Which registers may be read where a region of bundled code begins
 edges             The edges between blocks: where control goes from the instruction that ends each
 exception_ranges  Where control goes on when an instruction in an exception range throws
 flow              The flow of control of a whole text: blocks and edges, as arrays

@@ -1,4 +1,4 @@
-"""What may be read beyond the calls and returns of a library of grouped code.
+"""What may be read beyond the calls and returns of a library of bundled code.
 
 Two fixed points over the whole text, so that the callers of a function do not mix (Srivastava and
 Wall, Link-time optimization of address calculation, 1994; Goodwin, Interprocedural dataflow
@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from rewriter.analysis.bundled_liveness import NOTHING_KNOWN, Beyond, GroupedLiveness, Slots, Ways
+from rewriter.analysis.bundled_liveness import NOTHING_KNOWN, Beyond, BundledLiveness, Slots, Ways
 from rewriter.core.target.bundling import Code
 from rewriter.core.target.calls import Crossing, Crossings
 
 
-def beyond(code: Code, liveness: GroupedLiveness, slots: Slots) -> Beyond:
+def beyond(code: Code, liveness: BundledLiveness, slots: Slots) -> Beyond:
     """By address of the slot of a call or return what may be read beyond it; that of a call is to
     be joined with what may be read behind it."""
     crossings = code.crossings

@@ -1,9 +1,9 @@
-"""Which registers may be read where a region of grouped code begins.
+"""Which registers may be read where a region of bundled code begins.
 
 A register is dead only where it is shown to be: on every way from there it is set, under no
 predicate, before anything reads it.  Calls, returns, computed branches, system calls, code that
 stays as it is and everything outside the function may read all registers, but for calls and
-returns of which it is known what may be read beyond them (`grouped_calls`).
+returns of which it is known what may be read beyond them (`bundled_calls`).
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Ways:
         return comes
 
 
-class GroupedLiveness:
+class BundledLiveness:
     """Which registers may be read, in any function; what an instruction does is found once."""
 
     def __init__(self, target: Provable, everything: int) -> None:

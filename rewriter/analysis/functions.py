@@ -13,7 +13,7 @@ from rewriter.core.addresses import addresses, holders
 from rewriter.core.code.listing import Listing, among
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import CALLS, To, leading
-from rewriter.core.target.bundling import Range
+from rewriter.core.target.bundling import Bundling, Code, Range
 from rewriter.elf.image import Image
 from rewriter.elf.linking import Symbol
 
@@ -45,6 +45,16 @@ def find_functions(image: Image, frames: Iterable[Range]) -> tuple[Function, ...
             unique = f"{name}@{start:x}" if name in repeated else name
             found.append(Function(start, end, unique, source))
     return tuple(found)
+
+
+def bundled_code(image: Image, target: Bundling) -> Code:
+    """The code of a file whose text says what issues together."""
+    return target.code(image, bundled_functions(image, target))
+
+
+def bundled_functions(image: Image, target: Bundling) -> tuple[Function, ...]:
+    """The functions of such a file."""
+    return find_functions(image, target.described(image))
 
 
 def with_called(functions: Sequence[Function], listing: Listing) -> tuple[Function, ...]:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from passes.lib.steps import Pass
     from rewriter.core.code.program import Function
     from rewriter.core.edit import Edit
-    from rewriter.core.target.bundling import Bundling, Code
     from rewriter.core.target.cpu import Cpu, System
     from rewriter.core.target.protocol import Sequential, Target
     from rewriter.elf.image import Image
@@ -105,13 +104,6 @@ def target_of(image: Image) -> Target:
     if not image.executable_ranges():
         raise BadInput(f"{image.name}: holds no code", hint="no section or segment is executable")
     return target
-
-
-def code_of(image: Image, target: Bundling) -> Code:
-    """The code of a file whose text says what issues together."""
-    from rewriter.analysis.functions import find_functions
-
-    return target.code(image, find_functions(image, target.described(image)))
 
 
 def resolve(image: Image, wanted: Wanted) -> Chosen | None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from passes import IN_PLACE
 from passes.substitute import Substitute
-from rewriter.analysis.functions import find_functions
+from rewriter.analysis.functions import bundled_code
 from rewriter.analysis.program import analyse
 from rewriter.bisect.units import NOBODY, Changes, Offsets, Unit, by_function, pieces
 from rewriter.core.code.program import Function
@@ -112,12 +112,12 @@ class PlainReader:
             yield Explanation(function, self.record.cpu, tuple(rows), edits)
 
 
-class GroupedReader:
+class BundledReader:
     """Code that says what issues together."""
 
     def __init__(self, old: Image, new: bytes, record: Manifest, target: Bundling) -> None:
         self.old, self.new, self.record, self.target = old, new, record, target
-        code = target.code(old, find_functions(old, target.described(old)))
+        code = bundled_code(old, target)
         changes = by_function(old, new, code.functions, self._spans(code), record.edits)
         self._pool = frozenset(n for n, unit in enumerate(changes.units) if _substituted(unit))
         if self._pool:  # what describes its routines to unwinders goes with them

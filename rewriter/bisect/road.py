@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import targets
 from rewriter.api.patch import quiet
 from rewriter.bisect import units as parts
-from rewriter.bisect.readers import GroupedReader, PlainReader, Reader
+from rewriter.bisect.readers import BundledReader, PlainReader, Reader
 from rewriter.bisect.remade import remade
 from rewriter.bisect.search import Outcome, Search, Units
 from rewriter.bisect.state import State, key
 from rewriter.bisect.units import Changes, Unit
 from rewriter.core.errors import BadInput, NothingToDo, RetuneError
-from rewriter.core.target.capability import needed
+from rewriter.core.target.capability import either
 from rewriter.elf.image import Image
 from rewriter.elf.manifest import Manifest
 from rewriter.report.listing import Explanation
@@ -79,12 +80,13 @@ def culprit(
     _ends(old, new, tester)
     target = targets.of(old)
     progress("analyse", 0, 1)
-    reader: Reader
-    if target.bundling is not None:
-        reader = GroupedReader(old, new, record, target.bundling)
-    else:
-        words = needed(target.sequential, "bisect", target, old.name)
-        reader = PlainReader(old, new, record, words)
+    reader: Reader = either(
+        target,
+        "bisect",
+        old.name,
+        bundled=partial(BundledReader, old, new, record),
+        sequential=partial(PlainReader, old, new, record),
+    )
     changes, needs = reader.changes, reader.needs()
     progress("analyse", 1, 1)
     if not changes.units:

@@ -14,11 +14,12 @@ from rewriter.cli.pages import completion
 from rewriter.core.errors import BadInput, BadUsage
 
 if TYPE_CHECKING:
+    from rewriter.core.target.bundling import Bundling
     from rewriter.core.target.cpu import Cpu, System
-    from rewriter.core.target.protocol import Target
+    from rewriter.core.target.protocol import Sequential, Target
     from rewriter.elf.image import Image
     from rewriter.suites.run import Clocks
-from rewriter.core.target.capability import needed
+from rewriter.core.target.capability import either, needed
 
 
 @click.command()
@@ -118,36 +119,36 @@ def _clocks(
     """What times a file's routines, and the machine around the CPU where it is described apart."""
     from rewriter.suites.run import BundledClocks, SequentialClocks
 
-    if target.bundling is not None:
+    def bundled(code: Bundling) -> tuple[Clocks, System | None]:
         if machine is not None:
             raise BadUsage(f"--machine {machine}: no machines are described for {target.name}")
         if cpu.bundled is None:
             raise BadUsage(f"--cpu {cpu.name}: no model of its pipeline is there")
-        return BundledClocks(image, target.bundling, cpu.bundled), None
-    code = needed(target.sequential, "bench", target, image.name)
-    system = choose.system_named(code, machine) if machine else code.system(cpu)
-    return SequentialClocks(image, code, cpu, system), system
+        return BundledClocks(image, code, cpu.bundled), None
+
+    def sequential(code: Sequential) -> tuple[Clocks, System | None]:
+        system = choose.system_named(code, machine) if machine else code.system(cpu)
+        return SequentialClocks(image, code, cpu, system), system
+
+    return either(target, "bench", image.name, bundled=bundled, sequential=sequential)
 
 
 def _itanium(source: Path, name: str, function: str, view: View) -> None:
+    from rewriter.analysis.functions import bundled_functions
     from rewriter.report.suites.itanium import Story
     from rewriter.suites import itanium
 
     image = files.load(source).image
     target = choose.target_of(image)
-    if target.bundling is None:
-        raise BadInput(
-            f"{image.name}: the suite itanium is for code that says what issues together",
-            hint=f"this is {target.name}",
-        )
+    code = needed(target.bundling, "the suite itanium", target, image.name)
     cpu = choose.cpu_named(target, "--cpu", name)
     bundled = cpu.bundled
     if bundled is None:
         raise BadUsage(f"--cpu {name}: no model of its pipeline is there")
-    found = choose.function(choose.code_of(image, target.bundling).functions, image, function)
-    slots = itanium.slots_of(image, target.bundling, found.start, found.end)
+    found = choose.function(bundled_functions(image, code), image, function)
+    slots = itanium.slots_of(image, code, found.start, found.end)
     try:
-        stages = tuple(itanium.stages(slots, target.bundling, bundled))
+        stages = tuple(itanium.stages(slots, code, bundled))
     except ValueError as problem:
         raise BadInput(f"{image.name}: {found.name}: {problem}") from problem
     show.result(Story(cpu.name, found.name, stages), view)

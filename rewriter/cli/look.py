@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,9 +15,11 @@ from rewriter.api.choose import Wanted
 from rewriter.cli import show
 from rewriter.cli.options import PATH, SYMBOLS, View, tuning, viewing
 from rewriter.core.errors import BadInput, BadUsage
-from rewriter.core.target.capability import needed
+from rewriter.core.target.capability import either
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from rewriter.core.code.program import Function
     from rewriter.core.target.bundling import Bundling
     from rewriter.core.target.protocol import Sequential
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from rewriter.report.cycles import Timed
     from rewriter.report.listing import Explanation
     from rewriter.road.pipeline import Tuned
+    from rewriter.verify.routines.known import Identification
 
 
 @click.command()
@@ -76,33 +80,36 @@ def identify(
 
 
 def _known(image: Image, like: bool, database: tuple[Path, ...], view: View) -> int:
+    from rewriter.analysis.functions import bundled_code
     from rewriter.contracts import CONTRACTS
     from rewriter.elf.headers import printable
     from rewriter.identify.signatures import Database, shipped
     from rewriter.identify.signatures import parse as parse_database
     from rewriter.report.known import Known
-    from rewriter.verify.routines.bundled_known import KnownGrouped, identified
+    from rewriter.verify.routines.bundled_known import KnownBundled, identified
     from rewriter.verify.routines.known import known_routines, like_routines, unknown_functions
 
     chosen = choose.target_of(image)
     given = [parse_database(files.read(path), printable(str(path))) for path in database]
     own = Database.merged(chosen.name, given) if given else None
-    if chosen.bundling is not None:
+
+    def bundled(code: Bundling) -> Iterable[Identification]:
         if like:
             raise BadUsage(f"--like: nothing is known of shapes of routines for {chosen.name}")
-        code = choose.code_of(image, chosen.bundling)
-        known_of = KnownGrouped(image, chosen.bundling, code)
-        report = Known(chosen.name, tuple(identified(known_of, own)))
-        show.result(report, view)
-        return report.return_code
-    target = needed(chosen.sequential, "identify --known", chosen, image.name)
-    used = own if own is not None else shipped(target)
-    with show.progress() as progress:
-        found = known_routines(image, target, used, CONTRACTS, progress=progress)
-        if like:
-            rest = unknown_functions(image, target, found)
-            found += like_routines(image, target, rest, CONTRACTS, progress=progress)
-    report = Known(target.name, tuple(sorted(found, key=lambda f: (f.address, f.routine))))
+        return identified(KnownBundled(image, code, bundled_code(image, code)), own)
+
+    def sequential(code: Sequential) -> Iterable[Identification]:
+        used = own if own is not None else shipped(code)
+        with show.progress() as progress:
+            found = known_routines(image, code, used, CONTRACTS, progress=progress)
+            if like:
+                rest = unknown_functions(image, code, found)
+                found += like_routines(image, code, rest, CONTRACTS, progress=progress)
+        return sorted(found, key=lambda f: (f.address, f.routine))
+
+    what = "identify --known"
+    found = either(chosen, what, image.name, bundled=bundled, sequential=sequential)
+    report = Known(chosen.name, tuple(found))
     show.result(report, view)
     return report.return_code
 
@@ -140,16 +147,19 @@ def explain(
     chosen = choose.resolve(image, wanted)
     if chosen is None:
         raise BadUsage("--passes none: there is nothing to explain")
-    target = chosen.target
-    if target.bundling is not None:
-        show.result(_explained_regions(image, target.bundling, chosen, name, cycles), view)
-    else:
-        words = needed(target.sequential, "explain", target, image.name)
-        show.result(_explained(image, words, chosen, name, cycles), view)
+    asked = image, chosen, name, cycles
+    explained = either(
+        chosen.target,
+        "explain",
+        image.name,
+        bundled=partial(_explained_regions, *asked),
+        sequential=partial(_explained, *asked),
+    )
+    show.result(explained, view)
 
 
 def _explained(
-    image: Image, target: Sequential, chosen: choose.Chosen, name: str, cycles: bool
+    image: Image, chosen: choose.Chosen, name: str, cycles: bool, target: Sequential
 ) -> Explanation | Timed:
     from rewriter.analysis.program import analyse
     from rewriter.elf.image import parse
@@ -167,15 +177,16 @@ def _explained(
 
 
 def _explained_regions(
-    image: Image, target: Bundling, chosen: choose.Chosen, name: str, cycles: bool
+    image: Image, chosen: choose.Chosen, name: str, cycles: bool, target: Bundling
 ) -> Explanation | Timed:
+    from rewriter.analysis.functions import bundled_code
     from rewriter.report import cycles as timed
     from rewriter.report import regions
-    from rewriter.verify.routines.bundled_known import KnownGrouped
+    from rewriter.verify.routines.bundled_known import KnownBundled
 
-    code = choose.code_of(image, target)
+    code = bundled_code(image, target)
     function = choose.function(code.functions, image, name)
-    pool = {other for _, other in KnownGrouped(image, target, code).within()}
+    pool = {other for _, other in KnownBundled(image, target, code).within()}
     # Known routines take room from each other: one alone would often find none.
     tuned = _tuned(image, chosen, *(sorted(pool) if function in pool else (function,)))
     after = replace(image, data=tuned.data)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 import targets
-from rewriter.analysis.functions import find_functions
+from rewriter.analysis.functions import bundled_code, find_functions
 from rewriter.contracts import CONTRACTS
 from rewriter.contracts.contract import Contract
 from rewriter.core.edit import Evidence
 from rewriter.core.errors import BadInput, BadUsage
 from rewriter.core.target.bundling import Bundling
-from rewriter.core.target.capability import needed
+from rewriter.core.target.capability import either
 from rewriter.core.target.protocol import Sequential
 from rewriter.difftest.case import Case, Comparison, Verdict
 from rewriter.elf.headers import printable
@@ -70,16 +71,19 @@ def compare(old: Image, new: Image, name: str, chosen: str | None) -> Comparison
         raise BadInput(f"{new.name}: has another layout than {old.name}")
     cases: list[Case] = []
     for contract in contracts(old, address, chosen):
-        if target.bundling is not None:
-            cases += _grouped(old, new, target.bundling, address, contract)
-        else:
-            words = needed(target.sequential, "difftest routine", target, old.name)
-            cases += _plain(old, new, words, address, contract)
+        case = old, new, address, contract
+        cases += either(
+            target,
+            "difftest routine",
+            old.name,
+            bundled=partial(_bundled, *case),
+            sequential=partial(_plain, *case),
+        )
     return Comparison("routine", old.name, new.name, tuple(cases), (f"{name} at {address:#x}",))
 
 
 def _plain(
-    old: Image, new: Image, target: Sequential, address: int, contract: Contract
+    old: Image, new: Image, address: int, contract: Contract, target: Sequential
 ) -> Iterator[Case]:
     """Step by step, where all that it reads and writes is seen; then all shapes, emulated."""
     functions = find_functions(old, entries.frames(old))
@@ -107,15 +111,12 @@ def _plain(
         yield _case(f"{contract.name}, {how}", before, after, time.monotonic() - started)
 
 
-def _grouped(
-    old: Image, new: Image, target: Bundling, address: int, contract: Contract
+def _bundled(
+    old: Image, new: Image, address: int, contract: Contract, target: Bundling
 ) -> Iterator[Case]:
     """By group, in as many cases as come to all of its code."""
     started = time.monotonic()
-    tried = [
-        Tried(image, target, target.code(image, find_functions(image, target.described(image))))
-        for image in (old, new)
-    ]
+    tried = [Tried(image, target, bundled_code(image, target)) for image in (old, new)]
     seen = tried[0].observe(address, contract.name)
     before: Evidence | str
     after: Evidence | str = ""

@@ -1,6 +1,6 @@
 """Which routines a file has: names, signatures, behaviour by shape, and profiles.
 
-bundled_signatures  Signatures of routines in linked files of grouped code
+bundled_signatures  Signatures of routines in linked files of bundled code
 compiler            Makes signatures from builds: from every function that is named after a
                     contract
 kernel_symbols      Symbols as a kernel and `nm` list them: an address, a letter, a name

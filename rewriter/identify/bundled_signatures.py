@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from rewriter.analysis.functions import find_functions, function_symbols
+from rewriter.analysis.functions import bundled_functions, function_symbols
 from rewriter.core.code.program import Function
 from rewriter.core.target.bundling import Bundling
 from rewriter.core.target.ident import type_of
@@ -61,7 +61,7 @@ class BundledCompiler:
 
     def _linked(self, part: Part, image: Image) -> None:
         """A linked file."""
-        functions = {f.start: f for f in find_functions(image, self.target.described(image))}
+        functions = {f.start: f for f in bundled_functions(image, self.target)}
         self.functions += len(functions)
         for symbol in function_symbols(image):
             contract = contract_of(symbol.name, self.contracts)

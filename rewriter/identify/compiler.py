@@ -12,7 +12,7 @@ import numpy as np
 from rewriter.core.errors import BadInput
 from rewriter.core.isa.instruction import AWAY
 from rewriter.core.isa.operands import Words
-from rewriter.core.target.capability import needed
+from rewriter.core.target.capability import either, needed
 from rewriter.core.target.protocol import Sequential, Target
 from rewriter.elf.archive.members import Part, parts
 from rewriter.elf.archive.text import Text, read
@@ -70,9 +70,13 @@ def compile_file(
 
 def _compiler(target: Target, contracts: Collection[str], name: str) -> _Compiler | BundledCompiler:
     """What makes signatures of a target's code."""
-    if target.bundling is not None:
-        return BundledCompiler(target.bundling, contracts)
-    return _Compiler(needed(target.sequential, "signatures", target, name), contracts)
+    return either(
+        target,
+        "signatures",
+        name,
+        bundled=lambda code: BundledCompiler(code, contracts),
+        sequential=lambda code: _Compiler(code, contracts),
+    )
 
 
 def _base(name: str) -> str:

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from rewriter.analysis.functions import find_functions, with_called
+from rewriter.analysis.functions import bundled_functions, find_functions, with_called
 from rewriter.core.assumptions import EVERY
 from rewriter.core.code.program import Function
 from rewriter.core.errors import VerificationFailed
-from rewriter.core.target.capability import needed
+from rewriter.core.target.capability import either
 from rewriter.core.target.protocol import Target
 from rewriter.elf import manifest
 from rewriter.elf.headers import printable
@@ -151,10 +151,15 @@ def compare(
 
 def _functions(image: Image, target: Target) -> Sequence[Function]:
     """All functions, as the verifier finds them."""
-    if target.bundling is not None:
-        return find_functions(image, target.bundling.described(image))
-    words = needed(target.sequential, "verify", target, image.name)
-    return with_called(find_functions(image, entries.frames(image)), words.listing(image))
+    return either(
+        target,
+        "verify",
+        image.name,
+        bundled=lambda code: bundled_functions(image, code),
+        sequential=lambda code: with_called(
+            find_functions(image, entries.frames(image)), code.listing(image)
+        ),
+    )
 
 
 def _verified(
@@ -166,11 +171,13 @@ def _verified(
     assume: frozenset[str],
 ) -> Found:
     """The verdict of the verifier for this kind of code."""
-    if target.bundling is not None:
-        from rewriter.verify.regions.check import compare as compare_regions
+    from rewriter.verify.check import compare as compare_superblocks
+    from rewriter.verify.regions.check import compare as compare_regions
 
-        return compare_regions(old, new, target.bundling, progress, jobs, assume)
-    from rewriter.verify.check import compare as compare_windows
-
-    words = needed(target.sequential, "verify", target, old.name)
-    return compare_windows(old, new, words, progress, jobs, assume)
+    return either(
+        target,
+        "verify",
+        old.name,
+        bundled=lambda code: compare_regions(old, new, code, progress, jobs, assume),
+        sequential=lambda code: compare_superblocks(old, new, code, progress, jobs, assume),
+    )

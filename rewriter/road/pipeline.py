@@ -17,9 +17,10 @@ from rewriter.core.edit import Edit, Skip
 from rewriter.core.run.garbage import seldom_collected
 from rewriter.core.run.guard import guarded
 from rewriter.core.run.workers import Together, each
-from rewriter.core.target.capability import needed
+from rewriter.core.target.bundling import Bundling
+from rewriter.core.target.capability import either
 from rewriter.core.target.cpu import Cpu
-from rewriter.core.target.protocol import Target
+from rewriter.core.target.protocol import Sequential, Target
 from rewriter.elf.emit import APART, Patch, difference
 from rewriter.elf.image import Image
 from rewriter.identify.profiles import Direction, Heat, Profile, known, moves
@@ -154,14 +155,18 @@ def _road_of(
     jobs: int,
     directions: Mapping[int, Direction],
 ) -> Road:
-    """The one place where a road is chosen: bundles take theirs, all else that of superblocks."""
-    if target.bundling is not None:
+    """Bundles take their road, all else that of superblocks."""
+
+    def bundled(code: Bundling) -> Road:
         from rewriter.road.bundled.road import BundledRoad, prepared  # other code has no use for it
 
-        return BundledRoad(prepared(image, target.bundling, cpu, options), jobs)
-    code = needed(target.sequential, "tuning", target, image.name)
-    work = Work(analyse(image, code, options.assume), cpu, options, directions)
-    return _Sequential(work, tuple(_passes(options, code, cpu)), jobs)
+        return BundledRoad(prepared(image, code, cpu, options), jobs)
+
+    def sequential(code: Sequential) -> Road:
+        work = Work(analyse(image, code, options.assume), cpu, options, directions)
+        return _Sequential(work, tuple(_passes(options, code, cpu)), jobs)
+
+    return either(target, "tuning", image.name, bundled=bundled, sequential=sequential)
 
 
 def _moved(done: Done) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Protocol
 
-from rewriter.analysis.functions import find_functions
+from rewriter.analysis.functions import bundled_code
 from rewriter.contracts import CONTRACTS
 from rewriter.contracts.contract import Contract
 from rewriter.core.errors import BadInput
@@ -110,8 +110,7 @@ class BundledClocks:
 
     @cached_property
     def _tried(self) -> Tried:
-        functions = find_functions(self.image, self.target.described(self.image))
-        return Tried(self.image, self.target, self.target.code(self.image, functions))
+        return Tried(self.image, self.target, bundled_code(self.image, self.target))
 
     def pair(self, name: str) -> tuple[Clock, Clock] | str:
         """The file's routine and the tuned one, or why one of them is not there."""

@@ -17,7 +17,7 @@ import targets
 from fixtures import inputs, programs
 from fixtures.broken import broken
 from rewriter.analysis.program import analyse
-from rewriter.bisect.readers import GroupedReader, PlainReader
+from rewriter.bisect.readers import BundledReader, PlainReader
 from rewriter.bisect.units import by_function, pieces
 from rewriter.core.code.program import Function
 from rewriter.elf import manifest
@@ -230,7 +230,7 @@ def test_code_that_says_its_groups(run: Run, script: Script, tmp_path: Path) -> 
     old = load(source)
     bare, record = manifest.detach(path.read_bytes())
     target = targets.of(old)
-    changes = GroupedReader(old, bare, record, target).changes
+    changes = BundledReader(old, bare, record, target).changes
     count = len(changes.units)
     assert count > 2
     assert not changes.shared

@@ -12,25 +12,25 @@ from rewriter.analysis.bundled_liveness import Beyond
 from rewriter.analysis.functions import find_functions
 from rewriter.core.isa.instruction import Flow
 from rewriter.elf.image import load
-from rewriter.verify.routines.bundled_known import KnownGrouped
+from rewriter.verify.routines.bundled_known import KnownBundled
 from targets.ia64.registers import NUMBERS
 
 
-def known(file: Path) -> KnownGrouped:
+def known(file: Path) -> KnownBundled:
     """What is known of a file."""
     image = load(file)
     target = targets.of(image).bundling
     assert target is not None
     code = target.code(image, find_functions(image, target.described(image)))
-    return KnownGrouped(image, target, code)
+    return KnownBundled(image, target, code)
 
 
 @pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> KnownGrouped:
+def library(tmp_path_factory: pytest.TempPathFactory) -> KnownBundled:
     return known(linked(CROSSING, tmp_path_factory.mktemp("library"), "-shared"))
 
 
-def site(found: KnownGrouped, name: str, *flows: Flow) -> int:
+def site(found: KnownBundled, name: str, *flows: Flow) -> int:
     """The slot of a function's first call, or of its return."""
     function = next(f for f in found.code.functions if f.name == name)
     code = found.image.read(function.start, function.end - function.start)
@@ -38,7 +38,7 @@ def site(found: KnownGrouped, name: str, *flows: Flow) -> int:
     return next(slot.address for slot in slots if slot.insn.op.flow in flows)
 
 
-def _of_call(found: KnownGrouped, name: str) -> int | None:
+def _of_call(found: KnownBundled, name: str) -> int | None:
     return found.beyond.get(site(found, name, Flow.CALL, Flow.INDIRECT_CALL))
 
 
@@ -61,7 +61,7 @@ _NOT = "r2 r3 r14 r21 r31 r32 r34 r37 r41 r43"
     ("keeps", "", "r20 r22 r23"),
 ])  # fmt: skip
 def test_a_callee_reads_what_it_reads_and_what_the_standard_passes(
-    library: KnownGrouped, name: str, beside: str, dead: str
+    library: KnownBundled, name: str, beside: str, dead: str
 ) -> None:
     mask = _of_call(library, name)
     assert mask is not None
@@ -71,7 +71,7 @@ def test_a_callee_reads_what_it_reads_and_what_the_standard_passes(
 
 @pytest.mark.parametrize("name", ["calls_otherwise", "calls_twice"])
 def test_another_linkage_and_what_returns_twice_read_everything(
-    library: KnownGrouped, name: str
+    library: KnownBundled, name: str
 ) -> None:
     assert _of_call(library, name) is None
 
@@ -83,7 +83,7 @@ def test_another_linkage_and_what_returns_twice_read_everything(
     ("keeps", "r35 r36", "r20 r23 r40"),
 ])  # fmt: skip
 def test_callers_read_what_they_kept_and_what_the_standard_returns(
-    library: KnownGrouped, name: str, read: str, dead: str
+    library: KnownBundled, name: str, read: str, dead: str
 ) -> None:
     mask = library.beyond[site(library, name, Flow.RETURN)]
     assert _names(mask, f"{read} {dead}") == read

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rewriter.analysis.bundled_liveness import GroupedLiveness
+from rewriter.analysis.bundled_liveness import BundledLiveness
 from rewriter.core.code.program import Function
 from rewriter.core.target.bundling import Region, Routine
 from targets.ia64 import Ia64
@@ -108,7 +108,7 @@ def test_live_is_what_some_path_reads(blocks: list[list[Line]], held: set[int]) 
         for n, (a, b) in enumerate(zip(starts, (*starts[1:], end), strict=True))
     )
     routine = Routine(Function(START, end, "f", ""), regions, "", "")
-    found = GroupedLiveness(TARGET.proving, TARGET.everything).live(
+    found = BundledLiveness(TARGET.proving, TARGET.everything).live(
         routine,
         lambda one: list(
             TARGET.straight(made.code[one.start - START : one.end - START], one.start)

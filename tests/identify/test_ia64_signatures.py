@@ -14,7 +14,7 @@ from rewriter.elf.image import Image, load
 from rewriter.identify.bundled_signatures import known
 from rewriter.identify.compiler import compile_file
 from rewriter.identify.signatures import parse
-from rewriter.verify.routines.bundled_known import KnownGrouped, identified
+from rewriter.verify.routines.bundled_known import KnownBundled, identified
 from rewriter.verify.routines.known import Status
 from targets.ia64 import Ia64
 from targets.ia64.image import layout
@@ -47,7 +47,7 @@ def test_names_are_found_without_symbols(libc: Image) -> None:
     hidden = replace(libc, symbols=())
     functions = find_functions(hidden, TARGET.described(hidden))
     code = TARGET.code(hidden, functions)
-    known_of = KnownGrouped(hidden, TARGET, code)
+    known_of = KnownBundled(hidden, TARGET, code)
     listed = list(identified(known_of))
     assert len(listed) > 15
     # glibc's memchr loads behind the end where the machine defers a speculative load.

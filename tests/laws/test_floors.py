@@ -184,6 +184,29 @@ def kind_faults(module: str, tree: ast.AST) -> Iterator[tuple[int, str]]:
             yield node.lineno, f"asks for the type {kind}: ask for a capability"
 
 
+# Where code of bundles is told from other code: `either`, and what a pass says of itself.
+_CHOOSING = "rewriter.core.target.capability"
+
+
+def road_faults(module: str, tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Places above targets/ that choose between the roads themselves."""
+    if room_of(module) == "targets" or module == _CHOOSING:
+        return
+    saying = {
+        id(part)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef) and node.name == "offered"
+        for part in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        asks = isinstance(node, ast.Compare | ast.If | ast.IfExp | ast.While)
+        if not asks or (module.startswith("passes.") and id(node) in saying):
+            continue
+        asked = node if isinstance(node, ast.Compare) else getattr(node, "test", node)
+        if "bundling" in {n.attr for n in ast.walk(asked) if isinstance(n, ast.Attribute)}:
+            yield node.lineno, "chooses a road: give `either` what is done on each"
+
+
 def untyped_faults(module: str, tree: ast.AST) -> Iterator[tuple[int, str]]:
     """Members of the vocabulary's protocols that are said to be `Any`."""
     if room_of(module) not in ("rewriter.core", "rewriter.contracts"):
@@ -233,6 +256,7 @@ def violations(module: str, source: str, is_package: bool = False) -> list[str]:
     faults = [
         *machine_faults(module, tree),
         *kind_faults(module, tree),
+        *road_faults(module, tree),
         *untyped_faults(module, tree),
     ]
     for line, imported in imports(module, is_package, tree):
@@ -306,6 +330,9 @@ def test_sideways_imports_have_no_cycle() -> None:
         ("passes.align", "x = isinstance(t, (int, bundling.Bundling))", "type Bundling"),
         ("passes.align", "x = issubclass(type(cpu), BundledCpu)", "type BundledCpu"),
         ("passes.align", "assert isinstance(cpu.pipeline, InOrder | OutOfOrder)", "type InOrder"),
+        ("rewriter.cli.look", "if target.bundling is None: pass", "chooses a road"),
+        ("rewriter.cli.look", "x = 1 if target.bundling else 2", "chooses a road"),
+        ("passes.align", "def run(t):\n    return t.bundling is not None", "chooses a road"),
         ("rewriter.timing.model", "match p:\n    case OutOfOrder(): pass", "type OutOfOrder"),
         ("rewriter.timing.model", "if type(cpu.pipeline) is InOrder: pass", "type InOrder"),
     ],
@@ -325,7 +352,9 @@ def test_a_bad_module_is_seen(module: str, source: str, fault: str) -> None:
         ("targets", "from targets.alpha import TARGET\nfrom rewriter.core.isa import Isa"),
         ("targets.alpha.isa", "from targets.alpha import abi\nfrom targets import base"),
         ("rewriter.elf.image", "same = old.machine == new.machine"),
-        ("passes.align", "if target.bundling is None or isinstance(x, int): pass"),
+        ("passes.align", "if target.hints is None or isinstance(x, int): pass"),
+        ("passes.align", "def offered(self, t):\n    return t.bundling is not None"),
+        ("rewriter.cli.look", "code = needed(target.bundling, 'bench', target, name)"),
         ("targets.ia64", "assert isinstance(cpu, BundledCpu)"),
         ("rewriter.core.x", "class A(Protocol):\n    words: NDArray[Any]"),
         ("rewriter.core.x", "class A:\n    words: Any"),

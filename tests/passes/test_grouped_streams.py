@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from fixtures import inputs
 from passes.lib.insert import Declined
 from passes.scheduling.bundled_model import Model
-from passes.streams.bundled import GroupedStreams, Scheduled, WalkingLoop
+from passes.streams.bundled import BundledStreams, Scheduled, WalkingLoop
 from rewriter.core.code.groups import Slot
 from rewriter.core.code.superblock import Superblock
 from rewriter.core.readings.interpret import Memory
@@ -53,7 +53,7 @@ def cpu() -> BundledCpu:
 
 
 @cache
-def streams() -> GroupedStreams:
+def streams() -> BundledStreams:
     return hinting(TARGET, cpu(), TARGET.scheduling(Model(cpu()))).streams
 
 

@@ -22,11 +22,11 @@ from rewriter.core.edit import Grade
 from rewriter.core.target.bundling import Code
 from rewriter.elf.image import Image, load, parse
 from rewriter.road.bundled.road import BundledRoad, prepared
-from rewriter.road.bundled.routines import NO_ROOM, GroupedRoutines, Replacement
+from rewriter.road.bundled.routines import NO_ROOM, BundledRoutines, Replacement
 from rewriter.road.options import Options
 from rewriter.road.source_lines import Described
 from rewriter.verify.regions.check import Verdict, verify
-from rewriter.verify.routines.bundled_known import KnownGrouped, Tried
+from rewriter.verify.routines.bundled_known import KnownBundled, Tried
 from rewriter.verify.routines.cases import spread
 from targets import ia64
 from targets.ia64.isa.fields import BUNDLE
@@ -55,9 +55,9 @@ class Patched:
         return self.road.prepared.code
 
     @cached_property
-    def known(self) -> KnownGrouped:
+    def known(self) -> KnownBundled:
         """What the verifier finds of the old file: the same for all mutants of the new one."""
-        return KnownGrouped(self.old, TARGET, self.code)
+        return KnownBundled(self.old, TARGET, self.code)
 
     def at(self, name: str) -> int:
         """Where the tuned routine stands."""
@@ -101,9 +101,9 @@ def test_all_that_glibc_has_find_a_place(patched: Patched) -> None:
 def test_a_second_run_finds_nothing(patched: Patched) -> None:
     image = parse(patched.data, "tuned")
     functions = find_functions(image, TARGET.described(image))
-    known = KnownGrouped(image, TARGET, TARGET.code(image, functions))
+    known = KnownBundled(image, TARGET, TARGET.code(image, functions))
     options = Options(passes=("substitute",))
-    routines = GroupedRoutines(known, CPU, options, Described(image))
+    routines = BundledRoutines(known, CPU, options, Described(image))
     replaced, skips = routines.run()
     assert not replaced
     assert {s.routine for s in skips if s.reason == "a tuned routine already"} == NAMES
@@ -293,7 +293,7 @@ def test_what_is_not_accepted_goes_back(patched: Patched) -> None:
     """Then there is less room, too: what stood in its place finds another or none."""
     road = patched.road
     memmove = next(function for function in road.functions if function.name == "memmove")
-    again = GroupedRoutines(
+    again = BundledRoutines(
         road.prepared.known, CPU, road.prepared.options, road.prepared.described, {memmove: "x"}
     )
     replaced, skips = again.run()

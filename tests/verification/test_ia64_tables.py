@@ -14,7 +14,7 @@ from rewriter.core.target.bundling import Landmark
 from rewriter.elf.image import Image, load
 from rewriter.verify.regions.check import verify
 from rewriter.verify.regions.landmarks import named_by_tables
-from rewriter.verify.routines.bundled_known import KnownGrouped
+from rewriter.verify.routines.bundled_known import KnownBundled
 from targets.ia64 import Ia64
 from targets.ia64.image import tables
 from targets.ia64.image.regions import Code
@@ -103,7 +103,7 @@ def test_what_a_table_names_stays_although_it_could_move(
     data = bytearray(kernel.data)
     data[offset] ^= 1  # a stop more or less
     verdict = verify(
-        KnownGrouped(kernel, TARGET, code),
+        KnownBundled(kernel, TARGET, code),
         replace(kernel, data=bytes(data)),
         lambda what, done, total: None,
     )

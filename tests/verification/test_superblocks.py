@@ -9,7 +9,7 @@ import pytest
 import targets
 from fixtures.inputs import require
 from passes import offered
-from rewriter.analysis.bundled_liveness import GroupedLiveness
+from rewriter.analysis.bundled_liveness import BundledLiveness
 from rewriter.core.code.groups import Slot
 from rewriter.core.isa.instruction import Flow
 from rewriter.core.target.bundling import Bundling, Region
@@ -70,7 +70,7 @@ def test_what_a_wrong_rewriter_takes_for_dead_is_refused(
 
     def careless(target: Bundling, *others: Any) -> Reordering:
         code, image, model, _, beyond, *rest = others
-        liveness = GroupedLiveness(target.proving, 0)
+        liveness = BundledLiveness(target.proving, 0)
         return Reordering(target, code, image, model, liveness, beyond, *rest)
 
     monkeypatch.setattr(grouped, "Reordering", careless)

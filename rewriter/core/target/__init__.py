@@ -5,7 +5,7 @@ boots         How a kernel is booted in an emulator, and what two good boots may
 bundled_cpu   A CPU that issues what its code puts together, as data: ports, dispersal, latencies,
               pairs
 bundling      The capability `bundling`: code whose text says which instructions issue together
-calls         Calls and returns of grouped code as its calling standard has them
+calls         Calls and returns of bundled code as its calling standard has them
 capability    What is said where a capability is needed and not offered
 code_form     Code as a row of instructions without what a new layout changes, and back
 cpu           A CPU and the machine around it, as data: every number with where it comes from
@@ -18,6 +18,6 @@ idioms        How a target says what passes and the verifier want: accesses, mov
 prefetching   What a pass that asks for lines ahead needs of a machine whose text says what issues
               together
 protocol      What the floors above ask of a target: what all have, and its capabilities
-substitution  What a target of grouped code offers, so that known routines can be replaced in a
+substitution  What a target of bundled code offers, so that known routines can be replaced in a
               file
 """

@@ -150,7 +150,7 @@ class Routine(Portable):
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class UnwindRegion:
     """A region of the unwind information: [start, end), as addresses of slots.
 
     `named` are the slots whose instructions it names.
@@ -164,10 +164,10 @@ class Stretch:
 
 
 @dataclass(frozen=True, slots=True)
-class Stretches:
+class UnwindRegions:
     """What unwind information says: where, and in bytes without any place the `rest`."""
 
-    stretches: tuple[Stretch, ...]
+    regions: tuple[UnwindRegion, ...]
     rest: bytes
 
 
@@ -211,7 +211,7 @@ class Code(Protocol):
         """The addresses of the bytes that describe a function to unwinders."""
         ...
 
-    def stretches(self, function: Function) -> Stretches | None:
+    def unwind_regions(self, function: Function) -> UnwindRegions | None:
         """What the unwind table says of a function; None where it says nothing."""
         ...
 

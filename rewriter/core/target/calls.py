@@ -1,4 +1,4 @@
-"""Calls and returns of grouped code as its calling standard has them."""
+"""Calls and returns of bundled code as its calling standard has them."""
 
 from __future__ import annotations
 

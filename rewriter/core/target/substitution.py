@@ -1,4 +1,4 @@
-"""What a target of grouped code offers, so that known routines can be replaced in a file.
+"""What a target of bundled code offers, so that known routines can be replaced in a file.
 
 Such a file often has no room but the places of the routines that are replaced.  Together these are
 a pool: a new routine stands in any of them, and where the old one was entered control goes to it.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 
-from rewriter.analysis.functions import find_functions
+from rewriter.analysis.functions import bundled_functions
 from rewriter.core.code.groups import Slot
 from rewriter.core.code.program import Function, Refusal
 from rewriter.core.isa.instruction import Flow
@@ -23,7 +23,7 @@ class BundledText:
         self.target = target
         self.cpu = cpu.bundled
         self.block = target.bundle
-        self.functions: Sequence[Function] = find_functions(before, target.described(before))
+        self.functions: Sequence[Function] = bundled_functions(before, target)
         self._code = target.code(before, self.functions)
         self.instructions = 3 * self._code.bundles
 

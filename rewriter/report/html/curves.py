@@ -16,7 +16,7 @@ from rewriter.core.readings.concrete import Misaligned
 from rewriter.core.readings.interpret import AccessFault, BadInstruction, LimitReached, Unspecified
 from rewriter.core.target.bundled_cpu import BundledCpu
 from rewriter.core.target.bundling import Bundling
-from rewriter.core.target.capability import needed, trials_of
+from rewriter.core.target.capability import either, needed, trials_of
 from rewriter.core.target.cpu import Cpu
 from rewriter.core.target.protocol import Sequential, Target
 from rewriter.elf.image import Image
@@ -28,6 +28,7 @@ PASS = "substitute"
 SIZES = (0, 1, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 """Bytes, where a contract has a count."""
 
+_WHAT = "timing of routines"
 _COUNT = "count"
 _AXES = (_COUNT, "low", "dividend", "quotient")
 _OTHERS = {"divisor": 1}  # the first value divides by zero
@@ -116,23 +117,30 @@ def points(contract: Contract) -> tuple[str, list[dict[str, int]]]:
 
 
 def _arena(target: Target, name: str) -> Callable[[str], Arena]:
-    if target.bundling is not None:
-        arena = target.bundling.substituting.arena
-        return lambda linkage: arena
-    code = needed(target.sequential, "timing of routines", target, name)
-    trials = needed(code.trials, "timing of routines", target, name)
+    def bundled(code: Bundling) -> Callable[[str], Arena]:
+        return lambda linkage: code.substituting.arena
 
-    return lambda linkage: trials.program(linkage).arena
+    def sequential(code: Sequential) -> Callable[[str], Arena]:
+        trials = needed(code.trials, _WHAT, code, name)
+        return lambda linkage: trials.program(linkage).arena
+
+    return either(target, _WHAT, name, bundled=bundled, sequential=sequential)
 
 
 def _clocks(subject: Subject) -> Sequence[Clock] | str:
     """How routines of the two files are timed, or why they are not."""
-    target, cpu, images = subject.target, subject.cpu, (subject.before, subject.after)
-    if target.bundling is not None and cpu.bundled is not None:
-        return [_bundled(image, target.bundling, cpu.bundled) for image in images]
-    if target.sequential is not None and cpu.pipeline is not None:
-        return [_plain(image, target.sequential, cpu) for image in images]
-    return f"no model of {cpu.name}"
+    cpu, images = subject.cpu, (subject.before, subject.after)
+    none = f"no model of {cpu.name}"
+
+    def bundled(code: Bundling) -> Sequence[Clock] | str:
+        model = cpu.bundled
+        return none if model is None else [_bundled(image, code, model) for image in images]
+
+    def sequential(code: Sequential) -> Sequence[Clock] | str:
+        return none if cpu.pipeline is None else [_plain(image, code, cpu) for image in images]
+
+    name = subject.before.name
+    return either(subject.target, _WHAT, name, bundled=bundled, sequential=sequential)
 
 
 def _plain(image: Image, target: Sequential, cpu: Cpu) -> Clock:
@@ -153,12 +161,11 @@ def _plain(image: Image, target: Sequential, cpu: Cpu) -> Clock:
 
 
 def _bundled(image: Image, target: Bundling, cpu: BundledCpu) -> Clock:
-    from rewriter.analysis.functions import find_functions
+    from rewriter.analysis.functions import bundled_code
     from rewriter.timing.bundled.trace import trace
     from rewriter.verify.routines.bundled_known import Tried
 
-    code = target.code(image, find_functions(image, target.described(image)))
-    harness = Tried(image, target, code).harness
+    harness = Tried(image, target, bundled_code(image, target)).harness
 
     def clock(address: int, contract: Contract, point: Point) -> int:
         case = contract.case(target.substituting.arena, point)

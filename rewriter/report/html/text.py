@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from rewriter.core.code.program import Function, Refusal
-from rewriter.core.target.capability import needed
+from rewriter.core.target.capability import either
 from rewriter.report.html.subject import Subject
 
 
@@ -66,13 +66,14 @@ class Text(Protocol):
 
 def text_of(subject: Subject) -> Text:
     """The code of both files."""
-    before, after, cpu = subject.before, subject.after, subject.cpu
-    target = subject.target
-    if target.bundling is not None:
-        from rewriter.report.html.bundled import BundledText
-
-        return BundledText(before, after, target.bundling, cpu)
+    from rewriter.report.html.bundled import BundledText
     from rewriter.report.html.plain import PlainText
 
-    words = needed(target.sequential, "a report", target, before.name)
-    return PlainText(before, after, words, cpu)
+    before, after, cpu = subject.before, subject.after, subject.cpu
+    return either(
+        subject.target,
+        "a report",
+        before.name,
+        bundled=lambda code: BundledText(before, after, code, cpu),
+        sequential=lambda code: PlainText(before, after, code, cpu),
+    )

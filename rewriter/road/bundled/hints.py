@@ -1,4 +1,4 @@
-"""Loops of grouped code that walk over memory: hints in the order that the scheduler finds."""
+"""Loops of bundled code that walk over memory: hints in the order that the scheduler finds."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from passes.lib.insert import Declined
-from passes.streams.bundled import KIND, GroupedStreams, Hinted, Scheduled, WalkingLoop
-from passes.streams.bundled_walk import GroupedWalked, Reading
+from passes.streams.bundled import KIND, BundledStreams, Hinted, Scheduled, WalkingLoop
+from passes.streams.bundled_walk import BundledWalked, Reading
 from rewriter.core.code.groups import Slot
 from rewriter.core.code.ordering import Scheduling
 from rewriter.core.code.program import Function
@@ -28,7 +28,7 @@ class Hinting:
     """Asks for hints in the regions of functions."""
 
     target: Bundling
-    streams: GroupedStreams
+    streams: BundledStreams
 
     def loop(
         self, block: Superblock, plain: bytes | None, read: int, before: Sequence[Slot]
@@ -49,8 +49,8 @@ class Hinting:
 
 def hinting(target: Bundling, cpu: BundledCpu, scheduling: Scheduling) -> Hinting:
     """The pass for a CPU."""
-    walked = GroupedWalked(cpu, Reading(target.proving, target.prefetching))
-    return Hinting(target, GroupedStreams(walked, scheduling))
+    walked = BundledWalked(cpu, Reading(target.proving, target.prefetching))
+    return Hinting(target, BundledStreams(walked, scheduling))
 
 
 def hint_edit(

@@ -1,4 +1,4 @@
-"""Straight regions of grouped code get a new order; what stands behind a shorter one moves up."""
+"""Straight regions of bundled code get a new order; what stands behind a shorter one moves up."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import pairwise
 from passes.lib.insert import Declined
 from passes.scheduling.bundled import schedule
 from passes.streams.bundled import Hinted, Scheduled
-from rewriter.analysis.bundled_liveness import Beyond, GroupedLiveness
+from rewriter.analysis.bundled_liveness import Beyond, BundledLiveness
 from rewriter.core.code.groups import Slot, groups
 from rewriter.core.code.ordering import Scheduling
 from rewriter.core.code.superblock import Superblock
@@ -32,7 +32,7 @@ class Reordering:
     code: Code
     image: Memory
     scheduling: Scheduling
-    liveness: GroupedLiveness
+    liveness: BundledLiveness
     beyond: Beyond
     block: int  # bytes that the CPU fetches in a cycle
     hinting: Hinting | None = None

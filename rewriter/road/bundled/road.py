@@ -11,7 +11,7 @@ from passes.lib.insert import Declined
 from passes.scheduling.bundled_model import Model
 from passes.streams.bundled import KIND as LOOP
 from passes.streams.bundled import Hinted
-from rewriter.analysis.functions import find_functions
+from rewriter.analysis.functions import bundled_code
 from rewriter.core.code.program import Function, Refusal
 from rewriter.core.edit import Edit, Evidence, Grade, Skip
 from rewriter.core.errors import BadUsage, VerificationFailed
@@ -26,13 +26,13 @@ from rewriter.road.bundled.hints import PASS as HINT
 from rewriter.road.bundled.hints import hint_edit, hinting
 from rewriter.road.bundled.regions import Reordering
 from rewriter.road.bundled.routines import PASS as ROUTINE
-from rewriter.road.bundled.routines import GroupedRoutines, Replacement
+from rewriter.road.bundled.routines import BundledRoutines, Replacement
 from rewriter.road.options import Options
 from rewriter.road.source_lines import Described
 from rewriter.road.work import edit_id
 from rewriter.verify.regions.check import Verdict, verify
 from rewriter.verify.regions.proof import Regions
-from rewriter.verify.routines.bundled_known import KnownGrouped
+from rewriter.verify.routines.bundled_known import KnownBundled
 
 Progress = Callable[[str, int, int], None]
 ORDER, PLACE = "schedule", "align"
@@ -50,9 +50,9 @@ class Prepared:
     target: Bundling
     cpu: BundledCpu
     options: Options
-    known: KnownGrouped
+    known: KnownBundled
     reordering: Reordering
-    routines: GroupedRoutines
+    routines: BundledRoutines
     described: Described
 
     @property
@@ -70,9 +70,9 @@ def prepared(image: Image, target: Bundling, cpu: Cpu, options: Options) -> Prep
     """Finds all that the road asks of a file; BadUsage for a CPU without a model."""
     if cpu.bundled is None:
         raise BadUsage(f"--cpu {cpu.name}: no model of its pipeline is there")
-    code = target.code(image, find_functions(image, target.described(image)))
+    code = bundled_code(image, target)
     model = target.scheduling(Model(cpu.bundled))
-    known, described = KnownGrouped(image, target, code, options.assume), Described(image)
+    known, described = KnownBundled(image, target, code, options.assume), Described(image)
     hints = hinting(target, cpu.bundled, model) if HINT in options.passes else None
     block = cpu.bundled.issue.front.fetch_bytes.value
     return Prepared(
@@ -82,7 +82,7 @@ def prepared(image: Image, target: Bundling, cpu: Cpu, options: Options) -> Prep
         options,
         known,
         Reordering(target, code, image, model, known.liveness, known.beyond, block, hints),
-        GroupedRoutines(known, cpu, options, described),
+        BundledRoutines(known, cpu, options, described),
         described,
     )
 

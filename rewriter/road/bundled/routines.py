@@ -1,4 +1,4 @@
-"""Known routines of grouped code become tuned ones, in the places that they have together."""
+"""Known routines of bundled code become tuned ones, in the places that they have together."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rewriter.road.options import Options
 from rewriter.road.source_lines import Described
 from rewriter.road.work import edit_id
 from rewriter.timing.bundled.trace import trace
-from rewriter.verify.routines.bundled_known import KnownGrouped, Tried, filled, stands_for
+from rewriter.verify.routines.bundled_known import KnownBundled, Tried, filled, stands_for
 from rewriter.verify.routines.bundled_substituted import suits
 from rewriter.verify.routines.replaceable import Named
 
@@ -58,10 +58,10 @@ class Replacement:
 
 
 @dataclass(frozen=True)
-class GroupedRoutines:
+class BundledRoutines:
     """Finds and places what replaces routines; `refused` are those that were not accepted."""
 
-    known: KnownGrouped
+    known: KnownBundled
     cpu: Cpu
     options: Options
     described: Described

@@ -2,7 +2,7 @@
 
 The door is `check`.
 
-check      Two files of grouped code compared: nothing that the rewriter said is used
+check      Two files of bundled code compared: nothing that the rewriter said is used
 code       Straight regions of code, and what the proof knows of each of their instructions
 derived    Code whose instructions stand alone, as the proof of reordering asks for it
 events     What a region does beside writing registers: accesses and other events, and their order

@@ -1,4 +1,4 @@
-"""Two files of grouped code compared: nothing that the rewriter said is used.
+"""Two files of bundled code compared: nothing that the rewriter said is used.
 
 The original says what its functions and regions are.  In the new file a function's regions stand
 either where they were, or one right behind the other with nops for rest at its end; where they
@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from rewriter.analysis.functions import find_functions
+from rewriter.analysis.functions import bundled_functions
 from rewriter.core.addresses import sides
 from rewriter.core.assumptions import EVERY
 from rewriter.core.code.program import Function
@@ -30,8 +30,8 @@ from rewriter.verify.regions.function import Compared, Comparison, Files, Findin
 from rewriter.verify.regions.landmarks import named_by_tables
 from rewriter.verify.regions.placement import bundles_of
 from rewriter.verify.regions.proof import Regions
-from rewriter.verify.routines.bundled_known import KnownGrouped
-from rewriter.verify.routines.bundled_substituted import GroupedSubstituted
+from rewriter.verify.routines.bundled_known import KnownBundled
+from rewriter.verify.routines.bundled_substituted import BundledSubstituted
 
 Progress = Callable[[str, int, int], None]
 
@@ -71,14 +71,14 @@ def compare(
     if old.data == new.data:
         return Verdict(())
     progress("analyse", 0, 1)
-    functions = find_functions(old, target.described(old))
+    functions = bundled_functions(old, target)
     code = target.code(old, functions)
     progress("analyse", 1, 1)
-    return verify(KnownGrouped(old, target, code, assume), new, progress, jobs=jobs)
+    return verify(KnownBundled(old, target, code, assume), new, progress, jobs=jobs)
 
 
 def verify(
-    known: KnownGrouped,
+    known: KnownBundled,
     new: Image,
     progress: Progress,
     only: Collection[Function] | None = None,
@@ -112,12 +112,12 @@ def verify(
 class _Check:
     """One comparison as it goes on."""
 
-    def __init__(self, known: KnownGrouped, new: Image, prover: Regions) -> None:
+    def __init__(self, known: KnownBundled, new: Image, prover: Regions) -> None:
         self.old, self.new, self.target, self.code = known.image, new, known.target, known.code
         self.after = self.target.code(new, self.code.functions)
         self.prover = prover
         self.liveness, self.beyond = known.liveness, known.beyond
-        self.substituted = GroupedSubstituted(known, new, self.after)
+        self.substituted = BundledSubstituted(known, new, self.after)
         self.lines = LineCheck.of(known.image, new.data)
         self.elsewhere: list[str] = []
         self.wrong: list[Finding] = []

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from rewriter.analysis.bundled_liveness import NOTHING_KNOWN, Beyond, GroupedLiveness, Ways
+from rewriter.analysis.bundled_liveness import NOTHING_KNOWN, Beyond, BundledLiveness, Ways
 from rewriter.core.code.groups import Slot
 from rewriter.core.code.program import Function
 from rewriter.core.edit import Evidence, Grade
@@ -41,7 +41,7 @@ class Files:
     before: Code
     after: Code
     prover: Regions
-    liveness: GroupedLiveness
+    liveness: BundledLiveness
     beyond: Beyond
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rewriter.core.code.groups import Slot
-from rewriter.core.target.bundling import Bundling, Code, Routine, Stretch
+from rewriter.core.target.bundling import Bundling, Code, Routine, UnwindRegion
 from rewriter.verify.regions.placement import Code as Bundles
 from rewriter.verify.regions.placement import Placed, within
 
@@ -21,15 +21,15 @@ def unwound(
     new: tuple[Code, Bundles],
 ) -> Iterator[str]:
     """What is wrong with a function's unwind information."""
-    before, after = (code.stretches(routine.function) for code, _ in (old, new))
+    before, after = (code.unwind_regions(routine.function) for code, _ in (old, new))
     if before is None and after is None:
         return
     if before is None or after is None or before.rest != after.rest:
         yield "its unwind information says something else"
         return
     compare = _Unwound(target, routine, placed, old[1], new[1])
-    for mine, its in zip(before.stretches, after.stretches, strict=True):
-        yield from compare.stretch(mine, its)
+    for mine, its in zip(before.regions, after.regions, strict=True):
+        yield from compare.region(mine, its)
 
 
 class _Unwound:
@@ -46,7 +46,7 @@ class _Unwound:
         self.target, self.routine, self.placed = target, routine, placed
         self.old, self.new = old, new
 
-    def stretch(self, mine: Stretch, its: Stretch) -> Iterator[str]:
+    def region(self, mine: UnwindRegion, its: UnwindRegion) -> Iterator[str]:
         """One of them."""
         if mine.is_body != its.is_body or len(mine.named) != len(its.named):
             yield "its unwind regions are of other kinds"
@@ -56,7 +56,7 @@ class _Unwound:
         if (fault := self._end(mine, its)) is not None:
             yield fault
 
-    def _named(self, a: int, b: int, its: Stretch) -> Iterator[str]:
+    def _named(self, a: int, b: int, its: UnwindRegion) -> Iterator[str]:
         one, other = _slot(self.old, a, self.target.bundle), _slot(self.new, b, self.target.bundle)
         home = next((p for p in self.placed if p.old.start <= a < p.old.end), None)
         if not its.start <= b < its.end:
@@ -70,7 +70,7 @@ class _Unwound:
         elif self.target.place_free(one.insn) != self.target.place_free(other.insn):
             yield f"unwind information names another instruction at {b:#x} than at {a:#x}"
 
-    def _end(self, mine: Stretch, its: Stretch) -> str | None:
+    def _end(self, mine: UnwindRegion, its: UnwindRegion) -> str | None:
         a, b = mine.end, its.end
         if a == self.routine.function.end:
             reached = self.placed[-1].end <= b <= a

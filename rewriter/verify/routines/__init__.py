@@ -2,11 +2,11 @@
 
 The doors are `known` and `substituted`.
 
-bundled_known        Routines of a file of grouped code that may be replaced: named, and behaving
+bundled_known        Routines of a file of bundled code that may be replaced: named, and behaving
                      like their names
-bundled_reached      Whether trials of a routine of grouped code have been everywhere that it can
+bundled_reached      Whether trials of a routine of bundled code have been everywhere that it can
                      go
-bundled_substituted  Whether new code in a file of grouped code is known routines in tuned form,
+bundled_substituted  Whether new code in a file of bundled code is known routines in tuned form,
                      all in order
 calls                Which registers callers keep a value in across a call of a function
 cases                Which cases of a contract a routine is tried on: some of each plan, spread

@@ -1,4 +1,4 @@
-"""Routines of a file of grouped code that may be replaced: named, and behaving like their names.
+"""Routines of a file of bundled code that may be replaced: named, and behaving like their names.
 
 All of it comes from the original alone, so that a rewriter and a verifier may share it.
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from rewriter.analysis.bundled_calls import beyond
-from rewriter.analysis.bundled_liveness import NOTHING_KNOWN, Beyond, GroupedLiveness
+from rewriter.analysis.bundled_liveness import NOTHING_KNOWN, Beyond, BundledLiveness
 from rewriter.contracts import CONTRACTS
 from rewriter.contracts.contract import Result
 from rewriter.core.assumptions import EVERY, FILES
@@ -117,7 +117,7 @@ class Observed:
 
 
 @dataclass(frozen=True)
-class KnownGrouped:
+class KnownBundled:
     """What is known of an original file."""
 
     image: Image
@@ -136,9 +136,9 @@ class KnownGrouped:
         return found
 
     @cached_property
-    def liveness(self) -> GroupedLiveness:
+    def liveness(self) -> BundledLiveness:
         """What instructions read and set."""
-        return GroupedLiveness(self.target.proving, self.target.everything)
+        return BundledLiveness(self.target.proving, self.target.everything)
 
     @cached_property
     def beyond(self) -> Beyond:
@@ -211,7 +211,7 @@ class KnownGrouped:
         return self.target.substituting.room(self.code, function)
 
 
-def stands_for(known: KnownGrouped, image: Image, named: Named) -> Standing | None:
+def stands_for(known: KnownBundled, image: Image, named: Named) -> Standing | None:
     """The tuned routine that does a routine's work in a file with the same functions.
 
     It is entered where the old one was, or the first bundle there does nothing but go to it.
@@ -241,7 +241,7 @@ def _goal(target: Bundling, image: Image, address: int) -> int | None:
     return next((leads_to(s, target.bundle) for s in slots if target.ends(s.insn)), None)
 
 
-def identified(known: KnownGrouped, database: Database | None = None) -> Iterator[Identification]:
+def identified(known: KnownBundled, database: Database | None = None) -> Iterator[Identification]:
     """Every place that a signature fits, by address, with what its behaviour says.
 
     `database` is used instead of the signatures that come with retune.

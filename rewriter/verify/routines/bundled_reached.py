@@ -1,4 +1,4 @@
-"""Whether trials of a routine of grouped code have been everywhere that it can go.
+"""Whether trials of a routine of bundled code have been everywhere that it can go.
 
 As `reached`, slot by slot: each that does something must have been executed with its predicate on,
 and control must have come to each that transfers it.  A branch to a register is taken to lead

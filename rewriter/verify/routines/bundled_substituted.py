@@ -1,4 +1,4 @@
-"""Whether new code in a file of grouped code is known routines in tuned form, all in order.
+"""Whether new code in a file of bundled code is known routines in tuned form, all in order.
 
 Taken from the original alone: which routines it has, that they behave, which places they have.
 Taken from the new file alone: its bytes.  What stands in such a place must be, byte for byte,
@@ -18,7 +18,7 @@ from rewriter.core.target.bundling import Code
 from rewriter.core.target.protocol import CannotMove, Tuned
 from rewriter.core.target.substitution import Room, Standing
 from rewriter.elf.image import Image
-from rewriter.verify.routines.bundled_known import KnownGrouped, Tried, filled, read, stands_for
+from rewriter.verify.routines.bundled_known import KnownBundled, Tried, filled, read, stands_for
 from rewriter.verify.routines.replaceable import Named
 
 
@@ -33,10 +33,10 @@ class Taken:
 
 
 @dataclass(frozen=True)
-class GroupedSubstituted:
+class BundledSubstituted:
     """The replaced routines of a new file."""
 
-    known: KnownGrouped
+    known: KnownBundled
     new: Image
     after: Code
 
@@ -118,7 +118,7 @@ class GroupedSubstituted:
         return Tried(self.new, self.known.target, self.after)
 
 
-def suits(known: KnownGrouped, named: Named, routine: Tuned) -> bool:
+def suits(known: KnownBundled, named: Named, routine: Tuned) -> bool:
     """Whether a routine is for every contract of a named one."""
     others = (set(map(_code, known.target.substituting.routines(n))) for n in named.contracts)
     return all(_code(routine) in codes for codes in others)

@@ -24,8 +24,8 @@ from rewriter.core.target.bundling import (
     Landmark,
     Region,
     Routine,
-    Stretch,
-    Stretches,
+    UnwindRegion,
+    UnwindRegions,
 )
 from rewriter.core.target.protocol import CannotMove
 from targets.ia64 import calls
@@ -140,14 +140,14 @@ class Code(Facts):
         start = self.described[function.start].info + unwind.HEADER if described else 0
         return range(start, start + len(described.raw) if described else 0)
 
-    def stretches(self, function: Function) -> Stretches | None:
+    def unwind_regions(self, function: Function) -> UnwindRegions | None:
         """The unwind regions of a function."""
         described = self.unwinding(function)
         if described is None:
             return None
         parts = described.parts
         found = (
-            Stretch(
+            UnwindRegion(
                 start=_address(function, part.start),
                 end=_address(function, part.end),
                 is_body=part.body,
@@ -157,7 +157,7 @@ class Code(Facts):
             for part, following in pairwise((*parts, None))
             if part is not None
         )
-        return Stretches(tuple(found), unwind.blank(described))
+        return UnwindRegions(tuple(found), unwind.blank(described))
 
     def landmarks(self) -> tuple[Landmark, ...]:
         """Every slot that a kernel's tables name."""

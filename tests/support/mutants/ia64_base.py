@@ -14,7 +14,7 @@ from rewriter.elf.image import Image
 from rewriter.elf.manifest import detach
 from rewriter.verify.regions.check import Verdict, verify
 from rewriter.verify.regions.proof import Regions
-from rewriter.verify.routines.bundled_known import KnownGrouped
+from rewriter.verify.routines.bundled_known import KnownBundled
 from targets.ia64 import Ia64
 from targets.ia64.isa import bundles
 from targets.ia64.isa.fields import BUNDLE
@@ -25,7 +25,7 @@ from tests.support.mutants.changes import Change
 class Shared:
     """What is known of the original once and for all."""
 
-    known: KnownGrouped
+    known: KnownBundled
     prover: Regions
 
     @classmethod
@@ -33,7 +33,7 @@ class Shared:
         """With what every comparison asks for, found before processes part."""
         target = Ia64()
         code = target.code(image, find_functions(image, target.described(image)))
-        known = KnownGrouped(image, target, code)
+        known = KnownBundled(image, target, code)
         _ = known.liveness, known.beyond
         return cls(known, Regions(target.proving))
 
