@@ -29,11 +29,18 @@ def fold(value: int) -> int:
     return value
 
 
+def _words(view: View, data: bytes) -> int:
+    """The sum of the machine's 16-bit words; a byte left over is followed by a zero."""
+    low, high = data[0::2], data[1::2]
+    if view.byteorder == "big":
+        low, high = high, low
+    return sum(low) + (sum(high) << 8)
+
+
 def csum_partial(view: View, source: int, count: int, total: int) -> int:
     """Adds the 16-bit words at `source`, a byte left over as a word, to a partial checksum."""
     data = view.read(source, count) if count else b""
-    words = sum(data[0::2]) + (sum(data[1::2]) << 8)
-    result = fold(words) + (total & 0xFFFFFFFF)
+    result = fold(_words(view, data)) + (total & 0xFFFFFFFF)
     return widen((result & 0xFFFFFFFF) + (result >> 32))
 
 
@@ -43,8 +50,7 @@ def csum_ipv6_magic(
     """Complement of the sum over the IPv6 pseudo-header (RFC 8200, 8.1)."""
     header = view.read(source, 16) + view.read(target, 16)
     header += (length & 0xFFFFFFFF).to_bytes(4, "big") + (protocol & 0xFF).to_bytes(4, "big")
-    words = sum(header[0::2]) + (sum(header[1::2]) << 8)
-    return fold(words + (total & 0xFFFFFFFF)) ^ 0xFFFF
+    return fold(_words(view, header) + (total & 0xFFFFFFFF)) ^ 0xFFFF
 
 
 def _partial(arena: Arena, count: int, source: int, place: int, total: int) -> Case:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from itertools import product
+from typing import Literal
 
 LINE = 64  # bytes: what a write hint gives up, and what surroundings must show
 MASK64 = (1 << 64) - 1
@@ -75,9 +76,13 @@ class Case:
 
 
 class View:
-    """The memory of a case as a model sees it; an access outside is an error of the contract."""
+    """The memory of a case as a model sees it; an access outside is an error of the contract.
 
-    def __init__(self, pieces: Sequence[Piece]) -> None:
+    `byteorder` is that of the machine that the case is for.
+    """
+
+    def __init__(self, pieces: Sequence[Piece], byteorder: Literal["little", "big"]) -> None:
+        self.byteorder = byteorder
         self._parts = [(p.address, p.end, bytearray(p.data)) for p in pieces]
         self.written: list[tuple[int, int]] = []
 
@@ -87,6 +92,10 @@ class View:
             return b""
         start, part = self._part(address, size)
         return bytes(part[address - start : address - start + size])
+
+    def store(self, address: int, value: int, size: int) -> None:
+        """Writes a number of `size` bytes as the machine does."""
+        self.write(address, value.to_bytes(size, self.byteorder))
 
     def write(self, address: int, data: bytes) -> None:
         """Writes, and remembers where."""

@@ -16,7 +16,7 @@ _RESTS = range(8)
 def udiv_qrnnd(view: View, to: int, high: int, low: int, divisor: int) -> int:
     """Quotient; the remainder is stored."""
     result, rest = divmod(high << 64 | low, divisor)
-    view.write(to, rest.to_bytes(8, "little"))
+    view.store(to, rest, 8)
     return result
 
 

@@ -11,6 +11,7 @@ from rewriter.contracts.contract import Arena
 from rewriter.contracts.linkage import Linkage
 from rewriter.core.isa.table import Table
 from rewriter.core.readings.interpret import Arithmetic, Effect
+from rewriter.core.readings.machine import ByteOrder
 from rewriter.core.target.cpu import Cpu
 
 
@@ -38,7 +39,7 @@ class Executable(Protocol):
         ...
 
     @property
-    def byteorder(self) -> str:
+    def byteorder(self) -> ByteOrder:
         """`little` or `big`."""
         ...
 

@@ -15,6 +15,7 @@ from rewriter.contracts.linkage import Linkage
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.table import Table
 from rewriter.core.readings.interpret import Arithmetic
+from rewriter.core.readings.machine import ByteOrder
 from rewriter.core.target.cpu import Cpu
 from rewriter.core.trials import PLAIN, World
 from targets.alpha import arithmetic
@@ -191,7 +192,7 @@ class AlphaSweep:
     elf_machine: int = 0x9026
     elf_flags: int = 0
     word_bits: int = 64
-    byteorder: str = "little"
+    byteorder: ByteOrder = "little"
 
     @property
     def emulator(self) -> tuple[str, ...]:

@@ -49,7 +49,7 @@ class Guarded:
 
     def problem(self, case: Case) -> str:
         """What is wrong with a case; empty when nothing is."""
-        view = View(case.pieces)
+        view = View(case.pieces, self.program.byteorder)
         wanted = self.contract.expected(view, case)
         pages = sorted({page for p in case.pieces for page in self._pages(p.address, p.end)})
         for page in pages:

@@ -13,13 +13,15 @@ from rewriter.contracts.checksum import fold
 from rewriter.contracts.contract import MASK64, Arena, Contract, Piece, Result, View, widen
 from rewriter.contracts.divide import quotient, remainder
 from rewriter.contracts.place import without
+from rewriter.core.readings.machine import ByteOrder
 
 ARENA = Arena(0x10000000, 0x2000, 64)
 AT = 0x1000
+ORDERS = st.sampled_from(("little", "big"))
 
 
-def _view(*parts: bytes) -> View:
-    return View([Piece(AT * (n + 1), part) for n, part in enumerate(parts)])
+def _view(*parts: bytes, order: ByteOrder = "little") -> View:
+    return View([Piece(AT * (n + 1), part) for n, part in enumerate(parts)], order)
 
 
 @pytest.mark.parametrize("name", CONTRACTS)
@@ -39,12 +41,12 @@ def _check(contract: Contract, point: dict[str, int]) -> None:
         assert any(low <= piece.address and piece.end <= high for low, high in rooms), point
     assert all(0 <= value <= MASK64 for value in case.arguments), point
     assert len(case.arguments) == len(contract.kinds)
-    view = View(case.pieces)
+    view = View(case.pieces, "little")
     result = contract.model(view, *case.arguments)
     is_open = contract.linkage == "divide" and "divisor" not in point
     assert result is not None or contract.result is Result.NOTHING or is_open
     assert result is None or contract.result is not Result.NOTHING
-    untouched = View(case.pieces)
+    untouched = View(case.pieces, "little")
     for low, high in view.written:
         untouched.write(low, view.read(low, high - low))
     assert untouched.after() == view.after(), "the model changed what it did not say"
@@ -120,30 +122,45 @@ def test_division_undoes_multiplication(a: int, b: int) -> None:
     if b:
         assert quotient(x, y) * y + remainder(x, y) == x
         assert abs(remainder(x, y)) < abs(y) and remainder(x, y) * x >= 0
-        view = View([])
+        view = View([], "little")
         assert CONTRACTS["divqu"].model(view, a, b) == a // b
         assert CONTRACTS["remqu"].model(view, a, b) == a % b
     if b & 0xFFFFFFFF:
         low, by = a & 0xFFFFFFFF, b & 0xFFFFFFFF
-        assert CONTRACTS["divlu"].model(View([]), widen(a), widen(b)) == widen(low // by)
+        assert CONTRACTS["divlu"].model(View([], "little"), widen(a), widen(b)) == widen(low // by)
 
 
-@given(st.integers(1, MASK64), st.integers(0, MASK64), st.integers(0, MASK64))
-def test_a_wide_division_undoes_multiplication(divisor: int, high: int, low: int) -> None:
-    view, dividend = _view(bytes(8)), (high % divisor) << 64 | low
+@given(st.integers(1, MASK64), st.integers(0, MASK64), st.integers(0, MASK64), ORDERS)
+def test_a_wide_division_undoes_multiplication(
+    divisor: int, high: int, low: int, order: ByteOrder
+) -> None:
+    view, dividend = _view(bytes(8), order=order), (high % divisor) << 64 | low
     got = CONTRACTS["udiv_qrnnd"].model(view, AT, high % divisor, low, divisor)
-    rest = int.from_bytes(view.after()[0], "little")
+    rest = int.from_bytes(view.after()[0], order)
     assert got is not None and 0 <= got <= MASK64 and rest < divisor
     assert got * divisor + rest == dividend
 
 
-@given(st.binary(max_size=60), st.integers(0, 0xFFFFFFFF))
-def test_the_checksum_is_the_ones_complement_sum(data: bytes, start: int) -> None:
+@given(st.binary(max_size=60), st.integers(0, 0xFFFFFFFF), ORDERS)
+def test_the_checksum_is_the_ones_complement_sum(data: bytes, start: int, order: ByteOrder) -> None:
     padded = data + bytes(len(data) % 2)
-    words = [int.from_bytes(padded[n : n + 2], "little") for n in range(0, len(padded), 2)]
-    got = CONTRACTS["csum_partial"].model(_view(data or b"\0"), AT, len(data), widen(start))
+    words = [int.from_bytes(padded[n : n + 2], order) for n in range(0, len(padded), 2)]
+    view = _view(data or b"\0", order=order)
+    got = CONTRACTS["csum_partial"].model(view, AT, len(data), widen(start))
     assert got is not None and got % 0xFFFF == (sum(words) + start) % 0xFFFF
     assert (got == 0) == (not any(words) and start == 0)
+
+
+def test_the_pseudo_header_of_ipv6_has_one_sum_in_either_order() -> None:
+    """RFC 1071, 2 (B): sums of swapped words are the swapped sum."""
+    one, two = bytes(range(16)), bytes(range(100, 116))
+    model, rest = CONTRACTS["csum_ipv6_magic"].model, (AT, 2 * AT, 0x10203, 58, 0)
+    orders: tuple[ByteOrder, ...] = ("little", "big")
+    sums = [model(_view(one, two, order=order), *rest) for order in orders]
+    data = one + two + (0x10203).to_bytes(4, "big") + (58).to_bytes(4, "big")
+    words = sum(int.from_bytes(data[at : at + 2], "big") for at in range(0, len(data), 2))
+    assert sums[1] == 0xFFFF - (words % 0xFFFF or 0xFFFF)
+    assert sums[0] == (sums[1] >> 8 | (sums[1] & 0xFF) << 8)
 
 
 def test_fold_adds_carries_at_the_low_end() -> None:
@@ -159,9 +176,9 @@ def test_fold_adds_carries_at_the_low_end() -> None:
 def test_ffs_knows_the_c_library() -> None:
     values = {0: 0, 1: 1, 6: 2, 1 << 31: 32, 1 << 63: 64}
     for value, number in values.items():
-        assert CONTRACTS["ffsll"].model(View([]), value) == number
-    assert CONTRACTS["ffs"].model(View([]), 1 << 32) == 0
-    assert CONTRACTS["ffs"].model(View([]), widen(1 << 31)) == 32
+        assert CONTRACTS["ffsll"].model(View([], "little"), value) == number
+    assert CONTRACTS["ffs"].model(View([], "little"), 1 << 32) == 0
+    assert CONTRACTS["ffs"].model(View([], "little"), widen(1 << 31)) == 32
 
 
 def test_a_user_copy_does_what_is_accessible() -> None:

@@ -12,6 +12,7 @@ from ppc_unicorn import MODELS, Guarded
 from fixtures import inputs
 from rewriter.contracts import CONTRACTS
 from rewriter.core.edit import Evidence
+from rewriter.core.readings.machine import ByteOrder
 from rewriter.verify.trials.engines.sweep import Code, Sweep
 from rewriter.verify.trials.image import code_at
 from rewriter.verify.trials.records import Chunk, chunks
@@ -54,7 +55,7 @@ def _code(folder: str, name: str) -> Code:
 
 
 @cache
-def _prepared(name: str, width: int, byteorder: str) -> tuple[Chunk, ...]:
+def _prepared(name: str, width: int, byteorder: ByteOrder) -> tuple[Chunk, ...]:
     program = next(p for p in MACHINES.values() if (p.width, p.byteorder) == (width, byteorder))
     points = islice(CONTRACTS[name].points(), 0, None, depth(13, 1))
     return tuple(chunks(CONTRACTS[name], points, program.arena, program.capacity, byteorder))

@@ -169,7 +169,7 @@ def test_our_user_copies_say_exactly_what_is_left(name: str, alpha: AlphaTrials)
     stepper = Stepper(code, contract, program, alpha.table, alpha.write_hints)
     for _, point in contract.few():
         case = contract.case(program.arena, point)
-        wanted = contract.model(View(case.pieces), *case.arguments)
+        wanted = contract.model(View(case.pieces, "little"), *case.arguments)
         assert not stepper.problem(case)
         assert stepper.interpreter.registers[program.linkage.result] == wanted, point
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from rewriter.core.readings.machine import ByteOrder
 from targets.alpha.assembler import assemble
 from targets.alpha.registers import FP, NAMES
 
@@ -104,7 +105,7 @@ class AlphaGuest:
     elf_machine: int = 0x9026
     elf_flags: int = 0
     word_bits: int = 64
-    byteorder: str = "little"
+    byteorder: ByteOrder = "little"
     _code: bytearray = field(default_factory=bytearray)
 
     def __post_init__(self) -> None:

@@ -18,6 +18,7 @@ from rewriter.core.edit import Evidence, Grade
 from rewriter.core.isa.registers import Reg
 from rewriter.core.isa.table import Table
 from rewriter.core.readings.concrete import Concrete, Misaligned
+from rewriter.core.readings.machine import ByteOrder
 from rewriter.core.trials import Program, Trials
 from rewriter.verify.trials.engines.sweep import Code, poison
 from rewriter.verify.trials.records import Point
@@ -181,7 +182,7 @@ def _shape(code: Code, contract: Contract, program: Program, table: Table, case:
         aligned=table.aligned,
         constants=table.constants,
     )
-    wanted, result = _expected(contract, case)
+    wanted, result = _expected(contract, case, table.byteorder)
     for number, at in enumerate(wanted):
         machine.memory[at] = number + _FIRST_LABEL
     registers = dict(enumerate(poison(program, code.shared).tolist()))
@@ -198,7 +199,9 @@ def _shape(code: Code, contract: Contract, program: Program, table: Table, case:
     return f"{len(wrong)} bytes come from elsewhere, the first at {wrong[0]:#x}" if wrong else ""
 
 
-def _expected(contract: Contract, case: Case) -> tuple[dict[int, int], int | None]:
+def _expected(
+    contract: Contract, case: Case, order: ByteOrder
+) -> tuple[dict[int, int], int | None]:
     """What each byte must be, constant or label, by what the model does to two sets of contents.
 
     The number of a byte is spread over the two; a byte that both turn to zero is the constant.
@@ -208,7 +211,7 @@ def _expected(contract: Contract, case: Case) -> tuple[dict[int, int], int | Non
     result: int | None = None
     for shift in (0, 8):
         numbers = bytes(number + 1 >> shift & 0xFF for number in range(len(places)))
-        view = View(_filled(case, numbers))
+        view = View(_filled(case, numbers), order)
         result = contract.model(view, *case.arguments)
         made.append(b"".join(view.after()))
     numbers_after = (low | high << 8 for low, high in zip(*made, strict=True))

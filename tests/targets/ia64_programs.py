@@ -106,7 +106,7 @@ class Routines:
         """Runs one case, and compares result and memory with the contract's model."""
         for piece in case.pieces:
             self.memory.write(piece.address, piece.data)
-        view = View(case.pieces)
+        view = View(case.pieces, "little")
         expected = contract.model(view, *case.arguments)
         found, trace = self.run(name or contract.name, *case.arguments)
         if contract.result is not Result.NOTHING:

@@ -17,6 +17,7 @@ from fixtures.trace import INSIDE, LEFT, Recording, parse, record
 from rewriter.core.isa.instruction import Flow
 from rewriter.core.isa.operands import Kind
 from rewriter.core.readings.interpret import Interpreter, Memory, Step
+from rewriter.core.readings.machine import ByteOrder
 from rewriter.elf.image import load
 from rewriter.verify.trials.engines.qemu import headers_size, static_executable
 from targets.alpha.assembler import assemble
@@ -72,7 +73,7 @@ class Program:
     elf_machine: int = EM_ALPHA
     elf_flags: int = 0
     word_bits: int = 64
-    byteorder: str = "little"
+    byteorder: ByteOrder = "little"
 
     def code(self) -> bytes:
         return self.text

@@ -117,7 +117,7 @@ def _left(kernel: Program, data: bytes, contract: Contract) -> list[tuple[int, i
     found = []
     for point in [point for _, point in contract.few() if point.get("fault")][::11]:
         case = contract.case(room.arena, point)
-        exact = contract.model(View(case.pieces), *case.arguments)
+        exact = contract.model(View(case.pieces, "little"), *case.arguments)
         stepper.problem(case)
         assert exact is not None
         found.append((stepper.interpreter.registers[stepper.linkage.result], exact))

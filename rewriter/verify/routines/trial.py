@@ -22,6 +22,7 @@ from rewriter.core.readings.interpret import (
     Unspecified,
     Way,
 )
+from rewriter.core.readings.machine import ByteOrder
 from rewriter.core.target.capability import trials_of
 from rewriter.core.target.cpu import Cpu
 from rewriter.core.target.protocol import Sequential
@@ -66,7 +67,7 @@ class _Room:
     linkage: Linkage
     arena: Arena
     stack: int
-    byteorder: str
+    byteorder: ByteOrder
 
 
 class _Careful(Interpreter):
@@ -256,7 +257,7 @@ class Trials:
         if others:
             code = replace(code, parts=(*code.parts, (code.outside, others)))
         arena, capacity = program.arena, program.capacity
-        points = [p for p in chosen if not _is_open(contract, arena, p[1])]
+        points = [p for p in chosen if not _is_open(contract, program, p[1])]
         made = list(chunks(contract, points, arena, capacity, program.byteorder))
         fixed = self.image.e_type != ET_DYN
         with Sweep(program) as engine:
@@ -338,10 +339,10 @@ def _problems(stepper: Stepper, points: Points, outcomes: list[Outcome]) -> str:
     return ""
 
 
-def _is_open(contract: Contract, arena: Arena, point: Mapping[str, int]) -> bool:
+def _is_open(contract: Contract, program: Program, point: Mapping[str, int]) -> bool:
     """Whether the contract leaves a case open: a trap would end the emulated program."""
-    case = contract.case(arena, point)
-    wanted = contract.expected(View(case.pieces), case)
+    case = contract.case(program.arena, point)
+    wanted = contract.expected(View(case.pieces, program.byteorder), case)
     return not case.promised or undefined(contract, wanted)
 
 

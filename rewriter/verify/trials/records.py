@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewriter.contracts.contract import Arena, Case, Contract, Plan, Result, View
+from rewriter.core.readings.machine import ByteOrder
 
 _HEAD = 10  # words of a case in front of its pieces
 _ARGUMENTS = 8
@@ -110,7 +111,7 @@ def chunks(
     points: Iterable[tuple[Plan, Point]],
     arena: Arena,
     capacity: int,
-    byteorder: str,
+    byteorder: ByteOrder,
 ) -> Iterator[Chunk]:
     """The cases of the points, as many together as fit into `capacity` bytes."""
     maker = _Maker(contract, arena.width, byteorder)
@@ -124,8 +125,9 @@ def chunks(
 
 
 class _Maker:
-    def __init__(self, contract: Contract, width: int, byteorder: str) -> None:
+    def __init__(self, contract: Contract, width: int, byteorder: ByteOrder) -> None:
         self.contract, self.width = contract, width
+        self.byteorder = byteorder
         self.order = "<" if byteorder == "little" else ">"
         self._heads = [struct.Struct(f"{self.order}{_HEAD + 2 * pieces}Q") for pieces in range(4)]
         self._clear()
@@ -139,7 +141,7 @@ class _Maker:
 
     def case(self, case: Case) -> tuple[bytes, bytes]:
         """The bytes of a case before and after."""
-        view = View(case.pieces)
+        view = View(case.pieces, self.byteorder)
         result = self.contract.model(view, *case.arguments) or 0
         pack = self._heads[len(case.pieces)].pack
         tail = [v for p in case.pieces for v in (p.address, len(p.data))]

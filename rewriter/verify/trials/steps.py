@@ -120,7 +120,7 @@ class Stepper:
         before = self._registers(case)
         self.interpreter.registers.update(before)
         self.interpreter.events.clear()
-        view = View(case.pieces)
+        view = View(case.pieces, self.interpreter.table.byteorder)
         wanted = self.contract.expected(view, case)
         stopped = self._run(view)
         if stopped and not case.promised:
@@ -227,7 +227,7 @@ class Stepper:
             return f"{got:#x} bytes are said to be left, {wanted} are"
         problem = ""
         for done in range(count - got, count - wanted + 1):
-            view = View(case.pieces)
+            view = View(case.pieces, self.interpreter.table.byteorder)
             self.contract.model(view, *case.arguments[:-1], done)
             found = self._memory(case, pages, view)
             if not found:

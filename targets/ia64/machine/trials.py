@@ -99,7 +99,7 @@ class Trials:
 
     def problem(self, contract: Contract, case: Case) -> str:
         """What is wrong with one call; empty when nothing is.  A fault is raised."""
-        view = View(case.pieces)
+        view = View(case.pieces, "little")
         expected = contract.expected(view, case)
         steps, before = self.run(case)
         self.went.update((step.address, step.on) for step in steps)
