@@ -10,7 +10,7 @@ calling standard says it (`core.crossing`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rewriter.analysis.bundled_liveness import NOTHING_KNOWN, Beyond, BundledLiveness, Slots, Ways
@@ -51,35 +51,37 @@ class _Calls:
 
     def __init__(self, crossings: Crossings, nodes: dict[int, _Node]) -> None:
         self.crossings, self.nodes = crossings, nodes
+        self.called = {start: found for start in nodes if (found := self._called(start))}
         self.callers: dict[int, list[int]] = {}
-        for node in nodes.values():
-            for _, callee in self._called(node):
-                self.callers.setdefault(callee, []).append(node.start)
+        for start, calls in self.called.items():
+            for _, callee in calls:
+                self.callers.setdefault(callee, []).append(start)
 
     def beyond(self) -> Beyond:
         """Both fixed points."""
         used, returned = self._used(), self._unseen()
-        waiting = dict.fromkeys(self.nodes)
+        waiting = dict.fromkeys(self.called)
         while waiting:
             start, _ = waiting.popitem()
             node = self.nodes[start]
             live = node.ways.live(self._of(node, used, returned[start]))
-            for at, callee in self._called(node):
+            for at, callee in self.called[start]:
                 read = live.get(node.behind[at], node.ways.everything)
                 read &= self.crossings.not_returned
                 if read & ~returned[callee]:
                     returned[callee] |= read
-                    waiting[callee] = None
+                    if callee in self.called:
+                        waiting[callee] = None
         found: dict[int, int] = {}
         for start, node in self.nodes.items():
             found |= self._of(node, used, returned[start])
         return found
 
-    def _called(self, node: _Node) -> Iterator[tuple[int, int]]:
+    def _called(self, start: int) -> list[tuple[int, int]]:
         """The slots of a function's calls to others that are followed, and where those start."""
-        for at, site in node.sites.items():
-            if site.callee is not None and site.callee in self.nodes:
-                yield at, site.callee
+        sites = self.nodes[start].sites.items()
+        found = ((at, site.callee) for at, site in sites if site.callee is not None)
+        return [(at, callee) for at, callee in found if callee in self.nodes]
 
     def _used(self) -> dict[int, int]:
         """What each function reads before it sets it, though the standard does not pass it."""

@@ -51,26 +51,55 @@ class Ways:
 
     def live(self, beyond: Beyond) -> dict[int, int]:
         """For each region's start the mask of the registers that may be read from there on."""
-        live = dict.fromkeys(self.starts, self.everything)
-        live |= {start: one.reads | self.always for start, one in self.made.items()}
-        waiting = dict.fromkeys(reversed(self.made))
-        while waiting:
+        live = dict(self._read)
+        for start, at, unset in self._leaving:
+            live[start] |= beyond.get(at, self.everything) & unset
+        staying, comes = self._staying, self._comes
+        waiting = dict.fromkeys(staying)
+        while waiting:  # the last one first: what is read comes from behind
             start, _ = waiting.popitem()
             now = live[start]
-            for to, unset in self.made[start].ways:
-                read = live.get(to) if to >= 0 else beyond.get(~to)
-                now |= unset if read is None else read & unset
+            for to, unset in staying[start]:
+                now |= live[to] & unset
             if now != live[start]:
                 live[start] = now
-                waiting |= dict.fromkeys(self.comes.get(start, ()))
+                for one in comes.get(start, ()):
+                    waiting[one] = None
         return live
 
     @cached_property
-    def comes(self) -> Mapping[int, Sequence[int]]:
-        """For each place the regions from which control comes to it."""
-        comes: dict[int, list[int]] = {}
+    def _read(self) -> dict[int, int]:
+        """The same without ways to other regions and to what is beyond a slot."""
+        live = dict.fromkeys(self.starts, self.everything)
+        live |= {start: one.reads | self.always for start, one in self.made.items()}
         for start, one in self.made.items():
-            for to, _ in one.ways:
+            for to, unset in one.ways:
+                if to >= 0 and to not in live:
+                    live[start] |= unset
+        return live
+
+    @cached_property
+    def _leaving(self) -> Sequence[tuple[int, int, int]]:
+        """Ways to what is beyond a slot: from which region, the slot, and what is not set."""
+        ways = ((start, to, unset) for start, one in self.made.items() for to, unset in one.ways)
+        return [(start, ~to, unset) for start, to, unset in ways if to < 0]
+
+    @cached_property
+    def _staying(self) -> Mapping[int, Sequence[tuple[int, int]]]:
+        """The ways of a region to others, ascending."""
+        known = {*self.starts, *self.made}
+        ways = {
+            start: [(to, unset) for to, unset in self.made[start].ways if to in known]
+            for start in sorted(self.made)
+        }
+        return {start: found for start, found in ways.items() if found}
+
+    @cached_property
+    def _comes(self) -> Mapping[int, Sequence[int]]:
+        """For each region those from which control comes to it."""
+        comes: dict[int, list[int]] = {}
+        for start, ways in self._staying.items():
+            for to, _ in ways:
                 comes.setdefault(to, []).append(start)
         return comes
 

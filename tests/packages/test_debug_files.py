@@ -21,6 +21,7 @@ from rewriter.elf.image import load
 from rewriter.elf.unwind.entries import frames
 from targets.alpha.image.pointers import is_nop
 from targets.alpha.isa.rows import TABLE
+from tests.support.depth import depth
 
 Run = Callable[..., Result]
 
@@ -83,7 +84,7 @@ def test_without_it_lines_are_wrong(run: Run, apart: Split, tmp_path: Path) -> N
     assert not after.keys() <= before.keys()
 
 
-@pytest.mark.parametrize("form", ("-gdwarf-3", "-gdwarf-4", "-gz=none"))
+@pytest.mark.parametrize("form", ("-gdwarf-3", "-gdwarf-4", "-gz=none")[:: depth(3, 1)])
 def test_forms_of_debug_files(form: str, run: Run, tmp_path: Path) -> None:
     """Compressed or not, of any version that is read: the same functions keep their places."""
     parts = split(tmp_path, form, compress=False)

@@ -19,8 +19,9 @@ from rewriter.core.isa.instruction import Insn, Op
 from rewriter.core.isa.operands import Kind
 from rewriter.core.isa.registers import from_columns
 from targets.alpha.isa.rows import TABLE
+from tests.support.depth import depth
 
-FILES = ("alpha-libc", "alpha-vmlinux")
+FILES = ("alpha-libc", "alpha-vmlinux")[: depth(1, 2)]
 
 # Words in executable sections that are no instruction of ours: reserved to PALcode (opcodes 19,
 # 1B, 1D, 1E, 1F), and data in text.  By objdump's name, as counted in the files of `inputs`.

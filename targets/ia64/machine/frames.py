@@ -12,12 +12,14 @@ _ROTATING_FLOATING, _ROTATING_PREDICATES = 96, 48
 _STACKED = 96
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Frame:
     """The current frame marker: sizes, and how far each register file has rotated.
 
     `sof` registers in the frame, `sol` of them locals, `sor` of them rotate; a base of `rrb` says
     that the physical register behind logical register n is n + rrb, modulo the rotating ones.
+
+    Nobody changes one; a class that sees to that takes twice as long to make one.
     """
 
     sof: int = 0
