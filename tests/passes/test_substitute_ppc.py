@@ -27,6 +27,7 @@ from rewriter.identify.search import search, text_of
 from rewriter.identify.signatures import shipped
 from rewriter.verify.check import verify
 from rewriter.verify.routines.replaceable import Known, by_signature
+from rewriter.verify.routines.resolved import picked
 from rewriter.verify.routines.rules import objection
 from rewriter.verify.trials.engines.sweep import Sweep
 from rewriter.verify.trials.image import code_at, code_of
@@ -169,25 +170,35 @@ def test_variants_for_power9_are_known_and_replaced() -> None:
         assert (placed.kind, placed.routine.folder) == ("in place", "power9")
 
 
-@pytest.mark.parametrize("name", ["memcmp", "strcmp"])
-def test_comparisons_give_the_very_values(name: str, image: Image) -> None:
-    """Not only their sign: under qemu, on every shape of the contract (in few, each seventh)."""
-    trials, contract = PpcTrials(32, "big"), CONTRACTS[name]
-    program = trials.program(contract.linkage)
+@pytest.mark.parametrize(
+    ("file", "name", "ours"),
+    [
+        ("ppc-libc", "memcmp", ("750", "words")),
+        ("ppc-libc", "strcmp", ("750", "words")),
+        ("ppc64-libc", "strcmp", ("970", "signs")),
+    ],
+)
+def test_comparisons_give_the_very_values(file: str, name: str, ours: tuple[str, str]) -> None:
+    """Not only their sign: under qemu, on every shape of the contract (in few, each 31st)."""
+    image, (folder, kind) = load(inputs.require(file)), ours
+    target, contract = targets.of(image).sequential, CONTRACTS[name]
+    assert target is not None
+    program = PpcTrials(image.bits, "big").program(contract.linkage)
     inputs.require_tool(program.emulator[0])
-    target, address = targets.of(image), next(s.st_value for s in image.symbols if s.name == name)
-    points = islice(contract.points(), 0, None, depth(97, 1))
+    named = (s.st_value for s in image.symbols if s.name == name)
+    address = picked(image, target, name, target.cpus[folder]) or next(named)
+    points = islice(contract.points(), 0, None, depth(31, 1))
     made = list(chunks(contract, points, program.arena, program.capacity, program.byteorder))
-    assert target.sequential is not None
-    ours = routines.routine("750", name, "words")
     codes = (
-        code_of(image, name, address, 0x50000000, target.sequential.relocated),
-        code_at(ours, program.routine),
+        code_of(image, name, address, 0x50000000, target.relocated),
+        code_at(routines.routine(folder, name, kind), program.routine),
+        code_at(routines.routine(folder, name), program.routine),
     )
     with Sweep(program) as engine:
         outputs = [engine.run(code, [chunk.before for chunk in made]) for code in codes]
     assert all(output.status == 0 for output in outputs)
     assert np.array_equal(outputs[0].output, outputs[1].output)
+    assert not np.array_equal(outputs[0].output, outputs[2].output)  # the plain one's are others
     assert len(outputs[0].output) == sum(len(chunk.before) for chunk in made)
 
 

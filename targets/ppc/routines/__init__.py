@@ -10,7 +10,8 @@ calls nothing, and uses neither the stack nor registers that a caller keeps.
 Comparisons give the difference of the first two bytes that differ.  What a contract leaves open
 originals do in other ways, and `shared/KIND/` has the parts of routines that do it so: with `words`
 a comparison gives what glibc's do on 32-bit machines that compare words, -1 and 1 (memcmp) or the
-difference of two words (strcmp).
+difference of two words (strcmp); with `signs` what glibc's strcmp for 64-bit machines does, -1 and
+1 where both strings begin at a doubleword.
 """
 
 from __future__ import annotations
@@ -117,10 +118,14 @@ def routine(folder: str, name: str, kind: str = "") -> Routine:
 
 
 _BEST_FIRST = ("7450", "750", "970", "power9")
-_KINDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {"memcmp": ("words",), "strcmp": ("words",)}
+_KINDS: Mapping[tuple[str, str], tuple[str, ...]] = MappingProxyType(
+    {
+        **dict.fromkeys((("750", "memcmp"), ("750", "strcmp")), ("words",)),
+        **dict.fromkeys((("7450", "memcmp"), ("7450", "strcmp")), ("words",)),
+        ("970", "strcmp"): ("signs",),
+    }
 )
-"""Kinds of 32-bit routines beside the plain one."""
+"""Kinds of a folder's routines beside the plain one."""
 
 
 @cache
@@ -132,9 +137,11 @@ def variants(name: str, width: int, byteorder: ByteOrder) -> tuple[Routine, ...]
         for folder in _BEST_FIRST
         if (FOLDERS[folder].width, FOLDERS[folder].byteorder) == (width, byteorder)
     ]
-    kinds = ("", *_KINDS.get(name, ())) if width == 32 else ("",)
     every = [
-        routine(folder, name, kind) for folder in suiting if name in names(folder) for kind in kinds
+        routine(folder, name, kind)
+        for folder in suiting
+        if name in names(folder)
+        for kind in ("", *_KINDS.get((folder, name), ()))
     ]
     codes = [one.code for one in every]
     return tuple(one for at, one in enumerate(every) if one.code not in codes[at + 1 :])

@@ -4,7 +4,9 @@
 # long as they stay in its page of 4096 bytes, and over the page's end eight bytes.  See
 # shared/970/length.
 
-strcmp: andi.   r5,r3,7
+strcmp:
+        .include strcmp_start
+        andi.   r5,r3,7
         lis     r7,0x7f7f
         ori     r7,r7,0x7f7f
         rldimi  r7,r7,32,0
@@ -65,6 +67,4 @@ strcmp_found:                       # a difference, unless the end is in front o
         addi    r11,r11,8           # that byte comes down
         rldcl   r5,r5,r11,56
         rldcl   r6,r6,r11,56
-strcmp_difference:
-        subf    r3,r6,r5
-        blr
+        .include strcmp_difference

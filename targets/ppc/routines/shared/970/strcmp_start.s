@@ -1,0 +1,1 @@
+# Nothing: the strings' places are not asked for at the end.
