@@ -2,13 +2,16 @@
 
     python benchmarks/conditional_moves.py [--cpu ev67] [--timed] [PROGRAM...]
     python benchmarks/conditional_moves.py --make OUT [PROGRAM...]
+    python benchmarks/conditional_moves.py --kernel [--profile FILE] [--cpu ev67]
 
 What becomes of the recorded conditional moves, by how often they were executed.  Then, for each
 program of `fixtures/programs.py`: executed instructions of the libc and conditional moves
 among them, in the libc as it is, retuned without the pass, and retuned with it; and with --timed
 the modelled cycles of what runs inside the library, once the caches know it, for the programs that
-take so little that they can be timed.  With --make the profile that comes with retune is counted
-anew: of all programs, conditional moves only.
+take so little that they can be timed.  With --kernel what becomes of the conditional moves of a
+kernel's boot with the test initramfs, which is counted first unless a profile is given, and the
+modelled cycles that are saved where each stands, as often as it was executed.  With --make the
+profile that comes with retune is counted anew: of all programs, conditional moves only.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import traced
 from benchmarks.whole_programs import ROUNDS
-from fixtures import programs
+from fixtures import initramfs, programs
 from fixtures.inputs import Missing, find
 from fixtures.trace import record
 from passes import offered
@@ -52,12 +55,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--cpu", default="ev67")
     parser.add_argument("--timed", action="store_true", help="also modelled cycles")
     parser.add_argument("--make", type=Path, metavar="OUT", help="write the profile")
+    parser.add_argument("--kernel", action="store_true", help="of a boot, not of programs")
     parser.add_argument("--profile", type=Path, help="another one than comes with retune")
     parser.add_argument("programs", nargs="*", default=list(programs.PROGRAMS))
     options = parser.parse_args(arguments)
     try:
         if options.make is not None:
             options.make.write_text(made(options.programs).written(), encoding="ascii")
+            return 0
+        if options.kernel:
+            for line in booted(options.cpu, options.profile):
+                print(line, flush=True)
             return 0
         with TemporaryDirectory() as folder:
             found, told = libraries(Path(folder), options.cpu, options.profile)
@@ -96,6 +104,26 @@ def libraries(folder: Path, cpu: str, profiled: Path | None) -> tuple[dict[str, 
         found[label].parent.mkdir()
         found[label].write_bytes(tuned.data)
     return found, "\n".join(_told(tuned, moves(given)))
+
+
+def booted(cpu: str, profiled: Path | None) -> Iterator[str]:
+    """What the pass does for a kernel by the profile of a boot."""
+    target, original = Alpha(), find("alpha-vmlinux")
+    image = load(original)
+    if profiled is None:
+        with TemporaryDirectory() as folder:
+            profiled = Path(folder) / "boot"
+            profiled.write_text(profile.boot(original, initramfs.build()).directions.written())
+            given = parse(profiled.read_bytes(), "a boot", image)
+    else:
+        given = parse(profiled.read_bytes(), str(profiled), image)
+    options, jobs = Options(passes=offered(target)), len(os.sched_getaffinity(0))
+    tuned = tune(image, target, CPUS[cpu], options, lambda *steps: None, given, jobs)
+    counted = moves(given)
+    yield from _told(tuned, counted)
+    made = (edit for edit in tuned.edits if edit.technique == Cmov.name)
+    saved = sum((edit.cycles or 0) * counted[edit.address].executed for edit in made)
+    yield f"{round(saved):,} modelled cycles saved where they stand, as often as counted"
 
 
 def _told(tuned: Tuned, counted: Mapping[int, Direction]) -> Iterator[str]:

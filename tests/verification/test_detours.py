@@ -128,6 +128,11 @@ STOOD = PLAIN.replace("cmovlt", "5: cmovlt").replace("unop", "6: unop", 1)
 SAME = {
     "aside": (PLAIN, aside("mov $17,$16")),
     "a literal": (LITERAL, aside("mov 7,$16", "beq $1,3f")),
+    "aside, and nops behind the branch": (
+        PLAIN,
+        OLD.format("blt $1,3f\n unop\n1:", "3: mov $17,$16\n br $31,1b"),
+    ),
+    "over a nop": (PLAIN, OLD.format("bge $1,1f\n unop\n mov $17,$16\n1:", "unop")),
     "instead of a move": (COMPUTED, otherwise()),
     "a move instead of a move": (
         COMPUTED.replace("subq $17,$18", "mov $17"),
@@ -183,6 +188,12 @@ DIFFERENT = {
     "control comes between branch and move": (
         PLAIN,
         OLD.format("bge $1,1f\n5: mov $17,$16\n1:", "unop\n" * 2).replace("beq $0,2f", "beq $0,5b"),
+    ),
+    "control comes to a nop before the move": (
+        PLAIN,
+        OLD.format("bge $1,1f\n5: unop\n mov $17,$16\n1:", "unop").replace(
+            "beq $0,2f", "beq $0,5b"
+        ),
     ),
     "over with the test of the move": (
         PLAIN,

@@ -32,6 +32,7 @@ import numpy as np
 from rewriter.analysis.exception_ranges import ExceptionRanges
 from rewriter.analysis.program import Program
 from rewriter.core.code.listing import Listing
+from rewriter.core.code.nops import nops
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.target.idioms import ConditionalMoves
@@ -126,13 +127,15 @@ class _Reader:
         self.words = self.new.words.copy()
         self.nop = self._nop()
         self._read = set[int]()
+        target = self.program.target
+        idle = nops(self.new, target.is_nop, target.keeps_nop, (), {self.nop})
         self.proved: dict[tuple[Insn, Insn, bool], Insn | None] = {}
         for function in functions:
-            found = list(detours(self.new, function))
+            found = list(detours(self.new, function, idle))
             if found:
                 old = self.program.listing
-                nops = self.program.nops
-                natural = {key(old, one) for one in detours(old, function, nops)}
+                without = self.program.nops
+                natural = {key(old, one) for one in detours(old, function, without)}
                 words = {*old.words[slice(*old.span(function.start, function.end))].tolist()}
                 for one in found:
                     if key(self.new, one) not in natural:
@@ -160,7 +163,8 @@ class _Reader:
             self._aside(function, one, gone)
         else:
             self.words[list(one.moves)] = self.nop
-            self.inside.update(gone)
+            size = self.new.table.size
+            self.inside.update(range(places[0] + size, places[-1] + 1, size))
         self.words[one.branch] = encode(insns[0])
         if len(insns) > 1:
             self.more[places[0]] = tuple(insns[1:])

@@ -32,7 +32,8 @@ def detours(
 ) -> Iterator[Detour]:
     """Branches of a function's code that may lead to moves, and back, or over some.
 
-    Without the `nops` of the listing, if they are given: as the code would stand without them.
+    Without the `nops` of the listing, if they are given: as the code would stand without them,
+    which is how it is read, old or new.  Behind a branch there may be some before a loop.
     """
     first, last = listing.span(function.start, function.end)
     kept = np.arange(first, last)
