@@ -36,6 +36,9 @@ _SHORTEST = 4
 _BYTES = 4096
 """That are filled where a version is timed."""
 
+_SHORT = 256
+"""Bytes that a profile's mean count must fill for a version."""
+
 _FEW = 64
 """That are filled where the short way is timed."""
 
@@ -65,9 +68,9 @@ class WriteHint(OwnPass):
                                                   br line
     Requires  An innermost loop of one block that stores all that it moves over, upwards, and reads
               nothing; control falls into it; a register that is free at its head; room behind the
-              function's code.  No load-locked near, no count that is known to be short.  Not in
-              kernels, where the memory may be a device's.  That nobody else reads what is just
-              being stored (`--assume` calls it `lines`).
+              function's code.  No load-locked near, no count that is known to be short, also by a
+              profile.  Not in kernels, where the memory may be a device's.  That nobody else reads
+              what is just being stored (`--assume` calls it `lines`).
     Proof     The version does what some passes of the loop do, and each line that it gives up is
               stored wholly before anything else happens (`verify/walk/lines/`), shown on terms;
               the walk compares both files without it.
@@ -145,6 +148,7 @@ class _Site:
         filled = Filled(self.body.insns, self._spare(), setting.target, self.known, setting.prover)
         if reason := self.around.hot(filled.stream, self.known.LINE, self.body):
             raise NoVersion(reason)
+        self._counted(filled.stream.step)
         before = self._before()
         self._place()
         long = filled.long()
@@ -156,6 +160,14 @@ class _Site:
         evidence = replace(EVIDENCE, detail=detail)
         insns = (*kept, *long.test[:-1], way)
         return Insertion(_KIND, before, insns, evidence, saves, tail=self._tail(long, tail, head))
+
+    def _counted(self, step: int) -> None:
+        """That a profile, if there is one, does not say that counts are short."""
+        counted = self.setting.branched.get(self.loop.latch)
+        if counted is not None:
+            ends = counted.executed - counted.held
+            if counted.executed * step < _SHORT * ends:
+                raise NoVersion("counts are short, by the profile")
 
     def _spare(self) -> int:
         """Registers that are dead at the head, and that the function writes."""

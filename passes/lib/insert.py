@@ -72,7 +72,8 @@ class Setting:
 
     `locked` are addresses between a load-locked and its store-conditional: nothing there changes.
     `loops` are the innermost loops by the start of their function; `directions` say which way
-    conditional moves went, by address; `lays_out` that functions may get a new layout.
+    conditional moves went, by address, `branched` which way branches did; `lays_out` that functions
+    may get a new layout.
     """
 
     target: Sequential
@@ -82,6 +83,7 @@ class Setting:
     locked: frozenset[int]
     loops: Mapping[int, Sequence[Loop]] = field(default_factory=dict)
     directions: Mapping[int, Direction] = field(default_factory=dict)
+    branched: Mapping[int, Direction] = field(default_factory=dict)
     lays_out: bool = True
 
 

@@ -23,7 +23,7 @@ from rewriter.core.target.cpu import Cpu
 from rewriter.core.target.protocol import Sequential, Target
 from rewriter.elf.emit import APART, Patch, difference
 from rewriter.elf.image import Image
-from rewriter.identify.profiles import Direction, Heat, Profile, known, moves
+from rewriter.identify.profiles import Direction, Heat, Profile, branches, known, moves
 from rewriter.identify.profiles import heat as heat_of
 from rewriter.road.acceptance import accepted
 from rewriter.road.emission import stages
@@ -80,7 +80,8 @@ def tune(
     first in what is reported.
     """
     progress("analyse", 0, 1)
-    road = _road_of(image, target, cpu, options, jobs, _directions(image, target, profile))
+    counted = _directions(image, target, profile), branches(profile)
+    road = _road_of(image, target, cpu, options, jobs, *counted)
     progress("analyse", 1, 1)
     heat = heat_of(profile, road.functions) if profile is not None else None
     data = road.run(_order(road.functions, heat), progress)
@@ -154,6 +155,7 @@ def _road_of(
     options: Options,
     jobs: int,
     directions: Mapping[int, Direction],
+    branched: Mapping[int, Direction],
 ) -> Road:
     """Bundles take their road, all else that of superblocks."""
 
@@ -163,7 +165,7 @@ def _road_of(
         return BundledRoad(prepared(image, code, cpu, options), jobs)
 
     def sequential(code: Sequential) -> Road:
-        work = Work(analyse(image, code, options.assume), cpu, options, directions)
+        work = Work(analyse(image, code, options.assume), cpu, options, directions, branched)
         return _Sequential(work, tuple(_passes(options, code, cpu)), jobs)
 
     return either(target, "tuning", image.name, bundled=bundled, sequential=sequential)

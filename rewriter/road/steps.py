@@ -107,4 +107,6 @@ class Steps:
         system = program.target.system(work.cpu)
         known = program.target, work.cpu, system, work.prover, program.locked_addresses
         lays_out = Align.name in work.options.passes
-        return Setting(*known, directions=work.directions, lays_out=lays_out)
+        return Setting(
+            *known, directions=work.directions, branched=work.branched, lays_out=lays_out
+        )

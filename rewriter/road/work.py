@@ -34,7 +34,8 @@ class Work:
 
     `slots` are instructions that changed in place, by address; `carried` exception entries that
     went to another access; the others are what each pass left behind.  `described` says what debug
-    information tells of functions, `directions` which way conditional moves went; `savings` times
+    information tells of functions, `directions` which way conditional moves went, `branched` which
+    way branches did, as far as a profile says so; `savings` times
     edits; `room` is what routines in pieces found and took, in bytes, by kind.
     """
 
@@ -42,6 +43,7 @@ class Work:
     cpu: Cpu
     options: Options
     directions: Mapping[int, Direction] = field(default_factory=dict)
+    branched: Mapping[int, Direction] = field(default_factory=dict)
     prover: Prover = field(init=False)
     known: Known = field(init=False)
     nops: Nops = field(init=False)

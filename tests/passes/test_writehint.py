@@ -21,6 +21,8 @@ from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.isa.registers import register_mask
 from rewriter.core.readings.interpret import AccessFault, Interpreter, Memory
 from rewriter.elf.image import Image, load
+from rewriter.identify.profiles import parse
+from rewriter.identify.profiles.directions import FIRST, text_hash
 from rewriter.road.options import Options
 from rewriter.road.pipeline import Tuned, tune
 from rewriter.verify.check import verify
@@ -146,6 +148,26 @@ def test_every_loop_gets_a_version(made: Made) -> None:
     assert all(edit.evidence.grade.value == "PROVED" for edit in edits)
     assert all(len(made.given_up(name)) == 1 for name in NAMES)
     assert not verify(made.program, made.new, lambda *_: None).findings
+
+
+def test_short_counts_of_a_profile_leave_a_loop_alone(made: Made) -> None:
+    image, function = made.program.image, made.function("quads")
+    latch = next(
+        at
+        for at, insn in zip(
+            range(function.start, function.end, 4),
+            made.program.listing.insns(function.start, function.end),
+            strict=True,
+        )
+        if insn is not None and insn.op.flow is Flow.BRANCH
+    )
+    options, reasons = Options(passes=("writehint", "align"), funcs=("quads",)), []
+    for executed, taken in ((1000, 900), (1000, 990)):  # 10 and 100 passes
+        text = f"{FIRST}\ntext {text_hash(image)}\nbranch {latch:x} {executed} {taken} 1\n"
+        profile = parse(text.encode(), "profile", image)
+        done = tune(image, made.program.target, EV67, options, lambda *_: None, profile)
+        reasons.append([s.reason for s in done.skips if s.technique == "writehint"])
+    assert reasons == [["counts are short, by the profile"], []]
 
 
 @dataclass(frozen=True)

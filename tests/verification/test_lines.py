@@ -124,6 +124,13 @@ WRONG = {
         VERSION.replace("$1,63,$2", "$1,63,$18").replace("bne $2,3b", "bne $18,3b"),
         "what the loop reads",
     ),
+    "a count that only the first line is tested for": (
+        VERSION.replace(
+            "\tand $1,63,$2\n",
+            "\tsubq $17,$1,$0\n\tcmpule $0,64,$0\n\tand $1,63,$2\n\tbis $0,$2,$2\n",
+        ).replace("\tsubq $17,$1,$2\n\tcmpule $2,64,$2\n\tbne", "\tcmpule $31,0,$2\n\tbeq"),
+        "all passes of a line follow",
+    ),
     "two lines at once": (
         VERSION.replace("\twh64 ($1)\n", "\twh64 ($1)\n\twh64 ($1)\n"),
         "two lines",

@@ -26,7 +26,7 @@ from rewriter.identify.profiles.samples import (
     shares,
 )
 
-__all__ = ["Direction", "Heat", "Place", "Profile", "heat", "known", "moves", "parse"]
+__all__ = ["Direction", "Heat", "Place", "Profile", "branches", "heat", "known", "moves", "parse"]
 
 KNOWN = Path(__file__).with_name("known")
 """Profiles of directions that come with retune, by the first digits of their text's hash."""
@@ -62,6 +62,12 @@ def moves(profile: Profile | None) -> dict[int, Direction]:
     """Which way the conditional moves of an image went, by address, as far as that is known."""
     counts = profile.directions if profile is not None else {}
     return {at: one for (kind, at), one in counts.items() if kind == directions.MOVE}
+
+
+def branches(profile: Profile | None) -> dict[int, Direction]:
+    """Which way the conditional branches of an image went, by address, likewise."""
+    counts = profile.directions if profile is not None else {}
+    return {at: one for (kind, at), one in counts.items() if kind == directions.BRANCH}
 
 
 def known(image: Image) -> dict[int, Direction]:

@@ -65,10 +65,15 @@ class _Proof:
         self._always(self.terms.eq(goes_on, self.terms.bnot(leaves)), "the way out of the loop")
         new = one.snapshot()
         self._forgotten(new)
-        self.facts = [goes_on, self._passed(new, version.starts)]
+        began = self._passed(new, version.starts)
         self._forgotten(new)
-        self.facts += [self._passed(new, guard) for guard in version.guards]
+        self.facts = [goes_on, *(self._passed(new, guard) for guard in version.guards)]
         at, stored = self._stored(new)
+        begins = self.terms.eq(at & self.terms.const(self.known.LINE - 1), self.terms.const(0))
+        what = "that a line begins where one is given up"
+        self._always(begins, what, (*self.facts, began))
+        # The next body comes without a test where its line begins: of that only this is known.
+        self.facts.append(begins)
         old = self._passes(one, stored)
         differing = self._differing(old, new, written)
         if differing & read:
@@ -131,11 +136,6 @@ class _Proof:
         size = self.known.LINE
         if line is None or not covered >= {*range(size)}:
             raise Different("a line is given up that is not wholly stored")
-        self._always(
-            self.terms.eq(line & self.terms.const(size - 1), self.terms.const(0)),
-            "that a line begins where one is given up",
-            self.facts,
-        )
         return line, stores
 
     def _covered(self, state: Symbolic, insn: Insn, line: Term) -> set[int]:

@@ -12,6 +12,8 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from rewriter.core.code.listing import Listing
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import Flow, Insn
@@ -60,7 +62,10 @@ def versions(
 
 
 class _Code:
-    """A function's instructions without nops and hints, by number."""
+    """A function's instructions without nops and hints, by number.
+
+    `cut` are the numbers of those right behind data.
+    """
 
     def __init__(self, listing: Listing, function: Function, target: Sequential) -> None:
         first, last = listing.span(function.start, function.end)
@@ -70,6 +75,9 @@ class _Code:
             for at, insn in here
             if insn is not None and not target.is_nop(insn) and not is_hint(insn, target)
         ]
+        listed = [at for at, insn in kept]
+        data = np.flatnonzero(listing.rows[first:last] < 0) + first
+        self.cut = {*np.searchsorted(listed, data).tolist()}
         self.positions = [at for at, _ in kept]
         self.insns = [insn for _, insn in kept]
         self.addresses: list[int] = listing.addresses[self.positions].tolist()
@@ -80,7 +88,10 @@ class _Code:
         target = self.insns[number].target(self.addresses[number])
         if target is None or target not in self.function:
             return None
-        return bisect_left(self.addresses, target)
+        number = bisect_left(self.addresses, target)
+        if number == len(self.addresses):
+            return None
+        return None if number in self.cut and self.addresses[number] != target else number
 
     def before(self, number: int) -> int:
         """The number of the last transfer of control before an instruction, or -1."""
@@ -123,7 +134,8 @@ def _found(code: _Code, hint: int, known: WholeLines) -> Found | None:
     latch = code.behind(head)
     if not code.is_branch(latch) or code.goal(latch) != head or code.goal(out) != latch + 1:
         return None
-    if lead <= head <= end or lead <= latch <= end:
+    straight = {*range(lead + 1, end + 1), *range(head + 1, latch + 2)}
+    if not straight.isdisjoint(code.cut) or lead <= head <= end or lead <= latch <= end:
         return None
     firsts = (starts + 1, *(guard + 1 for guard in guards[:-1]))
     version = Version(
@@ -147,7 +159,8 @@ def _ways(code: _Code, inside: range, head: int) -> Sequence[int] | None:
     for number, insn in enumerate(code.insns):
         if number in inside or insn.op.flow is Flow.NEXT or code.goal(number) not in inside:
             continue
-        if not code.is_branch(number) or code.goal(number) != inside.start or number + 1 != head:
+        into = code.goal(number) == inside.start and number + 1 == head
+        if not code.is_branch(number) or not into or head in code.cut:
             return None
         found.append(number)
     return found
