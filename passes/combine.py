@@ -8,12 +8,14 @@ from itertools import chain, islice
 from passes.combining.chains import Chains, Match
 from passes.combining.held import Held
 from passes.combining.later import Later
+from passes.combining.tested import Tested
 from passes.combining.turned import Turned
 from passes.combining.vectors import Vectors
 from passes.lib.steps import Change, OwnPass, Steps
 from passes.lib.technique import Site
 from rewriter.core.code.dataflow import Trace
 from rewriter.core.target.cpu import Cpu
+from rewriter.core.target.idioms import Combining
 from rewriter.core.target.protocol import Sequential, Target
 
 _WAYS = 6  # in which one slot may end a chain that are tried
@@ -29,6 +31,7 @@ class Combine(OwnPass):
               xxswapd w,v; stxvd2x w,a,b              (little-endian)
               lwz x,d(b); rotlwi r,x,24; rlwimi r,x,8,8,15; rlwimi r,x,8,24,31
               mfocrf f,c; rlwinm r,f,n,31,31
+              ldah m,1; lda m,-32768(m); and x,m,t; bne t,label
     After     extswsli r,x,n
               maddld r,a,b,c
               modud r,a,b                             where the divisor is shown to be none of those
@@ -37,6 +40,7 @@ class Combine(OwnPass):
               stxvx v,a,b   or stxv v,d(b)
               addi t,b,d; lwbrx r,0,t   or brw r,x
               setbc r,bit
+              srl x,15,t; blbs t,label
     Requires  The instruction; that what was between is read nowhere else; and that the result is
               not there later by the CPU's model: a sum that only waits for its addend keeps its
               product apart.
@@ -49,8 +53,9 @@ class Combine(OwnPass):
     change = Change.IN_PLACE
 
     def offered(self, target: Target) -> bool:
-        """Where later chips have such instructions."""
-        return target.sequential is not None and target.sequential.combining is not None
+        """Where later chips have such instructions, or branches see single bits."""
+        sequential = target.sequential
+        return sequential is not None and bool(sequential.combining or sequential.testing)
 
     def prepare(self, steps: Steps) -> None:
         """The step that it is."""
@@ -58,9 +63,14 @@ class Combine(OwnPass):
 
     def sites(self, trace: Trace, target: Sequential, cpu: Cpu) -> Iterator[Site]:
         """The chains and exchanges of a block."""
-        combining = target.combining
-        if combining is None:
-            return
+        if target.testing is not None:
+            yield from Tested(trace, target.testing).sites()
+        if target.combining is not None:
+            yield from self._chained(trace, target, target.combining, cpu)
+
+    def _chained(
+        self, trace: Trace, target: Sequential, combining: Combining, cpu: Cpu
+    ) -> Iterator[Site]:
         held = Held(trace)
         chains = Chains(trace, held, Later(trace, held, cpu), cpu)
         turned = Turned(trace, held, chains, combining, target.spelling)

@@ -50,6 +50,7 @@ from rewriter.core.target.idioms import (
     Idioms,
     Joining,
     NarrowMemory,
+    Testing,
     WholeLines,
 )
 from rewriter.core.target.protocol import Definitions, Memory, Pair, References
@@ -83,6 +84,7 @@ class Alpha:
     narrow_memory: NarrowMemory | None = idioms
     bit_counting: BitCounting | None = idioms
     combining = None
+    testing: Testing | None = idioms
     joining: Joining | None = idioms
     conditional_moves: ConditionalMoves | None = conditional
     hints: Hints | None = idioms

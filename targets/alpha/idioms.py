@@ -35,6 +35,9 @@ CELL_ACCESSES = frozenset({"ldq_u", "stq_u"})
 _TESTS = frozenset({"cmpeq", "cmpult", "cmpule", "cmoveq", "cmovne", "cmovlbs", "cmovlbc"})
 """What chooses a value by whether another, or some bits of it, are zero."""
 
+BRANCHES, MASKS = frozenset({"beq", "bne"}), frozenset({"and"})
+_BY_LOWEST = {"beq": TABLE.find("blbc"), "bne": TABLE.find("blbs")}
+
 TRIGGERS = {
     "bytes": (
         Trigger(frozenset({"ldq_u", "stq_u", "sra"})),
@@ -42,6 +45,7 @@ TRIGGERS = {
         Trigger(frozenset({"and"}), literals=frozenset({0xFF})),
     ),
     "bitscan": (Trigger(_TESTS, least=3),),
+    "combine": (Trigger(MASKS),),
     "replay": (Trigger(frozenset({"stl"})),),
     "prefetch": (),
 }
@@ -51,6 +55,8 @@ NEEDS: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         "bytes": frozenset({"BWX"}),
         "bitscan": frozenset({"CIX"}),
+        # A shift takes the chips before the 21164 two cycles; these are later.
+        "combine": frozenset({"BWX"}),
         # The chips on which a load without a result never traps are those that have WH64.
         "prefetch": frozenset({"WH64"}),
         # They are also those that split a conditional move in two.
@@ -115,6 +121,16 @@ def narrow_store(size: int, source: int | None, base: int, displacement: int) ->
 def sign_extend(size: int, source: int, target: int) -> Insn | None:
     """target = the low `size` bytes of source, sign-extended."""
     return Insn(_SIGN[size], (source, target)) if size in _SIGN else None
+
+
+def shifted_down(source: int, count: int, target: int) -> Insn:
+    """target = source, shifted right by a constant."""
+    return immediate("srl", source, count, target)
+
+
+def by_lowest(branch: Insn, register: int) -> Insn:
+    """The branch to the same place where the lowest bit of a register alone may be set."""
+    return Insn(_BY_LOWEST[branch.name], (register, branch.operand("target")))
 
 
 def move(source: int, target: int) -> Insn:

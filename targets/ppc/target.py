@@ -26,6 +26,7 @@ from rewriter.core.target.idioms import (
     Idioms,
     Joining,
     NarrowMemory,
+    Testing,
     WholeLines,
 )
 from rewriter.core.target.protocol import (
@@ -82,6 +83,7 @@ class Ppc:
     spelling: Idioms = idioms
     narrow_memory: NarrowMemory | None = None
     joining: Joining | None = None
+    testing: Testing | None = None
     conditional_moves: ConditionalMoves | None = None
     hints: Hints | None = None
     whole_lines: WholeLines | None = None

@@ -80,7 +80,7 @@ def recorded(path: Path) -> Manifest:
 # One function, any step ----------------------------------------------------------------------
 
 STEPS = {
-    "bytes, bitscan": (Superblocks, "run"),
+    "bytes, bitscan, combine": (Superblocks, "run"),
     "replay, prefetch, writehint, cmov": (Insertions, "run"),
     "align": (Layout, "run"),
     "schedule": (Loops, "run"),

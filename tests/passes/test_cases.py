@@ -13,6 +13,7 @@ unop
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
@@ -72,11 +73,23 @@ class Language:
         return self.empty if empty else self.target.table.text(insn)
 
 
+_BRANCH = re.compile(r"(b\w+ \w+),(-?\d+)")
+
+
+def assembled(text: str) -> Assembled:
+    """Alpha's instructions, of which branches say how far they go: the assembler asks where to."""
+    lines = text.split("\n")
+    for at, line in enumerate(lines):
+        if found := _BRANCH.fullmatch(line):
+            lines[at] = f"{found[1]},{BASE + 4 * at + 4 + int(found[2])}"
+    return assemble("\n".join(lines), base=BASE)
+
+
 @cache
 def language(name: str) -> Language:
     """The one of a target."""
     if name == "alpha":
-        return Language(ALPHA, partial(assemble, base=BASE), REGISTERS, "unop")
+        return Language(ALPHA, assembled, REGISTERS, "unop")
     bits, byteorder, abi = POWERS[name]
     target = Ppc(bits, byteorder, abi)  # type: ignore[arg-type]
     power = partial(assemble_power, width=bits, byteorder=target.byteorder, base=BASE)

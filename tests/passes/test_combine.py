@@ -309,13 +309,14 @@ class World(Concrete):
 
 
 def _end(case: Case, slots: Sequence[Insn | None], seed: int) -> tuple[object, ...]:
-    """The registers that are read afterwards, what memory holds, and what was noticed."""
+    """The registers that are read afterwards, memory, what was noticed, and where a branch goes."""
     world, stored = World(seed, case), dict[int, int]()
     for number, insn in enumerate(slots):
         if insn is not None:
             world.execute(insn, 0x10000 + 4 * number)
     stored = {at: byte for at, byte in world.memory.items() if byte != world.initial_byte(at)}
-    return [world.get(Reg(r)) for r in registers_of(case.exits)], stored, world.events
+    held = [world.get(Reg(r)) for r in registers_of(case.exits)]
+    return held, stored, world.events, world.target
 
 
 @pytest.mark.parametrize("path", [p for p in CASES if p.parent.name == "combine"], ids=_stem)

@@ -183,6 +183,28 @@ class Combining(Protocol):
         ...
 
 
+class Testing(Protocol):
+    """The capability `testing`: branches by the lowest bit of a register."""
+
+    @property
+    def BRANCHES(self) -> frozenset[str]:
+        """Rows that branch by whether a register is zero."""
+        ...
+
+    @property
+    def MASKS(self) -> frozenset[str]:
+        """Rows that keep the bits of one register that another has."""
+        ...
+
+    def by_lowest(self, branch: Insn, register: int) -> Insn:
+        """The branch to the same place where the lowest bit of a register alone may be set."""
+        ...
+
+    def shifted_down(self, source: int, count: int, target: int) -> Insn:
+        """target = source, shifted right by a constant."""
+        ...
+
+
 class Joining(Protocol):
     """The capability `joining`: a wide load whose one half is at hand reads the other alone."""
 

@@ -32,6 +32,7 @@ from rewriter.core.target.idioms import (
     Idioms,
     Joining,
     NarrowMemory,
+    Testing,
     WholeLines,
 )
 from rewriter.core.trials import Trials
@@ -309,6 +310,11 @@ class Sequential(Target, Protocol):
     @property
     def combining(self) -> Combining | None:
         """Instructions that do what several do on its older chips."""
+        ...
+
+    @property
+    def testing(self) -> Testing | None:
+        """Branches by the lowest bit of a register."""
         ...
 
     @property

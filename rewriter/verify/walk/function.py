@@ -403,8 +403,11 @@ def _proper(segment: Segment) -> list[tuple[int, int]]:
 
 
 def _same_transfer(old: Insn, new: Insn) -> None:
-    """A transfer of control stays what it is, but for how far it goes."""
-    if old.op.flow is Flow.NEXT:
+    """A transfer of control stays what it is, but for how far it goes.
+
+    A branch may have another test: what it tests is compared.
+    """
+    if old.op.flow is Flow.NEXT or old.op.flow is new.op.flow is Flow.BRANCH:
         return
     if old.op is not new.op:
         raise Different(f"a transfer of control changed from {old.name} to {new.name}")

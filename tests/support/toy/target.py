@@ -81,7 +81,9 @@ class Toy:
     """The target."""
 
     name = "toy"
-    bundling = emulated = boots = bit_counting = combining = joining = hints = resolving = None
+    bundling = emulated = boots = bit_counting = combining = testing = joining = hints = (
+        resolving
+    ) = None
     conditional_moves = whole_lines = None
     table = TABLE
     cpus: Mapping[str, Cpu] = CPUS

@@ -1,0 +1,101 @@
+"""Tests of single bits in a real file: what `combine` makes of them, and what `verify` refuses."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import replace
+
+import pytest
+
+import targets
+from fixtures import inputs
+from rewriter.analysis.program import Program, analyse
+from rewriter.core.isa.instruction import Insn
+from rewriter.elf.image import Image, load
+from rewriter.road.options import Options
+from rewriter.road.pipeline import tune
+from rewriter.verify.check import verify
+from targets.alpha.isa.rows import TABLE
+
+BITS = (8, 12, 15, 16, 30)
+SOURCE = "".join(
+    f"""
+    long f{bit}(int *x, long (*g)(long)) {{ return *x & 0x{1 << bit:x} ? g({bit}) : x[1]; }}
+    long n{bit}(long *x, long (*g)(long)) {{ return *x & 0x{1 << bit:x} ? x[1] : g(3); }}
+    """
+    for bit in BITS
+)
+
+
+def quiet(stage: str, done: int, total: int) -> None:
+    pass
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Program:
+    """What gcc makes for the oldest Alpha."""
+    folder = tmp_path_factory.mktemp("bits")
+    (folder / "bits.c").write_text(SOURCE)
+    command = (inputs.require_tool("alpha-linux-gnu-gcc"), "-O2", "-mcpu=ev4", "-shared", "-fPIC",
+               "-nostdlib", folder / "bits.c", "-o", folder / "bits.so")  # fmt: skip
+    subprocess.run(command, check=True)
+    image = load(str(folder / "bits.so"))
+    return analyse(image, targets.of(image))
+
+
+@pytest.fixture(scope="module")
+def new(program: Program) -> Image:
+    """The file with the pass, and no other."""
+    cpu = program.target.cpus["ev67"]
+    done = tune(program.image, program.target, cpu, Options(("combine",)), quiet)
+    assert {edit.routine for edit in done.edits} == {f"{k}{bit}" for k in "fn" for bit in BITS}
+    return replace(program.image, data=done.data)
+
+
+def changed(program: Program, new: Image) -> dict[int, Insn]:
+    """By address, what stands where the files differ."""
+    found: dict[int, Insn] = {}
+    for function in program.functions:
+        for at in range(function.start, function.end, 4):
+            word = new.read(at, 4)
+            if word != program.image.read(at, 4):
+                insn = TABLE.decode(int.from_bytes(word, "little"))
+                assert insn is not None
+                found[at] = insn
+    return found
+
+
+def test_a_bit_is_shifted_down_and_branched_by(program: Program, new: Image) -> None:
+    insns = changed(program, new).values()
+    shifts = sorted(insn.operand("rb") for insn in insns if insn.name == "srl")
+    assert shifts == sorted([*BITS, *BITS])
+    assert {insn.name for insn in insns} <= {"srl", "blbs", "blbc", "ldq_u"}
+    assert verify(program, new, quiet).ok
+
+
+def wrongs(insn: Insn) -> list[Insn]:
+    """What must not stand in the place of a shift or a branch that the pass made."""
+    if insn.name == "srl":
+        bit, left = insn.operand("rb"), TABLE.find("sll", insn.op.format.name)
+        return [insn.replace(rb=bit + 1), insn.replace(rb=bit - 1), Insn(left, insn.operands)]
+    opposite = {"blbs": "blbc", "blbc": "blbs"}[insn.name]
+    others = [Insn(TABLE.find(name), insn.operands) for name in (opposite, "bge", "beq")]
+    return [*others, insn.replace(target=insn.operand("target") + 4)]
+
+
+def test_another_bit_or_sense_is_refused(program: Program, new: Image) -> None:
+    """In each function one word wrong, each in turn."""
+    made = ((at, insn) for at, insn in changed(program, new).items() if insn.name != "ldq_u")
+    left = {(at, other) for at, insn in made for other in wrongs(insn)}
+    assert len(left) == len(BITS) * 2 * 7
+    while left:
+        data, functions = bytearray(new.data), set()
+        for at, other in sorted(left, key=str):
+            function = program.function_at(at)
+            if function not in functions:
+                offset = new.offset_of(at)
+                data[offset : offset + 4] = TABLE.encode(other).to_bytes(4, "little")
+                functions.add(function)
+                left.remove((at, other))
+        verdict = verify(program, replace(new, data=bytes(data)), quiet)
+        assert functions == {*verdict.failed}
