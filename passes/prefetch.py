@@ -11,6 +11,7 @@ from passes.streams.accesses import Stream, streams
 from passes.streams.bodies import Around, Body, body_of, of_one_block, unsuited
 from passes.streams.walk import Hint, Walked
 from rewriter.analysis.program import Program
+from rewriter.core.code.dataflow import registers_of, written
 from rewriter.core.code.program import Function
 from rewriter.core.edit import Evidence, Grade
 from rewriter.core.target.protocol import Target
@@ -34,8 +35,9 @@ class Prefetch(OwnPass):
               Reference Manual, 2.6.4), no barrier in the loop: what has one may talk to a device.
               No stream on the stack, which is in the cache, and no count known to be short.
     Proof     A load without a result changes no register and no memory, and signals nothing (Alpha
-              Architecture Handbook v4, 4.11; 21264 Hardware Reference Manual, 2.6).  The verifier
-              takes such loads out of the new code and compares the rest.
+              Architecture Handbook v4, 4.11; 21264 Hardware Reference Manual, 2.6); no more does
+              dcbt (PowerPC architecture, Book II, 3.2.2), whose distance is in a register that
+              nobody reads.  The verifier takes hints out of the new code and compares the rest.
 
     Made where the model says that a pass takes no longer with everything in the cache, and that
     it takes less when the stream comes out of memory.
@@ -75,6 +77,7 @@ class Prefetch(OwnPass):
         walked = Walked(body.insns, found, setting)
         reason = unsuited(body, setting) or (around.forbids() if around is not None else "")
         hints: dict[int, Hint] = {}
+        spares = around.spares(body) if around is not None else 0
         warm = Fraction(0) if reason else walked.warm(())
         for stream in found:
             kind = "write stream" if stream.writes else "read stream"
@@ -84,25 +87,35 @@ class Prefetch(OwnPass):
             if why:
                 yield Declined(kind, at, why)
                 continue
-            put = _put(body, walked, stream, hints, warm, ahead)
+            put = _put(body, walked, stream, hints, spares, warm, ahead)
             if isinstance(put, str):
                 yield Declined(kind, at, put)
                 continue
             address, hint, detail, saves = put
             hints[address] = hint
+            spares &= ~written(setting.target.table, hint.insns)
             here = [insn for place, insn in body.places if place == address and insn is not None]
             detail = f"{detail} in the model of {setting.cpu.name} in {setting.system.name}"
             evidence = Evidence(Grade.PROVED, detail=detail)
-            yield Insertion(kind, address, (*here, hint.insn), evidence, saves)
+            yield Insertion(kind, address, (*here, *hint.insns), evidence, saves)
 
 
 def _put(
-    body: Body, walked: Walked, stream: Stream, hints: dict[int, Hint], warm: Fraction, ahead: int
+    body: Body,
+    walked: Walked,
+    stream: Stream,
+    hints: dict[int, Hint],
+    spares: int,
+    warm: Fraction,
+    ahead: int,
 ) -> tuple[int, Hint, str, Fraction] | str:
     """Where a stream's hint costs nothing, the hint, and what it saves; or why there is none."""
     offered = walked.setting.target.hints
     if offered is None:
         return "the machine has no hints"
+    if offered.SPARES and not spares:
+        return "no register is free"
+    spare = registers_of(spares)[0] if spares else 0
     aligned = stream.aligned(offered.HINT_ALIGNMENT)
     reason = "no register holds the address"
     for address, number in body.gaps():
@@ -111,10 +124,10 @@ def _put(
             continue
         register, more = place
         offset = stream.ahead + ahead
-        insn = offered.hint(stream.writes, aligned, register, more + offset)
-        if insn is None:
+        insns = offered.hint(stream.writes, aligned, register, more + offset, spare)
+        if insns is None:
             return "too far for a displacement"
-        hint = Hint(number, insn, stream, offset)
+        hint = Hint(number, insns, stream, offset)
         if walked.warm((*hints.values(), hint)) > warm:
             reason = "a pass would take longer in the cache"
             continue

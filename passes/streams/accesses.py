@@ -121,7 +121,12 @@ def _moving(insn: Insn, target: Sequential) -> Moving:
     linear = target.linear(insn)
     if linear is not None:
         return Moving(touch, (linear,))
-    return Moving(touch, (), tuple(registers_of(target.table.defs(insn))))
+    written = registers_of(target.table.defs(insn))
+    stepped = None if target.hints is None else target.hints.stepped(insn)
+    if stepped is None:
+        return Moving(touch, (), tuple(written))
+    base, distance = stepped
+    return Moving(touch, ((base, base, distance),), tuple(r for r in written if r != base))
 
 
 def _step(moving: Moving, start: dict[int, Place], values: dict[int, Place]) -> None:

@@ -12,7 +12,7 @@ from passes.streams.accesses import Stream
 from rewriter.analysis.loops import Loop
 from rewriter.analysis.program import Program
 from rewriter.core.addresses import addresses
-from rewriter.core.code.dataflow import registers_of, run
+from rewriter.core.code.dataflow import registers_of, run, written
 from rewriter.core.code.listing import FLOW_CODE, Listing
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import Flow, Insn
@@ -120,6 +120,23 @@ class Around:
             first -= 1  # the way into the loop is compared with it
         addresses = range(int(listing.addresses[first]), self.loop.latch + 1)
         return "a load-locked is near" if any(at in near for at in addresses) else ""
+
+    def spares(self, body: Body) -> int:
+        """Registers that a hint may take: nothing in the loop uses them, nor anything behind it.
+
+        What is read behind the loop and not written in it is read from its start on, too.  The
+        function writes them elsewhere: a caller may keep values in those that it does not write.
+        """
+        program, target = self.program, self.program.target
+        offered, function = target.hints, self.function
+        if offered is None or not offered.SPARES:
+            return 0
+        taken = program.live_into(self.loop.head) | written(target.table, body.insns)
+        for insn in body.insns:
+            taken |= target.table.uses(insn)
+        every = program.listing.insns(function.start, function.end)
+        own = [insn for insn in every if insn is not None and not target.is_nop(insn)]
+        return offered.SPARES & ~taken & written(target.table, own)
 
     def hot(self, stream: Stream, ahead: int, body: Body) -> str:
         """Why a stream is in the cache already, or ends before a hint is of use; or nothing."""

@@ -21,13 +21,13 @@ _MOST = 8  # lines ahead: so many misses a chip can have under way
 
 @dataclass(frozen=True)
 class Hint:
-    """A load without a result, before the instruction of a pass with that number.
+    """Instructions before the one of a pass with that number; the last asks for a line.
 
     It asks for what is `offset` bytes from where the stream is at the start of the pass.
     """
 
     number: int
-    insn: Insn
+    insns: tuple[Insn, ...]
     stream: Stream
     offset: int
 
@@ -94,7 +94,9 @@ class Walked:
         for number, insn in enumerate(self.insns):
             for hint in hints:
                 if hint.number == number:
-                    found.append((hint.insn, (self.streams.index(hint.stream), hint.offset, True)))
+                    place = self.streams.index(hint.stream), hint.offset, True
+                    found += [(made, None) for made in hint.insns[:-1]]
+                    found.append((hint.insns[-1], place))
             found.append((insn, self._access(number, insn, known)))
         return found
 

@@ -199,7 +199,9 @@ def joined(
 _LONGWORD = 0x0F  # the bytes of a longword, as a mask
 
 
-def hint(write: bool, aligned: bool, base: int, displacement: int) -> Insn | None:
+def hint(
+    write: bool, aligned: bool, base: int, displacement: int, spare: int
+) -> tuple[Insn, ...] | None:
     """A load without a result, which asks for a line; None if the displacement is too far.
 
     To read it: LDL, or LDBU where the address is not known to be a longword's (a misaligned LDL
@@ -208,17 +210,25 @@ def hint(write: bool, aligned: bool, base: int, displacement: int) -> Insn | Non
     if not -0x8000 <= displacement < 0x8000:
         return None
     if write and aligned:
-        return Insn(TABLE.find("lds"), (FZERO, displacement, base))
-    return Insn(TABLE.find("ldl" if aligned else "ldbu"), (ZERO, displacement, base))
+        return (Insn(TABLE.find("lds"), (FZERO, displacement, base)),)
+    return (Insn(TABLE.find("ldl" if aligned else "ldbu"), (ZERO, displacement, base)),)
 
 
 HINT_ALIGNMENT = 4
 """Bytes: a longword's, for the hints that need any."""
 
+SPARES = 0
+"""No register: a hint has a displacement."""
+
 
 def is_hint(insn: Insn) -> bool:
     """Whether it is one that `hint` gives."""
     return (insn.name, *insn.operands[:1]) in _HINTS
+
+
+def stepped(insn: Insn) -> tuple[int, int] | None:
+    """No access moves its base."""
+    return None
 
 
 _HINTS = frozenset({("ldl", ZERO), ("ldbu", ZERO), ("lds", FZERO)})

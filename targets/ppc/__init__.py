@@ -17,5 +17,6 @@ routines       Tuned routines
 running        How programs are run: an emulator for each width and byte order
 systems        Machines around the chips: clocks, last caches, memory
 target         What the floors above ask, answered; the door
+touching       Asking for lines ahead: the 32-bit chips see no streams themselves
 trial_program  What runs known routines over cases inside qemu
 """

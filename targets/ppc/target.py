@@ -64,6 +64,7 @@ from targets.ppc.isa.features import OLD, TM
 from targets.ppc.registers import CTR, FPR, LR, SP, THREAD, TOC, VRSAVE
 from targets.ppc.running import EMULATED
 from targets.ppc.systems import SYSTEM_OF, SYSTEMS
+from targets.ppc.touching import Touches
 from targets.ppc.trial_program import PpcTrials
 from targets.reading import Reader, jump_tables
 
@@ -85,7 +86,6 @@ class Ppc:
     joining: Joining | None = None
     testing: Testing | None = None
     conditional_moves: ConditionalMoves | None = None
-    hints: Hints | None = None
     whole_lines: WholeLines | None = None
     stack: int = SP
     signatures = Path(__file__).with_name("signatures.json")
@@ -111,6 +111,7 @@ class Ppc:
         self.bit_counting: BitCounting | None = BitCounts(bits)
         self._rows = table(bits, byteorder)
         self.combining: Combining | None = Combinations(bits, byteorder)
+        self.hints: Hints | None = Touches() if bits == 32 else None
         self.table: Table = self._rows
         self.tables = kernel_tables.tables(bits, byteorder)
         self.emulated = EMULATED.get((bits, byteorder))

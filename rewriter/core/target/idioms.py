@@ -227,12 +227,26 @@ class Hints(Protocol):
         """Bytes to which the address must be aligned, for the hints that need any."""
         ...
 
-    def hint(self, write: bool, aligned: bool, base: int, displacement: int) -> Insn | None:
-        """An instruction that asks for a line; None if the displacement is too far."""
+    @property
+    def SPARES(self) -> int:
+        """Registers of which a hint needs one for itself, as a mask; none where it needs none."""
+        ...
+
+    def hint(
+        self, write: bool, aligned: bool, base: int, displacement: int, spare: int
+    ) -> tuple[Insn, ...] | None:
+        """Instructions of which the last asks for a line; None if that is too far.
+
+        Those in front of it write `spare` alone.
+        """
         ...
 
     def is_hint(self, insn: Insn) -> bool:
-        """Whether it is one that `hint` gives."""
+        """Whether it is one that asks for a line, as `hint` gives."""
+        ...
+
+    def stepped(self, insn: Insn) -> tuple[int, int] | None:
+        """The base register that an access adds its displacement to, and that; None if it stays."""
         ...
 
 
