@@ -164,7 +164,8 @@ def test_types_are_known_of_every_name() -> None:
     assert imported.keys() | declared == set(retune.__all__)
     for name, place in imported.items():
         module, _, attribute = place.rpartition(".")
-        assert getattr(import_module(module), attribute) is getattr(retune, name)
+        known = getattr(retune, name)
+        assert getattr(import_module(module), attribute) is known
 
 
 def test_no_module_is_there_twice_and_import_is_cheap() -> None:
