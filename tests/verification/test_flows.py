@@ -125,6 +125,22 @@ def test_what_does_not(room: Room, old: str, new: str, reason: str) -> None:
     assert reason in findings
 
 
+@pytest.mark.parametrize("leaves", ["beq a1,first", "bsr ra,first", "jsr ra,(a2)"])
+def test_what_leaves_over_the_end_still_does(room: Room, leaves: str) -> None:
+    """What is behind a function may be another's entry; nobody says that a call stays away."""
+    size = (room.place.end - room.place.start) // 4
+    first, back = "first: bne a0,last; beq a2,back; ret", "back: addq a1,a2,v0; ret"
+
+    def ending(*texts: str) -> str:
+        text = "; ".join(texts)
+        return "unop; " * (size - text.count(";") - 1) + text
+
+    old = ending(first, back, f"last: clr v0; unop; {leaves}")
+    assert not _findings(room, old, ending(first, back, f"last: clr v0; {leaves}; unop"))
+    swapped = ending(first, f"last: clr v0; unop; {leaves}", back)
+    assert "leaves over the function's end otherwise" in _findings(room, old, swapped)
+
+
 def test_straight_code_goes_on_behind_a_conditional_return(room: Room) -> None:
     """Where it leaves, what a caller may read is read; a result that is not set yet is not."""
     program = _program(room, f"mov a1,v0; {RETURNS}; addq a1,a2,v0; ret")

@@ -282,17 +282,29 @@ class Walk:
         return self.target.table.link(insn)
 
     def _following(self, old: int, new: int, link: int | None = None) -> Iterable[Pair]:
-        """What comes after an instruction; past the function's end only the same place will do."""
+        """What comes after an instruction; past the function's end, its end, over nops at most."""
         pair = Pair(old + self.size, new + self.size, link)
         if link is not None and old != new and RETURNS not in self.program.assume:
             raise Different("a return address differs, which --assume does not allow")
         if pair.old >= self.function.end:
-            return ()
+            return self._leaving(pair)
         if link is not None:
             self._same_nop(old, pair)
         if self.old_code.rows[self.old_code.at[pair.old]] != INLINE:
             return (pair,)
         self._same_data(pair)
+        return ()
+
+    def _leaving(self, pair: Pair) -> Iterable[Pair]:
+        """Nothing in the function comes: control leaves over its end in both files, if it comes.
+
+        Nobody says that a call at the end does not come back, nor that a trap there stops.
+        """
+        new = self.new_code
+        first = new.at.get(pair.new, len(new.words) if pair.new == self.function.end else None)
+        if first is None or not self._nops.issuperset(new.words[first:]):
+            raise Different("control leaves over the function's end otherwise")
+        self.visited.update(new.addresses[first:])
         return ()
 
     def _falling(self, old: int, new: int) -> Iterable[Pair]:
