@@ -8,6 +8,7 @@ from itertools import chain, islice
 from passes.combining.chains import Chains, Match
 from passes.combining.held import Held
 from passes.combining.later import Later
+from passes.combining.ordered import Ordered
 from passes.combining.tested import Tested
 from passes.combining.turned import Turned
 from passes.combining.vectors import Vectors
@@ -32,6 +33,7 @@ class Combine(OwnPass):
               lwz x,d(b); rotlwi r,x,24; rlwimi r,x,8,8,15; rlwimi r,x,8,24,31
               mfocrf f,c; rlwinm r,f,n,31,31
               ldah m,1; lda m,-32768(m); and x,m,t; bne t,label
+              cmplt a,b,l; negq l,r; cmplt b,a,g; cmovne g,1,r
     After     extswsli r,x,n
               maddld r,a,b,c
               modud r,a,b                             where the divisor is shown to be none of those
@@ -41,6 +43,7 @@ class Combine(OwnPass):
               addi t,b,d; lwbrx r,0,t   or brw r,x
               setbc r,bit
               srl x,15,t; blbs t,label
+              cmplt a,b,l; cmplt b,a,g; subq g,l,r
     Requires  The instruction; that what was between is read nowhere else; and that the result is
               not there later by the CPU's model: a sum that only waits for its addend keeps its
               product apart.
@@ -65,6 +68,8 @@ class Combine(OwnPass):
         """The chains and exchanges of a block."""
         if target.testing is not None:
             yield from Tested(trace, target.testing).sites()
+        if target.conditional_moves is not None:
+            yield from Ordered(trace, target.conditional_moves).sites()
         if target.combining is not None:
             yield from self._chained(trace, target, target.combining, cpu)
 

@@ -16,6 +16,11 @@ _BRANCHES = {test: TABLE.find(name) for test, name in _TESTS.items()}
 _OF_MOVE = {op: key for key, op in _CONDITIONAL.items()}
 _OF_BRANCH = {op: test for test, op in _BRANCHES.items()}
 _JUMP = TABLE.find("br")
+_ORDERS = {"cmplt": "cmple", "cmpult": "cmpule"}
+_NOT_SO = _ORDERS | {other: name for name, other in _ORDERS.items()}
+_EQUALS = "cmpeq"
+_DIFFERENCE = TABLE.find("subq", "operate")
+_BY_ZERO = {"eq": True, "ne": False, "lbc": True, "lbs": False}
 
 MOVES = frozenset(op.name for op in _OF_MOVE)
 JUMP = _JUMP.name
@@ -61,3 +66,36 @@ def conditional(test: Insn, move: Insn, opposite: bool) -> Insn | None:
         return None
     op = _CONDITIONAL[_OPPOSITE[found] if opposite else found, form]
     return Insn(op, (test.operands[0], *move.operands[1:]))
+
+
+def is_one(insn: Insn) -> bool:
+    """Whether a conditional move puts one in its register, by whether a value is zero."""
+    test, form = _OF_MOVE.get(insn.op, ("", ""))
+    return test in _BY_ZERO and form == "operate literal" and insn.operands[1] == 1
+
+
+def saying(insn: Insn, compare: Insn) -> Insn | None:
+    """The comparison, to the same register, that is one where a conditional move moves.
+
+    x <= y is not so where y < x.  None where there is no such comparison.
+    """
+    test, _ = _OF_MOVE[insn.op]
+    if compare.name not in {*_NOT_SO, _EQUALS}:
+        return None
+    if not _BY_ZERO[test]:
+        return compare
+    if compare.name not in _NOT_SO or compare.op.format.name != "operate":
+        return None
+    first, second, target = compare.operands
+    return Insn(TABLE.find(_NOT_SO[compare.name], "operate"), (second, first, target))
+
+
+def negated(insn: Insn) -> int | None:
+    """The register of which an instruction takes the negative, if it does that."""
+    takes = insn.name in {"subq", "subl"} and insn.op.format.name == "operate"
+    return insn.operands[1] if takes and insn.operands[0] == ZERO else None
+
+
+def difference(insn: Insn, register: int) -> Insn:
+    """What a conditional move tests, less a register, in the place of the conditional move."""
+    return Insn(_DIFFERENCE, (insn.operands[0], register, insn.operands[2]))

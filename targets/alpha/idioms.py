@@ -45,7 +45,10 @@ TRIGGERS = {
         Trigger(frozenset({"and"}), literals=frozenset({0xFF})),
     ),
     "bitscan": (Trigger(_TESTS, least=3),),
-    "combine": (Trigger(MASKS),),
+    "combine": (
+        Trigger(MASKS),
+        Trigger(frozenset({"cmoveq", "cmovne", "cmovlbs", "cmovlbc"}), literals=frozenset({1})),
+    ),
     "replay": (Trigger(frozenset({"stl"})),),
     "prefetch": (),
 }

@@ -1,4 +1,4 @@
-"""Tests of single bits in a real file: what `combine` makes of them, and what `verify` refuses."""
+"""Tests of single bits, and orders, in a real file: what `combine` makes of them, and what `verify` refuses."""
 
 from __future__ import annotations
 
@@ -25,6 +25,21 @@ SOURCE = "".join(
     """
     for bit in BITS
 )
+ORDERS = {
+    "above": ("cmpult %2,%3,%0", "cmpule %2,%3,%1", "subq $31,%0,%0", "cmoveq %1,1,%0"),
+    "below": ("cmplt %2,%3,%0", "cmplt %3,%2,%1", "subl $31,%0,%0", "cmovne %1,1,%0"),
+}
+"""As `cmp_ex_search` and `cmp_ex_sort` of Linux order addresses, and ints are ordered."""
+
+for name, code in ORDERS.items():
+    SOURCE += f"""
+    long {name}(long a, long b)
+    {{
+        long r, t;
+        asm("{"; ".join(code)}" : "=&r" (r), "=&r" (t) : "r" (a), "r" (b));
+        return r;
+    }}
+    """
 
 
 def quiet(stage: str, done: int, total: int) -> None:
@@ -48,7 +63,8 @@ def new(program: Program) -> Image:
     """The file with the pass, and no other."""
     cpu = program.target.cpus["ev67"]
     done = tune(program.image, program.target, cpu, Options(("combine",)), quiet)
-    assert {edit.routine for edit in done.edits} == {f"{k}{bit}" for k in "fn" for bit in BITS}
+    tests = {f"{k}{bit}" for k in "fn" for bit in BITS}
+    assert {edit.routine for edit in done.edits} == {*tests, *ORDERS}
     return replace(program.image, data=done.data)
 
 
@@ -69,7 +85,8 @@ def test_a_bit_is_shifted_down_and_branched_by(program: Program, new: Image) -> 
     insns = changed(program, new).values()
     shifts = sorted(insn.operand("rb") for insn in insns if insn.name == "srl")
     assert shifts == sorted([*BITS, *BITS])
-    assert {insn.name for insn in insns} <= {"srl", "blbs", "blbc", "ldq_u"}
+    bits, orders = {"srl", "blbs", "blbc"}, {"cmpult", "subq"}
+    assert {insn.name for insn in insns} <= {*bits, *orders, "ldq_u"}
     assert verify(program, new, quiet).ok
 
 
@@ -78,6 +95,11 @@ def wrongs(insn: Insn) -> list[Insn]:
     if insn.name == "srl":
         bit, left = insn.operand("rb"), TABLE.find("sll", insn.op.format.name)
         return [insn.replace(rb=bit + 1), insn.replace(rb=bit - 1), Insn(left, insn.operands)]
+    if insn.name in {"subq", "cmpult"}:
+        first, second, target = insn.operands
+        more = {"subq": ("addq", "cmplt"), "cmpult": ("cmpule", "cmplt", "cmpeq")}[insn.name]
+        others = [Insn(TABLE.find(name, "operate"), insn.operands) for name in more]
+        return [*others, Insn(insn.op, (second, first, target))]
     opposite = {"blbs": "blbc", "blbc": "blbs"}[insn.name]
     others = [Insn(TABLE.find(name), insn.operands) for name in (opposite, "bge", "beq")]
     return [*others, insn.replace(target=insn.operand("target") + 4)]
@@ -87,7 +109,7 @@ def test_another_bit_or_sense_is_refused(program: Program, new: Image) -> None:
     """In each function one word wrong, each in turn."""
     made = ((at, insn) for at, insn in changed(program, new).items() if insn.name != "ldq_u")
     left = {(at, other) for at, insn in made for other in wrongs(insn)}
-    assert len(left) == len(BITS) * 2 * 7
+    assert len(left) == len(BITS) * 2 * 7 + len(ORDERS) * 3 + 4
     while left:
         data, functions = bytearray(new.data), set()
         for at, other in sorted(left, key=str):

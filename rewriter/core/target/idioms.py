@@ -285,6 +285,25 @@ class ConditionalMoves(Protocol):
         """
         ...
 
+    def is_one(self, insn: Insn) -> bool:
+        """Whether a conditional move puts one in its register, by whether a value is zero."""
+        ...
+
+    def saying(self, insn: Insn, compare: Insn) -> Insn | None:
+        """The comparison, to the same register, that is one where a conditional move moves.
+
+        It asks what `compare` says.  None where there is no such comparison.
+        """
+        ...
+
+    def negated(self, insn: Insn) -> int | None:
+        """The register of which an instruction takes the negative, if it does that."""
+        ...
+
+    def difference(self, insn: Insn, register: int) -> Insn:
+        """What a conditional move tests, less a register, in the place of the conditional move."""
+        ...
+
 
 class WholeLines(Protocol):
     """The capability `whole_lines`: memory that will be stored is not read from memory before."""
