@@ -1,4 +1,4 @@
-"""Tests of single bits, and orders, in a real file: what `combine` makes of them, and what `verify` refuses."""
+"""Tests of single bits, and orders, in a file: what `combine` makes, and `verify` refuses."""
 
 from __future__ import annotations
 
