@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import argparse
 import functools
+import json
+import re
 import statistics
 import subprocess
 import sys
@@ -24,9 +26,14 @@ from benchmarks.spending import Spent, spend
 from fixtures import programs
 from fixtures.cross import SMALL
 from fixtures.inputs import Missing, find, tool
+from passes.writehint import WriteHint
 
 RETUNE = Path(sys.executable).with_name("retune")
 NOTHING_TO_DO = 4
+_FILLED = re.compile(
+    r"4096 bytes took (?P<memory>\d+) cycles out of memory and (?P<cache>\d+) in the cache,"
+    r" and take (?P<new_memory>\d+) and (?P<new_cache>\d+);"
+)
 LIBC, KERNEL = "alpha-libc", "alpha-vmlinux"
 
 
@@ -113,6 +120,23 @@ def gain_rows(program: str, original: Path, patched: Path, cpu: str) -> Iterator
     yield Row(what, f"{new.moves:,}", f"{old.moves:,}", new.moves / old.moves)
 
 
+def hint_rows(patched: Path) -> Iterator[Row]:
+    """Modelled cycles of filling 4 KB in the loops that `writehint` gave a version.
+
+    The model is of the CPU that the file was tuned to; the figures are each edit's evidence.
+    """
+    edits = json.loads(spend((RETUNE, "edits", "--json", patched)).text)["edits"]
+    details = [edit["detail"] for edit in edits if edit["pass"] == WriteHint.name]
+    found = [_FILLED.match(detail) for detail in details]
+    for where in ("memory", "cache"):
+        pairs = [(int(one[f"new_{where}"]), int(one[where])) for one in found if one]
+        if not pairs or len(pairs) != len(found):
+            raise RuntimeError("no loop has a version, or its evidence says no cycles")
+        new, old = (sum(side) for side in zip(*pairs, strict=True))
+        what = f"writehint: cycles to fill 4 KB, {len(pairs)} loops, {where}: patched / original"
+        yield Row(what, f"{new:,}", f"{old:,}", new / old)
+
+
 def batch_rows(cpu: str, count: int) -> Iterator[Row]:
     """Some real libraries of all sizes in one batch: text a second and core, against objdump."""
     files = [path for path in chosen(SMALL, 2 * count) if _objdumped(path)][:count]
@@ -163,6 +187,7 @@ def measure(cpu: str, runs: int) -> Iterable[Row]:
         yield from _attempt(KERNEL, functools.partial(whole_rows, KERNEL, cpu, runs, kernel))
         if not patched.is_file():
             return
+        yield from _attempt("writehint", functools.partial(hint_rows, patched))
         original = find(LIBC)
         for program in programs.BENCH:
             yield from _attempt(
