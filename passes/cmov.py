@@ -132,6 +132,8 @@ class _Finder:
         kind = "mostly moved" if 2 * counted.held > counted.executed else "seldom moved"
         if at in self.setting.locked:
             return Declined(kind, at, "between load-locked and store-conditional")
+        if not here.needs(at):
+            return self._gone(here, at)
         insn, over = here.insn(at), kind == "mostly moved"
         usual = here.instead(at) if over else None
         try:
@@ -162,6 +164,18 @@ class _Finder:
         if usual is not None:
             elsewhere = (*usual.moved(at, self.known.moving(insn)), *elsewhere)
         return Insertion(kind, at, (test,), evidence, saves, elsewhere, behind)
+
+    def _gone(self, here: _Here, at: int) -> Insertion | Declined:
+        """Nothing in the place of what moves for nobody."""
+        kind = "for nobody"
+        try:
+            saves = self.model.without(here, at)
+        except NotDescribed as missing:
+            return Declined(kind, at, str(missing))
+        if saves < 0:
+            return Declined(kind, at, "not faster in the model")
+        detail = f"nothing comes of what it may move: {float(saves):.2f} cycles in the model"
+        return Insertion(kind, at, (), Evidence(Grade.PROVED, detail=detail), saves)
 
     def _means(self, insn: Insn, over: bool, usual: _Usual | None) -> bool:
         """Whether the branch with what it leads to or over means the conditional move."""
@@ -249,6 +263,16 @@ class _Here:
         insn = self.slots.get(at) or self.program.listing.insn(self.program.listing.index(at))
         assert insn is not None
         return insn
+
+    def needs(self, at: int) -> bool:
+        """Whether anything that is seen may come of what an instruction puts in its registers."""
+        program, graph = self.program, self.program.graph
+        position, block = program.listing.index(at), graph.block_holding(at)
+        count = position + 1 - int(graph.first[block])
+        needed = program.needed(self.function).behind(block, count)
+        scratch, writes = program.target.spelling.SCRATCH, program.listing.table.defs(self.insn(at))
+        held = at in program.locked_addresses or at in program.fixups
+        return held or bool(writes & (needed | ~scratch))
 
     def up_to_nop(self, at: int) -> list[Insn] | None:
         """What stands between an instruction and a nop in its block, if all of it may move on.
@@ -463,6 +487,14 @@ class _Model:
         missed = Fraction(counted.missed, counted.executed)
         wrong = missed * engine_of(self.setting.cpu).mispredicted
         return old / len(places), new / len(places) + wrong
+
+    def without(self, here: _Here, at: int) -> Fraction:
+        """Cycles that go with a conditional move; raises NotDescribed."""
+        before, behind = here.around(at)
+        codes = [*before, here.insn(at), *behind], [*before, *behind]
+        places = range(_BASE, _BASE + self.steady.block, here.insn(at).size)
+        old, new = (sum(self._timed(_placed(code, at)) for at in places) for code in codes)
+        return Fraction(old - new, len(places))
 
     def _ways(
         self, insn: Insn, before: Sequence[Insn], behind: Sequence[Insn], over: bool, start: int

@@ -28,7 +28,8 @@ Slots = Mapping[int, Insn | None]
 class Insertion:
     """Instructions in the place of one (or of a nop, or of one that went).
 
-    The first stands where that stood, the others right behind it; those need room.  `saves` are
+    The first stands where that stood, the others right behind it; those need room.  Without any
+    that one goes.  `saves` are
     modelled cycles, each time that it runs.  `elsewhere` are instructions, by address, in the place
     of nops; `behind` those that come right behind the instruction at another address, and `tail`
     those that come behind the function's last, from `tail_place` on.
@@ -105,7 +106,7 @@ class Inserted:
     def put(self, edit: str, insertion: Insertion, before: Insn | None) -> None:
         """An insertion, where `before` was."""
         self.done[edit] = insertion.address, before
-        self.slots[insertion.address] = insertion.insns[0]
+        self.slots[insertion.address] = insertion.insns[0] if insertion.insns else None
         self.slots.update(insertion.elsewhere)
         self.elsewhere[edit] = tuple(address for address, _ in insertion.elsewhere)
         if added := insertion.added:

@@ -17,6 +17,7 @@ labels            Which addresses in text a function really makes, of those that
 liveness          Which registers anything may read, at every block: one fixed point over the whole
                   text
 loops             The innermost loops of a text
+needed            Which registers anything that is seen may come from, at every block of a function
 program           Everything that retune knows about a file's text before it touches it
 reaching          Which instructions a register's value may come from, by all paths through a
                   function

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.analysis.edges import CALL, INSIDE, Collected, Convention, Edges
+from rewriter.analysis.edges import CALL, INSIDE, WITHIN, Collected, Convention, Edges
 from rewriter.core.addresses import Addresses, addresses, contains, first_at, holders, span
 from rewriter.core.code.listing import FLOW_CODE, Listing
 from rewriter.core.code.program import Fixup, Function, JumpTable
@@ -84,6 +84,30 @@ class Graph:
             if blocks.start <= to < blocks.stop:
                 found.setdefault(source, []).append(to)
         return found
+
+    def followed_within(self, blocks: range) -> dict[int, list[int]]:
+        """What follows each of a function's blocks from which control goes nowhere else.
+
+        Neither to another function, nor back to a caller, nor elsewhere by a fault or a trap.
+        """
+        found: dict[int, list[int]] = {block: [] for block in blocks}
+        for block in blocks:
+            if self.outside[block].any() or self.returned[block].any():
+                del found[block]
+        sources = self.source[self.by_source]
+        first, last = np.searchsorted(sources, (blocks.start, blocks.stop))
+        for edge in self.by_source[first:last].tolist():
+            block, to = int(self.source[edge]), int(self.target[edge])
+            if self.kind[edge] != WITHIN or to not in blocks:
+                found.pop(block, None)
+            elif block in found:
+                found[block].append(to)
+        return found
+
+    @cached_property
+    def by_source(self) -> Edges:
+        """The edges in the order of their sources."""
+        return np.argsort(self.source, kind="stable")
 
     @cached_property
     def by_target(self) -> Edges:

@@ -14,6 +14,7 @@ from rewriter.analysis import flow, jumps, labels, liveness
 from rewriter.analysis.edges import Convention, anything
 from rewriter.analysis.exception_ranges import ExceptionRanges
 from rewriter.analysis.functions import find_functions, with_called
+from rewriter.analysis.needed import Needed, needed
 from rewriter.analysis.relations import Facts, LinearEffects, relations
 from rewriter.analysis.reservations import locked_addresses, near_locks
 from rewriter.core.addresses import Sides, addresses, first_at, sides
@@ -101,6 +102,17 @@ class Program:
             self._facts.clear()  # who asks again asks at once
             self._facts[function.start] = relations(self.graph, function, self._effects)
         return self._facts[function.start]
+
+    def needed(self, function: Function) -> Needed:
+        """Which registers anything that is seen may come from, in a function."""
+        if function.start not in self._needed:
+            self._needed.clear()  # who asks again asks at once
+            self._needed[function.start] = needed(self.graph, function, self.live)
+        return self._needed[function.start]
+
+    @cached_property
+    def _needed(self) -> dict[int, Needed]:
+        return {}
 
     @cached_property
     def _effects(self) -> LinearEffects:

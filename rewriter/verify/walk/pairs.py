@@ -102,10 +102,22 @@ class Pairs:
         try:
             return self._compare_given(pair, old, new, {})
         except Different:
-            facts = self.program.facts(self.function).get(pair.old)
+            facts = self._facts(pair.old)
             if not facts:
                 raise
             return self._compare_given(pair, old, new, facts)
+
+    def _facts(self, address: int) -> Facts:
+        """What is known of registers at a block, of those that the new code keeps for sure."""
+        found = self.program.facts(self.function).get(address, {})
+        if not found:
+            return found
+        kept = ~self.program.live_into(address) | self._needed_into(address)
+        return {
+            register: (base, distance)
+            for register, (base, distance) in found.items()
+            if kept >> register & kept >> base & 1
+        }
 
     def _inputs(self, segment: Segment) -> int:
         read = written = 0
@@ -167,7 +179,14 @@ class Pairs:
             live = self._live_after(old, slot)
             self._link(before.exits[slot], after.exits[other], old, new, slot, other)
             _lead(old.insns[slot], before.exits[slot], after.exits[other])
-            comparison.check(before.exits[slot], after.exits[other], live)
+            states = before.exits[slot], after.exits[other]
+            try:
+                comparison.check(*states, live)
+            except Different:
+                needed = self._needed_after(old, slot)
+                if needed == live:
+                    raise
+                comparison.check(*states, needed)
             if LOADS not in self.program.assume:
                 ways = (before, old.insns[: slot + 1]), (after, new.insns[: other + 1])
                 same_accesses(comparison, self.target, *ways)
@@ -240,6 +259,35 @@ class Pairs:
             assert target is not None
             return self.program.live_into(target)
         return self.program.live.out_of(self.code.block_holding(address))
+
+    def _needed_after(self, old: Segment, slot: int) -> int:
+        """Those of them from which anything may come that is seen.
+
+        The others may be read, for values of which nothing comes: of registers that nobody knows
+        of but code that reads them.
+        """
+        insn, address = old.insns[slot], old.addresses[slot]
+        if insn.op.flow is Flow.BRANCH and slot != old.exits[-1]:
+            target = insn.target(address)
+            assert target is not None
+            return self._needed_into(target)
+        block = self.code.block_holding(address)
+        return self._scarce(
+            self.program.live.out_of(block), self.program.needed(self.function).after[block]
+        )
+
+    def _needed_into(self, address: int) -> int:
+        """The same at an address."""
+        live = self.program.live_into(address)
+        if address not in self.function:
+            return live
+        block = self.program.graph.block_holding(address)
+        if self.program.graph.first[block] != self.program.listing.index(address):
+            return live
+        return self._scarce(live, self.program.needed(self.function).into[block])
+
+    def _scarce(self, live: int, needed: int) -> int:
+        return live & (needed | ~self.target.spelling.SCRATCH)
 
 
 @dataclass
