@@ -20,9 +20,10 @@ import argparse
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TypeVar
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -32,8 +33,9 @@ from fixtures import initramfs, programs
 from fixtures.inputs import Missing, find
 from fixtures.trace import record
 from passes import offered
-from passes.cmov import Cmov
+from passes.cmov import FOR_NOBODY, Cmov
 from rewriter.api import profile
+from rewriter.core.edit import Edit, Skip
 from rewriter.elf.image import load
 from rewriter.identify.profiles import KNOWN, Direction, moves, parse
 from rewriter.identify.profiles.directions import MOVE, Directions, merged, text_hash
@@ -47,6 +49,11 @@ NOTES = (
     "libc.so.6.1 of Debian's libc6.1-alpha-cross 2.36-8cross1, conditional moves only:",
     "made by benchmarks/conditional_moves.py --make from programs of fixtures/programs.py:",
 )
+_BRANCH, _MADE = "are branches now", {FOR_NOBODY: "went: nothing came of what they moved"}
+_HARD = 20
+"""Of so many that one is not foreseen is too much for a branch to pay."""
+
+_Told = TypeVar("_Told", Edit, Skip)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -121,24 +128,28 @@ def booted(cpu: str, profiled: Path | None) -> Iterator[str]:
     tuned = tune(image, target, CPUS[cpu], options, lambda *steps: None, given, jobs)
     counted = moves(given)
     yield from _told(tuned, counted)
-    made = (edit for edit in tuned.edits if edit.technique == Cmov.name)
-    saved = sum((edit.cycles or 0) * counted[edit.address].executed for edit in made)
+    saved = sum((e.cycles or 0) * counted[e.address].executed for e in _own(tuned.edits))
     yield f"{round(saved):,} modelled cycles saved where they stand, as often as counted"
 
 
 def _told(tuned: Tuned, counted: Mapping[int, Direction]) -> Iterator[str]:
     """How many of the recorded executions other passes left, and what became of these."""
-    became = Counter[str]()
-    for edit in tuned.edits:
-        if edit.technique == Cmov.name:
-            became["are branches now"] += counted[edit.address].executed
-    for skip in tuned.skips:
-        if skip.technique == Cmov.name:
-            became[skip.reason] += counted[skip.address].executed
+    became, sites, hard = Counter[str](), Counter[str](), 0
+    edits = ((edit.address, _MADE.get(edit.kind, _BRANCH)) for edit in _own(tuned.edits))
+    for address, told in (*edits, *((skip.address, skip.reason) for skip in _own(tuned.skips))):
+        one = counted[address]
+        became[told] += one.executed
+        sites[told] += 1
+        hard += one.executed if _HARD * one.missed > one.executed else 0
     left, every = became.total(), sum(one.executed for one in counted.values())
     yield f"recorded: {every:,} conditional moves executed; other passes leave {left:,}, of which"
     for reason, number in became.most_common():
-        yield f"{number / left:6.1%} {reason}"
+        yield f"{number / left:6.1%} {reason} ({sites[reason]} sites)"
+    yield f"{hard / left:6.1%} are where more than one in {_HARD} is not foreseen"
+
+
+def _own(found: Iterable[_Told]) -> Iterator[_Told]:
+    return (one for one in found if one.technique == Cmov.name)
 
 
 def report(found: Mapping[str, Path], cpu: str, names: Sequence[str], timed: bool) -> Iterator[str]:

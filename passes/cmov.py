@@ -47,6 +47,9 @@ What stands behind it comes to other lines of the cache, and to other places in 
 seldom executed, that may cost more than the move did.
 """
 
+FOR_NOBODY = "for nobody"
+"""The kind of those that only feed values of which nothing comes."""
+
 _BASE, _ASIDE = 1 << 20, 1 << 21
 """Where code that is timed begins, and where the way that is seldom gone stands."""
 
@@ -69,10 +72,13 @@ class Cmov(OwnPass):
               ...                              ...
                                             1: subq t3,t4,t2
                                                br back
+              cmovne t0,t1,t2          of which nothing comes that is seen: nothing
+
     Requires  A profile with directions (`retune profile`).  Where it nearly never moves: room for
               two instructions where control does not pass, whose unwind row is that of the move.
     Proof     Branch, moves and way back mean the conditional move (`verify/walk/detours/`), which
-              is shown on terms; the walk reads them as that.
+              is shown on terms; the walk reads them as that.  Of what goes, the walk finds for
+              itself that nothing comes.
 
     On the 21264 a conditional move takes two places in the mapper and two cycles, and ties what
     it may move into the chain; a branch that is foreseen takes one place.  Made where the model
@@ -167,15 +173,14 @@ class _Finder:
 
     def _gone(self, here: _Here, at: int) -> Insertion | Declined:
         """Nothing in the place of what moves for nobody."""
-        kind = "for nobody"
         try:
             saves = self.model.without(here, at)
         except NotDescribed as missing:
-            return Declined(kind, at, str(missing))
+            return Declined(FOR_NOBODY, at, str(missing))
         if saves < 0:
-            return Declined(kind, at, "not faster in the model")
+            return Declined(FOR_NOBODY, at, "not faster in the model")
         detail = f"nothing comes of what it may move: {float(saves):.2f} cycles in the model"
-        return Insertion(kind, at, (), Evidence(Grade.PROVED, detail=detail), saves)
+        return Insertion(FOR_NOBODY, at, (), Evidence(Grade.PROVED, detail=detail), saves)
 
     def _means(self, insn: Insn, over: bool, usual: _Usual | None) -> bool:
         """Whether the branch with what it leads to or over means the conditional move."""

@@ -15,9 +15,8 @@ jumps             Where computed jumps go, once the flow of control is known as 
 labels            Which addresses in text a function really makes, of those that its instructions
                   could add up to
 liveness          Which registers anything may read, at every block: one fixed point over the whole
-                  text
+                  text; and which anything that is seen may come from, in a function
 loops             The innermost loops of a text
-needed            Which registers anything that is seen may come from, at every block of a function
 program           Everything that retune knows about a file's text before it touches it
 reaching          Which instructions a register's value may come from, by all paths through a
                   function

@@ -14,7 +14,6 @@ from rewriter.analysis import flow, jumps, labels, liveness
 from rewriter.analysis.edges import Convention, anything
 from rewriter.analysis.exception_ranges import ExceptionRanges
 from rewriter.analysis.functions import find_functions, with_called
-from rewriter.analysis.needed import Needed, needed
 from rewriter.analysis.relations import Facts, LinearEffects, relations
 from rewriter.analysis.reservations import locked_addresses, near_locks
 from rewriter.core.addresses import Sides, addresses, first_at, sides
@@ -103,15 +102,16 @@ class Program:
             self._facts[function.start] = relations(self.graph, function, self._effects)
         return self._facts[function.start]
 
-    def needed(self, function: Function) -> Needed:
+    def needed(self, function: Function) -> liveness.Needed:
         """Which registers anything that is seen may come from, in a function."""
         if function.start not in self._needed:
             self._needed.clear()  # who asks again asks at once
-            self._needed[function.start] = needed(self.graph, function, self.live)
+            known = self.graph, function, self.live, self.target.spelling.SCRATCH
+            self._needed[function.start] = liveness.needed(*known)
         return self._needed[function.start]
 
     @cached_property
-    def _needed(self) -> dict[int, Needed]:
+    def _needed(self) -> dict[int, liveness.Needed]:
         return {}
 
     @cached_property
