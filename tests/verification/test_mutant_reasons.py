@@ -87,7 +87,7 @@ _TRUE = 0x01000000  # the bit of BO by which a condition is asked to hold
 
 @pytest.mark.parametrize("name", [f"{abi}-libnsl" for abi in powerpc.ABIS][:: depth(3, 1)])
 def test_ppc(name: str) -> None:
-    """Stores left out, conditions turned round; words exchanged that have nothing in common."""
+    """Stores, results and restores left out, conditions turned round; words exchanged that have nothing in common."""
     image = load(str(inputs.require(name)))
     base = PlainBase.original(Shared.of(analyse(image, targets.of(image))))
     table, decider = base.program.target.table, ppc_decide.Decider(base)
@@ -100,7 +100,9 @@ def test_ppc(name: str) -> None:
 
     for address, insn in insns(base):
         word, following = table.encode(insn), base.insn(address + 4)
-        if insn.name in ("stw", "std", "stb", "stwu", "stdu"):
+        returns = following is not None and following.op.flow is Flow.RETURN
+        kept = table.defs(insn) & (1 << 3 | 0x1FFFF << 14)  # a result, or what a caller keeps
+        if insn.name in ("stw", "std", "stb", "stwu", "stdu") or (returns and kept):
             wrong.append(change("op", address, table.encode(nop)))
         elif insn.name == "bc" and table.decode(word ^ _TRUE) and insn.op.flow is Flow.BRANCH:
             wrong.append(change("op", address, word ^ _TRUE))

@@ -125,7 +125,8 @@ class Decider:
     def _is_dead(self, leaving: Leaving, register: int) -> bool:
         if leaving.to is not None:
             return not self.ways.may_read(leaving.to, register)
-        return bool(self.ways.passed_by >> register & 1)
+        unread = self.ways.lost if leaving.returns else self.ways.passed_by
+        return bool(unread >> register & 1)
 
     def _no_new_access(
         self, old: Sequence[Access], new: Sequence[Access], given: Sequence[Any]

@@ -23,12 +23,16 @@ _NARROW: Mapping[int, int] = {**{CR + n: 4 for n in range(8)}, CA: 1, OV: 1, SO:
 
 @dataclass(frozen=True)
 class Leaving:
-    """Control leaves to an address, or to what a register says, under a condition."""
+    """Control leaves to an address, or to what a register says, under a condition.
+
+    `returns` where that is to a caller, by the calling standard.
+    """
 
     to: int | None
     target: Any
     condition: Any
     machine: PpcMachine
+    returns: bool
 
     @property
     def registers(self) -> Mapping[Reg, Any]:
@@ -132,7 +136,8 @@ def run(
         if machine.condition is not None:
             condition = z3.simplify(machine.condition)
             known = insn.target(address)
-            leaving.append(Leaving(known, machine.target, condition, machine.copy()))
+            back = insn.op.flow in (Flow.RETURN, Flow.RETURN_IF)
+            leaving.append(Leaving(known, machine.target, condition, machine.copy(), back))
             if z3.is_true(condition):
                 return Run(tuple(leaving))
         elif insn.op.flow not in (Flow.NEXT, Flow.TRAP):
@@ -140,5 +145,5 @@ def run(
         address += WORD
     if address <= last:
         return None
-    leaving.append(Leaving(address, None, z3.BoolVal(True), machine.copy()))
+    leaving.append(Leaving(address, None, z3.BoolVal(True), machine.copy(), returns=False))
     return Run(tuple(leaving))
