@@ -17,6 +17,7 @@ from rewriter.core.code.listing import FLOW_CODE, Listing
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.isa.table import Table
+from rewriter.verify.walk.frames import bases
 
 _SHORT = 4
 """Times as far as a hint asks ahead: a count that is known to end sooner is short."""
@@ -126,12 +127,14 @@ class Around:
 
         What is read behind the loop and not written in it is read from its start on, too.  The
         function writes them elsewhere: a caller may keep values in those that it does not write.
+        Unwinders may find a frame by some that nothing reads.
         """
         program, target = self.program, self.program.target
         offered, function = target.hints, self.function
         if offered is None or not offered.SPARES:
             return 0
         taken = program.live_into(self.loop.head) | written(target.table, body.insns)
+        taken |= bases(program.frames.get(function.start), target)
         for insn in body.insns:
             taken |= target.table.uses(insn)
         every = program.listing.insns(function.start, function.end)

@@ -87,7 +87,7 @@ _TRUE = 0x01000000  # the bit of BO by which a condition is asked to hold
 
 @pytest.mark.parametrize("name", [f"{abi}-libnsl" for abi in powerpc.ABIS][:: depth(3, 1)])
 def test_ppc(name: str) -> None:
-    """Stores, results and restores left out, conditions turned round; words exchanged that have nothing in common."""
+    """Stores and results left out, conditions turned round; words without anything in common."""
     image = load(str(inputs.require(name)))
     base = PlainBase.original(Shared.of(analyse(image, targets.of(image))))
     table, decider = base.program.target.table, ppc_decide.Decider(base)

@@ -2,7 +2,9 @@
 
 A row says where the caller's frame is and where registers are kept, from its address on.  It is
 true there because of instructions before it, and until others behind it:
-- writes of a register that any row finds the frame by, or finds another register in;
+- writes of a register that any row finds the frame by, or finds another register in; in the latter
+  case not what is written again before control goes elsewhere or a row finds anything in it, if it
+  is made of scratch registers alone: nothing that is kept comes from these;
 - saves and restores of the registers that rows have rules for, in the frame: at an address from
   such a register, the stack pointer or the frame pointer;
 - where a row says that registers are kept elsewhere from now on: their stores, wherever to, and
@@ -59,13 +61,15 @@ class Change(NamedTuple):
 class Account:
     """What the rows of one entry name, as masks of registers.
 
-    `bases` is what frames, and registers kept in registers, are found by; `kept` has the registers
-    with rules.
+    `bases` is what frames, and registers kept in registers, are found by; `holders` has for each
+    row the address where it begins and the registers that others are kept in, if no frame is found
+    by these; `kept` has the registers with rules.
     """
 
     bases: int
     kept: int
     changes: tuple[Change, ...]
+    holders: tuple[tuple[int, int], ...]
 
 
 def account(rows: Rows, target: Sequential) -> Account:
@@ -75,17 +79,21 @@ def account(rows: Rows, target: Sequential) -> Account:
         register = target.unwound(number)
         return 0 if register is None else 1 << register
 
-    bases = kept = 0
-    for _, said in rows:
+    frames = kept = 0  # first the registers that frames are found by
+    holders = list[tuple[int, int]]()
+    for address, said in rows:
         kind, number, _ = said.cfa
-        bases |= _EVERY if kind == "expression" else bit(number)
+        frames |= _EVERY if kind == "expression" else bit(number)
         kept |= bit(said.return_column)
+        holding = 0
         for register, (rule, value) in said.registers:
             kept |= bit(register)
             if rule == "register" and isinstance(value, int):
-                bases |= bit(value)
+                holding |= bit(value)
             elif rule.endswith("expression"):
-                bases = _EVERY
+                frames = _EVERY
+        holders.append((address, holding))
+    every = reduce(or_, (holding for _, holding in holders), frames)
     changes = []
     for (before, old), (address, new) in pairwise(rows):
         was, now = dict(old.registers), dict(new.registers)
@@ -94,7 +102,8 @@ def account(rows: Rows, target: Sequential) -> Account:
         back = [r for r in changed if r not in away or was.get(r, _BACK)[0] not in _BACK]
         masked = (reduce(or_, map(bit, some), 0) for some in (away, back))
         changes.append(Change(before, address, *masked))
-    return Account(bases, kept, tuple(changes))
+    only = tuple((address, holding & ~frames) for address, holding in holders)
+    return Account(every, kept, tuple(changes), only)
 
 
 class Framed:
@@ -110,21 +119,40 @@ class Framed:
         self.addresses: list[int] = listing.addresses[first:last][kept].tolist()
         self._transfers = (listing.flows[first:last][kept] != FLOW_CODE[Flow.NEXT]).tolist()
         self._defs = from_columns(listing.defs[first:last][kept])
+        self._uses = from_columns(listing.uses[first:last][kept])
         self._whole = {
             at: kinds.whole(listing, first + int(kept[at]))
             for at in np.flatnonzero(kind[kept] & WHOLE).tolist()
         }
+        self._kinds = kinds
         self._said, self._frame = said, said.bases | kinds.target.frame_bases
-        self.marks = [self._mark(at) for at in range(len(self.addresses))]
+        again = self._written_again()
+        self.marks = [self._mark(at, again[at]) for at in range(len(self.addresses))]
 
-    def _mark(self, at: int) -> Mark | None:
+    def _written_again(self) -> list[int]:
+        """Scratch results written again behind each instruction before anything is found there."""
+        starts = [address for address, _ in self._said.holders]
+        every = reduce(or_, (holding for _, holding in self._said.holders), 0)
+        found, again = [0] * len(self.addresses), 0
+        for at in reversed(range(len(self.addresses)) if every else ()):
+            scratch = self._kinds.target.spelling.SCRATCH | self._defs[at]
+            if at not in self._whole and not self._uses[at] & ~scratch:
+                found[at] = again
+            again = 0 if self._transfers[at] else again | self._defs[at] & every
+            before = self.addresses[at - 1] if at else starts[0]
+            first = bisect_right(starts, before) - 1  # rows of nops in between count, too
+            for _, holding in self._said.holders[first : bisect_right(starts, self.addresses[at])]:
+                again &= ~holding
+        return found
+
+    def _mark(self, at: int, again: int) -> Mark | None:
         if self._transfers[at]:
             return TRANSFER, 0
         if at in self._whole:
             register, base, is_save = self._whole[at]
             if register & self._said.kept and base & self._frame:
                 return SAVE if is_save else RESTORE, register
-        written = self._defs[at] & self._said.bases
+        written = self._defs[at] & self._said.bases & ~again
         return (WRITE, written) if written else None
 
     def changing(self, change: Change) -> list[tuple[int, Mark]]:
@@ -150,6 +178,11 @@ class Framed:
         for change in self._said.changes:
             at.update(n for n, _ in self.changing(change))
         return {self.addresses[n] for n in at}
+
+
+def bases(frame: Fde | None, target: Sequential) -> int:
+    """Registers that frames and other registers are found by, by an entry, if there is one."""
+    return 0 if frame is None else account(rows(frame), target).bases
 
 
 def one_frame(frame: Fde | None, places: Iterable[int]) -> bool:

@@ -1,0 +1,95 @@
+"""Registers that PowerPC code saves others in: what may be written there where rows say nothing."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import replace
+
+import pytest
+
+import targets
+from fixtures import inputs
+from rewriter.analysis.program import Program, analyse
+from rewriter.elf.image import Image, load
+from rewriter.verify.check import verify
+
+SOURCE = """
+    .globl f
+    .type f, @function
+f:  .cfi_startproc
+    li 11, 1            # written again, and no row says anything in between
+    li 0, 101
+    li 11, 2            # mflr writes it
+    mflr 0
+    .cfi_register lr, r0
+    li 11, 3            # here a row finds the return address in r0
+    addi 3, 3, 1
+    .cfi_same_value lr
+    li 11, 4            # written again
+    addi 3, 3, 2
+    li 0, 102
+    li 11, 5            # written again, but behind a row of a nop
+    .cfi_register lr, r0
+    nop
+    .cfi_same_value lr
+    li 0, 103
+    cmpwi 3, 0
+    beq 1f
+    li 11, 6            # written again, but control may go elsewhere before
+    cmpwi 3, 1
+    beq 1f
+    li 0, 104
+1:  mflr 0              # what is kept, if no row says so yet
+    li 11, 7
+    cmpwi 3, 2
+    beq 2f
+    li 11, 8            # never written again
+2:
+    addi 3, 3, 3
+    .cfi_same_value r13 # the last row: what is compared is before it
+    blr
+    .cfi_endproc
+    .size f, .-f
+"""
+LI = 0x38000000
+FREE, HELD = (1, 2, 4), (3, 5, 6, 7, 8)
+"""Places by what r11 is set to: r0 may be written there, or not."""
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Program:
+    """The function in a shared library."""
+    folder = tmp_path_factory.mktemp("rows")
+    (folder / "f.s").write_text(SOURCE)
+    gcc = inputs.require_tool("powerpc-linux-gnu-gcc")
+    command = (gcc, "-shared", "-nostdlib", str(folder / "f.s"), "-o", str(folder / "f.so"))
+    subprocess.run(command, check=True)
+    image = load(str(folder / "f.so"))
+    return analyse(image, targets.of(image))
+
+
+def changed(image: Image, old: int, new: int) -> Image:
+    """The file with another word for one that it has once."""
+    was, becomes = old.to_bytes(4, "big"), new.to_bytes(4, "big")
+    assert image.data.count(was) == 1
+    return replace(image, data=image.data.replace(was, becomes))
+
+
+def finding(program: Program, old: int, new: int) -> str:
+    """What the verifier says of the change."""
+    verdict = verify(program, changed(program.image, old, new), lambda stage, done, count: None)
+    return " ".join(map(str, verdict.findings))
+
+
+@pytest.mark.parametrize("place", (*FREE, *HELD))
+def test_another_write(program: Program, place: int) -> None:
+    """r0 is written where r11 was, which nothing reads."""
+    said = finding(program, LI | 11 << 21 | place, LI | place)
+    assert said == "" if place in FREE else "unwind rows" in said
+
+
+@pytest.mark.parametrize("number", (101, 102, 103, 104))
+def test_a_write_less(program: Program, number: int) -> None:
+    """r11 is written where r0 was: 101 and 104 are written again, and no row looks before."""
+    said = finding(program, LI | number, LI | 11 << 21 | number)
+    assert said == "" if number in (101, 104) else "unwind rows" in said
