@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,25 @@ def test_changes_without_effect_are_explained(base: PlainBase) -> None:
         elif base.program.target.is_nop(insn):
             reasons.add(decider.reason(changed(address, Insn(same, (16, 16, 16)))))
     assert reasons == {"hint of a jump", "no effect"}
+
+
+def test_what_is_entered_on_the_way_is_not_explained(base: PlainBase) -> None:
+    """Neighbours that may change places, but where control comes to the second alone."""
+    decider, swapped = Decider(base), {True: set[str](), False: set[str]()}
+    for address, insn in insns(base):
+        following = base.insn(address + 4)
+        if following is not None and _apart(insn, following):
+            change = replace(changed(address, following, insn), kind="swap")
+            swapped[change.address + 4 in decider.ways.heads].add(decider.reason(change))
+    assert swapped == {True: {""}, False: {"commuting"}}
+
+
+def _apart(one: Insn, other: Insn) -> bool:
+    """Whether two instructions compute, and neither what the other reads or sets."""
+    if not all(TABLE.computes(insn) and not TABLE.accesses(insn) for insn in (one, other)):
+        return False
+    (sets, reads), (also, too) = ((TABLE.defs(insn), TABLE.uses(insn)) for insn in (one, other))
+    return bool(sets and also) and not (sets & (also | too) or also & reads)
 
 
 # PowerPC ----------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import z3
@@ -14,6 +13,7 @@ from targets.alpha.isa.rows import TABLE
 from targets.alpha.registers import CONSTANTS, FP, FZERO
 from tests.support.mutants.alpha_ways import Ways
 from tests.support.mutants.plain_base import WORD
+from tests.support.mutants.plain_run import Leaving, Run
 from tests.support.mutants.z3_machine import Z3Machine
 
 _LONGEST = 160
@@ -22,34 +22,12 @@ _ALONE = frozenset({"prefetch"})
 """Events that do nothing."""
 
 
-@dataclass(frozen=True)
-class Leaving:
-    """Control leaves to an address under a condition, with this in registers and memory.
-
-    `settled` is where it comes to in the end (`Ways.settled`), `accesses` are those until then.
-    """
-
-    to: int
-    settled: int | Insn
-    condition: Any
-    registers: Mapping[int, Any]
-    memory: Any
-    seen: tuple[tuple[str, tuple[Any, ...]], ...]
-    accesses: tuple[tuple[bool, int, Any], ...]
-
-
-@dataclass(frozen=True)
-class Run:
-    """Where control may leave, in order, and all accesses."""
-
-    leaving: tuple[Leaving, ...]
-    accesses: tuple[tuple[bool, int, Any], ...]
-
-
 class AlphaMachine(Z3Machine):
     """With barriers that wait for traps: a handler may read floating-point registers, memory."""
 
     def event(self, name: str, *values: Any) -> None:
+        if name in _ALONE:
+            return
         if name in _TRAPPING:
             values = (*(self.get(Reg(r)) for r in range(FP, FZERO)), self.memory)
         super().event(name, *values)
@@ -64,9 +42,7 @@ def run(ways: Ways, first: int, other: Mapping[int, Insn], last: int) -> Run | N
     machine, leaving, address = AlphaMachine(constants=dict(CONSTANTS)), list[Leaving](), first
 
     def leave(to: int, condition: Any) -> None:
-        events = tuple(one for one in machine.seen if one[0] not in _ALONE)
-        state = dict(machine.registers), machine.memory, events, tuple(machine.accesses)
-        leaving.append(Leaving(to, ways.settled(to, other), condition, *state))
+        leaving.append(Leaving(to, ways.settled(to, other), condition, machine.copy()))
 
     for _ in range(_LONGEST):
         insn = other.get(address) or ways.base.insn(address)
@@ -74,7 +50,7 @@ def run(ways: Ways, first: int, other: Mapping[int, Insn], last: int) -> Run | N
             break
         if not TABLE.defs(insn) and insn.op.flow in (Flow.JUMP, Flow.RETURN):
             leave(address, z3.BoolVal(True))
-            return Run(tuple(leaving), tuple(machine.accesses))
+            return tuple(leaving)
         if insn.op.flow not in (Flow.NEXT, Flow.BRANCH, Flow.TRAP):
             break
         if address in ways.program.fixups:
@@ -88,4 +64,4 @@ def run(ways: Ways, first: int, other: Mapping[int, Insn], last: int) -> Run | N
     if address <= last:
         return None
     leave(address, z3.BoolVal(True))
-    return Run(tuple(leaving), tuple(machine.accesses))
+    return tuple(leaving)

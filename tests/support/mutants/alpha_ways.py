@@ -8,19 +8,19 @@ is the calling standard's, but that the code of a callee that is seen says itsel
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rewriter.core.addresses import NOWHERE
-from rewriter.core.isa.instruction import AWAY, Flow, Insn
+from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.isa.registers import register_mask
 from rewriter.elf.headers import PT_LOAD, SHF_EXECINSTR
 from targets.alpha.isa.rows import TABLE
 from targets.alpha.registers import FP, GP, PV, RA, SP, V0
-from tests.support.mutants.plain_base import WORD, PlainBase
+from tests.support.mutants.plain_base import WORD
+from tests.support.mutants.plain_ways import PlainWays
 
 _SAVED = register_mask((*range(9, 16), *range(FP + 2, FP + 10), GP, SP))
 _RESULTS = register_mask((V0, FP, FP + 1, RA))
@@ -39,11 +39,8 @@ _OTHERS = (".eh_frame", ".gnu", ".dyn", ".hash", ".rela", ".note", ".gcc_except"
 """Sections that no jump reads: what they say of functions and landing pads is known otherwise."""
 
 
-class Ways:
+class Ways(PlainWays):
     """The code of one file."""
-
-    def __init__(self, base: PlainBase) -> None:
-        self.base, self.program = base, base.program
 
     def may_read(self, address: int, register: int) -> bool:
         """Whether anything may read what is in a register when control comes to an address."""
@@ -162,41 +159,3 @@ class Ways:
         found |= {f.start for f in program.functions} | {p.address for p in program.pins}
         found |= {fixup.resume for fixup in program.fixups.values()}
         return frozenset(found | program.references.labels | set(self.told.tolist()))
-
-    def straight_before(self, address: int, limit: int = 48) -> int:
-        """Where straight code begins that control enters at its top only and runs to an address."""
-        first = address
-        while first not in self.heads and address - first < limit * WORD:
-            before = self.base.insn(first - WORD)
-            if before is None or before.op.flow not in (Flow.NEXT, Flow.BRANCH):
-                break
-            first -= WORD
-        return first
-
-    def is_reached(self, address: int) -> bool:
-        """Whether control may come to an address."""
-        while address not in self.heads:
-            address -= WORD
-            before = self.base.insn(address)
-            if before is None or before.op.flow in AWAY:
-                return before is None
-        return True
-
-    def settled(self, address: int, other: Mapping[int, Insn]) -> int | Insn:
-        """Where control comes to that goes to an address, past what does nothing.
-
-        For `other` see `run`; a return is the same wherever it stands.
-        """
-        for _ in range(16):
-            insn = other.get(address) or self.base.insn(address)
-            if insn is None:
-                break
-            if self.program.target.is_nop(insn):
-                address += WORD
-            elif insn.op.flow is Flow.RETURN and TABLE.defs(insn) == 0:
-                return insn.replace(hint=0)
-            elif insn.op.flow is Flow.JUMP and TABLE.defs(insn) == 0:
-                address = insn.target(address) or address
-            else:
-                break
-        return address

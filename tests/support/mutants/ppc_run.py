@@ -13,31 +13,13 @@ from rewriter.core.isa.registers import Reg
 from rewriter.core.readings.machine import ByteOrder
 from targets.ppc.registers import CA, CONSTANTS, CR, OV, SO
 from tests.support.mutants.plain_base import WORD
+from tests.support.mutants.plain_run import Leaving, Run
 from tests.support.mutants.ppc_ways import Ways
 from tests.support.mutants.z3_machine import Z3Machine
 
 _LONGEST, _FURTHER = 96, 24
 _NARROW: Mapping[int, int] = {**{CR + n: 4 for n in range(8)}, CA: 1, OV: 1, SO: 1}
 """Registers of fewer bits than a machine's, and how many they have."""
-
-
-@dataclass(frozen=True)
-class Leaving:
-    """Control leaves to an address, or to what a register says, under a condition.
-
-    `returns` where that is to a caller, by the calling standard.
-    """
-
-    to: int | None
-    target: Any
-    condition: Any
-    machine: PpcMachine
-    returns: bool
-
-    @property
-    def registers(self) -> Mapping[Reg, Any]:
-        """What is in those that were touched."""
-        return self.machine.registers
 
 
 @dataclass
@@ -52,13 +34,6 @@ class PpcMachine(Z3Machine):
 
     def __post_init__(self) -> None:
         self.memory = z3.Array("bytes", z3.BitVecSort(self.width), z3.BitVecSort(8))
-
-    def copy(self) -> PpcMachine:
-        """The same state."""
-        made = PpcMachine(self.constants, self.width, byteorder=self.byteorder)
-        made.registers, made.memory = dict(self.registers), self.memory
-        made.seen, made.accesses = list(self.seen), list(self.accesses)
-        return made
 
     def get(self, source: Any) -> Any:
         bits = _NARROW.get(source) if isinstance(source, Reg) else None
@@ -105,13 +80,6 @@ class PpcMachine(Z3Machine):
         return z3.Function(name, *(v.sort() for v in values), z3.BitVecSort(self.width))(*values)
 
 
-@dataclass(frozen=True)
-class Run:
-    """Where control may leave, in order."""
-
-    leaving: tuple[Leaving, ...]
-
-
 def run(
     ways: Ways, first: int, other: Mapping[int, Insn], last: int, through: bool = False
 ) -> Run | None:
@@ -137,13 +105,15 @@ def run(
             condition = z3.simplify(machine.condition)
             known = insn.target(address)
             back = insn.op.flow in (Flow.RETURN, Flow.RETURN_IF)
-            leaving.append(Leaving(known, machine.target, condition, machine.copy(), back))
+            settled = None if known is None else ways.settled(known)
+            state = condition, machine.copy(), machine.target, back
+            leaving.append(Leaving(known, settled, *state))
             if z3.is_true(condition):
-                return Run(tuple(leaving))
+                return tuple(leaving)
         elif insn.op.flow not in (Flow.NEXT, Flow.TRAP):
             break
         address += WORD
     if address <= last:
         return None
-    leaving.append(Leaving(address, None, z3.BoolVal(True), machine.copy(), returns=False))
-    return Run(tuple(leaving))
+    leaving.append(Leaving(address, ways.settled(address), z3.BoolVal(True), machine))
+    return tuple(leaving)

@@ -6,22 +6,22 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from rewriter.core.addresses import NOWHERE
-from rewriter.core.isa.instruction import AWAY, Flow, Insn
+from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.isa.registers import register_mask
 from targets.ppc.registers import CA, CR, CTR, FPR, GPR, OV, VR, parts
-from tests.support.mutants.plain_base import WORD, PlainBase
+from tests.support.mutants.plain_base import PlainBase
+from tests.support.mutants.plain_ways import PlainWays
 
 _FLAGS = (*(CR + n for n in (0, 5, 6, 7)), CA, OV, CTR)
 """What neither a callee may read that is called by the standard, nor what it returns to."""
 _FAR = 2_000
 
 
-class Ways:
+class Ways(PlainWays):
     """The code of one file."""
 
     def __init__(self, base: PlainBase) -> None:
-        self.base, self.program = base, base.program
-        self.table = base.program.target.table
+        super().__init__(base)
         self.passed_by = register_mask(_FLAGS)
         # Complex numbers come back in up to four doublewords of general registers.
         first = 11 if self.table.width == 32 else 7
@@ -89,36 +89,3 @@ class Ways:
         found |= {pin.address for pin in program.pins} | program.references.labels
         found |= {target for table in program.references.tables for target in table.targets}
         return frozenset(found)
-
-    def straight_before(self, address: int, limit: int = 48) -> int:
-        """Where straight code begins that control enters at its top only and runs to an address."""
-        first = address
-        while first not in self.heads and address - first < limit * WORD:
-            before = self.base.insn(first - WORD)
-            if before is None or before.op.flow not in (Flow.NEXT, Flow.BRANCH):
-                break
-            first -= WORD
-        return first
-
-    def is_reached(self, address: int) -> bool:
-        """Whether control may come to an address."""
-        while address not in self.heads:
-            address -= WORD
-            before = self.base.insn(address)
-            if before is None or before.op.flow in AWAY:
-                return before is None
-        return True
-
-    def settled(self, address: int) -> int:
-        """Where control comes to that goes to an address, past what does nothing."""
-        for _ in range(16):
-            insn = self.base.insn(address)
-            if insn is None:
-                break
-            if self.program.target.is_nop(insn):
-                address += WORD
-            elif insn.op.flow is Flow.JUMP:
-                address = insn.target(address) or address
-            else:
-                break
-        return address

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import z3
 
@@ -34,6 +35,13 @@ class Z3Machine(Machine):
     def __post_init__(self) -> None:
         bits = z3.BitVecSort(self.width)
         self.memory = z3.Array("memory", bits, bits)
+
+    def copy(self) -> Self:
+        """The same state."""
+        kept = dict(self.registers), list(self.seen), list(self.accesses)
+        made = copy(self)
+        made.registers, made.seen, made.accesses = kept
+        return made
 
     def get(self, source: Any) -> Any:
         if not isinstance(source, Reg):
