@@ -70,7 +70,7 @@ class _Part:
     nop: Insn
 
     @cached_property
-    def standing(self) -> Superblock:
+    def incumbent(self) -> Superblock:
         """The part as it stands now, with the nops in it."""
         size, there = self.nop.size, {now: insn for _, now, insn in self.items}
         places = range(self.items[0][1], self.items[-1][1] + size, size)
@@ -253,7 +253,7 @@ class Scheduler:
 
     def _ordered(self, part: _Part) -> Reordered | None:
         """A part in a better order, if one is found; raises Different, NotDescribed."""
-        block, devices = part.standing, self.program.is_kernel
+        block, devices = part.incumbent, self.program.is_kernel
         found = faster(Problem(block, part.numbers, part.cuts, self.target, self.steady, devices))
         if found is None:
             return None

@@ -5,7 +5,7 @@ Wall, Link-time optimization of address calculation, 1994; Goodwin, Interprocedu
 analysis in an executable optimizer, PLDI 1997): what a callee itself may read, with nothing read
 behind its return; then what the code behind each call may read behind the callee's return.
 Between functions of the file all of it is shown; where other files or pointers come between, the
-calling standard says it (`core.crossing`).
+calling standard says it (`core.target.calls`).
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from dataclasses import dataclass
 
 from rewriter.analysis.bundled_liveness import NOTHING_KNOWN, Beyond, BundledLiveness, Slots, Ways
 from rewriter.core.target.bundling import Code
-from rewriter.core.target.calls import Crossing, Crossings
+from rewriter.core.target.calls import CallOrReturn, Calls
 
 
 def beyond(code: Code, liveness: BundledLiveness, slots: Slots) -> Beyond:
     """By address of the slot of a call or return what may be read beyond it; that of a call is to
     be joined with what may be read behind it."""
-    crossings = code.crossings
-    if crossings is None:
+    calls = code.calls
+    if calls is None:
         return NOTHING_KNOWN
     nodes: dict[int, _Node] = {}
     for function in code.functions:
@@ -30,10 +30,10 @@ def beyond(code: Code, liveness: BundledLiveness, slots: Slots) -> Beyond:
         if not routine.reason:
             ways = liveness.ways(routine, slots)
             seen = {~to for one in ways.made.values() for to, _ in one.ways if to < 0}
-            sites = {at: each for at, each in crossings.of(routine).items() if at in seen}
+            sites = {at: each for at, each in calls.of(routine).items() if at in seen}
             behind = {at: liveness.target.following(at) for at in sites}
             nodes[function.start] = _Node(function.start, ways, sites, behind)
-    return _Calls(crossings, nodes).beyond()
+    return _CallGraph(calls, nodes).beyond()
 
 
 @dataclass(frozen=True)
@@ -42,19 +42,19 @@ class _Node:
 
     start: int
     ways: Ways
-    sites: Mapping[int, Crossing]
+    sites: Mapping[int, CallOrReturn]
     behind: Mapping[int, int]
 
 
-class _Calls:
+class _CallGraph:
     """The calls between the functions that are followed."""
 
-    def __init__(self, crossings: Crossings, nodes: dict[int, _Node]) -> None:
-        self.crossings, self.nodes = crossings, nodes
+    def __init__(self, calls: Calls, nodes: dict[int, _Node]) -> None:
+        self.calls, self.nodes = calls, nodes
         self.called = {start: found for start in nodes if (found := self._called(start))}
         self.callers: dict[int, list[int]] = {}
-        for start, calls in self.called.items():
-            for _, callee in calls:
+        for start, sites in self.called.items():
+            for _, callee in sites:
                 self.callers.setdefault(callee, []).append(start)
 
     def beyond(self) -> Beyond:
@@ -67,7 +67,7 @@ class _Calls:
             live = node.ways.live(self._of(node, used, returned[start]))
             for at, callee in self.called[start]:
                 read = live.get(node.behind[at], node.ways.everything)
-                read &= self.crossings.not_returned
+                read &= self.calls.not_returned
                 if read & ~returned[callee]:
                     returned[callee] |= read
                     if callee in self.called:
@@ -91,7 +91,7 @@ class _Calls:
             start, _ = waiting.popitem()
             node = self.nodes[start]
             live = node.ways.live(self._of(node, used, None))
-            read = live[start] & self.crossings.not_passed
+            read = live[start] & self.calls.not_passed
             if read != used[start]:
                 used[start] = read
                 waiting |= dict.fromkeys(self.callers.get(start, ()))
@@ -100,9 +100,9 @@ class _Calls:
     def _unseen(self) -> dict[int, int]:
         """What callers that are not followed may read behind a return against the standard."""
         seen = {at for node in self.nodes.values() for at in node.sites}
-        unseen = {to for at, to in self.crossings.calls if at not in seen}
-        unseen |= self.crossings.entered
-        every = self.crossings.not_returned
+        unseen = {to for at, to in self.calls.direct if at not in seen}
+        unseen |= self.calls.entered
+        every = self.calls.not_returned
         return {start: every if start in unseen else 0 for start in self.nodes}
 
     def _of(self, node: _Node, used: Mapping[int, int], returned: int | None) -> dict[int, int]:
@@ -114,5 +114,5 @@ class _Calls:
             else:
                 found[at] = site.reads
                 if site.callee is not None:
-                    found[at] |= used.get(site.callee, self.crossings.not_passed)
+                    found[at] |= used.get(site.callee, self.calls.not_passed)
         return found

@@ -23,7 +23,7 @@ from rewriter.core.addresses import NOWHERE, addresses
 from rewriter.core.isa.instruction import Flow
 from rewriter.core.isa.registers import register_mask
 from rewriter.core.target.bundling import Routine
-from rewriter.core.target.calls import Crossing
+from rewriter.core.target.calls import CallOrReturn
 from targets.ia64.image import tables
 from targets.ia64.image.facts import Facts
 from targets.ia64.image.text import GP, Text
@@ -52,18 +52,18 @@ _OTHER_FRAMES = ("cover", "rfi", "br.ia")
 
 
 @dataclass(frozen=True)
-class StandardCrossings:
+class StandardCalls:
     """The calls and returns of a library."""
 
     facts: Facts
     not_passed: int = _SCRATCH
     not_returned: int = _SCRATCH | 1 << GP
 
-    def of(self, routine: Routine) -> Mapping[int, Crossing]:
+    def of(self, routine: Routine) -> Mapping[int, CallOrReturn]:
         """Those through b0, by the address of the slot."""
         return dict(self._of(routine))
 
-    def _of(self, routine: Routine) -> Iterator[tuple[int, Crossing]]:
+    def _of(self, routine: Routine) -> Iterator[tuple[int, CallOrReturn]]:
         text, function = self.facts.text, routine.function
         sides = np.array((function.start, function.end), np.uint64)
         low, high = text.addresses.searchsorted(sides).tolist()
@@ -77,11 +77,11 @@ class StandardCrossings:
             address = int(text.addresses[at])
             if flow is Flow.RETURN:
                 unread = self.not_returned | self._hidden
-                yield address, Crossing(_EVERY & ~unread | routine.kept, True)
+                yield address, CallOrReturn(_EVERY & ~unread | routine.kept, True)
             elif flow in _CALLS and not again:
                 is_known = flow is Flow.CALL and to not in self._stubs
                 reads = _EVERY & ~self.not_passed & ~local | routine.kept
-                yield address, Crossing(reads, False, to if is_known else None)
+                yield address, CallOrReturn(reads, False, to if is_known else None)
 
     def _local(self, routine: Routine, low: int, high: int) -> int:
         """Registers that are local to a function, at positions [low, high), wherever it calls."""
@@ -126,7 +126,7 @@ class StandardCrossings:
         return False
 
     @cached_property
-    def calls(self) -> tuple[tuple[int, int], ...]:
+    def direct(self) -> tuple[tuple[int, int], ...]:
         """All direct calls."""
         text = self.facts.text
         at = np.flatnonzero((text.targets != NOWHERE) & _IS_CALL[text.rows])
@@ -193,7 +193,7 @@ class StandardCrossings:
         return (gp + insn.operand("imm22")) % (1 << 64)
 
 
-def crossings(facts: Facts) -> StandardCrossings | None:
+def standard_calls(facts: Facts) -> StandardCalls | None:
     """Those of a library; None of what is no library, or may call by another name what returns
     twice."""
     image = facts.image
@@ -202,7 +202,7 @@ def crossings(facts: Facts) -> StandardCrossings | None:
     for relocation in image.relocations:
         if relocation.r_type != tables.R_IPLTLSB and is_twice(relocation.symbol):
             return None
-    return StandardCrossings(facts)
+    return StandardCalls(facts)
 
 
 def is_twice(name: str) -> bool:

@@ -13,7 +13,7 @@ from rewriter.core.readings.concrete import Misaligned
 from rewriter.core.readings.interpret import AccessFault, BadInstruction, LimitReached, Unspecified
 from rewriter.core.target.bundling import Code
 from rewriter.core.target.protocol import CannotMove, Tuned
-from rewriter.core.target.substitution import Room, Spelled, Standing
+from rewriter.core.target.substitution import PlacedRoutine, Room, Spelled
 from targets.ia64 import routines
 from targets.ia64.image import layout, masks, rooms
 from targets.ia64.image.facts import Facts
@@ -64,9 +64,11 @@ class Substituting:
         """The place of a function; CannotMove says why nothing else may stand there."""
         return rooms.room(_facts(code), function)
 
-    def described(self, code: Code, room: Room, standing: Sequence[Standing]) -> dict[int, bytes]:
+    def described(
+        self, code: Code, room: Room, placed: Sequence[PlacedRoutine]
+    ) -> dict[int, bytes]:
         """What unwind information must say of a room; CannotMove where it cannot."""
-        return rooms.described(_facts(code), room, standing)
+        return rooms.described(_facts(code), room, placed)
 
     def harness(self, code: Code, parts: Sequence[Part]) -> Harness:
         """Runs routines of a file that is loaded as these parts."""

@@ -61,7 +61,7 @@ class Patched:
 
     def at(self, name: str) -> int:
         """Where the tuned routine stands."""
-        return self._by_name[name].standing.address
+        return self._by_name[name].placed.address
 
     def start(self, name: str) -> int:
         """Where the old one stood."""

@@ -11,8 +11,8 @@ from rewriter.core.code.transfer import effect_of
 from rewriter.core.isa.instruction import Insn, Op
 from targets.ia64.isa.rows import TABLE
 from targets.ia64.prove.proving import Proving
-from targets.ia64.prove.row_effects import Affecting
-from targets.ia64.prove.rows import making
+from targets.ia64.prove.row_effects import RowEffects
+from targets.ia64.prove.rows import row_transfer
 from targets.ia64.registers import NUMBERS
 
 PROVING = Proving()
@@ -39,7 +39,7 @@ def test_the_quick_answer_is_that_of_the_transfer() -> None:
 
 def test_taking_every_row_for_a_plain_one_is_seen() -> None:
     source = random.Random(7)
-    rows = [Affecting.of(making(op)) for op in TABLE]
+    rows = [RowEffects.of(row_transfer(op)) for op in TABLE]
     wrong = [
         known
         for known in rows

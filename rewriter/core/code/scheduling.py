@@ -73,7 +73,7 @@ class Part:
     """Part of a region, to be arranged: its instructions and for each what it depends on.
 
     Slots of `joins`, by number, may stand in a group that is open before it, those of `leaves`
-    in one that stays open at its end.  `standing` is the part as it is, with its nops.  Of the
+    in one that stays open at its end.  `incumbent` is the part as it is, with its nops.  Of the
     values of `values` at most `most` may live at a time: the first slot that writes each, and the
     mask of all that write or read it.  Those of `pinned` live, too: -1 is before the part, and a
     value may live on behind it.
@@ -83,7 +83,7 @@ class Part:
     before: tuple[tuple[Edge, ...], ...]
     joins: frozenset[int]
     leaves: frozenset[int]
-    standing: Arranged
+    incumbent: Arranged
     values: tuple[tuple[int, int], ...] = ()
     most: int = 0
     pinned: tuple[tuple[int, int, bool], ...] = ()

@@ -22,7 +22,7 @@ from rewriter.core.target.protocol import Sectioned, Target
 from rewriter.core.target.substitution import Substituting
 
 if TYPE_CHECKING:
-    from rewriter.core.target.calls import Crossings
+    from rewriter.core.target.calls import Calls
 
 
 class Symbol(Protocol):
@@ -195,7 +195,7 @@ class Code(Protocol):
         ...
 
     @property
-    def crossings(self) -> Crossings | None:
+    def calls(self) -> Calls | None:
         """Its calls and returns; None where nothing says that they keep to the standard."""
         ...
 

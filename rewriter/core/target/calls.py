@@ -10,7 +10,7 @@ from rewriter.core.target.bundling import Routine
 
 
 @dataclass(frozen=True, slots=True)
-class Crossing:
+class CallOrReturn:
     """A call or a return through the standard linkage.
 
     `reads` is the mask of what the standard lets be read beyond it.  Beside that a `callee`, where
@@ -23,7 +23,7 @@ class Crossing:
     callee: int | None = None
 
 
-class Crossings(Protocol):
+class Calls(Protocol):
     """The calls and returns of a file whose code keeps to the standard where others see it."""
 
     @property
@@ -42,10 +42,10 @@ class Crossings(Protocol):
         ...
 
     @property
-    def calls(self) -> Sequence[tuple[int, int]]:
+    def direct(self) -> Sequence[tuple[int, int]]:
         """All direct calls: the address of the slot, and where it leads."""
         ...
 
-    def of(self, routine: Routine) -> Mapping[int, Crossing]:
+    def of(self, routine: Routine) -> Mapping[int, CallOrReturn]:
         """Those of a function by the address of their slot; others may read everything."""
         ...

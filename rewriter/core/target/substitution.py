@@ -43,14 +43,14 @@ class Room:
         """Bytes."""
         return self.end - self.start
 
-    def holds(self, every: Iterable[Standing]) -> list[Standing]:
+    def holds(self, every: Iterable[PlacedRoutine]) -> list[PlacedRoutine]:
         """Those of some routines that stand in it, by address; several may stand for one."""
         inside = {one.address: one for one in every if self.start <= one.address < self.end}
         return [one for _, one in sorted(inside.items())]
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class PlacedRoutine:
     """A tuned routine at an address."""
 
     address: int
@@ -153,7 +153,9 @@ class Substituting(Protocol):
         """The place of a function; CannotMove says why nothing else may stand there."""
         ...
 
-    def described(self, code: Code, room: Room, standing: Sequence[Standing]) -> dict[int, bytes]:
+    def described(
+        self, code: Code, room: Room, placed: Sequence[PlacedRoutine]
+    ) -> dict[int, bytes]:
         """What of the unwind information must be how, when these routines stand in a room.
 
         By address, everything that may differ from the original; CannotMove where it cannot say

@@ -14,7 +14,7 @@ from rewriter.core.edit import Edit, Evidence, Skip
 from rewriter.core.run.guard import guarded
 from rewriter.core.target.cpu import Cpu
 from rewriter.core.target.protocol import CannotMove, Tuned
-from rewriter.core.target.substitution import Room, Standing
+from rewriter.core.target.substitution import PlacedRoutine, Room
 from rewriter.road.bundled.placement import Item, Pool
 from rewriter.road.options import Options
 from rewriter.road.source_lines import Described
@@ -49,12 +49,12 @@ class Replacement:
     """One of them with the place of its new code."""
 
     candidate: Candidate
-    standing: Standing
+    placed: PlacedRoutine
 
     @property
     def at_home(self) -> bool:
         """Whether it stands where the old one stood."""
-        return self.standing.entry == self.candidate.room.start
+        return self.placed.entry == self.candidate.room.start
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class BundledRoutines:
         """The functions that are, or lead to, tuned routines in the original."""
         known = self.known
         found = ((f, stands_for(known, known.image, named)) for named, f in known.within())
-        return {function for function, standing in found if standing is not None}
+        return {function for function, placed in found if placed is not None}
 
     def _skip(self, function: Function, address: int, reason: str) -> Skip:
         return Skip(PASS, "routine", function.name, address, reason)
@@ -172,7 +172,7 @@ class BundledRoutines:
 
         def allows(place: int, layout: Mapping[int, int]) -> bool:
             return self._allows(
-                rooms[place], [Standing(at, routine(n)) for n, at in layout.items()]
+                rooms[place], [PlacedRoutine(at, routine(n)) for n, at in layout.items()]
             )
 
         offered = self.known.target.substituting
@@ -180,19 +180,19 @@ class BundledRoutines:
         places = [range(room.start, room.end) for room in rooms]
         pool = Pool(items, places, way, offered.alignment, allows)
         placed = {
-            home: Standing(at, routine(item))
+            home: PlacedRoutine(at, routine(item))
             for item, (_, at) in pool.best().items()
             for home in items[item].homes
         }
         return tuple(Replacement(candidates[n], placed[n]) for n in sorted(placed))
 
-    def _allows(self, room: Room, standing: Sequence[Standing]) -> bool:
+    def _allows(self, room: Room, placed: Sequence[PlacedRoutine]) -> bool:
         """Whether these may stand there: aligned, and described in the bytes that there are."""
         offered = self.known.target.substituting
-        if any(one.address % offered.alignment for one in standing):
+        if any(one.address % offered.alignment for one in placed):
             return False
         try:
-            offered.described(self.known.code, room, sorted(standing, key=lambda s: s.address))
+            offered.described(self.known.code, room, sorted(placed, key=lambda s: s.address))
         except CannotMove:
             return False
         return True
@@ -202,18 +202,18 @@ class BundledRoutines:
     def written(self, replaced: Sequence[Replacement]) -> Iterator[tuple[int, bytes]]:
         """The bytes of the places and of what describes them, by address."""
         target, code = self.known.target, self.known.code
-        every = [one.standing for one in replaced]
+        every = [one.placed for one in replaced]
         for one in replaced:
             room = one.candidate.room
             inside = room.holds(every)
-            yield room.start, filled(target, room, inside, one.standing.entry)
+            yield room.start, filled(target, room, inside, one.placed.entry)
             yield from target.substituting.described(code, room, inside).items()
 
     def edit(self, one: Replacement, evidence: Evidence) -> Edit:
         """What is recorded of it, with what the trial of the new file showed."""
-        candidate, routine = one.candidate, one.standing.routine
+        candidate, routine = one.candidate, one.placed.routine
         named = candidate.named
-        place = "at" if one.at_home else f"at {one.standing.entry:#x}, from"
+        place = "at" if one.at_home else f"at {one.placed.entry:#x}, from"
         return Edit(
             id=candidate.edit,
             technique=PASS,

@@ -20,7 +20,7 @@ from rewriter.core.edit import Evidence, Grade
 from rewriter.core.errors import BadInput
 from rewriter.core.target.bundling import Bundling, Code, Region
 from rewriter.core.target.protocol import CannotMove, Tuned
-from rewriter.core.target.substitution import Harness, Room, Standing
+from rewriter.core.target.substitution import Harness, PlacedRoutine, Room
 from rewriter.elf.headers import PT_LOAD
 from rewriter.elf.image import Image
 from rewriter.identify.bundled_signatures import known as by_signature
@@ -211,7 +211,7 @@ class KnownBundled:
         return self.target.substituting.room(self.code, function)
 
 
-def stands_for(known: KnownBundled, image: Image, named: Named) -> Standing | None:
+def stands_for(known: KnownBundled, image: Image, named: Named) -> PlacedRoutine | None:
     """The tuned routine that does a routine's work in a file with the same functions.
 
     It is entered where the old one was, or the first bundle there does nothing but go to it.
@@ -220,7 +220,7 @@ def stands_for(known: KnownBundled, image: Image, named: Named) -> Standing | No
         for routine in known.tuned(named):
             start = entry - routine.entry
             if read(image, start, len(routine.code)) == routine.code:
-                return Standing(start, routine)
+                return PlacedRoutine(start, routine)
     return None
 
 
@@ -257,13 +257,13 @@ def identified(known: KnownBundled, database: Database | None = None) -> Iterato
             yield Identification(Status.REFUSED, *place, None, outcome)
 
 
-def filled(target: Bundling, room: Room, standing: Sequence[Standing], entry: int) -> bytes:
+def filled(target: Bundling, room: Room, placed: Sequence[PlacedRoutine], entry: int) -> bytes:
     """The bytes of a room: the way to where its own function's work is done, and routines.
 
     `entry` is where that is; CannotMove where a branch does not reach it, or they do not fit.
     """
     offered = target.substituting
-    parts = [(one.address, one.routine.code) for one in standing]
+    parts = [(one.address, one.routine.code) for one in placed]
     if entry != room.start:
         parts.append((room.start, offered.branch(room.start, entry)))
     out = bytearray()

@@ -16,7 +16,7 @@ from rewriter.core.code.program import Function
 from rewriter.core.edit import Evidence
 from rewriter.core.target.bundling import Code
 from rewriter.core.target.protocol import CannotMove, Tuned
-from rewriter.core.target.substitution import Room, Standing
+from rewriter.core.target.substitution import PlacedRoutine, Room
 from rewriter.elf.image import Image
 from rewriter.verify.routines.bundled_known import KnownBundled, Tried, filled, read, stands_for
 from rewriter.verify.routines.replaceable import Named
@@ -29,7 +29,7 @@ class Taken:
     named: Named
     function: Function
     room: Room
-    standing: Standing
+    placed: PlacedRoutine
 
 
 @dataclass(frozen=True)
@@ -50,18 +50,18 @@ class BundledSubstituted:
         size = function.end - function.start
         if read(self.new, function.start, size) == self.known.image.read(function.start, size):
             return None
-        standing = stands_for(self.known, self.new, named)
-        if standing is None:
+        placed = stands_for(self.known, self.new, named)
+        if placed is None:
             return None
         try:
-            return Taken(named, function, self.known.room(function), standing)
+            return Taken(named, function, self.known.room(function), placed)
         except CannotMove:
             return None
 
     @cached_property
-    def rooms(self) -> tuple[tuple[Taken, tuple[Standing, ...]], ...]:
+    def rooms(self) -> tuple[tuple[Taken, tuple[PlacedRoutine, ...]], ...]:
         """The places of the replaced routines, each with what stands in it."""
-        every = [one.standing for one in self.taken]
+        every = [one.placed for one in self.taken]
         return tuple((one, tuple(one.room.holds(every))) for one in self.taken)
 
     @cached_property
@@ -71,36 +71,36 @@ class BundledSubstituted:
 
     def accounted(self) -> Iterator[range]:
         """The addresses of all bytes that were compared for substitutions."""
-        for one, standing in self.rooms:
+        for one, placed in self.rooms:
             yield range(one.room.start, one.room.end)
             try:
-                said = self._described(one.room, standing)
+                said = self._described(one.room, placed)
             except CannotMove:
                 continue
             yield from (range(at, at + len(raw)) for at, raw in said.items())
 
-    def _described(self, room: Room, standing: Sequence[Standing]) -> dict[int, bytes]:
-        return self.known.target.substituting.described(self.known.code, room, standing)
+    def _described(self, room: Room, placed: Sequence[PlacedRoutine]) -> dict[int, bytes]:
+        return self.known.target.substituting.described(self.known.code, room, placed)
 
     def problems(self) -> Iterator[tuple[Function, str]]:
         """What speaks against the substitutions, without running them."""
-        inside = {s.address for _, standing in self.rooms for s in standing}
-        for one, standing in self.rooms:
+        inside = {s.address for _, placed in self.rooms for s in placed}
+        for one, placed in self.rooms:
             outcome = self.known.outcome(one.named)
             if isinstance(outcome, str):
                 yield one.function, outcome
-            if one.standing.address not in inside:
+            if one.placed.address not in inside:
                 yield one.function, "the new code stands in no replaced routine's place"
-            if one.standing.address % self.known.target.substituting.alignment:
+            if one.placed.address % self.known.target.substituting.alignment:
                 yield one.function, "the new code stands on no boundary"
-            yield from ((one.function, reason) for reason in self._odd(one, standing))
+            yield from ((one.function, reason) for reason in self._odd(one, placed))
 
-    def _odd(self, one: Taken, standing: Sequence[Standing]) -> Iterator[str]:
+    def _odd(self, one: Taken, placed: Sequence[PlacedRoutine]) -> Iterator[str]:
         """What is not as it must be in a place and in what describes it."""
         room = one.room
         try:
-            wanted = filled(self.known.target, room, standing, one.standing.entry)
-            said = self._described(room, standing)
+            wanted = filled(self.known.target, room, placed, one.placed.entry)
+            said = self._described(room, placed)
         except CannotMove as reason:
             yield str(reason)
             return

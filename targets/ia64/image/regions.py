@@ -28,7 +28,7 @@ from rewriter.core.target.bundling import (
     UnwindRegions,
 )
 from rewriter.core.target.protocol import CannotMove
-from targets.ia64 import calls
+from targets.ia64.calls import StandardCalls, standard_calls
 from targets.ia64.image import jumps, layout, superblocks, tables, unwind
 from targets.ia64.image.facts import Facts
 from targets.ia64.isa.bundles import SLOTS
@@ -81,9 +81,9 @@ class Code(Facts):
         return Routine(function, regions, reason or strange, stays, words, kept)
 
     @cached_property
-    def crossings(self) -> calls.StandardCrossings | None:
+    def calls(self) -> StandardCalls | None:
         """Its calls and returns, if it is a library."""
-        return calls.crossings(self)
+        return standard_calls(self)
 
     def led(self, place: int) -> int:
         """Where the word of a jump table leads."""

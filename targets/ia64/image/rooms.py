@@ -11,7 +11,7 @@ from rewriter.core.code.groups import Slot
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import Flow
 from rewriter.core.target.protocol import CannotMove
-from rewriter.core.target.substitution import Room, Standing
+from rewriter.core.target.substitution import PlacedRoutine, Room
 from targets.ia64.image import saves, tables, unwind
 from targets.ia64.image.facts import Facts, unwind_entries
 from targets.ia64.isa.bundles import straight
@@ -126,19 +126,19 @@ def _is_own(code: Facts, own: range, place: int) -> bool:
     """Whether a word of the linker's table of addresses is one that only a function reads."""
     if code.gp is None or place not in code.image.table(".got"):
         return False
-    makers = code.text.making(code.gp, place)
+    makers = code.text.makers(code.gp, place)
     return len(makers) > 0 and not len(_outside(code, own, makers))
 
 
-def described(code: Facts, room: Room, standing: Sequence[Standing]) -> dict[int, bytes]:
+def described(code: Facts, room: Room, placed: Sequence[PlacedRoutine]) -> dict[int, bytes]:
     """What unwind information must say of a room; CannotMove where it cannot."""
     if not room.described:
-        if any(saves.saves(one.routine.code).registers for one in standing):
+        if any(saves.saves(one.routine.code).registers for one in placed):
             raise CannotMove("no unwind entry can say what it saves")
         return {}
     entry = code.described[room.start]
     old = unwind.unwinding(code.image, entry).raw
-    new = saves.descriptors(room, standing)
+    new = saves.descriptors(room, placed)
     if len(new) > len(old):
         raise CannotMove("its unwind information has no room")
     return {

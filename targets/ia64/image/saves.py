@@ -17,7 +17,7 @@ from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.isa.registers import register_mask
 from rewriter.core.leb128 import uleb
 from rewriter.core.target.protocol import CannotMove
-from rewriter.core.target.substitution import Room, Standing
+from rewriter.core.target.substitution import PlacedRoutine, Room
 from targets.ia64.isa import bundles
 from targets.ia64.isa.bundles import SLOTS
 from targets.ia64.isa.fields import BUNDLE, QP
@@ -93,17 +93,17 @@ def _number(address: int) -> int:
     return address // BUNDLE * SLOTS + address % BUNDLE
 
 
-def descriptors(room: Room, standing: Sequence[Standing]) -> bytes:
+def descriptors(room: Room, placed: Sequence[PlacedRoutine]) -> bytes:
     """How to unwind from everywhere in a room, routines by address; CannotMove if it cannot be
     said."""
-    return b"".join(_regions(room, standing))
+    return b"".join(_regions(room, placed))
 
 
-def _regions(room: Room, standing: Sequence[Standing]) -> Iterator[bytes]:
+def _regions(room: Room, placed: Sequence[PlacedRoutine]) -> Iterator[bytes]:
     at = room.start
-    if not standing:
+    if not placed:
         yield _region(False, _number(room.size))
-    for one, following in zip(standing, (*standing[1:], None), strict=False):
+    for one, following in zip(placed, (*placed[1:], None), strict=False):
         found = saves(one.routine.code)
         end = room.end if following is None else one.end
         before, behind = _number(one.address - at) + found.slots, _number(end - one.address)

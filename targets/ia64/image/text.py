@@ -142,7 +142,7 @@ class Text:
         at = np.minimum(np.searchsorted(self.addresses, every), len(self.addresses) - 1)
         return np.asarray(every[self.addresses[at] == every])
 
-    def making(self, gp: int | None, number: int) -> NDArray[np.int64]:
+    def makers(self, gp: int | None, number: int) -> NDArray[np.int64]:
         """The positions of single instructions that make a number."""
         makers, every = self._made(gp)
         return np.asarray(makers[every == number])

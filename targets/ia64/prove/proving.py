@@ -20,9 +20,9 @@ from targets.ia64.isa.fields import BUNDLE, Unit
 from targets.ia64.isa.formats import FIRST, LAST, SLOT2, SlotOp
 from targets.ia64.isa.groups import Violation, may_read, violations
 from targets.ia64.isa.rows import TABLE
-from targets.ia64.prove.row_effects import Affecting
-from targets.ia64.prove.row_transfer import STACKED, Making
-from targets.ia64.prove.rows import SILENT, making
+from targets.ia64.prove.row_effects import RowEffects
+from targets.ia64.prove.row_transfer import STACKED, RowTransfer
+from targets.ia64.prove.rows import SILENT, row_transfer
 from targets.ia64.registers import AR, CONSTANTS, FR, GR, NAMES
 from targets.ia64.standard import STACK, THREAD
 
@@ -45,8 +45,8 @@ class Proving:
     framed = _FRAME
 
     def __init__(self) -> None:
-        self._making: dict[int, Making] = {}
-        self._affecting: dict[int, Affecting] = {}
+        self._row_transfers: dict[int, RowTransfer] = {}
+        self._row_effects: dict[int, RowEffects] = {}
         self._transfers = kept(self._transfer, _told)
 
     def transfer(self, insn: Insn) -> Transfer:
@@ -59,19 +59,19 @@ class Proving:
 
     def effect(self, insn: Insn) -> Effect:
         """What it reads and sets, most often without making its transfer."""
-        known = self._affecting.get(id(insn.op))
+        known = self._row_effects.get(id(insn.op))
         if known is None:
-            known = self._affecting[id(insn.op)] = Affecting.of(self._made(insn.op))
+            known = self._row_effects[id(insn.op)] = RowEffects.of(self._made(insn.op))
         return known.effect(insn)
 
     def _transfer(self, insn: Insn) -> Transfer:
         why = illegal(insn)
         return self._made(insn.op).transfer(insn, f"{insn.name} {why}" if why else "")
 
-    def _made(self, op: Op) -> Making:
-        found = self._making.get(id(op))
+    def _made(self, op: Op) -> RowTransfer:
+        found = self._row_transfers.get(id(op))
         if found is None:
-            found = self._making[id(op)] = making(op)
+            found = self._row_transfers[id(op)] = row_transfer(op)
         return found
 
     def forwarded(self, earlier: Insn, later: Insn) -> int:

@@ -11,12 +11,12 @@ from rewriter.core.code.transfer import Effect, Exit, How, Order, effect_of
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.registers import register_mask
 from targets.ia64.isa.groups import read
-from targets.ia64.prove.row_transfer import ANY_ORDER, Making
+from targets.ia64.prove.row_transfer import ANY_ORDER, RowTransfer
 from targets.ia64.registers import PR
 
 
 @dataclass(frozen=True, slots=True)
-class Affecting:
+class RowEffects:
     """A row made ready for its instructions; what one of them does follows from its operands.
 
     `reads`, `sets` and `always` index operands: what is read, what is set unless a predicate is
@@ -24,7 +24,7 @@ class Affecting:
     names.  In a row that is not `plain` more than that decides: the transfer is asked.
     """
 
-    made: Making
+    made: RowTransfer
     plain: bool
     reads: tuple[int, ...]
     fixed_reads: int
@@ -33,7 +33,7 @@ class Affecting:
     fixed_sets: int
 
     @classmethod
-    def of(cls, made: Making) -> Affecting:
+    def of(cls, made: RowTransfer) -> RowEffects:
         """What all instructions of a row have in common."""
         ways = [] if made.is_silent else [(n, how) for n, _, how in made.writes]
         fixed = [] if made.is_silent else made.fixed_writes

@@ -35,7 +35,7 @@ class Total:
 
 
 @dataclass(frozen=True, slots=True)
-class Making:
+class RowTransfer:
     """A row made ready for its instructions.
 
     `guard`, `reads`, `immediates`, `tagged` and `distance` index operands: the predicate, what the

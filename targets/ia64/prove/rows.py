@@ -17,7 +17,7 @@ from targets.ia64.isa.formats import FIRST, LAST, SLOT2, SlotFormat, SlotOp
 from targets.ia64.isa.i_unit import MASK17
 from targets.ia64.isa.rows import TABLE
 from targets.ia64.prove.orders import exit_of, order_of, size_of
-from targets.ia64.prove.row_transfer import MODIFIED, STACKED, Making, Total, part_of
+from targets.ia64.prove.row_transfer import MODIFIED, STACKED, RowTransfer, Total, part_of
 from targets.ia64.registers import AR, FR, GR, NAMES, NUMBERS, PR
 
 _BANKED = tuple(range(GR + 16, GR + 32))
@@ -42,7 +42,7 @@ SILENT = frozenset(("tag13", "slot", "ignored"))
 MASK = MASK17.name  # which predicates are written
 
 
-def making(op: Op) -> Making:
+def row_transfer(op: Op) -> RowTransfer:
     """What all instructions of a row have in common."""
     layout, effects = op.format, TABLE.effects(op)
     assert isinstance(layout, SlotFormat)
@@ -58,7 +58,7 @@ def making(op: Op) -> Making:
     writes = tuple(_writes(op, [n for n in effects.writes if n not in summed], names))
     exchanged = _EXCHANGED.get(op.name, ())
     distance = next((n for n, o in enumerate(layout.operands) if _is_distance(o.name)), None)
-    return Making(
+    return RowTransfer(
         op,
         None if is_input else guard,
         totals,

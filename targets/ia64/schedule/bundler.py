@@ -83,14 +83,14 @@ class Scheduling:
 
     def arrange(self, part: Part) -> Arranged | None:
         """A better arrangement, in no more bundles than stand there; None if none is found."""
-        standing = tuple(_layout(part.standing))
-        key = self._key(part), _mask(part.joins), _mask(part.leaves), standing
+        incumbent = tuple(_layout(part.incumbent))
+        key = self._key(part), _mask(part.joins), _mask(part.leaves), incumbent
         if key not in self._packed:
-            self._packed[key] = self._better(part, standing)
+            self._packed[key] = self._better(part, incumbent)
         packed = self._packed[key]
         if packed is None:
             return None
-        start = part.standing.slots[0].address // BUNDLE * BUNDLE
+        start = part.incumbent.slots[0].address // BUNDLE * BUNDLE
         slots = list(_slots(part, packed, start))
         return Arranged(tuple(slot for slot, _ in slots), tuple(number for _, number in slots))
 
@@ -114,7 +114,7 @@ class Scheduling:
     def in_cycles(self, part: Part, cycles: Sequence[int]) -> Arranged | list[tuple[int, ...]]:
         """The arrangement in which each instruction issues in its cycle, a group for each; or
         sets of instructions that do not go together."""
-        start = part.standing.slots[0].address // BUNDLE * BUNDLE
+        start = part.incumbent.slots[0].address // BUNDLE * BUNDLE
         bundles: list[tuple[int, tuple[int, ...]]] = []
         apart = []
         for cycle in sorted(set(cycles)):
@@ -144,11 +144,11 @@ class Scheduling:
         found = self._cycles[key]
         return found.bundles if found is not None and found.cycles == 1 else None
 
-    def _better(self, part: Part, standing: Layout) -> Packed | None:
+    def _better(self, part: Part, incumbent: Layout) -> Packed | None:
         """A text that is better than the one that stands there."""
         search = Search(self._problem(part), self.taking)
-        known = Packed(standing, search.replay(standing)).weight
-        return packing.best(search, len(standing), self.width, known)
+        known = Packed(incumbent, search.replay(incumbent)).weight
+        return packing.best(search, len(incumbent), self.width, known)
 
     def _problem(self, part: Part) -> Problem:
         parts = zip(part.slots, part.before, strict=True)
@@ -195,11 +195,11 @@ def _mask(numbers: frozenset[int]) -> int:
     return sum([1 << number for number in numbers])
 
 
-def _layout(standing: Arranged) -> Iterator[tuple[int, tuple[int, ...]]]:
+def _layout(incumbent: Arranged) -> Iterator[tuple[int, tuple[int, ...]]]:
     """The template of each bundle, and the numbers of what stands there."""
     at = 0
-    for bundle in _in_bundles(standing.slots):
-        yield _template(bundle).code, standing.origins[at : at + len(bundle)]
+    for bundle in _in_bundles(incumbent.slots):
+        yield _template(bundle).code, incumbent.origins[at : at + len(bundle)]
         at += len(bundle)
 
 
