@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from passes.lib.shapes import Narrow, Shapes, cell_load, unmasked
 from passes.lib.steps import Change, OwnPass, Steps
-from passes.lib.technique import UNRELATED, Site
+from passes.lib.technique import LOADED_BEFORE, UNRELATED, Site
 from rewriter.core.code.dataflow import Trace, registers_of
 from rewriter.core.edit import Rewrite
 from rewriter.core.isa.instruction import Insn
@@ -25,6 +25,7 @@ class Bytes(OwnPass):
     Before    ldq_u t,d(p); extbl t,q,r            with q = p + d modulo 8
               ldq_u t,d(p); extqh t,q,u; sra u,56,r      with q = p + d + 1 modulo 8
               ldq_u t,d(p); insbl v,q,i; mskbl t,q,m; bis i,m,s; stq_u s,d(p)
+                                              where ldq_u may be on each of the ways to the block
               sll v,56,t; sra t,56,r
     After     ldbu r,d(p)
               ldbu r,d(p); sextb r,r       without sextb where nothing reads the sign
@@ -195,9 +196,11 @@ class _Block:
         place, value = self.trace.stored[slot]
         found = _merged(value, place, self.trace.cell)
         if found is None:
+            before = (one for one in _kept(value, place, self.trace.cell) if one[2].kind == "var")
+            yield from (Site(slot, _stored(one[0], one[3]), (), LOADED_BEFORE) for one in before)
             return
         size, inner = found
-        kind = f"{_NAMES[size]} store" if inner is not None else f"zero {_NAMES[size]} store"
+        kind = _stored(size, inner)
         address = unmasked(place, self.trace.cell)
         if size > 1 and address is not None and self._crosses(address):
             yield Site(slot, kind, (), "unaligned access")
@@ -252,6 +255,10 @@ def _kind(narrow: Narrow) -> str:
     return f"{'signed ' if narrow.signed else ''}{_NAMES[narrow.size]} load"
 
 
+def _stored(size: int, inner: Term | None) -> str:
+    return f"{_NAMES[size]} store" if inner is not None else f"zero {_NAMES[size]} store"
+
+
 def _sign_extended(value: Term) -> tuple[int, Term] | None:
     """(bytes, x) when the value is x's low bytes, sign-extended by two shifts."""
     if value.kind != "ashr" or value.args[1].kind != "const":
@@ -268,23 +275,31 @@ def _merged(value: Term, place: Term, cell: int) -> tuple[int, Term | None] | No
 
     `what` is None for zeros.
     """
-    store = value.store
-    address = unmasked(place, cell)
+    for size, shift, other, field in _kept(value, place, cell):
+        if other.kind != "load" or other.args[1] is not place:
+            continue
+        if field is None:
+            return size, None
+        inner = _shifted(field, shift, size)
+        if inner is not None:
+            return size, inner
+    return None
+
+
+def _kept(value: Term, place: Term, cell: int) -> Iterator[tuple[int, Term, Term, Term | None]]:
+    """(size, shift, what, field) where `value` is something but for a narrow field of the place.
+
+    The field is at the shift; None where it is zero.
+    """
+    store, address = value.store, unmasked(place, cell)
     if address is None:
-        return None
+        return
     shift = store.shl(store.and_(address, store.const(cell - 1)), store.const(3))
     for size in _NAMES:
-        mask = store.const((1 << 8 * size) - 1)
-        hole = store.not_(store.shl(mask, shift))
-        for kept, field in ((value, None), *(_halves(value))):
-            if not _is_kept(kept, hole, place):
-                continue
-            if field is None:
-                return size, None
-            inner = _shifted(field, shift, size)
-            if inner is not None:
-                return size, inner
-    return None
+        hole = store.not_(store.shl(store.const((1 << 8 * size) - 1), shift))
+        for kept, field in ((value, None), *_halves(value)):
+            if kept.kind == "and" and hole in kept.args:
+                yield size, shift, kept.args[0 if kept.args[1] is hole else 1], field
 
 
 def _halves(value: Term) -> tuple[tuple[Term, Term], ...]:
@@ -293,13 +308,6 @@ def _halves(value: Term) -> tuple[tuple[Term, Term], ...]:
         if value.kind == "or"
         else ()
     )
-
-
-def _is_kept(term: Term, hole: Term, place: Term) -> bool:
-    if term.kind != "and" or hole not in term.args:
-        return False
-    other = term.args[0] if term.args[1] is hole else term.args[1]
-    return other.kind == "load" and other.args[1] is place
 
 
 def _shifted(field: Term, shift: Term, size: int) -> Term | None:

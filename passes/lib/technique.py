@@ -15,6 +15,9 @@ from rewriter.core.target.protocol import Sequential, Trigger
 UNRELATED = "address and position are not related in the block"
 """A reason that knowing more of the registers at the start may remove."""
 
+LOADED_BEFORE = "what is kept of the cell was not loaded in the block"
+"""Another such reason."""
+
 
 @dataclass(frozen=True)
 class Site:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 from passes.lib.changes import Accepted, Refused, Rewritten, count
-from passes.lib.technique import UNRELATED, Site, Technique, idle, usable
+from passes.lib.technique import LOADED_BEFORE, UNRELATED, Site, Technique, idle, usable
 from rewriter.core.assumptions import ALIGNMENT, EVERY
 from rewriter.core.code.dataflow import (
     INPUT,
@@ -87,7 +87,7 @@ class Tuner:
     @property
     def unrelated(self) -> bool:
         """Whether there is a site that knowing more of the registers at the start may give."""
-        return any(one.site.reason == UNRELATED for one in self._sites)
+        return any(one.site.reason in (UNRELATED, LOADED_BEFORE) for one in self._sites)
 
     def tune(self, chosen: Chosen) -> Rewritten:
         """The superblock with all that is chosen and can be shown."""

@@ -145,7 +145,8 @@ class Around:
         """Why a stream is in the cache already, or ends before a hint is of use; or nothing."""
         stack = self.program.target.spelling.STACK
         facts = self.program.facts(self.function).get(self.loop.head, {})
-        if stream.base == stack or facts.get(stream.base, (0, 0))[0] == stack:
+        known = facts.get(stream.base)
+        if stream.base == stack or (known and known.base == stack and not known.cell):
             return "on the stack"
         passes = self._count(body)
         if passes is not None and passes * abs(stream.step) < _SHORT * abs(ahead):

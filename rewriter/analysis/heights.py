@@ -80,7 +80,8 @@ class Heights:
         ):
             if row < 0:
                 return {}
-            step, written, kept = self.effects.of(word)
+            effect = self.effects.of(word)
+            step, written, kept = effect.step, effect.written, effect.kept
             if step is not None and step[1] in state:
                 state[step[0]] = state[step[1]] + step[2]
                 continue

@@ -96,7 +96,7 @@ class Program:
         return found
 
     def facts(self, function: Function) -> dict[int, Facts]:
-        """Registers that are another plus a constant, at each block of a function."""
+        """What is known of registers at each block of a function."""
         if function.start not in self._facts:
             self._facts.clear()  # who asks again asks at once
             self._facts[function.start] = relations(self.graph, function, self._effects)

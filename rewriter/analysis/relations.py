@@ -1,8 +1,9 @@
-"""Registers that differ by a constant, at every block of a function.
+"""What registers hold at every block of a function: another's value plus a constant, or a cell.
 
 Loops keep a pointer and the pointer plus one in two registers; in a block that only reads them,
-nothing shows how they are related.  A forward analysis does: at each block, registers form classes
-of known distance, and where paths meet only what holds on all of them is kept.
+nothing shows how they are related.  Nor does a block where ways meet show that on each of them the
+cell was loaded of which it replaces a byte.  A forward analysis does: at each block, registers form
+classes of known distance, and where paths meet only what holds on all of them is kept.
 """
 
 from __future__ import annotations
@@ -10,23 +11,49 @@ from __future__ import annotations
 from collections import Counter
 from heapq import heappop, heappush
 from itertools import count
+from typing import NamedTuple
 
 from rewriter.analysis.flow import Graph
-from rewriter.core.code.dataflow import registers_of
+from rewriter.core.code.dataflow import Fact, machine, registers_of
 from rewriter.core.code.program import Function
-from rewriter.core.isa.instruction import COMING_BACK
-from rewriter.core.target.protocol import Sequential
+from rewriter.core.isa.instruction import COMING_BACK, Insn
+from rewriter.core.isa.registers import Reg
+from rewriter.core.target.protocol import Sequential, whole
 
-Value = tuple[int, int]
-"""An unknown number's name, and what is added to it."""
+
+class Value(NamedTuple):
+    """An unknown number's name and what is added to it; with `cell`, the cell of memory there.
+
+    No bit above `bits` is set, if that is known.
+    """
+
+    name: int
+    added: int
+    cell: bool = False
+    bits: int | None = None
+
+
 State = dict[int, Value]
-"""Registers that are not alone in their class; any other is a number that nothing is known of."""
-Facts = dict[int, tuple[int, int]]
-"""Register: (another register, distance), for registers that are another plus a constant."""
+"""Registers of which something is known: most are not alone in their class."""
+Facts = dict[int, Fact]
+"""What is known of registers."""
 
-Effect = tuple[tuple[int, int, int] | None, tuple[int, ...], int | None]
-"""What an instruction makes of a register and a constant, else what it writes; of a call, the
-registers that outlive it."""
+
+class Effect(NamedTuple):
+    """What an instruction makes of registers.
+
+    `step` is (result, source, distance) where a register becomes another plus a constant, `load`
+    the same where it becomes the cell of memory there.  `written` are the registers that it writes,
+    the only one of at most `bits` bits, if that is known; `kept` are those that outlive a call, as
+    a mask, and `remembers` says that memory stays as it is.
+    """
+
+    step: tuple[int, int, int] | None
+    load: tuple[int, int, int] | None
+    written: tuple[int, ...]
+    bits: int | None
+    kept: int | None
+    remembers: bool
 
 
 def relations(graph: Graph, function: Function, effects: LinearEffects) -> dict[int, Facts]:
@@ -74,7 +101,27 @@ class LinearEffects:
         assert insn is not None
         written = registers_of(self.target.table.defs(insn))
         kept = self.target.kept_over(insn) if insn.op.flow in COMING_BACK else None
-        return self.target.linear(insn), written, kept
+        effects = self.target.table.effects(insn.op)
+        remembers = kept is None and not effects.stores and not effects.events
+        step = self.target.linear(insn)
+        load = self._load(insn, written) if remembers and effects.loads else None
+        plain = remembers and step is None and len(written) == 1
+        bits = self._bits(insn, Reg(written[0])) if plain else None
+        return Effect(step, load, written, bits, kept, remembers)
+
+    def _load(self, insn: Insn, written: tuple[int, ...]) -> tuple[int, int, int] | None:
+        """(result, base, displacement) of a load of the cell that an address is in."""
+        spelled = self.target.spelling.address(insn) if whole(insn, self.target) else None
+        return None if spelled is None or len(written) != 1 else (written[0], *spelled)
+
+    def _bits(self, insn: Insn, result: Reg) -> int | None:
+        """How many bits of a result can be set, whatever is read; None where all can."""
+        table = self.target.table
+        with table.terms() as terms:
+            state = machine(table, terms)
+            state.execute(insn, 0)
+            bits = terms.bits(state.get(result))
+        return bits if bits < table.cell * 8 else None
 
 
 class _Code:
@@ -97,46 +144,85 @@ class _Code:
         if min(self.rows[first:last], default=0) < 0:
             return {}
         state = dict(state)
-        for step, written, kept in map(self.effect, self.words[first:last]):
-            if step is not None:
-                result, source, distance = step
-                held = state.get(source)
-                if held is None:
-                    held = state[source] = next(self.names), 0
-                state[result] = held[0], held[1] + distance
+        for effect in map(self.effect, self.words[first:last]):
+            if effect.step is not None:
+                self._step(state, effect.step)
                 continue
-            for register in written:
+            if effect.load is not None:
+                self._load(state, effect.load)
+                continue
+            for register in effect.written:
                 state.pop(register, None)
-            if kept is not None:
-                state = {r: value for r, value in state.items() if kept >> r & 1}
+            if effect.bits is not None:
+                state[effect.written[0]] = Value(next(self.names), 0, bits=effect.bits)
+            if effect.kept is not None:
+                state = {r: value for r, value in state.items() if effect.kept >> r & 1}
+            if not effect.remembers:
+                state = {r: value for r, value in state.items() if not value.cell}
         return _together(state)
+
+    def _step(self, state: State, step: tuple[int, int, int]) -> None:
+        """A register becomes another plus a constant."""
+        result, source, distance = step
+        held = self._number(state, source)
+        bits = held.bits if distance == 0 else None
+        state[result] = Value(held.name, held.added + distance, bits=bits)
+
+    def _load(self, state: State, load: tuple[int, int, int]) -> None:
+        """A register becomes the cell where another plus a constant is."""
+        result, base, displacement = load
+        held = self._number(state, base)
+        state[result] = Value(held.name, held.added + displacement, True)
+
+    def _number(self, state: State, register: int) -> Value:
+        """What a register is, by name: that it is a cell is forgotten, for sums with it."""
+        held = state.get(register)
+        if held is None or held.cell:
+            held = state[register] = Value(next(self.names), 0)
+        return held
 
     def joined(self, a: State, b: State) -> State:
         """What holds in both: registers of one class at one distance in each."""
         names: dict[tuple[int, int, int], int] = {}
         found: State = {}
         for register in a.keys() & b.keys():
-            (name, added), (other, there) = a[register], b[register]
+            (name, added, cell, bits), (other, there, also, most) = a[register], b[register]
+            if cell is not also:
+                continue
             key = name, other, added - there
             if key not in names:
                 names[key] = next(self.names)
-            found[register] = names[key], added
+            widest = None if bits is None or most is None else max(bits, most)
+            found[register] = Value(names[key], added, cell, widest)
         return _together(found)
 
 
 def _together(state: State) -> State:
-    """The registers that are not alone in their class."""
-    members = Counter([name for name, _ in state.values()])
-    return {r: value for r, value in state.items() if members[value[0]] > 1}
+    """The registers that are narrow, or not alone in a class that some number is in."""
+    members = Counter([value.name for value in state.values()])
+    numbers = {value.name for value in state.values() if not value.cell}
+    return {
+        register: value
+        for register, value in state.items()
+        if value.bits is not None or (members[value.name] > 1 and value.name in numbers)
+    }
 
 
 def _facts(state: State) -> Facts:
+    """All that a state says: a class's base is the narrow number, which has one distance in it."""
     first: dict[int, tuple[int, int]] = {}
     facts: Facts = {}
-    for register, (name, added) in sorted(state.items()):
+    for register, (name, added, cell, bits) in sorted(state.items(), key=_bases_first):
         if name in first:
             base, base_added = first[name]
-            facts[register] = (base, added - base_added)
-        else:
-            first[name] = (register, added)
+            facts[register] = Fact(base, added - base_added, cell)
+            continue
+        first[name] = register, added
+        if bits is not None:
+            facts[register] = Fact(register, 0, bits=bits)
     return facts
+
+
+def _bases_first(one: tuple[int, Value]) -> tuple[bool, bool, int]:
+    register, value = one
+    return value.cell, value.bits is None, register

@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from rewriter.analysis.program import Program
+from rewriter.core.code.dataflow import Fact
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.isa.operands import Kind
+from rewriter.core.isa.registers import Reg
 from rewriter.core.readings.concrete import Concrete, Misaligned
 
 ARENA, ARENA_QUADS = 0x1_2000_0000, 6  # pointers meet in a few quadwords
@@ -59,6 +61,12 @@ class World(Concrete):
 
     def opaque(self, name: str, *values: int) -> int:
         return random.Random(f"{self.start.seed} {name} {values}").getrandbits(64)
+
+    def known(self, fact: Fact) -> int:
+        """What a register must hold of which this is known; a narrow one's high bits go."""
+        value, size = self.get(Reg(fact.base)) + fact.distance, self.width // 8
+        value = self.load(value & -size, size) if fact.cell else value
+        return value & (1 << (self.width if fact.bits is None else fact.bits)) - 1
 
     def byte(self, at: int) -> int:
         """Memory, whether this run has seen it or not."""

@@ -51,9 +51,9 @@ class Oracle:
         ends, facts = [], self.program.facts(codes[0].function).get(pair.old, {})
         for code, place in zip(codes, (pair.old, pair.new, pair.new), strict=True):
             world = World(start, dict(self.program.target.table.constants))
-            # On every way to this place these registers are others plus a constant.
-            for register, (base, distance) in facts.items():
-                world.set(Reg(register), world.get(Reg(base)) + distance)
+            # What is known of registers on every way to this place.
+            for register, fact in facts.items():
+                world.set(Reg(register), world.known(fact))
             if pair.link is not None:
                 world.registers[Reg(pair.link)] = place
             ends.append(code.run(place, world))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.registers import Reg
@@ -23,16 +24,34 @@ def registers_of(mask: int) -> tuple[Reg, ...]:
     return tuple(map(Reg, bits(mask)))
 
 
-Facts = Mapping[int, tuple[int, int]]
-"""Register: (another register, distance)."""
+class Fact(NamedTuple):
+    """What is known of a register: it is `base`, another register, plus `distance`.
+
+    With `cell` it is what the cell of memory holds in which that place is; with `bits` it is its
+    own base, and no bit above so many is set.
+    """
+
+    base: int
+    distance: int
+    cell: bool = False
+    bits: int | None = None
+
+
+Facts = Mapping[int, Fact]
+"""What is known of registers, bases before those of which they are the base."""
 
 
 def machine(table: Table, terms: Terms, facts: Facts | None = None) -> Symbolic:
     """A symbolic machine of the table's registers in an unknown state, but for the facts."""
     reading = Symbolic if table.aligned else Unaligned
     state = reading(terms, table.constants, table.byteorder)
-    for register, (base, distance) in (facts or {}).items():
-        state.registers[register] = state.get(Reg(base)) + terms.const(distance)
+    for register, (base, distance, cell, most) in (facts or {}).items():
+        value = state.get(Reg(base)) + terms.const(distance)
+        if cell:
+            value = terms.load(state.memory, terms.and_(value, terms.const(-table.cell)))
+        if most is not None:
+            value = terms.and_(value, terms.const((1 << most) - 1))
+        state.registers[register] = value
     return state
 
 
@@ -68,7 +87,7 @@ def run(
     """Runs straight code symbolically; None is an empty slot, `exits` are slots.
 
     An exit INPUT is the start.  `code` are registers that hold code addresses at the start, `facts`
-    registers that are another plus a constant.
+    what is known of registers.
     """
     state = machine(table, terms, facts)
     for register, place in (code or {}).items():

@@ -114,9 +114,9 @@ class Pairs:
             return found
         kept = ~self.program.live_into(address) | self._needed_into(address)
         return {
-            register: (base, distance)
-            for register, (base, distance) in found.items()
-            if kept >> register & kept >> base & 1
+            register: fact
+            for register, fact in found.items()
+            if kept >> register & kept >> fact.base & 1
         }
 
     def _inputs(self, segment: Segment) -> int:
