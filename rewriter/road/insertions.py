@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from passes.lib.insert import Declined, Finder, Inserted, Insertion
@@ -67,8 +67,20 @@ class Insertions:
             routine=function.name,
             address=found.address,
             old="; ".join(map(target.table.text, was)),
-            new="; ".join(map(target.table.text, found.insns)),
+            new="; ".join(self._texts(found)),
             evidence=found.evidence,
             gain=len(was) - len(found.insns),
             cycles=found.saves,
         )
+
+    def _texts(self, found: Insertion) -> Iterator[str]:
+        """What is inserted, with where it leads: what is added has a label, not yet an address."""
+        table, listing = self.work.program.target.table, self.work.program.listing
+        for n, insn in enumerate(found.insns):
+            goal = insn.target(found.address + n)
+            if goal is None:
+                yield table.text(insn)
+            elif listing.has(goal):
+                yield table.text(insn, found.address + n)
+            else:
+                yield table.text(insn, found.address + n).replace(f"{goal:x}", "1f")

@@ -80,6 +80,10 @@ def test_case(path: Path, tmp_path: Path) -> None:
     assert words(done.data) == words(after.data)
     skips = [f"{s.kind}: {s.reason}" for s in done.skips if s.technique == "cmov"]
     assert skips == refused
+    starts = [f"{start:x}" for start in target.listing(before).addresses.tolist()]
+    edits = (edit for edit in done.edits if edit.technique == "cmov")
+    leading = [goal for edit in edits for goal in re.findall(r"^b\w+ \w+,(\w+)", edit.new)]
+    assert {*leading} <= {"1f", *starts}, "where it leads is told by an address or a label"
 
 
 SCARCE = """
