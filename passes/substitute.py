@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 from passes.lib.pieces import Scattered, Scattering, Spaces
 from passes.lib.steps import Change, OwnPass, Steps
@@ -12,12 +13,13 @@ from rewriter.contracts import CONTRACTS, Contract
 from rewriter.core.code.program import Function
 from rewriter.core.edit import Edit
 from rewriter.core.errors import RetuneError
+from rewriter.core.readings.interpret import Step
 from rewriter.core.target.cpu import Cpu
 from rewriter.core.target.protocol import CannotMove, FrameRow, Sequential, Target, Tuned, suited
 from rewriter.elf.caves.room import Caves
 from rewriter.elf.caves.unwind import Body, replaced
 from rewriter.elf.emit import Patch
-from rewriter.timing.described import NotDescribed
+from rewriter.timing.described import NotDescribed, sched_of, traits_of
 from rewriter.timing.model import simulate
 from rewriter.verify.routines.pieces import placement_at
 from rewriter.verify.routines.replaceable import Known, Named
@@ -211,22 +213,34 @@ def _better(
         if reason := known.unlike(named, routine):
             reasons.append(f"no tuned routine does the same: {reason}")
             continue
-        gain = _worth(known, named, function, routine, cpu)
-        if not gain.objection:
+        gain, reason = _worth(known, named, function, routine, cpu)
+        if not reason:
             return routine, gain
-        reasons.insert(0, gain.objection)
+        reasons.insert(0, reason)
     raise CannotMove(reasons[0])
 
 
-def _worth(known: Known, named: Named, function: Function, routine: Tuned, cpu: Cpu) -> Worth:
-    """What a tuned routine is worth in place of an old one; CannotMove where nobody can say."""
+def _worth(
+    known: Known, named: Named, function: Function, routine: Tuned, cpu: Cpu
+) -> tuple[Worth, str]:
+    """What a tuned routine is worth in place of an old one, and what speaks against it.
+
+    CannotMove where nobody can say.
+    """
     trials, target = known.trials, known.program.target
     ours, system = code_at(routine, target.arena.new), target.system(cpu)
 
     def timed(code: Code, contract: Contract) -> Cycles:
-        def cycles(points: Iterable[Point], warm: bool) -> list[int]:
-            traces = trials.traces(code, contract, points, cpu)
-            return [simulate(steps, cpu, system, warm).cycles for steps in traces]
+        def cycles(points: Iterable[Point], warm: bool) -> Iterator[int]:
+            traces = [tuple(steps) for steps in trials.traces(code, contract, points, cpu)]
+            for insn in {step.insn for steps in traces for step in steps}:
+                sched_of(cpu, traits_of(cpu, insn))  # before any is timed, as some are not
+
+            @cache
+            def took(steps: tuple[Step, ...]) -> int:
+                return simulate(steps, cpu, system, warm).cycles
+
+            return map(took, traces)
 
         return cycles
 
@@ -236,7 +250,8 @@ def _worth(known: Known, named: Named, function: Function, routine: Tuned, cpu: 
         return timed(old, contract), timed(ours, contract)
 
     try:
-        return worth((CONTRACTS[name] for name in named.contracts), both)
+        gain = worth([CONTRACTS[name] for name in named.contracts], both)
+        return gain, gain.objection
     except (Untried, NotDescribed) as unknown:
         raise CannotMove(f"no model says that it gains: {unknown}") from unknown
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 from rewriter.contracts import Contract
 from rewriter.verify.routines.cases import spread
@@ -49,25 +50,37 @@ class Call:
     weight: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Worth:
-    """Modelled cycles of the calls by weight: of the original's and of the tuned routine's."""
+    """Modelled cycles of the calls by weight: of the original's and of the tuned routine's.
 
-    old: int
+    `timed` gives the original's, of the calls that are made most first: whether a routine gains is
+    known before the last of them.
+    """
+
+    timed: Callable[[], Iterable[int]]
     new: int
     weight: int
+
+    @cached_property
+    def old(self) -> int:
+        """The original's, all together."""
+        return sum(self.timed())
 
     @property
     def saved(self) -> Fraction:
         """Cycles that a call takes fewer."""
         return Fraction(self.old - self.new, self.weight)
 
-    @property
+    @cached_property
     def objection(self) -> str:
         """Why the original stays, or nothing."""
-        if self.new < self.old:
-            return ""
-        return f"model: {self.new / self.old:.2f} of the original's cycles"
+        old = 0
+        for cycles in self.timed():
+            old += cycles
+            if old > self.new:
+                return ""
+        return f"model: {self.new / old:.2f} of the original's cycles"
 
 
 def calls(contract: Contract) -> Sequence[Call]:
@@ -93,15 +106,22 @@ def _standing(axes: Mapping[str, Sequence[int]]) -> Iterator[tuple[Point, int]]:
 
 
 def worth(
-    contracts: Iterable[Contract], both: Callable[[Contract], tuple[Cycles, Cycles]]
+    contracts: Sequence[Contract], both: Callable[[Contract], tuple[Cycles, Cycles]]
 ) -> Worth:
     """What a routine is worth that keeps some contracts; `both` gives the two for each of them."""
-    old = new = weight = 0
-    for contract in contracts:
-        every, warm = calls(contract), contract.name not in _COLD
-        points = [call.point for call in every]
-        sides = (side(points, warm) for side in both(contract))
-        for call, before, after in zip(every, *sides, strict=True):
-            old, new = old + call.weight * before, new + call.weight * after
-            weight += call.weight
-    return Worth(old, new, weight)
+    every = [
+        (contract, sorted(calls(contract), key=lambda call: call.weight, reverse=True))
+        for contract in contracts
+    ]
+
+    def timed(tuned: bool) -> Iterator[int]:
+        sides = [
+            (made, both(contract)[tuned]([call.point for call in made], contract.name not in _COLD))
+            for contract, made in every
+        ]
+        for made, cycles in sides:
+            for call, took in zip(made, cycles, strict=True):
+                yield call.weight * took
+
+    weight = sum(call.weight for _, made in every for call in made)
+    return Worth(lambda: timed(False), sum(timed(True)), weight)

@@ -82,7 +82,9 @@ class Choosing:
 
 
 def _moved(counter: int, up: bool, top: int) -> int:
-    return min(counter + 1, top) if up else max(counter - 1, 0)
+    if up:
+        return counter + 1 if counter < top else top
+    return counter - 1 if counter > 0 else 0
 
 
 class ReturnStack:

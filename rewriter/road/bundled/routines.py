@@ -145,10 +145,10 @@ class BundledRoutines:
         arena, place = target.substituting.arena, target.arena.new
 
         def timed(tried: Tried, entry: int, contract: Contract) -> Cycles:
-            def cycles(points: Iterable[Point], warm: bool) -> list[int]:
-                cases = (contract.case(arena, point) for point in points)
-                runs = (tried.harness.steps(entry, case) for case in cases)
-                return [trace(cpu, steps, warm).cycles for steps in runs]
+            def cycles(points: Iterable[Point], warm: bool) -> Iterator[int]:
+                cases = [contract.case(arena, point) for point in points]
+                runs = [tried.harness.steps(entry, case) for case in cases]
+                return (trace(cpu, steps, warm).cycles for steps in runs)
 
             return cycles
 
@@ -157,7 +157,7 @@ class BundledRoutines:
             old = timed(self.known.tried, named.address, contract)
             return old, timed(alone, place + routine.entry, contract)
 
-        return worth((CONTRACTS[name] for name in named.contracts), both)
+        return worth([CONTRACTS[name] for name in named.contracts], both)
 
     def _placed(self, candidates: Sequence[Candidate]) -> tuple[Replacement, ...]:
         codes = list(dict.fromkeys(c.routine.code for c in candidates))

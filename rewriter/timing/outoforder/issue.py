@@ -63,8 +63,12 @@ class Issuer:
         best: tuple[int, tuple[bool, int]] | None = None
         found: tuple[str, int, Value | None] = ("", 0, None)
         unit = self._units.get(place.sched.unit, 0) if place.sched.unit else 0
+        known: dict[int, tuple[int, Value | None]] = {}
         for pipe in pipes:
-            at, value = self._ready(place, registers, self._cluster.get(pipe, _EVERYWHERE))
+            cluster = self._cluster.get(pipe, _EVERYWHERE)
+            if cluster not in known:
+                known[cluster] = self._ready(place, registers, cluster)
+            at, value = known[cluster]
             start = max(at, least.time, unit)
             booked = self._booked[pipe]
             while start in booked:

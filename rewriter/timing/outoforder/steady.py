@@ -112,8 +112,12 @@ class RepeatedOutOfOrder:
         if node.unit:
             least = max(least, self._units.get(node.unit, 0))
         best, chosen = -1, ""
+        known: dict[int, int] = {}
         for pipe in pipes:
-            start = max(least, self._ready(reads, self._cluster[pipe]))
+            cluster = self._cluster[pipe]
+            if cluster not in known:
+                known[cluster] = max(least, self._ready(reads, cluster))
+            start = known[cluster]
             booked = self._booked[pipe]
             while start in booked:
                 start += 1
