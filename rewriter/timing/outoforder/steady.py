@@ -31,9 +31,9 @@ class RepeatedOutOfOrder:
         window = pipeline.window
         pipes = {p for s in pipeline.classes.values() for p in (*s.pipes, *s.then)}
         ranked = sorted(pipes, key=lambda p: (p not in window.prefer, p))
-        self._rank = {pipe: rank for rank, pipe in enumerate(ranked)}
-        self._booked: dict[str, set[int]] = {pipe: set() for pipe in pipes}
+        self._booked: dict[str, set[int]] = {pipe: set() for pipe in ranked}  # the preferred first
         self._cluster = {pipe: window.cluster.get(pipe, _EVERYWHERE) for pipe in pipes}
+        self._ranked: dict[tuple[str, ...], list[str]] = {}
         self._crossing = window.crossing.value
         self._depth = window.issue_stage.value - window.map_stage.value
         self._room = (window.integer_queue.value, window.floating_queue.value)
@@ -111,18 +111,23 @@ class RepeatedOutOfOrder:
         """The pipe and cycle of the first issue possible."""
         if node.unit:
             least = max(least, self._units.get(node.unit, 0))
+        ranked = self._ranked.get(pipes)
+        if ranked is None:
+            ranked = self._ranked[pipes] = [pipe for pipe in self._booked if pipe in pipes]
         best, chosen = -1, ""
         known: dict[int, int] = {}
-        for pipe in pipes:
+        for pipe in ranked:
             cluster = self._cluster[pipe]
-            if cluster not in known:
-                known[cluster] = max(least, self._ready(reads, cluster))
-            start = known[cluster]
+            start = known.get(cluster)
+            if start is None:
+                start = known[cluster] = max(least, self._ready(reads, cluster))
             booked = self._booked[pipe]
             while start in booked:
                 start += 1
-            if best < 0 or (start, self._rank[pipe]) < (best, self._rank[chosen]):
+            if best < 0 or start < best:
                 best, chosen = start, pipe
+                if start == least:
+                    break
         self._booked[chosen].add(best)
         if node.unit:
             self._units[node.unit] = best + node.busy
@@ -147,8 +152,10 @@ class RepeatedOutOfOrder:
         return latest
 
     def _retire(self, node: Node, issued: int) -> None:
-        late = max(node.latency - node.stage, 0) if node.writes else 0
-        self._retired = max(self._retired, issued + late + node.stage)
+        # What writes a register is done no sooner than that is there.
+        took = node.latency if node.writes and node.latency > node.stage else node.stage
+        if issued + took > self._retired:
+            self._retired = issued + took
         self._blocks[-1] = self._retired
         for register in node.writes:
             self._taken[register in self._floating].append(self._retired)
