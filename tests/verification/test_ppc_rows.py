@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -51,6 +52,30 @@ f:  .cfi_startproc
     .cfi_endproc
     .size f, .-f
 """
+ENDLESS = """
+    .globl f
+    .type f, @function
+f:  .cfi_startproc
+    stwu 1, -16(1)
+    .cfi_def_cfa_offset 16
+    stw 31, 12(1)
+    .cfi_offset r31, -4
+    mr 31, 1
+    .cfi_def_cfa_register r31
+    li 11, 1
+    bl g
+1:  li 11, 2
+    trap
+    b 1b
+    .cfi_endproc
+    .size f, .-f
+    .type g, @function
+g:  .cfi_startproc
+1:  b 1b
+    .cfi_endproc
+    .size g, .-g
+"""
+"""Nothing ever reads r31, but unwinders: the last row finds the frame by it."""
 LI = 0x38000000
 FREE, HELD = (1, 2, 4), (3, 5, 6, 7, 8)
 """Places by what r11 is set to: r0 may be written there, or not."""
@@ -59,8 +84,12 @@ FREE, HELD = (1, 2, 4), (3, 5, 6, 7, 8)
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Program:
     """The function in a shared library."""
-    folder = tmp_path_factory.mktemp("rows")
-    (folder / "f.s").write_text(SOURCE)
+    return assembled(SOURCE, tmp_path_factory.mktemp("rows"))
+
+
+def assembled(source: str, folder: Path) -> Program:
+    """A library of this."""
+    (folder / "f.s").write_text(source)
     gcc = inputs.require_tool("powerpc-linux-gnu-gcc")
     command = (gcc, "-shared", "-nostdlib", str(folder / "f.s"), "-o", str(folder / "f.so"))
     subprocess.run(command, check=True)
@@ -93,3 +122,10 @@ def test_a_write_less(program: Program, number: int) -> None:
     """r11 is written where r0 was: 101 and 104 are written again, and no row looks before."""
     said = finding(program, LI | number, LI | 11 << 21 | number)
     assert said == "" if number in (101, 104) else "unwind rows" in said
+
+
+@pytest.mark.parametrize("place", (1, 2))
+def test_a_write_behind_the_last_row(tmp_path: Path, place: int) -> None:
+    """Of the frame pointer, by which the last row finds the frame."""
+    program = assembled(ENDLESS, tmp_path)
+    assert "unwind rows" in finding(program, LI | 11 << 21 | place, LI | 31 << 21 | place)

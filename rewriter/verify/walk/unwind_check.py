@@ -3,12 +3,14 @@
 A row describes the frame from its address on, so between two rows stands the instruction that
 changes the frame.  Code keeps its order when it moves: each row must follow the same instructions
 that it goes by (`framed`) or that transfer control as before, and directly so if it did; if it did
-not, what stood between may have gone.
+not, what stood between may have gone.  Behind the last row, where blocks may change places, what it
+finds the frame by is written as often as before.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import NamedTuple
@@ -19,6 +21,8 @@ from numpy.typing import NDArray
 from rewriter.analysis.program import Program
 from rewriter.core.code.listing import Listing
 from rewriter.core.code.program import Function
+from rewriter.core.isa.registers import from_columns
+from rewriter.core.target.protocol import Sequential
 from rewriter.elf.unwind import entries
 from rewriter.elf.unwind import rows as unwind_rows
 from rewriter.verify.walk.frames import Framed, Mark, account
@@ -73,6 +77,8 @@ class Rows:
         self.new = new
         self.before = partial(_places, program.listing, kinds)
         self.after = partial(_places, listing, kinds)
+        self.behind_before = partial(_behind, program.listing, kinds.target)
+        self.behind_after = partial(_behind, listing, kinds.target)
 
     def problem(self, function: Function) -> str:
         """What is wrong with the unwind entry of a function, or nothing."""
@@ -88,10 +94,21 @@ class Rows:
         after = before if unwind_rows.unchanged(old, new) else unwind_rows.rows(new)
         if [rules for _, rules in before] != [rules for _, rules in after]:
             return False
+        behind = self.behind_before(before, old.end), self.behind_after(after, new.end)
+        if behind[0] != behind[1]:
+            return False
         if len(before) == 1:
             return True  # from the start on
         places = zip(self.before(before), self.after(after), strict=True)
         return all(old.same(new) for old, new in places)
+
+
+def _behind(listing: Listing, target: Sequential, rows: RowsOf, end: int) -> Counter[int]:
+    """Writes, by what they write, of what the last row finds the frame or registers by."""
+    at = rows[-1][0]
+    found_by = account(rows[-1:], target).bases
+    written = from_columns(listing.defs[slice(*listing.span(at, end))])
+    return Counter(mask for defs in written if (mask := defs & found_by))
 
 
 def _places(listing: Listing, kinds: Kinds, rows: RowsOf) -> list[_Place]:
