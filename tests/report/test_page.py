@@ -183,8 +183,11 @@ def test_the_theme_is_switched_by_hand(browser: Browser, sample_page: Page) -> N
     before = browser.ask("getComputedStyle(document.body).backgroundColor")
     browser.do("document.getElementById('theme').click()")
     assert browser.ask("getComputedStyle(document.body).backgroundColor") != before
+    browser.open(sample_page.url)
+    assert browser.ask("getComputedStyle(document.body).backgroundColor") != before, "it is kept"
     browser.do("document.getElementById('theme').click()")
     assert browser.ask("getComputedStyle(document.body).backgroundColor") == before
+    browser.do("localStorage.clear()")
 
 
 def test_it_can_be_used_without_seeing_it(browser: Browser, sample_page: Page) -> None:
