@@ -36,8 +36,13 @@ NAMES = {
 _NUMBER = re.compile(r"-?0x[0-9a-f]+")
 _PLACE = re.compile(r"\b[0-9a-f]{8,16}$")
 _VECTOR = re.compile(r"\b(?:vsp|vs|f|v)(\d+)")
-# Words of data that only one takes for an instruction, and what one knows that the other does not.
-_ONE_KNOWS = re.compile(r"only Capstone's: (attn|lwzu|lbzu)|only ours: rfi")  # rfi: not in POWER10
+# Words of data that only one takes for an instruction, and what one knows that the other does not:
+# what POWER10 no longer has, and what Linux uses that its table lacks.
+_ONE_KNOWS = re.compile(
+    r"only Capstone's: (attn|lwzu|lbzu|lhzu)"
+    r"|only ours: (rfi|sleep|rvwinkle|rfscv|msg(snd|clr)p?|slbia|tlbiel?|fmrgew)"
+)
+_LEFT_OUT = {"paste.": ",1"}  # a last field that has one value
 _UNORDERED = re.compile(r"\bun\b")  # Capstone's name for the bit of a field that is SO
 
 
@@ -126,4 +131,5 @@ def _shown(ours: str, theirs: capstone.CsInsn) -> str:
     text = _UNORDERED.sub("so", _VECTOR.sub(r"v\1", text))
     # Fields that are 0 at the end are left out.
     optional = re.fullmatch(re.escape(text) + r"(,| )(r0,)?0(,0)*", mine)
-    return "" if mine == text or optional else f"{mine!r} is {text!r}"
+    only = text + _LEFT_OUT.get(theirs.mnemonic, "")
+    return "" if mine in (text, only) or optional else f"{mine!r} is {text!r}"

@@ -30,8 +30,12 @@ Words = NDArray[np.uint64]
 # (PowerPC User Instruction Set Architecture 1.x); objdump takes these for data.
 _OLD_HINT = re.compile(r"\w+: 'bc\w* (1|3|5|9|11|13|17|19),.*', objdump '.long .*'")
 # Words that objdump takes for an instruction which they are not (Power ISA 3.1B): an update form
-# without a base, the fields that it ignores.
-ALSO_DATA = {"dcmpuq", "lu", "lwzu", "stwu", "ldu", "stdu", "lhzu", "sthu", "attn"}
+# without a base, fields that it ignores (reserved bits, an odd register of a pair), and one that
+# POWER had and PowerPC does not (dozi).
+ALSO_DATA = {
+    *("lu", "lwzu", "stwu", "ldu", "stdu", "lhzu", "sthu"),
+    *("dcmpuq", "dtstdgq", "attn", "dozi"),
+}
 _LINE = re.compile(r" *([0-9a-f]+):\t(.*)")
 _ALTERED = (
     (re.compile(r"(mfcr +\w+),-1"), r"\1"),  # a mask that the instruction does not have
