@@ -18,10 +18,11 @@ from rewriter.core.errors import BadInput, BadUsage
 from rewriter.core.target.capability import either
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from rewriter.core.code.program import Function
     from rewriter.core.target.bundling import Bundling
+    from rewriter.core.target.cpu import Cpu
     from rewriter.core.target.protocol import Sequential
     from rewriter.elf.image import Image
     from rewriter.report.cycles import Timed
@@ -126,9 +127,10 @@ def explain(
 ) -> None:
     """Show what patch would do to one FUNCTION, and why.
 
-    FUNCTION is a name in IN or an address (0x...). The listing reads like a diff: lines with - go,
-    lines with + come, each edit's id stands at its place. Below it: what each edit saves, on what
-    evidence, and what that evidence assumes.
+    FUNCTION is a name in IN or an address (0x...). Of a name that a resolver decides (IFUNC), the
+    variant for the CPU is shown. The listing reads like a diff: lines with - go, lines with + come,
+    each edit's id stands at its place. Below it: what each edit saves, on what evidence, and what
+    that evidence assumes.
 
     With --cycles: the function before and after as the CPU's timing model sees it. A bar marks the
     first instruction of a fetch block; slot, pipe and issue cycle follow, and what an instruction
@@ -167,13 +169,26 @@ def _explained(
     from rewriter.report import listing
 
     program = analyse(image, target)
-    function = choose.function(program.functions, image, name)
+    function = _function(program.functions, image, name, chosen.cpu, target)
     tuned = _tuned(image, chosen, function)
     after = target.listing(parse(tuned.data, image.name))
     if cycles:
         system = target.system(chosen.cpu)
         return timed.cycles(function, program.listing, after, chosen.cpu, system)
     return listing.explain(function, program.listing, after, tuned)
+
+
+def _function(
+    functions: Sequence[Function], image: Image, name: str, cpu: Cpu, target: Sequential
+) -> Function:
+    """The function of a name; where that is a resolver's symbol, what it picks on the CPU."""
+    from rewriter.verify.routines.resolved import behind
+
+    variant = behind(image, target, name, cpu)
+    if variant is None:
+        return choose.function(functions, image, name)
+    function = choose.function(functions, image, hex(variant))
+    return replace(function, source=f"{function.source}; it is {name} on {cpu.name}")
 
 
 def _explained_regions(

@@ -139,7 +139,6 @@ def explain(
 def instructions(listing: Listing, function: Function) -> list[tuple[object, Line]]:
     """(what it is, how it looks) of each instruction of the function."""
     table = listing.table
-    digits = (table.word_bits + 3) // 4
     first, last = listing.span(function.start, function.end)
     found: list[tuple[object, Line]] = []
     for at in range(first, last):
@@ -147,6 +146,7 @@ def instructions(listing: Listing, function: Function) -> list[tuple[object, Lin
         insn = listing.insn(at)
         text = table.text(insn, address) if insn is not None else "(data)"
         key = _key(insn) if insn is not None else word
+        digits = 2 * (table.size if insn is None else insn.size)
         found.append((key, Line(address, f"{word:0{digits}x}", text)))
     return found
 

@@ -106,6 +106,23 @@ def test_explain_takes_an_address(run: Run, sample: Path) -> None:
     assert by_name.stdout == by_address.stdout
 
 
+@pytest.mark.parametrize("name", ["strlen", "__stpcpy"])
+def test_explain_shows_what_a_resolver_picks(name: str, run: Run) -> None:
+    """Which variant GNU's loader calls on a CPU is what `identify --known` says of it too."""
+    libc = inputs.require("ppc64el-libc")
+    passes = ("--passes", "combine", "--json")
+    shown = {
+        cpu: json.loads(run("explain", libc, name, "--cpu", cpu, *passes).stdout)
+        for cpu in ("power8", "power9")
+    }
+    assert shown["power8"]["start"] != shown["power9"]["start"]
+    for one in shown.values():
+        words = [row["word"] for row in one["listing"]]
+        assert words and {len(word) for word in words} == {8}
+    plain = run("explain", libc, name, "--cpu", "power9", "--passes", "combine").stdout
+    assert f"; it is {name} on power9" in plain.splitlines()[0]
+
+
 @pytest.mark.parametrize(
     ("name", "hint"),
     [

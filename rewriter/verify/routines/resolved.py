@@ -66,6 +66,13 @@ def picked(image: Image, target: Sequential, contract: str, cpu: Cpu) -> int | N
     return next((one.address for one in found if cpu.name in one.cpus), None)
 
 
+def behind(image: Image, target: Sequential, name: str, cpu: Cpu) -> int | None:
+    """What the resolver of a symbol picks on a CPU; None where it has none, or is not known."""
+    contract = contract_of(name, CONTRACTS)
+    has_resolver = any(s.name == name and s.st_type == STT_GNU_IFUNC for s in image.symbols)
+    return picked(image, target, contract, cpu) if contract and has_resolver else None
+
+
 def _resolvers(image: Image) -> dict[str, int]:
     """By contract, the symbol's value of each resolver."""
     found: dict[str, int] = {}
