@@ -16,9 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.analysis.edges import CALL, FAULT, RETURN, Edges
+from rewriter.analysis.edges import CALL, FAULT, RETURN, WITHIN, Edges
 from rewriter.analysis.flow import Graph
+from rewriter.core.code.listing import FLOW_CODE
 from rewriter.core.code.program import Function
+from rewriter.core.isa.instruction import Flow
 from rewriter.core.isa.registers import Masks, from_columns, of_row
 
 
@@ -45,16 +47,16 @@ def solve(graph: Graph) -> Liveness:
     after each point, where a call counts for what its callee may read.
 
     Calls and returns through the standard linkage pass only what the calling standard names,
-    beside what the first block that they reach plainly reads (hand-written code does): compilers
-    leave paths that read an unset register but are never taken, and one such path would keep
-    scratch registers live everywhere.  A caller that keeps a value in a scratch register across
-    a call (gcc -fipa-ra) does so only if nothing in the callee writes it, and a rewrite writes
-    no register that the code it replaces did not write.
+    beside what the code that they reach plainly reads before a branch (hand-written code does):
+    compilers leave paths that read an unset register but are never taken, and one such path would
+    keep scratch registers live everywhere.  A caller that keeps a value in a scratch register
+    across a call (gcc -fipa-ra) does so only if nothing in the callee writes it, and a rewrite
+    writes no register that the code it replaces did not write.
     """
     read, written = summaries(graph)
     crossing = np.isin(graph.kind, (CALL, RETURN))
     passed = graph.passed.copy()
-    passed[crossing] |= read[graph.target[crossing]]
+    passed[crossing] |= _plainly_read(graph, read, written)[graph.target[crossing]]
     _stopped_by_writes(graph, passed)
     callee, _ = _fixed_point(graph, graph.kind != RETURN, passed, read, written, graph.outside)
     outside = graph.outside | graph.returned
@@ -62,6 +64,25 @@ def solve(graph: Graph) -> Liveness:
     entered = callee[graph.target[calls]] & passed[calls]
     np.bitwise_or.at(outside, graph.source[calls], entered)
     return Liveness(*_fixed_point(graph, ~calls, passed, read, written, outside))
+
+
+def _plainly_read(graph: Graph, read: Masks, written: Masks) -> Masks:
+    """Per node: registers read before any write from its start to the next transfer of control.
+
+    A label alone ends a block, but no code that is plain: behind a gp pair stands the other entry.
+    """
+    within = np.flatnonzero(graph.kind == WITHIN)
+    within = within[graph.source[within] < len(graph.last)]
+    ends = graph.listing.flows[graph.last[graph.source[within]] - 1]
+    falling = within[ends == FLOW_CODE[Flow.NEXT]]
+    source, target = graph.source[falling], graph.target[falling]
+    plain, chosen = read.copy(), np.arange(len(source))
+    while len(chosen):
+        before, more = source[chosen], plain[target[chosen]] & ~written[source[chosen]]
+        new = (more & ~plain[before]).any(axis=1)
+        plain[before[new]] |= more[new]
+        chosen = np.flatnonzero(np.isin(target, before[new]))
+    return plain
 
 
 def _stopped_by_writes(graph: Graph, passed: Masks) -> None:

@@ -70,6 +70,16 @@ USES = {
     "it goes there through others": ("", "", "xor $2,$4,$5\n s8addq $5,$3,$3"),
     "it may trap": ("", "addq/v $2,$17,$5", ""),
     "it goes to a call": ("", "", "mov $2,$16\n mov $26,$9\n jsr $26,($27),0\n mov $9,$26"),
+    "what is called reads it": ("", "", "mov $26,$9\n bsr $26,reads\n mov $9,$26"),
+    "what is called behind its start reads it": (
+        *("", ""),
+        "mov $26,$9\n bsr $26,reads+8\n mov $9,$26",
+    ),
+    "what is gone on with reads it": ("", "", "bne $17,reads"),
+    "it is read behind a call that leaves it alone": (
+        *("", ""),
+        "mov $26,$9\n bsr $26,leaves\n mov $9,$26\n stq $2,0($18)",
+    ),
     "it is called": ("", "", "mov $2,$27\n mov $26,$9\n jsr $26,($27),0\n mov $9,$26"),
     "it is jumped to": ("", "", "jmp $31,($2),0"),
     "it chooses what is given back": ("", "", "cmovne $2,$17,$3"),
@@ -115,6 +125,10 @@ DIFFERENT = {
 }
 
 
+OTHERS = {
+    "reads": "unop\n unop\n stq $2,0($18)\n ret $31,($26),1\n unop",
+    "leaves": "stq $3,0($18)\n ret $31,($26),1",
+}
 FUNCTION = """
 	.globl {0}
 	.ent {0}
@@ -129,8 +143,11 @@ FUNCTION = """
 def library(folder: Path, name: str, codes: list[str]) -> Image:
     """A shared library with functions f0, f1 and so on."""
     assembler, linker = map(inputs.require_tool, ("alpha-linux-gnu-as", "alpha-linux-gnu-ld"))
-    text = "\n".join(FUNCTION.format(f"f{n}", code) for n, code in enumerate(codes))
-    (folder / "f.s").write_text(f"\t.set noreorder\n\t.set noat\n\t.text\n{text}")
+    functions = {**OTHERS, **{f"f{n}": code for n, code in enumerate(codes)}}
+    text = "\n".join(FUNCTION.format(*one) for one in functions.items())
+    (folder / "f.s").write_text(
+        f"\t.set noreorder\n\t.set noat\n\t.hidden reads, leaves\n\t.text\n{text}"
+    )
     for command in ((assembler, "f.s", "-o", "f.o"), (linker, "-shared", "f.o", "-o", name)):
         subprocess.run(command, check=True, cwd=folder)
     return parse((folder / name).read_bytes(), "f.so")

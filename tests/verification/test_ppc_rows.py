@@ -33,6 +33,13 @@ f:  .cfi_startproc
     .cfi_register lr, r0
     nop
     .cfi_same_value lr
+    mflr 0
+    .cfi_register lr, r0
+    addi 3, 3, 2
+    li 11, 9            # written again, and all the time a row finds the return address there
+    mflr 0
+    addi 3, 3, 2
+    .cfi_same_value lr
     li 0, 103
     cmpwi 3, 0
     beq 1f
@@ -77,7 +84,7 @@ g:  .cfi_startproc
 """
 """Nothing ever reads r31, but unwinders: the last row finds the frame by it."""
 LI = 0x38000000
-FREE, HELD = (1, 2, 4), (3, 5, 6, 7, 8)
+FREE, HELD = (1, 2, 4), (3, 5, 6, 7, 8, 9)
 """Places by what r11 is set to: r0 may be written there, or not."""
 
 
