@@ -60,7 +60,7 @@ def run(
     change.
     """
     check_suffix(suffix)
-    _check_output(paths, output)
+    _made_output(paths, output)
     results: dict[Path, Result] = {}
     unpacked: dict[Path, debian.Unpacked] = {}
     with _aside(output) as work:
@@ -108,10 +108,8 @@ def _read(path: Path) -> debian.Package:
     return debian.read(path)
 
 
-def _check_output(paths: Sequence[Path], output: Path) -> None:
-    """Refuses a folder that is none, that has the inputs, or where two would have one name."""
-    if not output.is_dir():
-        raise CannotWrite(f"cannot write to {printable(str(output))}: no such folder")
+def _made_output(paths: Sequence[Path], output: Path) -> None:
+    """Makes the folder; refuses one that has the inputs, or where two would have one name."""
     names: dict[str, Path] = {}
     for path in paths:
         shown = printable(str(path))
@@ -119,6 +117,11 @@ def _check_output(paths: Sequence[Path], output: Path) -> None:
             raise BadUsage(f"{shown}: is in the output folder", hint="give another folder")
         if names.setdefault(path.name, path) != path:
             raise BadUsage(f"{shown}: another package has this name too")
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        shown = printable(str(output))
+        raise CannotWrite(f"cannot write to {shown}: {error.strerror}") from error
 
 
 @contextlib.contextmanager
