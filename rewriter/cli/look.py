@@ -184,8 +184,8 @@ def _function(
     """The function of a name; where that is a resolver's symbol, what it picks on the CPU."""
     from rewriter.verify.routines.resolved import behind
 
-    variant = behind(image, target, name, cpu)
-    if variant is None:
+    variants = (one.address for one in behind(image, target, name) if cpu.name in one.cpus)
+    if (variant := next(variants, None)) is None:
         return choose.function(functions, image, name)
     function = choose.function(functions, image, hex(variant))
     return replace(function, source=f"{function.source}; it is {name} on {cpu.name}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 
 import targets
@@ -22,6 +23,7 @@ from rewriter.elf.image import Image
 from rewriter.elf.unwind import entries
 from rewriter.identify.symbols import contract_of
 from rewriter.verify.routines.bundled_known import Tried
+from rewriter.verify.routines.resolved import Variant, behind, variants
 from rewriter.verify.routines.trial import Observed, Trials, Untried
 
 _ALL = 1 << 30  # more cases than any plan has
@@ -53,6 +55,7 @@ def contracts(image: Image, address: int, chosen: str | None) -> tuple[Contract,
         return (CONTRACTS[chosen],)
     here = (s.name for s in image.symbols if s.st_shndx and image.code_address(s) == address)
     names = {contract_of(name, CONTRACTS) for name in here} - {None}
+    names |= {one.contract for one in _decided(image) if one.address == address}
     if not names:
         raise BadUsage(
             f"{address:#x}: no symbol there names a routine whose contract is known",
@@ -61,25 +64,47 @@ def contracts(image: Image, address: int, chosen: str | None) -> tuple[Contract,
     return tuple(CONTRACTS[str(name)] for name in sorted(map(str, names)))
 
 
+def _decided(image: Image) -> tuple[Variant, ...]:
+    """What resolvers pick, where the target says how they know the machine."""
+    target = targets.of(image).sequential
+    return () if target is None else variants(image, target)
+
+
+def places(image: Image, name: str) -> dict[int, str]:
+    """Where a routine is, with the CPUs that it is for: of a resolver's symbol every variant."""
+    target = targets.of(image).sequential
+    decided = () if target is None else behind(image, target, name)
+    found = {one.address: f" for {', '.join(sorted(one.cpus))}" for one in decided}
+    return found or {place(image, name): ""}
+
+
 def compare(old: Image, new: Image, name: str, chosen: str | None) -> Comparison:
     """A routine of the old file against what stands at its address in the new one."""
     if old.machine != new.machine:
         raise BadInput(f"{new.name}: is for another architecture than {old.name}")
-    target = targets.of(old)
-    address = place(old, name)
-    if address != place(new, f"{address:#x}"):
-        raise BadInput(f"{new.name}: has another layout than {old.name}")
+    found = places(old, name)
     cases: list[Case] = []
-    for contract in contracts(old, address, chosen):
-        case = old, new, address, contract
-        cases += either(
-            target,
-            "difftest routine",
-            old.name,
-            bundled=partial(_bundled, *case),
-            sequential=partial(_plain, *case),
-        )
-    return Comparison("routine", old.name, new.name, tuple(cases), (f"{name} at {address:#x}",))
+    for address, cpus in found.items():
+        if address != place(new, f"{address:#x}"):
+            raise BadInput(f"{new.name}: has another layout than {old.name}")
+        where = f"{address:#x}{cpus}, " if len(found) > 1 else ""
+        for contract in contracts(old, address, chosen):
+            cases += _cases(old, new, address, contract, where)
+    about = tuple(f"{name} at {address:#x}{cpus}" for address, cpus in found.items())
+    return Comparison("routine", old.name, new.name, tuple(cases), about)
+
+
+def _cases(old: Image, new: Image, address: int, contract: Contract, where: str) -> Iterator[Case]:
+    """Every way to try a routine that the target has."""
+    case = old, new, address, contract
+    found = either(
+        targets.of(old),
+        "difftest routine",
+        old.name,
+        bundled=partial(_bundled, *case),
+        sequential=partial(_plain, *case),
+    )
+    return (replace(one, name=f"{where}{one.name}") for one in found)
 
 
 def _plain(

@@ -33,6 +33,27 @@ def test_a_routine_of_the_retuned_libc(run: Run, libc: Path, libc_ev67: Path) ->
     assert [case["detail"] for case in again["cases"]] == list(details.values())
 
 
+def test_each_variant_that_a_resolver_picks(run: Run, tmp_path: Path) -> None:
+    """A name stands for all of them; one that is wrong is told from the others."""
+    inputs.require_tool("qemu-ppc64le")
+    libc = inputs.require("ppc64el-libc")
+    result = run("difftest", "routine", libc, libc, "rawmemchr", "--json")
+    cases = {case["name"]: case for case in json.loads(result.stdout)["cases"]}
+    places = {name.split()[0]: name.split(", rawmemchr")[0] for name in cases}
+    assert len(places) > 1 and any("power9" in place for place in places.values())
+    assert result.exit_code == 0
+    address = next(int(at, 16) for at, place in places.items() if "power9" in place)
+    image, changed = load(libc), bytearray(libc.read_bytes())
+    offset = image.offset_of(address)
+    changed[offset : offset + 8] = bytes.fromhex("000060382000804e")  # li r3,0; blr
+    wrong = tmp_path / "wrong.so"
+    wrong.write_bytes(changed)
+    result = run("difftest", "routine", libc, wrong, "rawmemchr", "--json")
+    assert result.exit_code == 1
+    told = {case["name"] for case in json.loads(result.stdout)["cases"] if case["verdict"] == "differs"}
+    assert told and all(name.startswith(f"{address:#x} for") for name in told)
+
+
 def test_a_routine_that_is_wrong(run: Run, libc: Path, libc_ev67: Path, tmp_path: Path) -> None:
     bad = tmp_path / libc.name
     made = broken(libc.read_bytes(), libc_ev67.read_bytes(), "ffsl", lambda word: UNOP)

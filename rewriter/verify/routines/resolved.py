@@ -66,11 +66,11 @@ def picked(image: Image, target: Sequential, contract: str, cpu: Cpu) -> int | N
     return next((one.address for one in found if cpu.name in one.cpus), None)
 
 
-def behind(image: Image, target: Sequential, name: str, cpu: Cpu) -> int | None:
-    """What the resolver of a symbol picks on a CPU; None where it has none, or is not known."""
-    contract = contract_of(name, CONTRACTS)
-    has_resolver = any(s.name == name and s.st_type == STT_GNU_IFUNC for s in image.symbols)
-    return picked(image, target, contract, cpu) if contract and has_resolver else None
+def behind(image: Image, target: Sequential, name: str) -> tuple[Variant, ...]:
+    """What the resolver of a symbol picks; nothing where it has none, or is not understood."""
+    names = {s.name.partition("@")[0] for s in image.symbols if s.st_type == STT_GNU_IFUNC}
+    contract = contract_of(name, CONTRACTS) if name in names else None
+    return tuple(v for v in variants(image, target) if v.contract == contract) if contract else ()
 
 
 def _resolvers(image: Image) -> dict[str, int]:

@@ -98,7 +98,9 @@ def _of_ia64(base: ia64_base.Ia64Base) -> tuple[Base, Draw, Decider]:
 
 
 def _plain(loaded: image.Image, grown: image.Image | None) -> list[plain_base.PlainBase]:
-    shared = plain_base.Shared.of(analyse(loaded, targets.of(loaded)))
+    target = targets.of(loaded).sequential
+    assert target is not None
+    shared = plain_base.Shared.of(analyse(loaded, target))
     tuned = [plain_base.PlainBase.tuned(shared, grown)] if grown else []
     return [plain_base.PlainBase.original(shared), *tuned]
 
