@@ -30,8 +30,9 @@ from rewriter.contracts.place import (
 
 _NEEDLES = (0x41, 0x80, 0x01, 0xFF, -1, 0x7FFFFF42, 0)
 """Values of the int argument, of which the low byte counts."""
-NOWHERE, LAST, TWICE, BEYOND = range(4)
-"""Where the byte that is searched stands: not at all, at the end, early and again, behind it."""
+NOWHERE, LAST, TWICE, BEYOND, EARLIER = range(5)
+"""Where the byte that is searched stands: not at all, at the end, early and again, behind it,
+early and never again."""
 LIMITS = (-9, -8, -7, -1, 0, 1, 2, 7, 8, 9, 40, 300, MASK64, 1 << 63)
 """What a limit is beside the length: a distance, or (the last two) the limit itself."""
 _LONG = (1500, 2047, 4096, 8193, 20000, 65536)
@@ -110,7 +111,7 @@ def _sought(count: int, source: int, needle: int, hit: int) -> bytes:
     content = bytearray(without(text(count, count + source), byte))
     if count and hit in (LAST, TWICE):
         content[-1] = byte
-    if count and hit == TWICE:
+    if count and hit in (TWICE, EARLIER):
         content[scatter(count, source) % count] = byte
     return bytes(content)
 
@@ -171,6 +172,23 @@ _LINES = Plan(
         "limit": (0,),
     },
 )
+_EARLIER = Plan(
+    "the last one far from the end",
+    {
+        "count": range(1, 700),
+        "source": EIGHT,
+        "place": (MIDDLE, END),
+        "needle": (0,),
+        "hit": (EARLIER,),
+    },
+    {
+        "count": (*range(20, 200, 18), 300, 500, 900),
+        "source": (0, 5),
+        "place": (END,),
+        "needle": (0,),
+        "hit": (EARLIER,),
+    },
+)
 _BEYOND = Plan(
     "an end behind the limit",
     few={
@@ -207,7 +225,10 @@ _EVERY = (
         Result.QUAD,
         strrchr,
         _in_string,
-        _plans({"hit": (TWICE, BEYOND)}, needle=_NUMBERS, hit=(NOWHERE, LAST, TWICE, BEYOND)),
+        (
+            *_plans({"hit": (TWICE, BEYOND)}, needle=_NUMBERS, hit=(NOWHERE, LAST, TWICE, BEYOND)),
+            _EARLIER,
+        ),
     ),
     Contract(
         "memchr",

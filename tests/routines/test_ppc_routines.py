@@ -40,7 +40,7 @@ NEEDS = {
     "750": set(),
     "7450": {"ALTIVEC"},
     "970": {"64", "2.00", "ALTIVEC"},
-    "power9": {"64", "3.0", "ALTIVEC"},
+    "power9": {"64", "2.07", "3.0", "ALTIVEC", "ISEL"},
 }
 """Features that a CPU must have for the routines of a folder."""
 STRINGS = (
@@ -138,14 +138,16 @@ def test_most_mutants_are_killed(folder: str, name: str) -> None:
     assert found.fates[Fate.NOT_FOUND] <= max(3, 0.1 * found.mutants), found
 
 
-def _made(folder: str, text: str) -> Counterexample | Evidence:
-    """What a trial of strlen says of a text."""
+def _made(
+    folder: str, text: str, name: str = "strlen", every: int = 997
+) -> Counterexample | Evidence:
+    """What a trial of a contract says of a text."""
     program = MACHINES[folder]
     inputs.require_tool(program.emulator[0])
     made = assemble(text, width=program.width, byteorder=program.byteorder)
     code = Code("made", ((program.routine, made.code),), program.routine)
-    contract = CONTRACTS["strlen"]
-    points = islice(contract.points(), 0, None, 997)
+    contract = CONTRACTS[name]
+    points = islice(contract.points(), 0, None, every)
     prepared = list(chunks(contract, points, program.arena, program.capacity, program.byteorder))
     with Sweep(program) as engine:
         return sweep(code, contract, prepared, engine, microseconds=300_000)
@@ -189,3 +191,23 @@ def test_a_trial_sees(folder: str, fault: str, problem: str) -> None:
 @pytest.mark.parametrize("folder", MACHINES)
 def test_a_trial_of_what_is_right(folder: str) -> None:
     assert isinstance(_made(folder, f"{BYTES} blr"), Evidence)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("isel    r8,r8,r5", "isel    r8,0,r5"),  # the last block alone
+        ("isel    r8,r8,r3,4*cr6+eq\n        vminub", "li r8,0\n        vminub"),  # or line
+        ("beq     cr6,strrchr_back", "nop"),  # the last block of a line that had the byte
+        ("cmpldi  cr1,r5,4080", "cmpldi  cr1,r5,4081"),  # a byte behind the page
+        ("beq     strrchr_at", "nop"),  # the end itself is sought
+        ("vand    v5,v3,v5", "vand    v5,v3,v3"),  # what is behind the end
+        ("clrrdi  r3,r3,6", "clrrdi  r3,r3,7"),  # what is in front of the string
+    ],
+)
+def test_a_search_that_forgets(right: str, wrong: str) -> None:
+    """strrchr for POWER9 with one fault: where the byte was long ago, and at edges."""
+    text = routines.routine("power9", "strrchr").text
+    assert isinstance(_made("power9", text, "strrchr", 13), Evidence)
+    assert right in text
+    assert isinstance(_made("power9", text.replace(right, wrong), "strrchr", 13), Counterexample)

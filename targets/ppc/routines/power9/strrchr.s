@@ -1,65 +1,137 @@
 # strrchr: r3 string, r4 byte; r3 the address of the last such byte or of the end, or zero.
 #
-# r8 is the address of the last 16 bytes so far that had the byte, v5 its marks.
+# The block from the first byte on where its page has 16, four from multiples of 16, then lines of
+# 64 bytes; the line with the end once more by single blocks.  Nothing branches on where the byte
+# is: r8 is the last block that had it, or the last one of the line that had it.  Of the marks in
+# the block of the end those count that the end's, less one, lets through.
 
 strrchr:
         mtvsrws vs33,r4
         clrldi  r5,r3,52
         cmpldi  cr1,r5,4080
-        vspltisb v0,0
-        clrldi. r4,r4,56
-        vspltb  v1,v1,3
-        vspltisb v5,0
-        mr      r8,r3
+        andi.   r4,r4,255
         bgt     cr1,strrchr_edge
         lxv     vs34,0(r3)
-        vcmpequb. v4,v2,v0
-        bne     cr6,strrchr_end
-        vcmpequb v5,v2,v1
-        clrrdi  r3,r3,4
-        .p2align 4
-strrchr_blocks:
-        lxv     vs34,16(r3)
-        addi    r3,r3,16
+        vspltb  v1,v1,3
+        vspltisb v0,0
+        addi    r7,r3,15
+        li      r8,0
         vcmpequb. v4,v2,v0
         bne     cr6,strrchr_end
         vcmpequb. v3,v2,v1
-        beq     cr6,strrchr_blocks
-        vor     v5,v3,v3
-        mr      r8,r3
+        isel    r8,r8,r3,4*cr6+eq
+        clrrdi  r3,r3,4
+strrchr_blocks:
+        lxv     vs34,16(r3)
+        addi    r7,r3,31
+        vcmpequb. v4,v2,v0
+        bne     cr6,strrchr_end
+        vcmpequb. v3,v2,v1
+        addi    r5,r3,16
+        isel    r8,r8,r5,4*cr6+eq
+        lxv     vs34,32(r3)
+        addi    r7,r3,47
+        vcmpequb. v4,v2,v0
+        bne     cr6,strrchr_end
+        vcmpequb. v3,v2,v1
+        addi    r5,r3,32
+        isel    r8,r8,r5,4*cr6+eq
+        lxv     vs34,48(r3)
+        addi    r7,r3,63
+        vcmpequb. v4,v2,v0
+        bne     cr6,strrchr_end
+        vcmpequb. v3,v2,v1
+        addi    r5,r3,48
+        isel    r8,r8,r5,4*cr6+eq
+        lxv     vs34,64(r3)
+        addi    r7,r3,79
+        vcmpequb. v4,v2,v0
+        bne     cr6,strrchr_end
+        vcmpequb. v3,v2,v1
+        addi    r5,r3,64
+        isel    r8,r8,r5,4*cr6+eq
+        addi    r3,r3,80
+        clrrdi  r3,r3,6             # what was seen may be seen again
+        lxv     vs34,0(r3)
+        lxv     vs35,16(r3)
+        lxv     vs36,32(r3)
+        lxv     vs37,48(r3)
+        addi    r3,r3,48            # the line's last block
+        vminub  v6,v2,v3
+        vminub  v7,v4,v5
+        vminub  v6,v6,v7
+        vcmpequb. v6,v6,v0
+        bne     cr6,strrchr_line
+        .p2align 5
+strrchr_lines:
+        vxor    v6,v2,v1
+        vxor    v7,v3,v1
+        lxv     vs34,16(r3)
+        lxv     vs35,32(r3)
+        vxor    v8,v4,v1
+        vxor    v9,v5,v1
+        lxv     vs36,48(r3)
+        lxv     vs37,64(r3)
+        vminub  v6,v6,v7
+        vminub  v8,v8,v9
+        vminub  v6,v6,v8
+        vcmpequb. v6,v6,v0
+        isel    r8,r8,r3,4*cr6+eq
+        vminub  v6,v2,v3
+        vminub  v7,v4,v5
+        addi    r3,r3,64
+        vminub  v6,v6,v7
+        vcmpequb. v6,v6,v0
+        beq     cr6,strrchr_lines
+strrchr_line:                       # one of these four has the end
+        addi    r3,r3,-64
         b       strrchr_blocks
 strrchr_edge:                       # what is in the first page; zeros behind
         clrldi  r5,r3,60
         subfic  r5,r5,16
         sldi    r6,r5,56
         lxvl    vs34,r3,r6
+        vspltb  v1,v1,3
+        vspltisb v0,0
+        addi    r7,r3,15
+        li      r8,0
         vcmpequb v4,v2,v0
         vctzlsbb r6,v4
         cmpld   cr1,r6,r5
         blt     cr1,strrchr_end
-        cmpldi  r4,0
+        vcmpequb. v3,v2,v1
         clrrdi  r3,r3,4
-        beq     strrchr_blocks      # the zeros behind are no marks
-        vcmpequb v5,v2,v1
+        isel    r8,r8,r3,4*cr6+eq    # the zeros behind only mark where the end is sought
         b       strrchr_blocks
 
-strrchr_end:                        # what is in front of the end counts
-        vctzlsbb r6,v4
-        beq     strrchr_at          # the end itself
-        sldi    r7,r6,56
-        lxvl    vs34,r3,r7
+strrchr_end:                        # in v2, whose last byte is at r7; v4 are its marks
         vcmpequb. v3,v2,v1
         beq     cr6,strrchr_before
-        vor     v5,v3,v3
-        mr      r8,r3
-strrchr_before:
+        beq     strrchr_at          # the end itself
+        vspltisb v5,-1
+        vadduqm v5,v4,v5
+        vand    v5,v3,v5
         vclzlsbb r6,v5
         cmpldi  r6,15
-        subfic  r6,r6,15
-        add     r3,r8,r6
+        subf    r3,r6,r7
         blelr
-        li      r3,0
+strrchr_before:
+        cmpldi  r8,0
+        beq     strrchr_absent
+strrchr_back:
+        lxv     vs34,0(r8)
+        addi    r8,r8,-16
+        vcmpequb. v3,v2,v1
+        beq     cr6,strrchr_back
+        vclzlsbb r6,v3
+        addi    r3,r8,31
+        subf    r3,r6,r3
         blr
 strrchr_at:
+        vctzlsbb r6,v4
+        addi    r3,r7,-15
         add     r3,r3,r6
+        blr
+strrchr_absent:
+        li      r3,0
         blr
