@@ -61,11 +61,12 @@ def move(
     check_ways_in(program, function, entries)
     items = nops.standing(slots, function.start, function.end, added)
     shared, pads = program.references.shared, program.pads_of(function)
-    items = _apart(program, items, pads)
+    held = held_by_jumps(program, function)
+    items = _with_nops(program, _apart(program, items, pads), held)
     if not slots and not added and not nops.within(function):
         program.target.moved(items, function, shared, int, pads)
         return None  # nothing can slide; what must stay was said
-    code = _code(program, function, entries, items, _aside(program, slots, added))
+    code = _code(program, function, (entries, held), items, _aside(program, slots, added))
     layouts = _unwound_layouts(program, code, align, cpu)
     if cpu.placing is None or added:
         layout = next(layouts, None)
@@ -79,7 +80,7 @@ def move(
     insns = program.target.moved(code.items, function, shared, places.start, pads)
     words = _words(program, layout, insns, function, slots.keys() | added.keys())
     for table in program.tables_of(function):
-        words.update(_entries(program, table, places))
+        words.update(_entries(program, table, places) if _follows(table, function) else {})
     words.update(rewritten_fixups(program, function, carried, places.start))
     if all(program.image.read(address, len(new)) == new for address, new in words.items()):
         return None
@@ -103,6 +104,16 @@ def _apart(
             addresses = program.listing.addresses[first:last].tolist()
             kept += [(at, i) for at, i in zip(addresses, insns, strict=True) if i is not None]
     return sorted([*items, *kept], key=itemgetter(0)) if kept else items
+
+
+def _with_nops(
+    program: Program, items: list[tuple[int, Insn]], places: Collection[int]
+) -> list[tuple[int, Insn]]:
+    """With the nops at some places: what comes there goes on with the code behind."""
+    listing, standing = program.listing, {address for address, _ in items}
+    absent = (place for place in places if place not in standing and listing.has(place))
+    nops = ((place, listing.insn(listing.index(place))) for place in absent)
+    return sorted([*items, *((at, nop) for at, nop in nops if nop is not None)], key=itemgetter(0))
 
 
 class _Places:
@@ -167,15 +178,17 @@ def _unwound(program: Program, function: Function, places: _Places) -> tuple[Pat
 def _code(
     program: Program,
     function: Function,
-    entries: Collection[int],
+    ways_in: tuple[Collection[int], Collection[int]],
     items: Sequence[tuple[int, Insn]],
     aside: Collection[int],
 ) -> Code:
+    """The code to lay out; `ways_in` are entries, before which all stays, and other addresses."""
     if not items:
         raise CannotMove("nothing but nops")
+    entries, others = ways_in
     places = [address for address, _ in items]
     fixed = {*places[: bisect_left(places, max((function.start, *entries)))]}
-    fixed |= {function.start, *entries, *_locked(program, function, items)}
+    fixed |= {function.start, *entries, *others, *_locked(program, function, items)}
     fixed |= {address for address, insn in items if program.target.stays(insn)}
     targets, loops = set[int](), set[int]()
     for n, target in transfers(function, items, aside):
@@ -225,9 +238,6 @@ def check_ways_in(program: Program, function: Function, entries: Collection[int]
     ranges = lsda.lsda_ranges(program.image, frame)
     if any(not function.start <= site.start <= site.end <= function.end for site in ranges):
         raise CannotMove("exception ranges beyond its end")
-    for table in program.tables_of(function):
-        if not table.exact or table.base != program.references.shared.get(function.start):
-            raise CannotMove("a jump table whose length or base is not known")
     if any(fixup.resume not in function for fixup in program.fixups_of(function)):
         raise CannotMove("an access resumes in another function")
     if any(site.landing_pad not in (None, *program.pads_of(function)) for site in ranges):
@@ -236,9 +246,25 @@ def check_ways_in(program: Program, function: Function, entries: Collection[int]
     here = slice(blocks.start, blocks.stop)
     entered = blocks.start + np.flatnonzero(graph.entered[here] & ~graph.landed[here])
     starts = {*program.listing.addresses[graph.first[entered]].tolist()}
+    starts -= {function.start, *entries, *held_by_jumps(program, function)}
     # What is between load-locked and store-conditional stays where it is.
-    if not starts - {function.start, *entries} <= program.locked_addresses:
+    if not starts <= program.locked_addresses:
         raise CannotMove("something outside leads into it")
+
+
+def held_by_jumps(program: Program, function: Function) -> frozenset[int]:
+    """Addresses in the function that its computed jumps may lead to, and that cannot be changed.
+
+    They are in tables whose length is not known, or made by code.
+    """
+    tables = (t for t in program.tables_of(function) if not _follows(t, function))
+    named = {place for table in tables for place in table.targets}
+    return frozenset(place for place in named | program.references.labels if place in function)
+
+
+def _follows(table: JumpTable, function: Function) -> bool:
+    """Whether a table's entries can be made to lead to new places."""
+    return table.exact and table.base not in function
 
 
 def _words(

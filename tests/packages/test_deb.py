@@ -350,7 +350,7 @@ def test_what_is_no_package(tmp_path: Path) -> None:
 
 def test_outputs_that_cannot_be(real: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
-    with pytest.raises(BadUsage, match="cannot write to .*/file: File exists"):
+    with pytest.raises(BadUsage, match=r"cannot write to .*/file: File exists"):
         batch.run([real], tmp_path / "file", retune, wanted)
     with pytest.raises(BadUsage, match="is in the output folder"):
         batch.run([real], real.parent, retune, wanted)
