@@ -10,5 +10,10 @@ strcpy: ldq_u   t2,0(a1)            # L
         and     t0,7,t0
         or      t1,t2,t1
 
+        cmpbge  zero,t1,t5
+        extql   t2,a1,t4            # U
+        negq    t8,at
+        bne     t5,str_first        # U
+
         .include strcopy
 done:   ret                         # L

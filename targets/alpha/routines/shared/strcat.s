@@ -12,6 +12,11 @@
 
         or      t1,t2,t1
         and     t0,7,t0
+        cmpbge  zero,t1,t5
+        extql   t2,a1,t4            # U
+
+        negq    t8,at
+        bne     t5,str_first        # U
         .align 4
         .include strcopy
 done:   ret                         # L

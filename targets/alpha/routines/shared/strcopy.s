@@ -1,7 +1,8 @@
 # Copies the string a1 with its end to a0; goes on at `done`, which comes next, with a0 behind the
 # last byte stored.  Before, the quadword t2 with the first byte is loaded; t11 are ones, t1 is t2
 # with ones in front of the string, t0 is zero where both are at the same place of a quadword, t8
-# is a0 and 7.  Leaves v0; changes a0, a1, t0-t10.
+# is a0 and 7, at is -t8, t4 is t2 from the string on; where the string ends in t1, control comes to
+# `str_first` instead.  Leaves v0; changes a0, a1, t0-t10.
 #
 # A quadword of the source is loaded only when the string does not end in the one before, and no
 # byte of the destination outside is touched.  Up to its first quadword a byte, a word and a
@@ -9,11 +10,6 @@
 # For the last one 4, 2 and 1 bytes are stored.  The mark of the end, one bit of 8, says which
 # without being numbered: the bytes up to it are 4 and more under 0xf8, and so on.  The loops take
 # six fetch blocks for four quadwords when both are aligned, nine when one is made of two.
-
-        cmpbge  zero,t1,t5
-        extql   t2,a1,t4            # U
-        negq    t8,at
-        bne     t5,str_first        # U
 
         beq     t0,str_same         # U
         ldq_u   t3,7(a1)            # L the same one where a1 is aligned
@@ -188,8 +184,8 @@ str_high:                           # t2 has 1 to 3 bytes for the last places of
 str_first:                          # the end is in the first quadword
         extql   t2,a1,t2            # U
         cmpbge  zero,t2,t5
+        blbs    t5,str_empty        # U
         beq     t8,str_tail         # U
-        unop
 
 str_short:                          # t5 marks the end in t2, which goes anywhere
         negq    t5,t6
@@ -245,6 +241,12 @@ str_short_8:
         stb     t2,-1(a0)           # L
         br      done                # L
         unop
+        unop
+
+str_empty:
+        stb     t2,0(a0)            # L
+        lda     a0,1(a0)
+        br      done                # L
         unop
 
 str_last:                           # the end is in t3, behind a1
