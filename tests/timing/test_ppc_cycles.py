@@ -15,6 +15,8 @@ _AT_MOST = {
     ("750", "memcpy"): (1 / 2, (64,)),
     ("power9", "strcmp"): (0.75, (15, 100)),
     ("power9", "strncpy"): (0.75, (15, 31)),
+    ("power9", "strrchr"): (0.75, (15, 100, 512)),
+    ("power9", "strcpy"): (0.8, (15, 31)),
 }
 
 
@@ -24,7 +26,7 @@ def test_ours_need_no_more_cycles(cpu: str, name: str) -> None:
     try:
         for size in sizes:
             found = list(ppc_cycles.points(cpu, name, (size,)))
-            assert len(found) >= 16
+            assert len(found) >= 8
             ratio = sum(p.ours for p in found) / sum(p.theirs for p in found)
             assert ratio <= most, ppc_cycles.row(cpu, name, str(size), found, most)
     except Missing as missing:
