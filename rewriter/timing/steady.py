@@ -9,7 +9,7 @@ falls through, and every access hits.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Protocol
 
@@ -21,6 +21,26 @@ from rewriter.timing.steady_node import Node, Placed
 
 Times = tuple[int, int]
 """When an instruction issues, and when its results are there."""
+
+
+State = tuple[Hashable, ...]
+"""All that what a pipeline does next depends on, with times counted from now."""
+
+
+def ends(run: Callable[[], int], state: Callable[[], State]) -> Iterator[int]:
+    """When each pass ends, for ever; `run` runs one, `state` is the pipeline's behind it.
+
+    In a state that it was in before, a pipeline does again what it did then, so much later: from
+    there on nothing is run.
+    """
+    found, seen, period = list[int](), dict[State, int](), 0
+    while not period:
+        found.append(run())
+        yield found[-1]
+        period = len(found) - seen.setdefault(state(), len(found))
+    while True:
+        found.append(found[-1] + found[-period] - found[-period - 1])
+        yield found[-1]
 
 
 class Stepper(Protocol):

@@ -16,9 +16,10 @@ from rewriter.timing import causes
 from rewriter.timing.dispatch.group import Group
 from rewriter.timing.dispatch.items import Item, Ports, Reads
 from rewriter.timing.path import BEGINNING, Event, later
+from rewriter.timing.steady import State
 
 _WORD = 4
-_BOOKED, _KEPT = 4096, 2048  # cycles of a pipe that are remembered, and after clearing
+_BOOKED = 512  # cycles of a pipe that are remembered before those that are over are forgotten
 
 
 class Loaded(NamedTuple):
@@ -81,6 +82,13 @@ class Front:
         self._next, self._room = address + _WORD, self._room - 1
         return self._event, begins
 
+    def state(self, now: int) -> State:
+        """What the next fetch depends on; what left the buffer before the last one is over."""
+        last = self._event.time
+        left = [event.time - now for event in self._left if event.time > last]
+        redirect = None if self._redirect is None else self._redirect.time - now
+        return self._at, self._next, self._room, last - now, redirect, *left
+
     def late(self, event: Event) -> Event:
         """The block comes late."""
         self._event = max(self._event, event, key=_time)
@@ -108,6 +116,10 @@ class Waiting:
         self._entries = queue.entries.value
         self._leaving: list[tuple[int, int, Event]] = []
         self._count = 0
+
+    def state(self, now: int) -> State:
+        """When those entries are left that are still taken: it is the same which are free."""
+        return tuple(sorted(time - now for time, _, _ in self._leaving if time >= now))
 
     def free(self) -> Event | None:
         """What leaves first, if every entry is taken."""
@@ -137,9 +149,12 @@ class Core:
         self.front = Front(pipeline.fetch, block)
         self._depth = pipeline.issue.value
         self._group = Group(pipeline.grouping)
+        self._waiting = [Waiting(queue) for queue in pipeline.queues]
         self._queues: dict[str, Waiting] = {}
-        for queue in pipeline.queues:  # pipes of one queue share it
-            self._queues.update(dict.fromkeys(queue.pipes, Waiting(queue)))
+        for queue, waiting in zip(pipeline.queues, self._waiting, strict=True):
+            self._queues.update(dict.fromkeys(queue.pipes, waiting))  # they share it
+        # No result is there later than so many cycles behind its issue, or than its own latency.
+        self._longest = max((bypass.latency.value for bypass in pipeline.bypasses), default=0)
         self._booked: dict[str, set[int]] = {}
         self._units: dict[str, int] = {}
         self._values: dict[int, _Value] = {}
@@ -181,6 +196,30 @@ class Core:
         if access is not None:
             access.completed(completed)
         return Stages(fetched, dispatched, ready, issued, done, completed, pipe)
+
+    def state(self) -> State:
+        """What the next instructions depend on.
+
+        Nothing is dispatched or issued before the last dispatch: what was over by then is left out.
+        """
+        now = self._dispatched.time
+        return (
+            *(self.front.state(now), self._group.state()),
+            *(queue.state(now) for queue in self._waiting),
+            *(frozenset([c - now for c in one if c >= now]) for one in self._booked.values()),
+            tuple([(unit, free - now) for unit, free in self._units.items() if free > now]),
+            tuple(
+                [
+                    (register, value.issued.time - now, value.latency, value.name)
+                    for register, value in self._values.items()
+                    if value.issued.time + max(value.latency, self._longest) > now
+                ]
+            ),
+            tuple([event.time - now for event in self._left if event.time >= now]),
+            tuple([event.time - now for event in self._groups if event.time >= now]),
+            *(self._completed.time - now, self._members, self._opened),
+            *(self._finished - now, max(self._barrier.time - now, 0)),
+        )
 
     def foreseen(self, item: Item) -> int:
         """When an instruction would issue if it came next, as far as its group and operands say."""
@@ -277,7 +316,8 @@ class Core:
             booked = self._booked.setdefault(pipe, set())
             booked.update(range(best, best + length))
             if len(booked) > _BOOKED:
-                self._booked[pipe] = {c for c in booked if c > best - _KEPT}
+                now = self._dispatched.time
+                self._booked[pipe] = {cycle for cycle in booked if cycle >= now}
         if item.unit:
             self._units[item.unit] = best + item.busy
         cause = causes.UNIT if item.unit or item.busy > 1 else causes.PIPES

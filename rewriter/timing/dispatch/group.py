@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rewriter.core.target.dispatched_cpu import Grouping
 from rewriter.timing.dispatch.items import Item, Ports
+from rewriter.timing.steady import State
 
 
 class Group:
@@ -20,6 +21,10 @@ class Group:
         self._taken = self._controls = 0
         self._ended = False
         self._names: set[str] = set()
+
+    def state(self) -> State:
+        """What is in it."""
+        return self._taken, self._controls, self._ended, frozenset(self._names)
 
     def fits(self, item: Item) -> bool:
         """Whether an instruction may be in the group, behind what is there."""

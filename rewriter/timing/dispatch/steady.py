@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.table import Table
@@ -15,7 +15,7 @@ from rewriter.timing.dispatch.core import Core, Loaded, Stages
 from rewriter.timing.dispatch.group import Group
 from rewriter.timing.dispatch.items import Item, Items
 from rewriter.timing.path import BEGINNING, Event
-from rewriter.timing.steady import Steady, Times
+from rewriter.timing.steady import Steady, Times, ends
 from rewriter.timing.steady_node import Node, Placed, Where
 
 _FEW = 4
@@ -23,6 +23,10 @@ _FEW = 4
 
 _MOST = 128
 """Instructions in flight that are waited for: a chip that holds more of a loop is never full."""
+
+
+_Step = tuple[int, Item, Where | None, bool]
+"""An instruction with its address, and where it accesses memory if that is known; if it stores."""
 
 
 class _Near:
@@ -58,12 +62,12 @@ class Stepping:
 
     def run(self, steps: Sequence[tuple[int, Node, Placed]], passes: int) -> list[int]:
         """When the last instruction of each pass issues."""
-        ends = []
+        found = []
         for _ in range(passes):
             for step in steps:
                 last = self.put(*step)
-            ends.append(last)
-        return ends
+            found.append(last)
+        return found
 
     def start(self, block: int, node: Node, placed: Placed) -> int:
         """When an instruction would issue if it were the next and its pipe were free."""
@@ -87,10 +91,16 @@ class SteadyDispatched(Steady):
 
     def cycles(self, code: Sequence[Placed], text: Mapping[int, Insn]) -> Fraction:
         """Cycles a pass, the mean of a period once the chip is full of passes."""
-        core = Core(self._pipeline, self.block)
+        core, steps, flow = Core(self._pipeline, self.block), self._steps(code), code[-1][1].op.flow
         full = _FEW + -(-min(self._room, _MOST) // len(code))
-        ends = [self._pass(core, code) for _ in range(3 * full)]
-        return _period([after - before for before, after in pairwise(ends[full:])])
+
+        def run() -> int:
+            last = self._ran(core, steps)[-1]
+            core.front.taken(flow)
+            return last.completed.time
+
+        found = list(islice(ends(run, core.state), 3 * full))
+        return _period([after - before for before, after in pairwise(found[full:])])
 
     def least(self, code: Sequence[Placed]) -> int:
         """A pass is fetched anew, and fills so many groups; the last may be shared with the next
@@ -117,7 +127,7 @@ class SteadyDispatched(Steady):
     def once(self, code: Sequence[Placed]) -> list[Times]:
         """When each instruction issues, and has its results, in straight code that runs once."""
         core = Core(self._pipeline, self.block)
-        stages = self._ran(core, code)
+        stages = self._ran(core, self._steps(code))
         return [(one.issued.time, one.done) for one in stages]
 
     def latency(self, producer: Insn, consumer: Insn, register: int) -> int:
@@ -156,22 +166,22 @@ class SteadyDispatched(Steady):
         """The instruction as the pipeline sees it."""
         return self._items.of(insn)
 
-    def _pass(self, core: Core, code: Sequence[Placed]) -> int:
-        """Runs one pass; when its last instruction completes."""
-        last = self._ran(core, code)[-1]
-        core.front.taken(code[-1][1].op.flow)
-        return last.completed.time
+    def _steps(self, code: Sequence[Placed]) -> list[_Step]:
+        """Straight code as it is run."""
+        found = list[_Step]()
+        for address, insn, where in code:
+            effects = self.table.effects(insn.op)
+            reached = where if effects.loads or effects.stores else None
+            found.append((address, self._items.of(insn), reached, effects.stores))
+        return found
 
-    def _ran(self, core: Core, code: Sequence[Placed]) -> list[Stages]:
+    def _ran(self, core: Core, steps: Sequence[_Step]) -> list[Stages]:
         """Runs straight code."""
         stored: dict[Where, Event] = {}
         found = list[Stages]()
-        for address, insn, where in code:
-            item, effects = self._items.of(insn), self.table.effects(insn.op)
+        for address, item, where, stores in steps:
             fetched, _ = core.front.fetch(address)
-            access = None
-            if where is not None and (effects.loads or effects.stores):
-                access = _Near(stored, where, effects.stores, self._after_store)
+            access = None if where is None else _Near(stored, where, stores, self._after_store)
             found.append(core.put(item, fetched, access))
         return found
 

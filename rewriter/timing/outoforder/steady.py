@@ -6,13 +6,13 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from heapq import heappop, heappush
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.table import Table
 from rewriter.core.target.cpu import Cpu, OutOfOrder, Sched
 from rewriter.timing.outoforder.places import letter
-from rewriter.timing.steady import Steady
+from rewriter.timing.steady import State, Steady, ends
 from rewriter.timing.steady_node import Node, Placed, Reads
 
 _EVERYWHERE = -1  # no cluster: a result that both see at once
@@ -49,23 +49,44 @@ class RepeatedOutOfOrder:
         self._units: dict[str, int] = {}
         self._values: dict[int, tuple[int, int, int, str]] = {}
         self._mapped = self._retired = 0
+        # No result is there later than so many cycles behind its issue, or than its own latency.
+        self._longest = max((bypass.latency.value for bypass in pipeline.bypasses), default=0)
 
-    def run(self, steps: Sequence[tuple[Node, bool]], passes: int) -> list[int]:
-        """When the last instruction of each pass retires."""
-        ends = []
-        for _ in range(passes):
-            controls = 0
-            for node, starts in steps:
-                if starts:
-                    # One transfer of control is predicted a cycle.
-                    self._mapped += max(controls - 1, 0)
-                    self._group()
-                    controls = 0
-                controls += node.control
-                self._step(node)
-            self._mapped += max(controls - 1, 0)
-            ends.append(self._retired)
-        return ends
+    def run(self, steps: Sequence[tuple[Node, bool]]) -> int:
+        """Runs one pass; when its last instruction retires."""
+        controls = 0
+        for node, starts in steps:
+            if starts:
+                # One transfer of control is predicted a cycle.
+                self._mapped += max(controls - 1, 0)
+                self._group()
+                controls = 0
+            controls += node.control
+            self._step(node)
+        self._mapped += max(controls - 1, 0)
+        return self._retired
+
+    def state(self) -> State:
+        """What the next pass depends on.
+
+        Nothing of it is mapped or issued in this cycle: what is over by then is left out, and it is
+        the same which places of a queue are free.
+        """
+        now = self._mapped
+        return (
+            self._retired - now,
+            *(tuple(sorted([at - now for at in one if at > now])) for one in self._queues),
+            *(tuple([at - now for at in one if at > now]) for one in (self._blocks, *self._taken)),
+            *(frozenset([at - now for at in one if at > now]) for one in self._booked.values()),
+            tuple([(unit, at - now) for unit, at in self._units.items() if at > now]),
+            tuple(
+                [
+                    (register, issued - now, latency, cluster, name)
+                    for register, (issued, latency, cluster, name) in self._values.items()
+                    if issued + max(latency + self._crossing, self._longest) > now
+                ]
+            ),
+        )
 
     def _group(self) -> None:
         """The mapper's next cycle, when there is room behind it."""
@@ -248,10 +269,11 @@ class SteadyOutOfOrder(Steady):
 def _repeated(pipeline: RepeatedOutOfOrder, steps: Sequence[tuple[Node, bool]]) -> Fraction:
     """Cycles a pass of the steps, as soon as that can be said."""
     early = max(_FEW, -(-_EARLY // len(steps)))
-    ends = pipeline.run(steps, early)
-    took = {b - a for a, b in pairwise(ends[-_FEW:])}
+    following = ends(lambda: pipeline.run(steps), pipeline.state)
+    found = list(islice(following, early))
+    took = {b - a for a, b in pairwise(found[-_FEW:])}
     if len(took) == 1:
         return Fraction(took.pop())
     warm = max(early, -(-_WARM // len(steps)))
-    ends += pipeline.run(steps, warm - early + _MEASURED)
-    return Fraction(ends[-1] - ends[warm - 1], _MEASURED)
+    found += islice(following, warm - early + _MEASURED)
+    return Fraction(found[-1] - found[warm - 1], _MEASURED)
