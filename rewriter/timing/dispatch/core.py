@@ -6,7 +6,7 @@ the first cycle that older ones left free, so that the oldest ready instruction 
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from heapq import heappop, heappush
 from typing import NamedTuple, Protocol
 
@@ -155,7 +155,7 @@ class Core:
             self._queues.update(dict.fromkeys(queue.pipes, waiting))  # they share it
         # No result is there later than so many cycles behind its issue, or than its own latency.
         self._longest = max((bypass.latency.value for bypass in pipeline.bypasses), default=0)
-        self._booked: dict[str, set[int]] = {}
+        self._booked: dict[str, set[int]] = defaultdict(set)
         self._units: dict[str, int] = {}
         self._values: dict[int, _Value] = {}
         flight = pipeline.flight
@@ -234,11 +234,9 @@ class Core:
         event = self._dispatched
         new = not self._group.fits(item)
         if new:
-            event = Event(event.time + 1, event, causes.GROUP)
-        arrived = Event(fetched.time + 1, fetched, causes.START)
-        for bound in (arrived, self._room(item, new or self._dispatched is BEGINNING)):
-            if bound is not None and bound.time > event.time:
-                event = bound
+            event = _behind(event, causes.GROUP)
+        event = _after(event, fetched, causes.START)
+        event = self._room(item, new or self._dispatched is BEGINNING, event)
         if new or event.time > self._dispatched.time:
             self._group.clear()
             self._opened = True
@@ -247,20 +245,30 @@ class Core:
         self._dispatched = event
         return event, self._group.take(item)
 
-    def _room(self, item: Item, new: bool) -> Event | None:
-        """When there is room behind dispatch."""
-        bounds = [self._barrier]
-        if item.waiting:
-            bounds.append(Event(self._finished, self._completed, causes.BARRIER))
+    def _room(self, item: Item, new: bool, event: Event) -> Event:
+        """When there is room behind dispatch, from the event on."""
+        if self._barrier.time > event.time:
+            event = self._barrier
+        if item.waiting and self._finished > event.time:
+            event = Event(self._finished, self._completed, causes.BARRIER)
         if self._left.maxlen and len(self._left) == self._left.maxlen and not item.folded:
-            bounds.append(_behind(self._left[0], causes.WINDOW))
+            event = _after(event, self._left[0], causes.WINDOW)
         if new and self._groups.maxlen and len(self._groups) == self._groups.maxlen:
-            bounds.append(_behind(self._groups[0], causes.WINDOW))
-        full = [self._queues[port[0]].free() for port in item.ports if port[0] in self._queues]
-        if full and len(full) == len(item.ports) and None not in full:
-            first = min((event for event in full if event is not None), key=_time)
-            bounds.append(_behind(first, causes.QUEUE))
-        return max(bounds, key=_time)
+            event = _after(event, self._groups[0], causes.WINDOW)
+        left = self._leaving(item.ports)
+        return event if left is None else _after(event, left, causes.QUEUE)
+
+    def _leaving(self, ports: Ports) -> Event | None:
+        """What first leaves the queues of some ports, if all of them are full."""
+        first: Event | None = None
+        for port in ports:
+            queue = self._queues.get(port[0])
+            left = None if queue is None else queue.free()
+            if left is None:
+                return None
+            if first is None or left.time < first.time:
+                first = left
+        return first
 
     # Issue --------------------------------------------------------------------------------
 
@@ -274,8 +282,9 @@ class Core:
         ready = self._ready(item.reads, least)
         if not ports:
             return ready, ready, ready, ""
-        roomy = tuple(port for port in ports if self._has_room(port[0]))
-        event, pipe = self._taken(roomy or ports, item, ready, more)
+        if len(ports) > 1:
+            ports = tuple([port for port in ports if self._has_room(port[0])]) or ports
+        event, pipe = self._taken(ports, item, ready, more)
         if pipe in self._queues:
             self._queues[pipe].enter(event)
         second = later(event, event.time + item.after, causes.OPERANDS)
@@ -312,8 +321,10 @@ class Core:
             at = self._free(port, start, length)
             if best < 0 or at < best:
                 best, chosen = at, port
+                if best == start:
+                    break
         for pipe in chosen:
-            booked = self._booked.setdefault(pipe, set())
+            booked = self._booked[pipe]
             booked.update(range(best, best + length))
             if len(booked) > _BOOKED:
                 now = self._dispatched.time
@@ -325,9 +336,13 @@ class Core:
 
     def _free(self, port: tuple[str, ...], start: int, length: int) -> int:
         """The first cycle from which all pipes of a port are free for a length."""
-        booked = [self._booked.setdefault(pipe, set()) for pipe in port]
-        while any(start + n in taken for n in range(length) for taken in booked):
-            start += 1
+        before = -1
+        while start != before:  # the first pipe may be taken where the second is free
+            before = start
+            for pipe in port:
+                booked = self._booked[pipe]
+                while not booked.isdisjoint(range(start, start + length)):
+                    start += 1
         return start
 
     # Completion ---------------------------------------------------------------------------
@@ -336,13 +351,15 @@ class Core:
         """In order, so many a cycle: instructions, or groups."""
         self._finished = max(self._finished, done)
         counts = self._opened if self._groups.maxlen else not item.folded
-        event = later(issued, done, cause or causes.RETIRE)
-        if event.time <= self._completed.time:
-            event = self._completed
-            if counts and self._members >= self._completes:
-                event = _behind(event, causes.RETIRE)
-        if event.time > self._completed.time:
+        last = self._completed
+        if max(issued.time, done) > last.time:
+            event = later(issued, done, cause or causes.RETIRE)
             self._members = 0
+        elif counts and self._members >= self._completes:
+            event = _behind(last, causes.RETIRE)
+            self._members = 0
+        else:
+            event = last
         self._members += counts
         self._completed, self._opened = event, False
         if self._left.maxlen and not item.folded:
@@ -355,6 +372,11 @@ class Core:
 def _behind(event: Event, cause: str) -> Event:
     """The cycle after something."""
     return Event(event.time + 1, event, cause)
+
+
+def _after(event: Event, other: Event, cause: str) -> Event:
+    """The event put off until the cycle after another, if it was before."""
+    return Event(other.time + 1, other, cause) if other.time >= event.time else event
 
 
 def _time(event: Event) -> int:
