@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -142,11 +142,17 @@ class Align(OwnPass):
         steps.lays_out(self)
 
     def layouts(self, code: Code, cpu: Cpu) -> Iterator[Layout]:
-        """The layouts that fit the function's footprint, the one with most boundaries first."""
-        for wanted in (set(code.loops) | set(code.targets), set(code.loops), set[int]()):
+        """The layouts that fit the function's footprint, the one with most boundaries first.
+
+        Between instructions that stay, each part has as many as fit there.
+        """
+        levels = ({*code.loops, *code.targets}, {*code.loops}, set[int]())
+        found = list[Layout]()
+        for first in range(len(levels)):
             for gaps in _gaps(code, cpu):
-                layout = _arranged(code, wanted, gaps)
-                if layout is not None:
+                layout = _arranged(code, levels[first:], gaps)
+                if layout is not None and layout not in found:
+                    found.append(layout)
                     yield layout
 
 
@@ -206,28 +212,60 @@ class _ToSectors:
         return -at % sector if crosses else gap
 
 
-def _arranged(code: Code, wanted: set[int], gaps: _Gaps) -> Layout | None:
-    size, at, executed = code.size, code.function.start, 0
-    new: list[int] = []
-    heads = code.heads(wanted)
-    for n in sorted(code.staying | heads.keys()):
-        run = size * (n - len(new))
-        new += range(at, at + run, size)
-        at += run
-        if n in code.staying:
-            gap = code.places[n] - at
-            if gap < 0:
-                return None
-        else:
-            gap = gaps.before(n, at, not heads[n].isdisjoint(code.loops))
-        executed += gap // size if code.falls_in(n) else 0
-        at += gap
-    end = at + size * (len(code.items) - len(new))
-    if end > code.function.end:
-        return None
-    new += range(at, end, size)
+@dataclass(frozen=True)
+class _Part:
+    """What stands between two instructions that stay, the first of them included.
+
+    Numbers of instructions, where the first begins, and where the next part does or code ends.
+    """
+
+    numbers: range
+    start: int
+    limit: int
+
+
+def _parts(code: Code) -> list[_Part]:
+    stays = sorted(code.staying - {0})
+    starts = [code.places[0] if 0 in code.staying else code.function.start]
+    starts += [code.places[n] for n in stays]
+    limits = [*starts[1:], code.function.end]
+    numbers = map(range, [0, *stays], [*stays, len(code.items)])
+    return [_Part(*one) for one in zip(numbers, starts, limits, strict=True)]
+
+
+def _arranged(code: Code, levels: Sequence[Collection[int]], gaps: _Gaps) -> Layout | None:
+    """Each part with what is wanted at the first level that fits there; None if none does."""
+    size, new, executed = code.size, list[int](), 0
+    heads = [code.heads(wanted) for wanted in levels]
+    for part in _parts(code):
+        tried = (_placed(code, part, level, gaps) for level in heads)
+        found = next((one for one in tried if one is not None), None)
+        if found is None:
+            return None
+        places, passed = found
+        end = places[-1] + size if places else part.start
+        following = part.numbers.stop
+        if following < len(code.items) and code.falls_in(following):
+            passed += (part.limit - end) // size
+        new += places
+        executed += passed
     reached = code.heads(code.targets)
     aligned = sum(new[n] % gaps.boundary == 0 for n in reached)
     insns = (insn for _, insn in code.items)
     items = tuple(zip(code.places, new, insns, strict=True))
     return Layout(items, aligned, len(reached), executed)
+
+
+def _placed(
+    code: Code, part: _Part, heads: Mapping[int, set[int]], gaps: _Gaps
+) -> tuple[list[int], int] | None:
+    """Where a part's instructions stand, and the nops before them that control comes to."""
+    at, executed, new = part.start, 0, list[int]()
+    for n in part.numbers:
+        if n in heads and n not in code.staying:
+            gap = gaps.before(n, at, not heads[n].isdisjoint(code.loops))
+            executed += gap // code.size if code.falls_in(n) else 0
+            at += gap
+        new.append(at)
+        at += code.size
+    return (new, executed) if at <= part.limit else None

@@ -19,7 +19,7 @@ from rewriter.analysis.reservations import locked_addresses, near_locks
 from rewriter.core.addresses import Sides, addresses, first_at, sides
 from rewriter.core.assumptions import EVERY, STANDARD, TABLES
 from rewriter.core.code.listing import FLOW_CODE, UNKNOWN, Listing
-from rewriter.core.code.nops import kept, nops
+from rewriter.core.code.nops import is_kept, kept, nops
 from rewriter.core.code.program import Fixup, Function, JumpTable, Pin
 from rewriter.core.code.superblock import Superblock, straight
 from rewriter.core.code.system_tables import Held, Holds
@@ -163,7 +163,7 @@ class Program:
             return False
         at, keeps = first_at(self.listing.addresses, address), self.target.keeps_nop
         there = at < len(self.listing) and int(self.listing.addresses[at]) == address
-        return not (there and kept(self.listing, at, at + 1, keeps, self.held_addresses)[0])
+        return not (there and is_kept(self.listing, at, keeps, self.held_addresses))
 
     @cached_property
     def near_locks(self) -> frozenset[int]:

@@ -214,7 +214,7 @@ class _Check:
         self.detours = reading.read(self.program, read, frames, ways, left, self.prover)
         listing = self.detours.listing
         self.kinds = Kinds(target, self.program.held_addresses)
-        self.rows = Rows(self.program, frames, listing, left, self.kinds)
+        self.rows = Rows(self.program, frames, listing, left, self.kinds, self.owned)
         for one in (self.program.listing, listing):
             one.prepare()
         exchange = Exchange(self.prover)

@@ -32,6 +32,15 @@ def kept(
     return np.asarray(found)
 
 
+def is_kept(
+    listing: Listing, at: int, keeps_nop: Callable[[Op], bool], held: Collection[int]
+) -> bool:
+    """Whether a nop would stay at one position."""
+    before = int(listing.rows[at - 1]) if at else -1
+    keeping = before >= 0 and keeps_nop(listing.table.rows[before])
+    return keeping or int(listing.addresses[at]) in held
+
+
 def nops(
     listing: Listing,
     is_nop: Callable[[Insn], bool],

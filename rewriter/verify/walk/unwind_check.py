@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import partial
 from typing import NamedTuple
 
@@ -70,15 +70,19 @@ class Rows:
         listing: Listing,
         functions: Iterable[Function],
         kinds: Kinds,
+        others: Collection[int],
     ) -> None:
-        """`new` are the entries of the new file by where they start, `listing` is its text."""
+        """`new` are the entries of the new file by where they start, `listing` is its text.
+
+        `others` are addresses there at which pieces of other functions stand.
+        """
         starts = (function.start for function in functions)
         self.old = {start: program.frames[start] for start in starts if start in program.frames}
         self.new = new
         self.before = partial(_places, program.listing, kinds)
         self.after = partial(_places, listing, kinds)
-        self.behind_before = partial(_behind, program.listing, kinds.target)
-        self.behind_after = partial(_behind, listing, kinds.target)
+        self.behind_before = partial(_behind, program.listing, kinds.target, ())
+        self.behind_after = partial(_behind, listing, kinds.target, others)
 
     def problem(self, function: Function) -> str:
         """What is wrong with the unwind entry of a function, or nothing."""
@@ -103,12 +107,16 @@ class Rows:
         return all(old.same(new) for old, new in places)
 
 
-def _behind(listing: Listing, target: Sequential, rows: RowsOf, end: int) -> Counter[int]:
+def _behind(
+    listing: Listing, target: Sequential, others: Collection[int], rows: RowsOf, end: int
+) -> Counter[int]:
     """Writes, by what they write, of what the last row finds the frame or registers by."""
     at = rows[-1][0]
     found_by = account(rows[-1:], target).bases
-    written = from_columns(listing.defs[slice(*listing.span(at, end))])
-    return Counter(mask for defs in written if (mask := defs & found_by))
+    here = slice(*listing.span(at, end))
+    places = zip(listing.addresses[here].tolist(), from_columns(listing.defs[here]), strict=True)
+    written = ((place, defs & found_by) for place, defs in places if defs & found_by)
+    return Counter(mask for place, mask in written if place not in others)
 
 
 def _places(listing: Listing, kinds: Kinds, rows: RowsOf) -> list[_Place]:
