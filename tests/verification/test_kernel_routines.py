@@ -319,3 +319,15 @@ def _further(branch: bytes) -> bytes:
 
 def _verdict(kernel: Program, known: Known, data: bytes) -> Verdict:
     return verify(kernel, replace(kernel.image, data=data), _quiet, known=known)
+
+
+def test_what_writes_the_stack_pointer_may_lodge_too(kernel: Program) -> None:
+    """It is not the host that writes it: behind the host's last row its own writes are counted."""
+    options = Options(passes=("bytes", "align", "substitute"), funcs=("__remqu", *HOSTS))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pipeline, "analyse", lambda *_: kernel)
+        done = tune(kernel.image, kernel.target, kernel.target.cpus["ev67"], options, _quiet)
+    (edit,) = (edit for edit in done.edits if edit.technique == "substitute")
+    assert (edit.routine, edit.kind) == ("__remqu", "in pieces")
+    assert done.room["at the ends of functions"][1]
+    assert not any("not verified" in skip.reason for skip in done.skips), done.skips
