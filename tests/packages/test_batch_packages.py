@@ -197,7 +197,7 @@ def test_what_cannot_be_asked(run: Run, debs: tuple[Path, Path], out: Path, tmp_
         (debs[0], "-o", out, "--journal", tmp_path / "j", *cpu),
         (debs[0], "-o", out, "--version-suffix", "a b", *cpu),
         (tmp_path, "-o", tmp_path / "absent", "--version-suffix", "+ev67", *cpu),
-        (debs[0], "-o", tmp_path / "absent", *cpu),
+        (debs[0], "-o", debs[1], *cpu),
         (debs[0], "-o", out),
     ):
         done = run("batch", *arguments)
