@@ -7,16 +7,26 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import accumulate
 from typing import Protocol
 
+from passes.lib.fetch_slots import Wish, cheapest
 from passes.lib.steps import Change, OwnPass, Steps
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import AWAY, BRANCHING, Insn
 from rewriter.core.target.cpu import Cpu, Placing
 from rewriter.core.target.protocol import Target
+from rewriter.timing.engine import Engine
+from rewriter.timing.engines import engine_of
 
 LONGEST_LOOP = 128
 """Bytes: a fetch slot lost in each round of a longer loop is less than nops on the way in."""
+
+_PASSES = 16
+"""So often is a slot lost that the head of a short loop loses."""
+
+_HIDDEN = 2
+"""Cycles before a call that other work hides: for no more of them nops are executed."""
 
 
 @dataclass(frozen=True)
@@ -128,6 +138,14 @@ class Align(OwnPass):
     A boundary costs nothing behind a jump or return.  Before a loop's head that control also
     falls into, nops run once for an entry and pay in every iteration; but not inside another
     loop, where they would run in each of its passes.
+
+              ldq t12,x(gp)                 ldq t12,x(gp)
+              jsr ra,(t12)                  unop
+              ldah gp,y(ra)                 jsr ra,(t12)
+                                            (the next fetch block) ldah gp,y(ra)
+
+    A chip that remembers one successor of each fetch block foresees a call through a register only
+    where it ends its block: else the block goes on, and is remembered to go on, behind the call.
     """
 
     name = "align"
@@ -146,46 +164,101 @@ class Align(OwnPass):
 
         Between instructions that stay, each part has as many as fit there.
         """
-        levels = ({*code.loops, *code.targets}, {*code.loops}, set[int]())
         found = list[Layout]()
-        for first in range(len(levels)):
+        for first in range(_LEVELS):
             for gaps in _gaps(code, cpu):
-                layout = _arranged(code, levels[first:], gaps)
+                layout = _arranged(code, gaps.levels[first:], gaps)
                 if layout is not None and layout not in found:
                     found.append(layout)
                     yield layout
 
 
+_LEVELS = 3
+
+
 class _Gaps(Protocol):
-    """How far places that branches lead to are from where they should be."""
+    """Leaves room before instructions, so that they stand where they should."""
 
     @property
     def boundary(self) -> int:
         """Bytes, of what counts as aligned."""
         ...
 
-    def before(self, number: int, at: int, is_loop: bool) -> int:
-        """The bytes to leave before an instruction that would stand at `at`."""
+    @property
+    def levels(self) -> tuple[Collection[int], ...]:
+        """Addresses that are wanted at good places: `_LEVELS` sets, each of fewer."""
+        ...
+
+    def placed(self, part: _Part, heads: Mapping[int, set[int]]) -> list[int] | None:
+        """Where a part's instructions stand, by what is wanted of `heads`; None without room."""
         ...
 
 
 def _gaps(code: Code, cpu: Cpu) -> tuple[_Gaps, ...]:
     if cpu.placing is None:
-        return (_ToBlocks(code, cpu.fetch_block.value),)
+        return (_ToBlocks(code, cpu),)
     return tuple(_ToSectors(code, cpu.placing, nested) for nested in (True, False))
 
 
 @dataclass(frozen=True)
 class _ToBlocks:
-    """To the next fetch block: on the way into a loop, and where control does not pass."""
+    """To a fetch block's start what branches lead to, and to its end calls that lose time inside.
+
+    Nops are executed before the head of a loop that is not inside another, and before a call where
+    control goes on elsewhere than the chip expects; what is left moves where control does not pass.
+    """
 
     code: Code
-    boundary: int
+    cpu: Cpu
 
-    def before(self, number: int, at: int, is_loop: bool) -> int:
-        """The bytes to leave before an instruction that would stand at `at`."""
-        pays = is_loop and not self.code.inside(number)
-        return -at % self.boundary if pays or not self.code.falls_in(number) else 0
+    @property
+    def boundary(self) -> int:
+        """Bytes, of what counts as aligned."""
+        return self.cpu.fetch_block.value
+
+    @cached_property
+    def levels(self) -> tuple[Collection[int], ...]:
+        """All that branches lead to and all calls, heads of loops and calls, nothing."""
+        code = self.code
+        calls = {address for address, insn in code.items if insn.op.flow.calls}
+        return {*code.targets, *code.loops, *calls}, {*code.loops, *calls}, ()
+
+    def placed(self, part: _Part, heads: Mapping[int, set[int]]) -> list[int] | None:
+        """Where a part's instructions stand, with the nops that cost least."""
+        size = self.code.size
+        free = (n for n in part.numbers if n in heads and n not in self.code.staying)
+        wishes = [wish for n in free for wish in self._wishes(n, heads[n])]
+        slot, room = part.start % self.boundary // size, (part.limit - part.start) // size
+        nops = cheapest(wishes, part.numbers, slot, room)
+        if nops is None:
+            return None
+        before = accumulate(nops.get(n, 0) for n in part.numbers)
+        return [part.start + size * (n + gone) for n, gone in enumerate(before)]
+
+    def _wishes(self, number: int, wanted: Collection[int]) -> Iterator[Wish]:
+        """What the place of an instruction costs that is wanted as a head, or as a call."""
+        code, slots = self.code, self.boundary // self.code.size
+        if any(address in code.targets for address in wanted):
+            is_loop = any(address in code.loops for address in wanted)
+            passed = code.falls_in(number)
+            may = not passed or (is_loop and not code.inside(number))
+            often = _PASSES if is_loop else 1
+            yield Wish(number, tuple(often * n for n in range(slots)), int(passed) if may else None)
+        lost = self._lost(number)
+        if lost:
+            costs = (*[slots * lost] * (slots - 1), 0)
+            yield Wish(number, costs, 1 if lost > _HIDDEN else None)
+
+    def _lost(self, number: int) -> int:
+        """Cycles that a call loses where it does not end its block."""
+        insn = self.code.items[number][1]
+        if self._engine is None or not insn.op.flow.calls:
+            return 0
+        return self._engine.inside_block(insn)
+
+    @cached_property
+    def _engine(self) -> Engine | None:
+        return engine_of(self.cpu) if self.cpu.pipeline is not None else None
 
 
 @dataclass(frozen=True)
@@ -201,7 +274,22 @@ class _ToSectors:
         """Bytes, of what counts as aligned."""
         return self.placing.boundary.value
 
-    def before(self, number: int, at: int, is_loop: bool) -> int:
+    @cached_property
+    def levels(self) -> tuple[Collection[int], ...]:
+        """All that branches lead to, heads of loops, nothing."""
+        return {*self.code.loops, *self.code.targets}, self.code.loops, ()
+
+    def placed(self, part: _Part, heads: Mapping[int, set[int]]) -> list[int] | None:
+        """Where a part's instructions stand, each head as soon as it may."""
+        code, at, new = self.code, part.start, list[int]()
+        for n in part.numbers:
+            if n in heads and n not in code.staying:
+                at += self._before(n, at, not heads[n].isdisjoint(code.loops))
+            new.append(at)
+            at += code.size
+        return new if at <= part.limit else None
+
+    def _before(self, number: int, at: int, is_loop: bool) -> int:
         """The bytes to leave before an instruction that would stand at `at`."""
         code, sector = self.code, self.placing.sector.value
         passed = code.falls_in(number)
@@ -235,20 +323,15 @@ def _parts(code: Code) -> list[_Part]:
 
 def _arranged(code: Code, levels: Sequence[Collection[int]], gaps: _Gaps) -> Layout | None:
     """Each part with what is wanted at the first level that fits there; None if none does."""
-    size, new, executed = code.size, list[int](), 0
+    new, executed = list[int](), 0
     heads = [code.heads(wanted) for wanted in levels]
     for part in _parts(code):
-        tried = (_placed(code, part, level, gaps) for level in heads)
-        found = next((one for one in tried if one is not None), None)
-        if found is None:
+        tried = (gaps.placed(part, level) for level in heads)
+        places = next((one for one in tried if one is not None), None)
+        if places is None:
             return None
-        places, passed = found
-        end = places[-1] + size if places else part.start
-        following = part.numbers.stop
-        if following < len(code.items) and code.falls_in(following):
-            passed += (part.limit - end) // size
         new += places
-        executed += passed
+        executed += _passed(code, part, places)
     reached = code.heads(code.targets)
     aligned = sum(new[n] % gaps.boundary == 0 for n in reached)
     insns = (insn for _, insn in code.items)
@@ -256,16 +339,13 @@ def _arranged(code: Code, levels: Sequence[Collection[int]], gaps: _Gaps) -> Lay
     return Layout(items, aligned, len(reached), executed)
 
 
-def _placed(
-    code: Code, part: _Part, heads: Mapping[int, set[int]], gaps: _Gaps
-) -> tuple[list[int], int] | None:
-    """Where a part's instructions stand, and the nops before them that control comes to."""
-    at, executed, new = part.start, 0, list[int]()
-    for n in part.numbers:
-        if n in heads and n not in code.staying:
-            gap = gaps.before(n, at, not heads[n].isdisjoint(code.loops))
-            executed += gap // code.size if code.falls_in(n) else 0
-            at += gap
-        new.append(at)
-        at += code.size
-    return (new, executed) if at <= part.limit else None
+def _passed(code: Code, part: _Part, places: Sequence[int]) -> int:
+    """How many nops of a part control passes through, those before what stays behind it too."""
+    ends = [part.start, *(at + code.size for at in places)]
+    starts = [*places, part.limit]
+    numbers = [*part.numbers, part.numbers.stop]
+    return sum(
+        (start - end) // code.size
+        for n, end, start in zip(numbers, ends, starts, strict=True)
+        if n < len(code.items) and code.falls_in(n)
+    )

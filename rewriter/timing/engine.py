@@ -53,3 +53,10 @@ class Engine(Protocol):
     def replayed_within(self, size: int) -> int:
         """How many instructions of `size` bytes a load may be behind a store that it is replayed
         for, because the store has only some of its bytes; none where such loads just wait."""
+
+    def inside_block(self, call: Insn) -> int:
+        """Cycles that a call loses each time if its fetch block goes on behind it.
+
+        Control then comes back to the block that it left, and what is fetched after that block is
+        now the callee and now the code behind, where a chip remembers one of them.
+        """

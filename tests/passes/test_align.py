@@ -353,6 +353,38 @@ def test_head_of_an_inner_loop_moves_up_to_what_is_before_it() -> None:
     assert [there for _, there, _ in _layout(_looping(*inner)).items] == [0, 4, 8, 12, 16]
 
 
+def test_call_through_a_register_ends_its_fetch_block() -> None:
+    """What comes back to the block that it left makes the chip expect the wrong code there."""
+    assert _places_of("next", "computed call", "next", "return") == [0, 12, 16, 20]
+    assert _places_of("next", "next", "next", "computed call", "next") == [0, 4, 8, 12, 16]
+
+
+def test_no_nop_runs_before_a_direct_call() -> None:
+    """It moves with what control does not fall into, where that costs less than the call."""
+    assert _places_of("next", "call", "next", "return") == [0, 4, 8, 12]
+    assert _places_of("next", "return", "call", "next", "return") == [0, 4, 12, 16, 20]
+
+
+def test_in_order_chips_leave_calls_where_they_are() -> None:
+    code = _standing("next", "computed call", "next", "return")
+    layout = next(Align().layouts(code, CPUS["ev5"]))
+    assert [there for _, there, _ in layout.items] == [0, 4, 8, 12]
+
+
+def _places_of(*kinds: str) -> list[int]:
+    return [there for _, there, _ in _layout(_standing(*kinds)).items]
+
+
+def _standing(*kinds: str) -> Code:
+    """A function at 0 whose third instruction is the target of a branch elsewhere."""
+    calls = {
+        "call": Insn(TABLE.find("bsr"), (RA, 0)),
+        "computed call": Insn(TABLE.find("jsr"), (RA, 27, 0)),
+    }
+    items = tuple((4 * n, (_OPS | calls)[kind]) for n, kind in enumerate(kinds))
+    return Code(Function(0, 64, "f", "test"), items, {0}, set(), {8})
+
+
 def _looping(*kinds: str) -> Code:
     """A function at 0 whose loop begins at its fifth slot; `far back` leads to the first."""
     back = {"back": -12, "far back": -32}

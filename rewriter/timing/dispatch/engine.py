@@ -37,3 +37,7 @@ class DispatchedEngine:
     def replayed_within(self, size: int) -> int:
         """None is: such loads wait (`Accesses.partial`)."""
         return 0
+
+    def inside_block(self, call: Insn) -> int:
+        """None: targets are remembered by the address of the jump."""
+        return 0

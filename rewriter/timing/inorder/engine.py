@@ -37,3 +37,7 @@ class InOrderEngine:
     def replayed_within(self, size: int) -> int:
         """None is: such loads are put off (`InOrder.after_store`)."""
         return 0
+
+    def inside_block(self, call: Insn) -> int:
+        """None: no successor is remembered."""
+        return 0

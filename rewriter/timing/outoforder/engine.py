@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rewriter.core.isa.instruction import Insn
+from rewriter.core.isa.instruction import Insn, To
 from rewriter.core.isa.table import Table
 from rewriter.core.target.cpu import Cpu, OutOfOrder, System, Tournament
 from rewriter.timing.outoforder.pipeline import Chip
@@ -39,3 +39,14 @@ class OutOfOrderEngine:
     def replayed_within(self, size: int) -> int:
         """As many as are in flight at once."""
         return self._pipeline.window.blocks.value * self._cpu.fetch_block.value // size
+
+    def inside_block(self, call: Insn) -> int:
+        """The line predictor has one successor of a block: the last.
+
+        Through a register the callee is foreseen by it alone; that of a branch is known a little
+        later, and on the way back the block's own successor is missed as well.
+        """
+        figures = self._pipeline.fetch
+        if call.op.flow.to is To.REGISTER:
+            return figures.jump_mispredicted.value
+        return 2 * figures.line_bubble.value
