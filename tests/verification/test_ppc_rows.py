@@ -111,9 +111,23 @@ def changed(image: Image, old: int, new: int) -> Image:
     return replace(image, data=image.data.replace(was, becomes))
 
 
+def changed_text(old: Program, new: Program) -> Image:
+    """The file with the text of another, which is as long."""
+    image, data = old.image, bytearray(old.image.data)
+    for start, end in image.executable_ranges():
+        first = image.offset_of(start)
+        data[first : first + end - start] = new.image.read(start, end - start)
+    return replace(image, data=bytes(data))
+
+
 def finding(program: Program, old: int, new: int) -> str:
     """What the verifier says of the change."""
-    verdict = verify(program, changed(program.image, old, new), lambda stage, done, count: None)
+    return said_of(program, changed(program.image, old, new))
+
+
+def said_of(program: Program, new: Image) -> str:
+    """What the verifier says of another file."""
+    verdict = verify(program, new, lambda stage, done, count: None)
     return " ".join(map(str, verdict.findings))
 
 
