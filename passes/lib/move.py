@@ -185,6 +185,8 @@ def _code(
     """The code to lay out; `ways_in` are entries, before which all stays, and other addresses."""
     if not items:
         raise CannotMove("nothing but nops")
+    if any(insn.size != program.listing.table.size for _, insn in items):
+        raise CannotMove("an instruction of two words")  # which must not cross some boundaries
     entries, others = ways_in
     places = [address for address, _ in items]
     fixed = {*places[: bisect_left(places, max((function.start, *entries)))]}

@@ -110,3 +110,28 @@ def test_nothing_passes_a_barrier_for_speculation(tmp_path: Path, gone: bool) ->
     old = GUARDED.format(first="ori 31, 31, 0", second="lbzx 3, 3, 4")
     new = GUARDED.format(first="lbzx 3, 3, 4", second="nop" if gone else "ori 31, 31, 0")
     assert "f at" in said(tmp_path, old, new)
+
+
+SEVERAL = """
+    .globl f
+    .type f, @function
+f:  mr 11, 30
+    mr 12, 31
+    addi 30, 5, {first}
+    addi 31, 5, {second}
+    stmw 30, 0(4)
+    stw 9, 0(10)
+    mr 30, 11
+    mr 31, 12
+    blr
+    .size f, .-f
+"""
+
+
+@pytest.mark.parametrize(("first", "second"), [(1, 3), (3, 2)])
+def test_all_that_one_instruction_stores_is_compared(
+    tmp_path: Path, first: int, second: int
+) -> None:
+    """Though another store follows, before which memory would else be taken for equal."""
+    texts = (SEVERAL.format(first=one, second=two) for one, two in ((1, 2), (first, second)))
+    assert "stored value differs" in said(tmp_path, *texts)
