@@ -24,6 +24,7 @@ from rewriter.core.target.protocol import CannotMove
 from rewriter.elf.emit import Patch
 from rewriter.elf.unwind import lsda
 from rewriter.elf.unwind import rows as unwind_rows
+from rewriter.timing.described import NotDescribed
 
 
 class NoRoom(CannotMove):
@@ -73,7 +74,10 @@ def move(
         if layout is None:
             raise NoRoom("no room")
     else:
-        layout = judge.best(code, layouts, cpu.placing)
+        try:
+            layout = judge.best(code, layouts, cpu.placing)
+        except NotDescribed as missing:
+            raise CannotMove(str(missing)) from missing
         if layout is None:
             return None
     places = _Places(layout, function)

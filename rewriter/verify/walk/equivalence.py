@@ -131,7 +131,7 @@ class Comparison:
         return (unsigned, old) if self.terms.bits(new) < self.terms.width else (old, unsigned)
 
     def _store(self, old: tuple[Term, Term, Term], new: tuple[Term, Term, Term], what: str) -> None:
-        """Shows two stores the same; then the memories after them are, if those before them were."""
+        """Shows two stores the same; where memory before them was, it is after them too."""
         if old[2].data != new[2].data:
             raise Different(f"{what}: width of a store differs")
         self.same(old[0], new[0], f"{what}: address of a store")
