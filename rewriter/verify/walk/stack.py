@@ -24,21 +24,39 @@ def nothing_below(
     """That no access is below the stack pointer unless the old code had it there too.
 
     Raises Different.  An access is below if its address and the stack pointer, as both are then,
-    differ by a constant.  One of which that is not known is made while the stack pointer is where
-    it was in the old code, or lower.
+    differ by a constant.
     """
     terms, through = comparison.terms, comparison.through
-    before, after = (list(_accesses(*side, target, facts)) for side in (old, new))
-    fresh = {through(address) for address in _below(after, terms)}
-    if fresh and fresh - {through(address) for address in _below(before, terms)}:
+    before, after = (_below(_accesses(*side, target, facts), terms) for side in (old, new))
+    fresh = {through(address) for address in after}
+    if fresh and fresh - {through(address) for address in before}:
         raise Different("an access below the stack pointer, where a signal may write")
-    if any(target.table.defs(insn) >> target.stack & 1 for insn in (*old[1], *new[1])):
-        known = [(through(address), through(pointer)) for address, pointer in before]
-        wide = max(target.table.cell, *(target.table.effects(insn.op).size for insn in old[1]))
-        for address, pointer in after:
-            place = through(address), through(pointer)
-            if not any(_same_side(place, other, terms, wide) for other in known):
-                raise Different("an access on the other side of a move of the stack pointer")
+
+
+def same_sides(
+    comparison: Comparison, target: Sequential, old: Side, new: Side, facts: Facts
+) -> None:
+    """That accesses which may be below the stack pointer pass no move of it; raises Different.
+
+    Each is made while that is where it was in the old code, or lower.
+    """
+    if not any(target.table.defs(insn) >> target.stack & 1 for insn in (*old[1], *new[1])):
+        return
+    terms, through = comparison.terms, comparison.through
+    before, after = (
+        [
+            (through(address), through(pointer))
+            for address, pointer in _accesses(*side, target, facts)
+        ]
+        for side in (old, new)
+    )
+    wide = max(target.table.cell, *(target.table.effects(insn.op).size for insn in old[1]))
+    pointers = {pointer for _, pointer in before}
+    for access in after:
+        if all(_not_above(access[1], pointer, terms) for pointer in pointers):
+            continue
+        if not any(_same_side(access, other, terms, wide) for other in before):
+            raise Different("an access on the other side of a move of the stack pointer")
 
 
 def _below(accesses: Iterable[Access], terms: Terms) -> Iterator[Term]:
@@ -56,8 +74,14 @@ def _same_side(new: Access, old: Access, terms: Terms, wide: int) -> bool:
     """
     if _distance(*new, terms) is not None:
         return True  # whether it is below was looked at
-    apart, lower = (_distance(a, b, terms) for a, b in zip(new, old, strict=True))
-    return apart is not None and abs(apart) < wide and lower is not None and lower <= 0
+    apart = _distance(new[0], old[0], terms)
+    return apart is not None and abs(apart) < wide and _not_above(new[1], old[1], terms)
+
+
+def _not_above(one: Term, other: Term, terms: Terms) -> bool:
+    """Whether one value is another, or lower by a constant."""
+    distance = _distance(one, other, terms)
+    return distance is not None and distance <= 0
 
 
 def _distance(one: Term, other: Term, terms: Terms) -> int | None:
