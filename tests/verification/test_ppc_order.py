@@ -74,12 +74,12 @@ f:  li 14, 1
 """
 
 
-def said(tmp_path: Path, old: str, new: str) -> str:
+def said(tmp_path: Path, old: str, new: str, machine: str = "powerpc") -> str:
     """What the verifier says of code in the place of other code."""
     programs = []
     for name, text in (("old", old), ("new", new)):
         (tmp_path / name).mkdir()
-        programs.append(assembled(text, tmp_path / name))
+        programs.append(assembled(text, tmp_path / name, machine))
     return said_of(programs[0], changed_text(*programs))
 
 
@@ -135,3 +135,37 @@ def test_all_that_one_instruction_stores_is_compared(
     """Though another store follows, before which memory would else be taken for equal."""
     texts = (SEVERAL.format(first=one, second=two) for one, two in ((1, 2), (first, second)))
     assert "stored value differs" in said(tmp_path, *texts)
+
+
+POINTED = """
+    .abiversion 2
+    .globl f
+    .type f, @function
+f:  addis 2, 12, .TOC.-f@ha
+    addi 2, 2, .TOC.-f@l
+    .localentry f, .-f
+    mflr 0
+    std 0, 16(1)
+    stdu 1, -48(1)
+    std 2, 24(1)
+    mr 12, 3
+    mtctr 12
+    bctrl
+    {first}
+    {second}
+    nop
+    addi 1, 1, 48
+    ld 0, 16(1)
+    mtlr 0
+    blr
+    .size f, .-f
+"""
+
+
+@pytest.mark.parametrize("first", ["li 5, 1", "nop"])
+def test_what_restores_r2_stays_behind_the_call(tmp_path: Path, first: str) -> None:
+    """libgcc looks for it there: else what catches an exception gets the r2 of another file."""
+    restore = "ld 2, 24(1)"
+    old = POINTED.format(first=restore, second="li 5, 1" if first != "nop" else "nop")
+    new = POINTED.format(first=first, second=restore)
+    assert "gone from behind its call" in said(tmp_path, old, new, "powerpc64le")

@@ -94,10 +94,10 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Program:
     return assembled(SOURCE, tmp_path_factory.mktemp("rows"))
 
 
-def assembled(source: str, folder: Path) -> Program:
+def assembled(source: str, folder: Path, machine: str = "powerpc") -> Program:
     """A library of this."""
     (folder / "f.s").write_text(source)
-    gcc = inputs.require_tool("powerpc-linux-gnu-gcc")
+    gcc = inputs.require_tool(f"{machine}-linux-gnu-gcc")
     command = (gcc, "-shared", "-nostdlib", str(folder / "f.s"), "-o", str(folder / "f.so"))
     subprocess.run(command, check=True)
     image = load(str(folder / "f.so"))
