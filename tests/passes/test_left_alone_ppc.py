@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from fixtures import inputs
+from rewriter.elf.pins import AT_RUN_TIME
 from tests.conftest import Run
 
 SOURCE = """
@@ -88,3 +89,11 @@ def test_a_loop_that_the_model_does_not_know(run: Run, tmp_path: Path) -> None:
     assert schedule.startswith("left alone schedule:f at ")
     assert align.endswith("750 does not describe class vecload")
     assert schedule.endswith("750 does not describe class vecload")
+
+
+@pytest.mark.parametrize("section", AT_RUN_TIME)
+def test_code_that_is_known_by_address_at_run_time(section: str, run: Run, tmp_path: Path) -> None:
+    """Go's runtime and what writes over nops know nothing of another layout."""
+    text = f'{VECTORS} .section {section}, "a"\n .long 1\n'
+    line, _ = _left(run, tmp_path, "powerpc-linux-gnu", text, "7450")
+    assert line == f"left alone f: its code is known by address at run time: {section}"
