@@ -166,6 +166,8 @@ class Scheduler:
         inside = _within(items, loop)
         if any(insn.op.flow not in _STRAIGHT for _, _, insn in inside[:-1]):
             return None
+        if any(insn.size != self.target.table.size for _, _, insn in inside):
+            raise NotReordered("an instruction of two words")
         runs = self._runs(function, inside)
         if not runs:
             return None

@@ -24,6 +24,7 @@ from rewriter.core.target.protocol import CannotMove
 from rewriter.elf.emit import Patch
 from rewriter.elf.unwind import lsda
 from rewriter.elf.unwind import rows as unwind_rows
+from rewriter.timing.described import NotDescribed
 
 
 class NoRoom(CannotMove):
@@ -73,7 +74,10 @@ def move(
         if layout is None:
             raise NoRoom("no room")
     else:
-        layout = judge.best(code, layouts, cpu.placing)
+        try:
+            layout = judge.best(code, layouts, cpu.placing)
+        except NotDescribed as missing:
+            raise CannotMove(str(missing)) from missing
         if layout is None:
             return None
     places = _Places(layout, function)
@@ -185,6 +189,8 @@ def _code(
     """The code to lay out; `ways_in` are entries, before which all stays, and other addresses."""
     if not items:
         raise CannotMove("nothing but nops")
+    if any(insn.size != program.listing.table.size for _, insn in items):
+        raise CannotMove("an instruction of two words")  # which must not cross some boundaries
     entries, others = ways_in
     places = [address for address, _ in items]
     fixed = {*places[: bisect_left(places, max((function.start, *entries)))]}

@@ -29,7 +29,14 @@ from rewriter.core.run.garbage import seldom_collected
 from rewriter.core.target.protocol import References, Sequential, whole
 from rewriter.elf.headers import ET_EXEC
 from rewriter.elf.image import Image
-from rewriter.elf.pins import data_pins, fixed_words, pinned, relocated, text_words
+from rewriter.elf.pins import (
+    data_pins,
+    fixed_words,
+    known_at_run_time,
+    pinned,
+    relocated,
+    text_words,
+)
 from rewriter.elf.unwind import entries as unwind
 
 _IN_FLIGHT = 100
@@ -278,8 +285,14 @@ class Program:
             return "the system writes over it"
         if _holds(function, self._unresolved):
             return "computed jump not understood"
+        if self._known_at_run_time:
+            return f"its code is known by address at run time: {self._known_at_run_time}"
         unread = self.target.tables.unread if self.is_kernel else ""
         return f"the kernel names code in places that are not read: {unread}" if unread else ""
+
+    @cached_property
+    def _known_at_run_time(self) -> str:
+        return known_at_run_time(self.image)
 
     @cached_property
     def _written(self) -> list[int]:

@@ -17,6 +17,24 @@ from rewriter.elf.linking import R_RELR
 from rewriter.elf.unwind.entries import Fde
 from rewriter.elf.unwind.lsda import lsda_ranges
 
+AT_RUN_TIME = (
+    ".gopclntab",
+    ".go.buildinfo",
+    "xray_instr_map",
+    "__patchable_function_entries",
+)
+"""Sections by which code is found, looked at or written over by its address while it runs.
+
+The Go runtime stops threads anywhere and goes by tables of every instruction (and Go's functions
+call each other by a standard of their own); LLVM's XRay and users of -fpatchable-function-entry
+write calls over nops.
+"""
+
+
+def known_at_run_time(image: Image) -> str:
+    """The name of such a section that a file has, or nothing."""
+    return next((s.name for s in image.sections if s.name in AT_RUN_TIME and s.sh_size), "")
+
 
 def relocated(image: Image, target: Sequential) -> dict[int, int]:
     """What the loader's relocations make of each word, where that is an address of this image."""

@@ -235,6 +235,10 @@ class Alpha:
         """Nothing is written behind any instruction."""
         return False
 
+    def seen_behind(self, insn: Insn) -> bool:
+        """Nobody looks there."""
+        return False
+
     def is_nop(self, insn: Insn) -> bool:
         """Whether an instruction does nothing: UNOP, NOP, FNOP and their like."""
         return pointers.is_nop(insn)

@@ -130,8 +130,9 @@ class Standard:
         if flow in (Flow.INDIRECT_CALL, Flow.INDIRECT_CALL_IF):
             return self.call_live
         if flow in (Flow.INDIRECT, Flow.INDIRECT_IF):
-            # A call in tail position: the callee returns to our caller.
-            return self.call_live | self.return_live
+            # A call in tail position: the callee returns to our caller.  The stub of the PLT that
+            # goes to the dynamic linker says in r0 which function is wanted (64-bit ABIs).
+            return self.call_live | self.return_live | 1 << GPR
         return self.everything
 
     def passed(self, insn: Insn) -> int:

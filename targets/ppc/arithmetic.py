@@ -20,7 +20,10 @@ from targets.ppc.meanings.wide import QUADWORD
 
 _UNDEFINED = 0xA5C3_96E1_7BD2_485F
 _SILENT = frozenset(
-    {*("dcbt", "dcbtst", "dst", "dstt", "dstst", "dststt", "dss", "dssall"), "isync", "sync"}
+    (
+        *("dcbt", "dcbtst", "dst", "dstt", "dstst", "dststt", "dss", "dssall"),
+        *("isync", "sync", "speculation barrier"),
+    )
 )
 """Hints and waits: nothing is there to wait for."""
 

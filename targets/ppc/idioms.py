@@ -44,6 +44,7 @@ STACK = SP
 """What is reached through it is in the cache."""
 
 _MOVE = table(32, "big").find("or")
+_WIDE = table(64, "big")
 _STORES = frozenset(("stw", "std", "stfd"))
 _LOADS = frozenset(("lwz", "ld", "lfd"))
 _STEPS = frozenset(("stwu", "stdu"))
@@ -51,6 +52,7 @@ _FRAME = register_mask(
     (*range(GPR + 14, GPR + 32), *range(FPR + 14, FPR + 32), CR + 2, CR + 3, CR + 4, LR, SP)
 )
 """What compilers keep in frames; LR and CR through a general register, mostly r0."""
+_POINTERS = register_mask((SP, TOC))
 
 
 def address(insn: Insn) -> tuple[int, int] | None:
@@ -91,12 +93,12 @@ def whole(insn: Insn) -> tuple[int, int, bool] | None:
 def in_order(insn: Insn) -> bool:
     """Whether nothing may pass an instruction, though its operands would allow it.
 
-    That is what unwind rows go by, what makes r2, and what reads or writes special registers.
+    That is what unwind rows go by, what moves the stack pointer, however it is written, or makes
+    r2, and what reads or writes special registers.
     """
-    if insn.name in ("mtspr", "mfspr", "mftb") or insn.name in _STEPS:
+    if insn.name in ("mtspr", "mfspr", "mftb"):
         return True
     said = whole(insn)
     if said is not None and (_FRAME | 1 << GPR) >> said[0] & FRAME_BASES >> said[1] & 1:
         return True
-    named = insn.has("rt") and insn.operand("rt") in (SP, TOC)
-    return insn.op.flow is Flow.NEXT and named
+    return insn.op.flow is Flow.NEXT and bool(_WIDE.defs(insn) & _POINTERS)

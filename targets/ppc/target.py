@@ -283,6 +283,13 @@ class Ppc:
         """Behind a call: linkers put the load there that restores r2 (64-bit ELF ABI, 3.5.11)."""
         return op.flow.calls
 
+    def seen_behind(self, insn: Insn) -> bool:
+        """The load that restores r2: by it libgcc knows that r2 is saved, of which unwind rows say
+        nothing (gcc-12 libgcc/config/rs6000/linux-unwind.h, frob_update_context)."""
+        if insn.name != "ld" or insn.operand("rt") != TOC or insn.operand("ra0") != SP:
+            return False
+        return insn.operand("ds") == self.abi.save_toc
+
     def is_nop(self, insn: Insn) -> bool:
         """Whether an instruction does nothing at all: `nop`, no group ending nor priority."""
         return insn.name == "ori" and self.table.encode(insn) == _NOP

@@ -63,6 +63,7 @@ DIFFERENT = {
     "clock": "two readings of a clock are taken for one",
     "linkage": "a register is kept over a call that does not keep it",
     "signal": "a load comes from below the stack pointer",
+    "stack": "a load passes the end of the frame that it is from, and something else is gone",
 }
 
 

@@ -94,10 +94,10 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Program:
     return assembled(SOURCE, tmp_path_factory.mktemp("rows"))
 
 
-def assembled(source: str, folder: Path) -> Program:
+def assembled(source: str, folder: Path, machine: str = "powerpc") -> Program:
     """A library of this."""
     (folder / "f.s").write_text(source)
-    gcc = inputs.require_tool("powerpc-linux-gnu-gcc")
+    gcc = inputs.require_tool(f"{machine}-linux-gnu-gcc")
     command = (gcc, "-shared", "-nostdlib", str(folder / "f.s"), "-o", str(folder / "f.so"))
     subprocess.run(command, check=True)
     image = load(str(folder / "f.so"))
@@ -111,9 +111,23 @@ def changed(image: Image, old: int, new: int) -> Image:
     return replace(image, data=image.data.replace(was, becomes))
 
 
+def changed_text(old: Program, new: Program) -> Image:
+    """The file with the text of another, which is as long."""
+    image, data = old.image, bytearray(old.image.data)
+    for start, end in image.executable_ranges():
+        first = image.offset_of(start)
+        data[first : first + end - start] = new.image.read(start, end - start)
+    return replace(image, data=bytes(data))
+
+
 def finding(program: Program, old: int, new: int) -> str:
     """What the verifier says of the change."""
-    verdict = verify(program, changed(program.image, old, new), lambda stage, done, count: None)
+    return said_of(program, changed(program.image, old, new))
+
+
+def said_of(program: Program, new: Image) -> str:
+    """What the verifier says of another file."""
+    verdict = verify(program, new, lambda stage, done, count: None)
     return " ".join(map(str, verdict.findings))
 
 

@@ -110,7 +110,7 @@ def run(
                 stores = len(stored)
                 state.execute(insn, address)
                 if len(stored) > stores:
-                    found.store[slot] = stores
+                    found.store[slot] = stores, len(stored)
                 if writes:
                     found.made[slot] = {r: get(r) for r in registers_of(writes)}
             if before is not None and len(state.narrow) > len(before):
@@ -133,14 +133,14 @@ def written(table: Table, insns: Iterable[Insn | None]) -> int:
 class Run:
     """A straight run: by slot, the addresses, states at exits, operands, results, narrow accesses.
 
-    `made` are the results by register; `store` numbers the stores: slot to position in
-    `state.stored`.
+    `made` are the results by register; `store` numbers the stores: slot to where its first is in
+    `state.stored`, and where the next slot's are.
     """
 
     state: Symbolic
     addresses: Sequence[int]
     made: dict[int, Mapping[int, Term]] = field(default_factory=dict)
-    store: dict[int, int] = field(default_factory=dict)
+    store: dict[int, tuple[int, int]] = field(default_factory=dict)
     operand: dict[int, tuple[Term, ...]] = field(default_factory=dict)
     exits: dict[int, Symbolic] = field(default_factory=dict)
     narrow: dict[int, tuple[Term, int]] = field(default_factory=dict)

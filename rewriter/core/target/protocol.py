@@ -523,6 +523,10 @@ class Sequential(Target, Protocol):
         """Whether a nop right behind an instruction of a row must stay: it has its place there."""
         ...
 
+    def seen_behind(self, insn: Insn) -> bool:
+        """Whether whoever unwinds looks for an instruction right behind a call."""
+        ...
+
     def routines(self, name: str) -> Sequence[Tuned]:
         """The tuned routines that keep a contract, the best first."""
         ...

@@ -107,9 +107,9 @@ class Comparison:
         proved once, and small.  Stores are paired in order; whether all were shown equal.
         """
         for slot in sorted(slot for slot in new.made.keys() | new.store.keys() if slot in slots):
-            if slot in new.store and new.store[slot] < len(old.stored):
+            numbers = range(*new.store[slot]) if slot in new.store else range(0)
+            for number in numbers if numbers.stop <= len(old.stored) else ():
                 try:
-                    number = new.store[slot]
                     self._store(old.stored[number][:3], new.state.stored[number][:3], "")
                 except Different:
                     return False  # the checks that follow say it better
@@ -131,13 +131,13 @@ class Comparison:
         return (unsigned, old) if self.terms.bits(new) < self.terms.width else (old, unsigned)
 
     def _store(self, old: tuple[Term, Term, Term], new: tuple[Term, Term, Term], what: str) -> None:
-        """Shows two stores the same; then the memories after them are."""
+        """Shows two stores the same; where memory before them was, it is after them too."""
         if old[2].data != new[2].data:
             raise Different(f"{what}: width of a store differs")
         self.same(old[0], new[0], f"{what}: address of a store")
         self.same(old[1], new[1], f"{what}: stored value")
         after = self.through(new[2])
-        if after is not old[2]:
+        if after is not old[2] and self.through(new[2].args[0]) is old[2].args[0]:
             self._stands_for(after, old[2])
 
     def suggest(self, old: Term, new: Term) -> bool:

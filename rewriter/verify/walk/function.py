@@ -289,7 +289,7 @@ class Walk:
         if pair.old >= self.function.end:
             return self._leaving(pair)
         if link is not None:
-            self._same_nop(old, pair)
+            self._same_behind(old, pair)
         if self.old_code.rows[self.old_code.at[pair.old]] != INLINE:
             return (pair,)
         self._same_data(pair)
@@ -322,17 +322,19 @@ class Walk:
             raise Lost(f"no instruction at {pair.old:#x}")
         self._same_data(pair)
 
-    def _same_nop(self, call: int, pair: Pair) -> None:
-        """A nop that has its place behind a call stays there."""
-        old, new = self.old_code, self.new_code
+    def _same_behind(self, call: int, pair: Pair) -> None:
+        """What has its place right behind a call stays: some nops, and what unwinders look for."""
+        old, new, target = self.old_code, self.new_code, self.target
         at, there = old.at[pair.old], new.at.get(pair.new)
-        row, insn = old.rows[old.at[call]], self.target.table.decode(old.words[at])
-        if insn is None or not self.target.is_nop(insn):
+        row, insn = old.rows[old.at[call]], target.table.decode(old.words[at])
+        if insn is None:
             return
-        if self.target.keeps_nop(self.target.table.rows[row]) and (
-            there is None or new.words[there] != old.words[at]
-        ):
-            raise Different(f"the nop at {pair.old:#x} is gone from behind its call")
+        is_kept_nop = target.is_nop(insn) and target.keeps_nop(target.table.rows[row])
+        if not is_kept_nop and not target.seen_behind(insn):
+            return
+        if there is None or new.words[there] != old.words[at]:
+            what = "nop" if is_kept_nop else insn.name
+            raise Different(f"the {what} at {pair.old:#x} is gone from behind its call")
 
     def _is_same_data(self, place: int) -> bool:
         """Whether data stands at a place that code names, where no control goes, in both files."""

@@ -25,7 +25,7 @@ from rewriter.verify.walk.landing_pads import Pads
 from rewriter.verify.walk.link_register import same_but_for_place
 from rewriter.verify.walk.loads import same_accesses
 from rewriter.verify.walk.segments import BlockCutter, Segment, reads_place
-from rewriter.verify.walk.stack import nothing_below
+from rewriter.verify.walk.stack import nothing_below, same_sides
 
 
 class Pair(NamedTuple):
@@ -160,7 +160,8 @@ class Pairs:
             for segment, place, slots in zip((old, new), pair[:2], throwing, strict=True)
         )
         comparison = Comparison(self.prover, terms, self.target.table.register_names)
-        nothing_below(comparison, self.target, (before, old.insns), (after, new.insns), facts)
+        sides = (before, old.insns), (after, new.insns)
+        nothing_below(comparison, self.target, *sides, facts)
         matching = self._matching(comparison, before, after, old, new)
         stages = _Stages(self, comparison, (before, old), (after, new), facts)
         waiting = [access for access in matching.old if access.fixup is not None]
@@ -190,6 +191,7 @@ class Pairs:
             if LOADS not in self.program.assume:
                 ways = (before, old.insns[: slot + 1]), (after, new.insns[: other + 1])
                 same_accesses(comparison, self.target, *ways)
+        same_sides(comparison, self.target, *sides, facts)
         assumed = matching.finish()
         evidence = comparison.evidence()
         resumed = [(a.fixup, b.fixup) for a, b in matching.pairs if a.fixup and b.fixup]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from rewriter.core.code.dataflow import Facts, Run, machine, reached, registers_of
 from rewriter.core.isa.instruction import Insn
@@ -11,38 +11,98 @@ from rewriter.core.target.protocol import Sequential
 from rewriter.core.terms.term import Term, Terms
 from rewriter.verify.walk.equivalence import Comparison, Different
 
+Side = tuple[Run, Sequence[Insn]]
+"""A run, with the instructions that it is of."""
+
+Access = tuple[Term, Term]
+"""The address of an access, and the stack pointer when it is made."""
+
 
 def nothing_below(
-    comparison: Comparison,
-    target: Sequential,
-    old: tuple[Run, Sequence[Insn]],
-    new: tuple[Run, Sequence[Insn]],
-    facts: Facts,
+    comparison: Comparison, target: Sequential, old: Side, new: Side, facts: Facts
 ) -> None:
     """That no access is below the stack pointer unless the old code had it there too.
 
     Raises Different.  An access is below if its address and the stack pointer, as both are then,
     differ by a constant.
     """
-    through = comparison.through
-    fresh = {through(address) for address in below(*new, target, facts)}
-    if fresh and fresh - {through(address) for address in below(*old, target, facts)}:
+    terms, through = comparison.terms, comparison.through
+    before, after = (_below(_accesses(*side, target, facts), terms) for side in (old, new))
+    fresh = {through(address) for address in after}
+    if fresh and fresh - {through(address) for address in before}:
         raise Different("an access below the stack pointer, where a signal may write")
 
 
-def below(run: Run, insns: Sequence[Insn], target: Sequential, facts: Facts) -> Iterator[Term]:
-    """The addresses of a run's accesses that are below the stack pointer when they are made."""
+def same_sides(
+    comparison: Comparison, target: Sequential, old: Side, new: Side, facts: Facts
+) -> None:
+    """That accesses which may be below the stack pointer pass no move of it; raises Different.
+
+    Each is made while that is where it was in the old code, or lower.
+    """
+    if not any(target.table.defs(insn) >> target.stack & 1 for insn in (*old[1], *new[1])):
+        return
+    terms, through = comparison.terms, comparison.through
+    before, after = (
+        [
+            (through(address), through(pointer))
+            for address, pointer in _accesses(*side, target, facts)
+        ]
+        for side in (old, new)
+    )
+    wide = max(target.table.cell, *(target.table.effects(insn.op).size for insn in old[1]))
+    pointers = {pointer for _, pointer in before}
+    for access in after:
+        if all(_not_above(access[1], pointer, terms) for pointer in pointers):
+            continue
+        if not any(_same_side(access, other, terms, wide) for other in before):
+            raise Different("an access on the other side of a move of the stack pointer")
+
+
+def _below(accesses: Iterable[Access], terms: Terms) -> Iterator[Term]:
+    """The addresses of those that are below the stack pointer when they are made."""
+    for address, pointer in accesses:
+        distance = _distance(address, pointer, terms)
+        if distance is not None and distance < 0:
+            yield address
+
+
+def _same_side(new: Access, old: Access, terms: Terms, wide: int) -> bool:
+    """Whether an access is certainly not below, or as high above the stack pointer as an old one.
+
+    The two are less than so many bytes apart: a narrow access may stand for part of a wide one.
+    """
+    if _distance(*new, terms) is not None:
+        return True  # whether it is below was looked at
+    apart = _distance(new[0], old[0], terms)
+    return apart is not None and abs(apart) < wide and _not_above(new[1], old[1], terms)
+
+
+def _not_above(one: Term, other: Term, terms: Terms) -> bool:
+    """Whether one value is another, or lower by a constant."""
+    distance = _distance(one, other, terms)
+    return distance is not None and distance <= 0
+
+
+def _distance(one: Term, other: Term, terms: Terms) -> int | None:
+    """How far one value is above another, if that is a constant."""
+    (root, there), (base, here) = terms.linear(one), terms.linear(other)
+    half = 1 << terms.width - 1
+    return (there - here + half) % (2 * half) - half if root is base else None
+
+
+def _accesses(
+    run: Run, insns: Sequence[Insn], target: Sequential, facts: Facts
+) -> Iterator[Access]:
+    """The accesses of a run whose base is no constant."""
     table, terms = target.table, run.state.terms
     pointer: Term | None = machine(table, terms, facts).get(Reg(target.stack))
-    half = 1 << terms.width - 1
     for slot, insn in enumerate(insns):
         operands = operands_of(run, slot, insn, target)
         pointer = operands.get(Reg(target.stack), pointer)
         address = address_of(operands, insn, run.addresses[slot], target, terms)
         if address is not None and pointer is not None:
-            (root, there), (other, top) = terms.linear(address), terms.linear(pointer)
-            if root is other and (there - top) % (2 * half) >= half:
-                yield address
+            yield address, pointer
         if table.defs(insn) >> target.stack & 1:
             pointer = run.made[slot][Reg(target.stack)]
 

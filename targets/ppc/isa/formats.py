@@ -247,7 +247,7 @@ OPERANDS: dict[str, Operand] = {
     )
 }
 
-_NAME = re.compile(r"[a-z]\w*")
+_NAME = re.compile(r"(?!r\d)[a-z]\w*")  # r31 is itself
 
 
 @cache

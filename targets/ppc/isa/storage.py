@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rewriter.core.isa.instruction import Op
 from targets.ppc.isa.features import wide
-from targets.ppc.isa.formats import row, x
+from targets.ppc.isa.formats import d, row, x
 from targets.ppc.meanings import memory, system
 
 # unit, size, extended opcode of the load and of the store, feature
@@ -36,6 +36,9 @@ _BARRIERS = (
     ("wait", "wc,0", x(31, 30), "sync", "3.0"),
     ("msgsync", "", x(31, 886), "sync", wide("3.0")),
 )
+
+# POWER8 and later speculate no more behind it (gcc-12 rs6000.md, speculation_barrier).
+_SPECULATION = ("ori", "r31,r31,0", d(24, 31 << 21 | 31 << 16))
 
 
 def _reservations() -> Iterator[Op]:
@@ -71,6 +74,7 @@ def _blocks() -> Iterator[Op]:
 def _barriers() -> Iterator[Op]:
     for name, text, bits, sched, needs in _BARRIERS:
         yield row(name, text, bits, system.event(name), sched, needs)
+    yield row(*_SPECULATION, system.event("speculation barrier"), "integer")
 
 
 ROWS = (*_reservations(), *_blocks(), *_barriers())

@@ -162,6 +162,10 @@ class Toy:
         """Nothing is written behind any instruction."""
         return False
 
+    def seen_behind(self, insn: Insn) -> bool:
+        """Nobody looks there."""
+        return False
+
     def pairs(
         self,
         listing: Listing,

@@ -1,0 +1,171 @@
+"""What PowerPC code must not pass, though its operands would allow it, and who reads what is left.
+
+Each change is of one word or two; `li 14,1` is written again at once, so that without it the
+instructions are no longer the same ones in another order.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.verification.test_ppc_rows import assembled, changed_text, said_of
+
+FRAME = """
+    .globl f
+    .type f, @function
+f:  stwu 1, -48(1)
+    mflr 0
+    stw 0, 52(1)
+    stw 14, 8(1)
+    stw 27, 12(1)
+    stw 29, 16(1)
+    mr 27, 1
+    stwux 27, 1, 3
+    addi 29, 1, 8
+    mr 3, 29
+    bl g
+    {first}
+    li 14, 2
+    {second}
+    lwz 14, 8(1)
+    lwz 27, 12(1)
+    lwz 29, 16(1)
+    lwz 0, 52(1)
+    addi 1, 1, 48
+    mtlr 0
+    blr
+    .size f, .-f
+    .type g, @function
+g:  stw 3, 0(3)
+    blr
+    .size g, .-g
+"""
+"""The second half of a function that gives a part of its stack back."""
+
+LOAD, BACK, OTHER = "lwz 3, 0(29)", "mr 1, 27", "li 14, 1"
+
+STUB = """
+    .globl f
+    .type f, @function
+f:  .cfi_startproc
+    addi 0, 12, -44
+    lwz 12, 0(11)
+    srwi 0, 0, 2
+    mtctr 12
+    lwz 11, 4(11)
+    bctr
+    .cfi_endproc
+    .size f, .-f
+"""
+
+GUARDED = """
+    .globl f
+    .type f, @function
+f:  li 14, 1
+    li 14, 2
+    cmplwi 4, 16
+    bgelr
+    {first}
+    {second}
+    blr
+    .size f, .-f
+"""
+
+
+def said(tmp_path: Path, old: str, new: str, machine: str = "powerpc") -> str:
+    """What the verifier says of code in the place of other code."""
+    programs = []
+    for name, text in (("old", old), ("new", new)):
+        (tmp_path / name).mkdir()
+        programs.append(assembled(text, tmp_path / name, machine))
+    return said_of(programs[0], changed_text(*programs))
+
+
+@pytest.mark.parametrize("other", [OTHER, "nop"])
+def test_a_load_stays_before_the_end_of_its_frame(tmp_path: Path, other: str) -> None:
+    """In 32-bit code a signal handler may write there; whether or not something else is gone."""
+    old = FRAME.format(first=OTHER, second=f"{LOAD}\n {BACK}")
+    new = FRAME.format(first=other, second=f"{BACK}\n {LOAD}")
+    found = said(tmp_path, old, new)
+    assert "another order" in found or "move of the stack pointer" in found
+
+
+def test_what_is_written_again_may_go(tmp_path: Path) -> None:
+    """Where the load keeps its place, nothing is said."""
+    texts = (FRAME.format(first=one, second=f"{LOAD}\n {BACK}") for one in (OTHER, "nop"))
+    assert said(tmp_path, *texts) == ""
+
+
+@pytest.mark.parametrize(("was", "other"), [("-44", "-40"), ("srwi 0, 0, 2", "nop")])
+def test_a_stub_says_in_r0_which_function_is_wanted(tmp_path: Path, was: str, other: str) -> None:
+    """The dynamic linker reads it, of which a file shows nothing."""
+    assert "register r0 differs" in said(tmp_path, STUB, STUB.replace(was, other))
+
+
+@pytest.mark.parametrize("gone", [False, True])
+def test_nothing_passes_a_barrier_for_speculation(tmp_path: Path, gone: bool) -> None:
+    """ori 31,31,0 computes nothing, and is there all the same."""
+    old = GUARDED.format(first="ori 31, 31, 0", second="lbzx 3, 3, 4")
+    new = GUARDED.format(first="lbzx 3, 3, 4", second="nop" if gone else "ori 31, 31, 0")
+    assert "f at" in said(tmp_path, old, new)
+
+
+SEVERAL = """
+    .globl f
+    .type f, @function
+f:  mr 11, 30
+    mr 12, 31
+    addi 30, 5, {first}
+    addi 31, 5, {second}
+    stmw 30, 0(4)
+    stw 9, 0(10)
+    mr 30, 11
+    mr 31, 12
+    blr
+    .size f, .-f
+"""
+
+
+@pytest.mark.parametrize(("first", "second"), [(1, 3), (3, 2)])
+def test_all_that_one_instruction_stores_is_compared(
+    tmp_path: Path, first: int, second: int
+) -> None:
+    """Though another store follows, before which memory would else be taken for equal."""
+    texts = (SEVERAL.format(first=one, second=two) for one, two in ((1, 2), (first, second)))
+    assert "stored value differs" in said(tmp_path, *texts)
+
+
+POINTED = """
+    .abiversion 2
+    .globl f
+    .type f, @function
+f:  addis 2, 12, .TOC.-f@ha
+    addi 2, 2, .TOC.-f@l
+    .localentry f, .-f
+    mflr 0
+    std 0, 16(1)
+    stdu 1, -48(1)
+    std 2, 24(1)
+    mr 12, 3
+    mtctr 12
+    bctrl
+    {first}
+    {second}
+    nop
+    addi 1, 1, 48
+    ld 0, 16(1)
+    mtlr 0
+    blr
+    .size f, .-f
+"""
+
+
+@pytest.mark.parametrize("first", ["li 5, 1", "nop"])
+def test_what_restores_r2_stays_behind_the_call(tmp_path: Path, first: str) -> None:
+    """libgcc looks for it there: else what catches an exception gets the r2 of another file."""
+    restore = "ld 2, 24(1)"
+    old = POINTED.format(first=restore, second="li 5, 1" if first != "nop" else "nop")
+    new = POINTED.format(first=first, second=restore)
+    assert "gone from behind its call" in said(tmp_path, old, new, "powerpc64le")
