@@ -6,10 +6,12 @@ bitscan      Searches for a bit, where a chip without the count spelled them out
 bytes        Narrow loads, stores and sign extensions, where a chip without them spelled them out
 cmov         Conditional moves that nearly always go one way become branches that are foreseen
 combine      Several instructions become one that the CPU has
+dead         What rewrites left that nobody needs any more
 prefetch     Lines that a loop will read or write are asked for before it gets there
 replay       Loads that would be replayed for a narrower store before them get their value another
              way
 schedule     Instructions in another order, where a model of the CPU says that it pays
+sink         Results that one way alone needs are computed on it
 substitute   A known routine is replaced by the tuned one for the CPU, where it stands or in new
              room
 writehint    Loops that fill memory get a version for long counts, which does not read what it
@@ -31,11 +33,13 @@ from passes.bitscan import BitScan
 from passes.bytes import Bytes
 from passes.cmov import Cmov
 from passes.combine import Combine
+from passes.dead import Dead
 from passes.lib.steps import Change, OwnPass, Pass, PluggedIn
 from passes.lib.technique import ExternalPass
 from passes.prefetch import Prefetch
 from passes.replay import Replay
 from passes.schedule import Schedule
+from passes.sink import Sink
 from passes.substitute import Substitute
 from passes.writehint import WriteHint
 from rewriter.core import plugins
@@ -49,6 +53,8 @@ ORDER: tuple[OwnPass, ...] = (
     BitScan(),
     # After the searches, which need the shifts and products that they know.
     Combine(),
+    # On what all rewrites in place have left.
+    Dead(),
     # After the bytes pass, which turns wide loads of narrow stores into narrow ones; before the
     # layout, which has the room for it.
     Replay(),
@@ -58,6 +64,8 @@ ORDER: tuple[OwnPass, ...] = (
     # In code as the passes above leave it, and before the layout, which has the room for it.
     WriteHint(),
     Cmov(),
+    # In code as all have left it, but for what they inserted, which it does not pass.
+    Sink(),
     # After all that drop instructions: it spends the room that they leave.
     Align(),
     # Last: which fetch block an instruction stands in decides what order is good.  In regions of

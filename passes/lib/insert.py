@@ -32,7 +32,8 @@ class Insertion:
     that one goes.  `saves` are
     modelled cycles, each time that it runs.  `elsewhere` are instructions, by address, in the place
     of nops; `behind` those that come right behind the instruction at another address, and `tail`
-    those that come behind the function's last, from `tail_place` on.
+    those that come behind the function's last, from `tail_place` on.  `moved` are instructions that
+    go right behind the one at another address: each with its own address, and that.
     """
 
     kind: str
@@ -43,6 +44,7 @@ class Insertion:
     elsewhere: tuple[tuple[int, Insn], ...] = ()
     behind: tuple[int, tuple[Insn, ...]] | None = None
     tail: tuple[Insn, ...] = ()
+    moved: tuple[tuple[int, Insn, int], ...] = ()
 
     @property
     def added(self) -> dict[int, tuple[Insn, ...]]:
@@ -50,7 +52,15 @@ class Insertion:
         found = {self.address: self.insns[1:]} if len(self.insns) > 1 else {}
         if self.behind is not None:
             found |= dict([self.behind])
+        for _, insn, place in self.moved:
+            found[place] = (*found.get(place, ()), insn)
         return found | ({tail_place(self.address) - 1: self.tail} if self.tail else {})
+
+    @property
+    def passed(self) -> range:
+        """The addresses that what goes behind others passes."""
+        places = [place for _, _, place in self.moved]
+        return range(self.address, max(places) + 1) if places else range(0)
 
 
 def tail_place(address: int) -> int:
@@ -94,7 +104,8 @@ class Inserted:
 
     `slots` are the function's, `added` what stands right behind the instruction at an address;
     `done` has each edit's id with what was at its address before, `elsewhere` with the addresses
-    of nops that it took, `needing` with those behind which something was added.
+    of nops that it took, `needing` with those behind which something was added, `gone` with what
+    else an earlier pass had left at addresses whose instruction went (nothing where none had).
     """
 
     slots: dict[int, Insn | None]
@@ -102,6 +113,7 @@ class Inserted:
     done: dict[str, tuple[int, Insn | None]] = field(default_factory=dict)
     elsewhere: dict[str, tuple[int, ...]] = field(default_factory=dict)
     needing: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    gone: dict[str, dict[int, tuple[Insn, ...]]] = field(default_factory=dict)
 
     def put(self, edit: str, insertion: Insertion, before: Insn | None) -> None:
         """An insertion, where `before` was."""
@@ -109,9 +121,20 @@ class Inserted:
         self.slots[insertion.address] = insertion.insns[0] if insertion.insns else None
         self.slots.update(insertion.elsewhere)
         self.elsewhere[edit] = tuple(address for address, _ in insertion.elsewhere)
+        others = (address for address, _, _ in insertion.moved if address != insertion.address)
+        self.gone[edit] = {at: self._emptied(at) for at in others}
         if added := insertion.added:
             self.added |= added
             self.needing[edit] = tuple(added)
+
+    def within(self, places: range) -> bool:
+        """Whether something was added behind one of some addresses."""
+        return any(place in places for place in self.added)
+
+    def _emptied(self, address: int) -> tuple[Insn, ...]:
+        """What an earlier pass left at an address, where nothing is now."""
+        left, self.slots[address] = self.slots.get(address), None
+        return () if left is None else (left,)
 
     def crowded(self, prefix: str = "") -> set[str]:
         """The ids of the edits that need room, and begin so."""
@@ -126,6 +149,9 @@ class Inserted:
                 del self.added[place]
             for place in self.elsewhere.pop(edit):
                 del self.slots[place]
+            for place, left in self.gone.pop(edit).items():
+                del self.slots[place]
+                self.slots.update((place, insn) for insn in left)
 
 
 Finder = Callable[[Function, Slots], Iterator[Insertion | Declined]]

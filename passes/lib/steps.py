@@ -38,6 +38,10 @@ class Steps(Protocol):
         """
         ...
 
+    def cleans(self, technique: Technique) -> None:
+        """What rewrites left before the labels of code that they changed goes."""
+        ...
+
     def inserts(self, inserter: Inserter) -> None:
         """Instructions come in."""
         ...

@@ -209,6 +209,23 @@ class Program:
             listing.insns_at(*listing.span(function.start, function.end))  # is remembered
         yield from map(self._superblock, runs)
 
+    def falling(self, function: Function) -> Iterator[tuple[Superblock, int]]:
+        """Superblocks that control falls out of, with all that it falls into, and where they end.
+
+        The whole ends where control goes elsewhere: so far a walk of both files compares it.
+        """
+        graph, listing, runs = self.graph, self.listing, list(self._joined(function))
+        for n, blocks in enumerate(runs):
+            stop = blocks.stop
+            for following in runs[n + 1 :]:
+                last = int(graph.last[stop - 1]) - 1
+                if following.start != stop or not self._falls(last):
+                    break
+                stop = following.stop
+            if stop > blocks.stop:
+                end = int(listing.addresses[graph.first[blocks.stop]])
+                yield self._superblock(range(blocks.start, stop)), end
+
     def _joined(self, function: Function) -> Iterator[range]:
         """Runs of blocks that control enters at the first one only; none where data is."""
         blocks = self.graph.blocks_of(function)
@@ -223,6 +240,13 @@ class Program:
                 begin = block + apart
         if begin < blocks.stop:
             yield range(begin, blocks.stop)
+
+    def _falls(self, at: int) -> bool:
+        """Whether control goes from a position to the one behind it, and nowhere else."""
+        places, (insn,) = self.listing.addresses, self.listing.insns_at(at, at + 1)
+        if insn is None or insn.op.flow is not Flow.NEXT:
+            return False
+        return int(places[at + 1] - places[at]) == insn.size
 
     def _superblock(self, blocks: range) -> Superblock:
         graph, listing = self.graph, self.listing

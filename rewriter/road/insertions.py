@@ -51,7 +51,9 @@ class Insertions:
         if found.added and not self.moves:
             return "no room without a new layout"
         inserted = self.work.inserted.get(function)
-        taken = inserted is not None and found.added.keys() & inserted.added.keys()
+        if inserted is None:
+            return ""
+        taken = found.added.keys() & inserted.added.keys() or inserted.within(found.passed)
         return "something else was inserted there" if taken else ""
 
     def _edit(
@@ -60,6 +62,7 @@ class Insertions:
         program, target = self.work.program, self.work.program.target
         stood = before is not None and not program.is_nop(found.address, before)
         was = [before] if before is not None and stood else []
+        was += [insn for _, insn, _ in found.moved[1:]]
         return Edit(
             id=edit,
             technique=name,
@@ -69,13 +72,14 @@ class Insertions:
             old="; ".join(map(target.table.text, was)),
             new="; ".join(self._texts(found)),
             evidence=found.evidence,
-            gain=len(was) - len(found.insns),
+            gain=len(was) - len(found.insns) - len(found.moved),
             cycles=found.saves,
         )
 
     def _texts(self, found: Insertion) -> Iterator[str]:
         """What is inserted, with where it leads: what is added has a label, not yet an address."""
         table, listing = self.work.program.target.table, self.work.program.listing
+        yield from (f"{table.text(insn)} behind {place:x}" for _, insn, place in found.moved)
         for n, insn in enumerate(found.insns):
             goal = insn.target(found.address + n)
             if goal is None:

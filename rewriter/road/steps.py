@@ -42,6 +42,7 @@ class Steps:
         self.scatter: Scatter | None = None
         self._techniques: list[Technique] = []
         self._triggers: list[Trigger] = []
+        self._cleaning: list[Technique] = []
         self._finders: dict[str, Finder] = {}
         self._inserting: list[str] = []
         self._layout: Layout | None = None
@@ -56,6 +57,10 @@ class Steps:
         given = self.work.program.target.spelling.TRIGGERS
         self._techniques.append(technique)
         self._triggers += given.get(technique.name, ()) if triggers is None else triggers
+
+    def cleans(self, technique: Technique) -> None:
+        """What rewrites left before the labels of code that they changed goes."""
+        self._cleaning.append(technique)
 
     def inserts(self, inserter: Inserter) -> None:
         """Instructions come in."""
@@ -91,6 +96,9 @@ class Steps:
         insertions = Insertions(work, self._finders, self._layout is not None)
         rewriting = ", ".join(one.name for one in techniques)
         steps: list[Step] = [(rewriting, superblocks.run)]
+        if self._cleaning:
+            cleaning = ", ".join(one.name for one in self._cleaning)
+            steps.append((cleaning, replace(superblocks, techniques=tuple(self._cleaning)).clean))
         steps.append((", ".join(self._inserting), insertions.run))
         if self._layout is not None:
             steps.append((Align.name, self._layout.run))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from passes.lib.changes import Accepted, Refused, Rewritten
 from passes.lib.conflicts import Key, untrapped
-from passes.lib.insert import Setting
+from passes.lib.insert import Setting, Slots
 from passes.lib.technique import Technique
 from passes.lib.tune import Tuner
 from rewriter.analysis.program import Program
 from rewriter.core.code.dataflow import Facts
+from rewriter.core.code.groups import Slot
 from rewriter.core.code.listing import Listing
 from rewriter.core.code.program import Function
 from rewriter.core.code.superblock import Superblock
@@ -48,6 +49,37 @@ class Superblocks:
         if triggers := [trigger for trigger in self.triggers if trigger.within(*here)]:
             for superblock in program.superblocks(function, partial(_clued, triggers)):
                 self._superblock(function, superblock)
+
+    def clean(self, function: Function) -> None:
+        """Goes through what control falls out of into code that was changed, as it is by now."""
+        work = self.work
+        changed = sorted(work.slots.get(function, ()))
+        if not changed or work.program.fixups_of(function):
+            return
+        for superblock, end in work.program.falling(function):
+            at = bisect_left(changed, end)
+            if at < len(changed) and changed[at] < superblock.end:
+                standing = self._standing(superblock, work.slots[function])
+                self._cleaned(function, standing, end)
+
+    def _standing(self, superblock: Superblock, slots: Slots) -> Superblock:
+        """A superblock as it is by now, with a nop where something went."""
+        nops = self.work.program.target.nops
+        now = []
+        for slot in superblock.slots:
+            insn = slots.get(slot.address, slot.insn) or next(iter(nops(slot.insn.size)))
+            now.append(Slot(slot.address, insn, slot.stop))
+        return replace(superblock, slots=tuple(now))
+
+    def _cleaned(self, function: Function, superblock: Superblock, end: int) -> None:
+        """A superblock up to an address; others come to what is behind."""
+        tuner = self._tuner(superblock, {})
+
+        def chosen(technique: str, address: int, made: int) -> bool:
+            return address < end and self.work.wants(edit_id(technique, function, address), made)
+
+        with tuner.trace.terms:
+            self._record(function, superblock, tuner.tune(chosen))
 
     def _superblock(self, function: Function, superblock: Superblock) -> None:
         self._record(function, superblock, self._tuned(function, superblock, {}))

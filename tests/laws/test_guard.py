@@ -81,7 +81,8 @@ def recorded(path: Path) -> Manifest:
 
 STEPS = {
     "bytes, bitscan, combine": (Superblocks, "run"),
-    "replay, prefetch, writehint, cmov": (Insertions, "run"),
+    "dead": (Superblocks, "clean"),
+    "replay, prefetch, writehint, cmov, sink": (Insertions, "run"),
     "align": (Layout, "run"),
     "schedule": (Loops, "run"),
     "substitute": (Routines, "run"),
