@@ -6,7 +6,7 @@ Run it from the checkout: `python benchmarks/timing.py`; docs/timing.md holds th
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -20,30 +20,41 @@ from targets.alpha.assembler import assemble
 from targets.alpha.cpus import CPUS, WRITE_HINTS
 from targets.alpha.isa.rows import TABLE
 from targets.alpha.registers import A0, RA
-from targets.alpha.systems import CS20, EV4_BOARD, PC164, UP1000
+from targets.alpha.systems import CS20, JENSEN, PC164, UP1000
 
 CODE, STOP = 0x10000, 0x1000
 TARGET, SOURCE = 0x200000, 0x301000  # not in the same sets of a direct-mapped cache
 SPACE = 1 << 20
 PAGE = 8192  # bytes
 _ISSUE_STAGE = 3  # the earliest issue of the 21264, in cycles after fetch
-BOARDS = {"ev4": EV4_BOARD, "ev5": PC164, "ev6": UP1000, "ev67": UP1000}
+BOARDS = {"ev4": JENSEN, "ev5": PC164, "ev6": UP1000, "ev67": UP1000}
 
 
 def trace(text: str, count: int = 0, prepare: Callable[[Memory], None] | None = None) -> list[Step]:
     """The steps of a program: a0 and a1 point to memory, a2 is `count`, and it returns."""
     code = assemble(text + "\n ret", CODE).code
+    return executed({CODE: code}, CODE, {A0: TARGET, A0 + 1: SOURCE, A0 + 2: count}, prepare)
+
+
+def executed(
+    parts: Mapping[int, bytes],
+    entry: int,
+    arguments: Mapping[int, int],
+    prepare: Callable[[Memory], None] | None = None,
+) -> list[Step]:
+    """The steps of code at its addresses, from an entry until it returns."""
     memory = Memory()
-    memory.map(CODE, code + bytes(16), write=False)
+    for address, code in parts.items():
+        memory.map(address, code + bytes(16), write=False)
     memory.map(TARGET, SPACE)
     memory.map(SOURCE, SPACE)
     if prepare is not None:
         prepare(memory)
-    registers = {A0: TARGET, A0 + 1: SOURCE, A0 + 2: count, RA: STOP}
+    registers = {RA: STOP, **arguments}
     machine = Interpreter(
         TABLE, memory, registers, write_hints=WRITE_HINTS, opaque=lambda name, *values: 0
     )
-    return machine.run(CODE, STOP)
+    return machine.run(entry, STOP)
 
 
 def run(
@@ -415,7 +426,7 @@ def statements() -> Iterator[tuple[str, str, float]]:
 def sensitivities() -> Iterator[tuple[str, int, float, float]]:
     """System, latency of memory (ns), time (us) of a page copied without and with WH64."""
     for system in (UP1000, CS20):
-        for latency in (80, 100, 120, 140, 160):
+        for latency in (80, 100, 120, 140, 160, 200):
             changed = replace(system, latency=assumed(latency, "tried"))
             times = [microseconds(page_copy(hint), changed) for hint in ("", "wh64 (a0)")]
             yield system.name, latency, times[0], times[1]

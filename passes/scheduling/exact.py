@@ -102,7 +102,10 @@ class _Problem:
 def _in_order(problem: _Problem, steady: Steady, pipeline: InOrder, cycles: Fraction) -> Solved:
     model, loop = problem.model, problem.loop
     most = ceil(cycles) - 1
-    behind = 1 + pipeline.taken.value  # the next pass starts so long after the last issue
+    # The next pass starts so long after the last issue; where fetch is ahead, the bubble may be
+    # hidden, but fetch takes its time for a pass all the same.
+    behind = 1 if pipeline.ahead.value else 1 + pipeline.taken.value
+    fetched = len({at // steady.block for at in loop.addresses}) + pipeline.taken.value
     if most < behind:
         return Solved(None, cycles)
     nodes = [steady.node(insn) for insn in loop.insns]
@@ -114,12 +117,14 @@ def _in_order(problem: _Problem, steady: Steady, pipeline: InOrder, cycles: Frac
     issue = [problem.at(times, n, 0, most - behind) for n in range(len(nodes))]
     length = model.new_int_var(0, most, "")
     model.add(length >= times[-1] + behind)
+    model.add(length >= fetched)
     for number in range(len(nodes)):
         for after, took in problem.dependences.results[number]:
             model.add(issue[after] >= issue[number] + took)
         for after, took in problem.dependences.carried[number]:
             model.add(issue[after] + length >= issue[number] + took)
     _pipes(model, pipeline, nodes, issue)
+    _stores(model, pipeline, nodes, issue, length)
     order, bound = problem.solve(length, most + 1)
     # A pass that does not repeat exactly has a broken number: the bound is not for those.
     return Solved(order, Fraction(min(bound, floor(cycles))))
@@ -143,6 +148,17 @@ def _pipes(model: Any, pipeline: InOrder, nodes: Sequence[Node], issue: Sequence
         for a, b in product(range(len(nodes)), repeat=2):
             if nodes[a].name in one and nodes[b].name in other:
                 model.add(issue[a] != issue[b])
+
+
+def _stores(
+    model: Any, pipeline: InOrder, nodes: Sequence[Node], issue: Sequence[Any], length: Any
+) -> None:
+    """No load at a barred distance from a store, of this pass or the one before."""
+    loads = [number for number, node in enumerate(nodes) if node.loads]
+    stores = [number for number, node in enumerate(nodes) if node.stores]
+    for load, store, barred in product(loads, stores, pipeline.barred):
+        model.add(issue[load] != issue[store] + barred.value)
+        model.add(issue[load] + length != issue[store] + barred.value)
 
 
 def _halves(problem: _Problem, steady: Steady, slotted: Slotted, cycles: Fraction) -> Solved:

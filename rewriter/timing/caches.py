@@ -193,6 +193,8 @@ class Below:
     def _find(self, address: int, at: int) -> Fill:
         for number, (tags, cache, cause) in enumerate(self._levels):
             if tags.find(address) is not None:
+                for nearer, _, _ in self._levels[:number]:
+                    nearer.insert(address)
                 busy = cache.busy.value if cache.busy else 0
                 start = self._ports[number].take(at, busy) - busy
                 return start + cache.latency.value, cause

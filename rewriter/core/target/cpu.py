@@ -151,7 +151,9 @@ class InOrder:
     """A pipeline that issues in program order, and never stalls after issue.  Times in cycles.
 
     Instructions that may not issue together are in the two sets of an exclusion.  `after_store`
-    says what a load from the place just stored to costs, by its distance from the store.
+    says what a load from the place just stored to costs, by its distance from the store; at the
+    distances that are `barred` no load issues, whatever it reads.  Up to `ahead` fetched blocks
+    wait to issue, so that a bubble of fetch may cost nothing.
     `waiting` are classes that let nothing after them issue until all before them is finished.
     """
 
@@ -160,9 +162,11 @@ class InOrder:
     bypasses: tuple[Bypass, ...]
     exclusions: tuple[tuple[frozenset[str], frozenset[str]], ...]
     after_store: Mapping[int, Figure]
+    barred: tuple[Figure, ...]
     waiting: frozenset[str]
     predictor: Counters
     return_stack: Figure
+    ahead: Figure
     taken: Figure
     mispredicted: Figure
     icache: Cache

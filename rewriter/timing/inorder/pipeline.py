@@ -12,6 +12,7 @@ from rewriter.core.target.cpu import Cpu, InOrder, Sched, System, Traits
 from rewriter.timing import causes
 from rewriter.timing.caches import Below, Tags
 from rewriter.timing.described import CONTROL, sched_of, traits_of
+from rewriter.timing.inorder.ahead import Ahead, Stores
 from rewriter.timing.predictors import ReturnStack, Saturating, hinted
 from rewriter.timing.result import Account, Delay, Moment, Result
 
@@ -98,9 +99,11 @@ class _Run:
         self._cycle = -1
         self._moments: list[Moment] = []
         self._block: int | None = None
-        self._next: Delay = (causes.FETCH, 0)  # what the next block waits for, until when
+        self._ahead = Ahead(chip.pipeline.ahead.value)
+        self._behind = causes.FETCH  # why the next block may come late
         self._finished = 0
         self._stored: dict[int, int] = {}
+        self._stores = Stores([figure.value for figure in chip.pipeline.barred])
         self._buffer: deque[tuple[int, int]] = deque()
 
     def all(self, steps: Sequence[Step]) -> Result:
@@ -131,15 +134,15 @@ class _Run:
         if block == self._block:
             return
         self._block = block
-        at = self._cycle + 1
-        yield causes.FETCH, at
-        if self._next[1] > at:
-            yield self._next
-            at = self._next[1]
-        self._next = (causes.FETCH, 0)
+        free = self._cycle + 1
+        yield causes.FETCH, free
+        at = self._ahead.enter(free)
+        yield self._behind, at
+        self._behind = causes.FETCH
         if self._chip.instructions.find(block) is None:
             ready, _ = self._chip.below.fill(block, ~block, at)
             self._chip.instructions.insert(block)
+            self._ahead.late(ready)
             yield causes.ICACHE, ready
 
     def _ready(self, step: Step, place: _Place) -> Iterator[tuple[str, int]]:
@@ -169,18 +172,19 @@ class _Run:
         return value.latency
 
     def _after_store(self, step: Step, cycle: int, delays: list[Delay]) -> int:
-        """A load too soon after a store to the same cell is put off."""
+        """A load at a barred distance from a store, or soon after one to its cell, is put off."""
         if step.access is None or step.store or not step.size:
             return cycle
+        clear = cycle
         stored = self._stored.get(step.access >> _CELL_SHIFT)
-        if stored is None:
-            return cycle
-        cycle_after = max(cycle, stored + 1)  # never together
-        extra = self._pipeline.after_store.get(cycle_after - stored)
-        if extra is None or extra.value == 0:
-            return cycle
-        delays.append((causes.STORE, cycle_after + extra.value - cycle))
-        return cycle_after + extra.value
+        if stored is not None:
+            soon = max(cycle, stored + 1)  # never together
+            extra = self._pipeline.after_store.get(soon - stored)
+            clear = cycle if extra is None else soon + extra.value
+        clear = self._stores.clear(clear)
+        if clear > cycle:
+            delays.append((causes.STORE, clear - cycle))
+        return clear
 
     def _buffer_free(self, access: int) -> int:
         """When the write buffer has room: entries of a line merge while they wait."""
@@ -248,6 +252,7 @@ class _Run:
     def _store(self, access: int, cycle: int) -> None:
         """Write-through: the line below is written, the first-level cache only if it has it."""
         self._stored[access >> _CELL_SHIFT] = cycle
+        self._stores.issue(cycle)
         line = access >> self._chip.data.shift
         if not (self._buffer and self._buffer[-1][0] == line and self._buffer[-1][1] > cycle):
             start = max(cycle, self._buffer[-1][1] if self._buffer else 0)
@@ -263,8 +268,11 @@ class _Run:
         if not wrong and step.target is None:
             return
         self._block = None
-        cost = self._pipeline.mispredicted if wrong else self._pipeline.taken
-        self._next = (wrong or causes.TAKEN, cycle + 1 + cost.value)
+        self._behind = wrong or causes.TAKEN
+        if wrong:
+            self._ahead.wrong(cycle + 1 + self._pipeline.mispredicted.value)
+        else:
+            self._ahead.taken(self._pipeline.taken.value)
 
     def _wrong(self, step: Step, traits: Traits) -> str:
         """The cause of a misprediction, empty if there is none."""

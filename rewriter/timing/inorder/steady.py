@@ -8,12 +8,13 @@ from fractions import Fraction
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.table import Table
 from rewriter.core.target.cpu import Cpu, InOrder
+from rewriter.timing.inorder.ahead import Ahead, Stores
 from rewriter.timing.inorder.pipeline import assign
 from rewriter.timing.steady import Steady, Times
 from rewriter.timing.steady_node import Node, Placed, Where
 
-_MEASURED = 8
-"""Passes over which the cycles of one are taken."""
+_WARMING, _MEASURED = 2, 8
+"""Passes until fetch is as far ahead as it comes, and those over which the cycles are taken."""
 
 Fits = Callable[[Sequence[Node]], bool]
 """Whether instructions may issue together."""
@@ -28,7 +29,9 @@ class RepeatedInOrder:
         self._taken = pipeline.taken.value
         self._after_store = {at: figure.value for at, figure in pipeline.after_store.items()}
         self._waiting = pipeline.waiting
-        self._cycle = self._finished = self._following = 0
+        self._cycle = self._finished = 0
+        self._ahead = Ahead(pipeline.ahead.value, first=1)
+        self._stores = Stores([figure.value for figure in pipeline.barred])
         self._group: list[Node] = []
         self._block: int | None = None
         self._values: dict[int, tuple[int, int, str]] = {}
@@ -49,7 +52,7 @@ class RepeatedInOrder:
         """When an instruction would issue if it were the next."""
         cycle = self._cycle
         if block != self._block:
-            cycle = max(cycle + 1, self._following)
+            cycle = self._ahead.reach(cycle + 1)
         for register, special in node.reads:
             value = self._values.get(register)
             if value is not None:
@@ -67,32 +70,38 @@ class RepeatedInOrder:
     def put(self, block: int, node: Node, placed: Placed) -> int:
         """Issues an instruction; returns its cycle."""
         cycle = self.start(block, node, placed)
+        if block != self._block:
+            self._ahead.enter(self._cycle + 1)
         if cycle > self._cycle:
             self._group = []
         self._group.append(node)
-        self._cycle, self._block, self._following = cycle, block, 0
+        self._cycle, self._block = cycle, block
         for register in node.writes:
             self._values[register] = (cycle, node.latency, node.name)
         self._finished = max(self._finished, cycle + node.latency)
         if node.unit:
             self._units[node.unit] = cycle + node.busy
-        if node.stores and placed[2] is not None:
-            self._stored[placed[2]] = cycle
+        if node.stores:
+            self._stores.issue(cycle)
+            if placed[2] is not None:
+                self._stored[placed[2]] = cycle
         return cycle
 
     def back(self) -> None:
         """A branch back to the start is taken; places of accesses are other ones now."""
-        self._following = self._cycle + 1 + self._taken
+        self._ahead.taken(self._taken)
         self._block = None
         self._stored = {}
 
     def _behind_store(self, node: Node, placed: Placed, cycle: int) -> int:
-        """A load too soon after a store to the same place is put off."""
-        stored = self._stored.get(placed[2]) if node.loads and placed[2] is not None else None
-        if stored is None or not self._after_store:
+        """A load at a barred distance from a store, or too soon after one to its place."""
+        if not node.loads:
             return cycle
-        cycle = max(cycle, stored + 1)
-        return cycle + self._after_store.get(cycle - stored, 0)
+        stored = self._stored.get(placed[2]) if placed[2] is not None else None
+        if stored is not None and self._after_store:
+            cycle = max(cycle, stored + 1)
+            cycle += self._after_store.get(cycle - stored, 0)
+        return self._stores.clear(cycle)
 
 
 class SteadyInOrder(Steady):
@@ -104,9 +113,9 @@ class SteadyInOrder(Steady):
         self._fits: dict[tuple[str, ...], bool] = {}
 
     def cycles(self, code: Sequence[Placed], text: Mapping[int, Insn]) -> Fraction:
-        """Cycles a pass: nothing is in flight but what the next one reads, so one warms it."""
-        ends = self.stepper().run(self.nodes(code), 1 + _MEASURED)
-        return Fraction(ends[-1] - ends[0], _MEASURED)
+        """Cycles a pass: nothing is in flight but what the next one reads, and what is fetched."""
+        ends = self.stepper().run(self.nodes(code), _WARMING + _MEASURED)
+        return Fraction(ends[-1] - ends[_WARMING - 1], _MEASURED)
 
     def least(self, code: Sequence[Placed]) -> int:
         """Each fetch block takes a cycle, and the branch back its bubbles."""

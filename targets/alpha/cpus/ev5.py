@@ -7,7 +7,7 @@ Rules and latencies: 21164PC Hardware Reference Manual chapter 2 (the 21164PC ha
 from __future__ import annotations
 
 from rewriter.core.target.cpu import Bypass, Cache, Counters, Figure, InOrder, Sched
-from targets.alpha.cpus.sources import GCC5, HRM_164PC, at_once, guess, in_order, no_result
+from targets.alpha.cpus.sources import GCC5, GMP, HRM_164PC, at_once, guess, in_order, no_result
 
 FETCH = Figure(16, f"{HRM_164PC} 2-4: aligned INT16 issue group")
 _E0, _E1, _E01 = ("E0",), ("E1",), ("E0", "E1")
@@ -27,7 +27,7 @@ CLASSES = {
     "cmov": Sched(_E01, Figure(2, GCC5)),
     "imull": Sched(_E0, Figure(8, _PAGE), "imul", Figure(4, f"{_PAGE}: next multiply")),
     "imulq": Sched(_E0, Figure(12, _PAGE), "imul", Figure(8, f"{_PAGE}: next multiply")),
-    "iumulh": Sched(_E0, Figure(14, _PAGE), "imul", Figure(8, f"{_PAGE}: next multiply")),
+    "iumulh": Sched(_E0, Figure(14, _PAGE), "imul", Figure(10, f"{GMP}: the manual has 8")),
     **dict.fromkeys(("ild", "fld"), _LOAD),
     "ld_l": Sched(_E0, _LOAD.latency),
     **dict.fromkeys(("ist", "fst", "st_c", "mb", "wmb", "mem_misc"), _STORE),
@@ -85,13 +85,12 @@ PIPELINE = InOrder(
     classes=CLASSES,
     bypasses=_BYPASSES,
     exclusions=((_LOADS, _STORES),),
-    after_store={
-        1: Figure(7, f"{_STORE_PAGE}: replay trap"),
-        2: Figure(1, f"{_STORE_PAGE}: issue stall"),
-    },
+    after_store={1: Figure(7, f"{_STORE_PAGE}: replay trap")},
+    barred=(Figure(2, f"{GMP}; {_STORE_PAGE}: issue stall"),),
     waiting=frozenset({"trapb", "excb", "mb"}),
     predictor=Counters(guess(2048, "counters"), guess(2, "bits a counter")),
     return_stack=guess(12, "entries"),
+    ahead=guess(2, "blocks; GMP's loops take what was measured"),
     taken=guess(1, "bubble after a taken branch"),
     mispredicted=guess(5, "cycles after a wrong prediction"),
     icache=_ON_CHIP,

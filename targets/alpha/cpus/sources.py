@@ -11,6 +11,7 @@ from targets.alpha.cpus.traits import discarding, plain
 GCC4 = "gcc config/alpha/ev4.md"
 GCC5 = "gcc config/alpha/ev5.md"
 GCC6 = "gcc config/alpha/ev6.md"
+GMP = "GMP 6.2.1 mpn/alpha/README, measured"
 HRM_164PC = "21164PC Hardware Reference Manual"
 HRM = "21264 Hardware Reference Manual"
 TABLE_2_4 = f"{HRM} 2-20, table 2-4"
