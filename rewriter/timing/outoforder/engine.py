@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from rewriter.core.isa.instruction import Insn, To
 from rewriter.core.isa.table import Table
 from rewriter.core.target.cpu import Cpu, OutOfOrder, System, Tournament
+from rewriter.timing.described import traits_of
 from rewriter.timing.outoforder.pipeline import Chip
 from rewriter.timing.outoforder.places import letter
 from rewriter.timing.outoforder.steady import SteadyOutOfOrder
@@ -43,10 +44,11 @@ class OutOfOrderEngine:
     def inside_block(self, call: Insn) -> int:
         """The line predictor has one successor of a block: the last.
 
-        Through a register the callee is foreseen by it alone; that of a branch is known a little
-        later, and on the way back the block's own successor is missed as well.
+        Through a register without a hint the callee is foreseen by it alone; that of a branch is
+        known a little later, and on the way back the block's own successor is missed as well.  A
+        hint is taken as good as a branch's target, though the predictor may override it.
         """
         figures = self._pipeline.fetch
-        if call.op.flow.to is To.REGISTER:
+        if call.op.flow.to is To.REGISTER and not traits_of(self._cpu, call).hint:
             return figures.jump_mispredicted.value
         return 2 * figures.line_bubble.value
