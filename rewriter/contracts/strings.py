@@ -17,6 +17,8 @@ from rewriter.contracts.search import LIMITS, limited
 
 _SHORT_LIMITS = tuple(n for n, distance in enumerate(LIMITS) if distance < 1 << 63)
 _LONG = (1500, 4096, 20000, 65536)
+_BEHIND = b"\1" * 128
+"""Bytes behind a string in which no other end is, for routines that look at many at once."""
 
 
 def strcpy(view: View, to: int, source: int) -> int:
@@ -66,6 +68,8 @@ def _copied(arena: Arena, count: int, to: int, source: int, place: int) -> Case:
     target = address(arena, 0, count + 1, to, place)
     origin = address(arena, 1, count + 1, source, place)
     old = noise(count + 1, count + to)
+    if place == MIDDLE and (count + to) % 2:
+        content += _BEHIND
     pieces = piece(arena, target, old, to), piece(arena, origin, content, 3, b"\0")
     return Case((target, origin), pieces)
 

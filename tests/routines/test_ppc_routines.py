@@ -40,7 +40,7 @@ NEEDS = {
     "750": set(),
     "7450": {"ALTIVEC"},
     "970": {"64", "2.00", "ALTIVEC"},
-    "power9": {"64", "2.07", "3.0", "ALTIVEC", "ISEL"},
+    "power9": {"64", "2.05", "2.07", "3.0", "64-3.0", "ALTIVEC", "ISEL"},
 }
 """Features that a CPU must have for the routines of a folder."""
 STRINGS = (
@@ -211,3 +211,32 @@ def test_a_search_that_forgets(right: str, wrong: str) -> None:
     assert isinstance(_made("power9", text, "strrchr", 13), Evidence)
     assert right in text
     assert isinstance(_made("power9", text.replace(right, wrong), "strrchr", 13), Counterexample)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("andi.   r5,r5,4032", "andi.   r5,r5,4064"),  # 32 bytes behind the page
+        ("cmpld   r8,r5", "cmpldi  r8,16"),  # what lies behind the page is an end
+        ("bne     string_eight", "nop"),  # an end in the second word
+        ("vsldoi  v1,v1,v1,8", "nop"),  # its bytes
+        ("vminub  v10,v3,v4", "vminub  v10,v3,v3"),  # the fourth block
+        ("vcmpgtub. v10,v11,v10       #", "vcmpgtub. v10,v11,v0 #"),  # the second of a line
+        ("vminub  v10,v1,v2", "vminub  v10,v2,v2"),  # the first of a line behind the fifth
+        ("bdnzt   4*cr6+lt,string_lines", "bdnz    string_lines"),  # all of such lines
+        ("bdnzt   4*cr6+lt,string_next", "bdnzf   4*cr6+lt,string_next"),
+        ("li      r7,48", "li      r7,32"),  # where the block of the end is
+        ("subf    r5,r6,r4", "subf    r5,r6,r9"),  # a source that is not at a line
+        ("stxvl   vs33,r6,r5", "stxv    vs33,0(r6)"),  # bytes behind the end
+        ("stbx    r0,r6,r7", "nop"),  # the end
+    ],
+)
+def test_a_copy_that_forgets(right: str, wrong: str) -> None:
+    """strcpy for POWER9 with one fault."""
+    shared = next(folder / "string.s" for folder in routines.sources("power9"))
+    body = shared.read_text(encoding="utf-8")
+    text = routines.routine("power9", "strcpy").text.replace(".include string", f"\n{body}")
+    assert text.count(right) == 1
+    assert isinstance(_made("power9", text, "strcpy", 13), Evidence)
+    found = _made("power9", text.replace(right, wrong), "strcpy", 13)
+    assert isinstance(found, Counterexample)

@@ -49,6 +49,7 @@ NEEDED = {
         "vslo",
         "vsro",
         "vcmpgtub",
+        "vcmpgtub.",
         "vadduqm",
         "vsumsws",
         "vpopcnth",

@@ -27,6 +27,14 @@ class _Store(NamedTuple):
         return self.first <= last and first <= self.last
 
 
+def crosses(step: Step, split: int) -> bool:
+    """Whether an access that is not aligned crosses a multiple of `split` bytes."""
+    address, size = step.access or 0, step.size
+    if not size or address % size == 0:
+        return False
+    return address // split != (address + size - 1) // split
+
+
 class Memory:
     """What a chip's accesses meet; the tags survive a restart of the clock."""
 
@@ -46,9 +54,7 @@ class Memory:
 
     def more(self, step: Step) -> int:
         """Cycles that an access takes more than others, because it is in two parts."""
-        address, size = step.access or 0, step.size
-        aligned = not size or address % size == 0
-        return 0 if aligned or address // self._split == (address + size - 1) // self._split else 1
+        return int(crosses(step, self._split))
 
     def met(self, first: int, last: int) -> _Store | None:
         """The youngest store that has some of these bytes."""

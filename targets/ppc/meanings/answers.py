@@ -98,12 +98,16 @@ def _joined(parts: Sequence[int]) -> bytes:
 
 
 def _bytewise(name: str, *values: int) -> int:
-    """A part of what is done to each byte of two vectors, or whether a sum was cut."""
+    """A part of what is done to each byte of two vectors, whether a sum was cut, or CR6 of what
+    a record form compares."""
     (base, part), parts = name.split(), len(values) // 2
     pairs = list(zip(_joined(values[:parts]), _joined(values[parts:]), strict=True))
     if part == "adds":
         return int(any(a < b if base == "vsububs" else a + b > 0xFF for a, b in pairs))
-    found, number, size = bytes(_BYTES[base](a, b) for a, b in pairs), int(part), 16 // parts
+    found = bytes(_BYTES[base.removesuffix(".")](a, b) for a, b in pairs)
+    number, size = int(part), 16 // parts
+    if number == parts:
+        return 8 * all(found) | 2 * (not any(found))
     return int.from_bytes(found[number * size :][:size], "big")
 
 
@@ -167,7 +171,7 @@ def _population(size: int) -> Callable[..., int]:
 
 _VECTORS: Mapping[str, Callable[..., int]] = MappingProxyType(
     {
-        **dict.fromkeys(_BYTES, _bytewise),
+        **dict.fromkeys((*_BYTES, "vcmpgtub."), _bytewise),
         **dict.fromkeys(("vextublx", "vextubrx"), _extracted),
         "vbpermq": _gathered,
         **dict.fromkeys(("vsl", "vslo", "vsro"), _shifted),

@@ -1,105 +1,130 @@
 # Copies the string at r4 with its end to r6; r6 + r7 becomes the address of the end there.
 #
-# 64 bytes from where the string begins, if its page has as many, then from multiples of 64 of the
-# source, of which some bytes may be copied again: four blocks, and lines of 64.  A line is stored
-# while the next is loaded.  The bytes in front of the end go by stxvl, the end by itself.  Changes
-# r0, r4, r5, r7, v0 to v6.
+# 64 bytes from where the string begins, if its page has as many, then lines from multiples of 64
+# of the source, of which some bytes may be copied again.  A line is stored while the next is
+# loaded, as soon as nothing in it is an end.  Five lines are asked in two parts, the first block
+# and the rest, so that the branch waits for no more than the block's number does.  Then there is
+# one branch a line, for twelve lines: as many the history of branches tells apart, so that the last
+# one is foreseen.  The end of a longer string is not, and lines are asked in two parts again, which
+# shows it soonest.
+#
+# An end in the first 16 bytes is found by words, which takes less time.  What is in front of the
+# end in its block goes by stxvl, the end by itself.  Changes r0, r4, r5, r7 to r12, CTR, v0 to v4,
+# v9 to v11.
 
-        clrldi  r5,r4,52
-        cmpldi  r5,4032
-        bgt     string_edge
-string_head:                        # from a multiple of 16, or with 64 bytes in its page
-        lxv     vs33,0(r4)
-        addi    r7,r4,64
-        vspltisb v0,0
-        vcmpequb. v5,v1,v0
-        bne     cr6,string_last
+string_start:
+        nor     r5,r4,r4            # how many bytes the page has behind the first
+        andi.   r5,r5,4032
+        beq     string_edge
         lxv     vs34,16(r4)
-        vcmpequb. v5,v2,v0
-        bne     cr6,string_second
+        ld      r8,0(r4)
+        ld      r11,8(r4)
+        clrrdi  r9,r4,6             # the line
         lxv     vs35,32(r4)
-        clrrdi  r7,r7,6             # the next line
-        vcmpequb. v5,v3,v0
-        bne     cr6,string_third
+        li      r0,0
+        cmpb    r7,r8,r0
+        mtvsrdd vs32,0,r0
+        lxv     vs33,0(r4)
+        cmpb    r10,r11,r0
+        cmpdi   r7,0
+        bne     string_short
+        li      r12,5
+        cmpdi   r10,0
         lxv     vs36,48(r4)
-        subf    r5,r4,r7
-        vcmpequb. v5,v4,v0
-        bne     cr6,string_fourth
-        stxv    vs33,0(r6)
-        lxv     vs33,0(r7)
-        stxv    vs34,16(r6)
-        lxv     vs34,16(r7)
-        stxv    vs35,32(r6)
-        lxv     vs35,32(r7)
-        stxv    vs36,48(r6)
-        lxv     vs36,48(r7)
-        mr      r4,r7
-        add     r6,r6,r5
-string_inside:                      # a line at r4, in v1 to v4
-        vcmpequb. v5,v1,v0
-        bne     cr6,string_last
-        vcmpequb. v5,v2,v0
+        bne     string_eight
+        subf    r5,r6,r4            # from the destination to the source
+        li      r7,16
+        vcmpequb. v9,v2,v0
         bne     cr6,string_second
-        vcmpequb. v5,v3,v0
-        bne     cr6,string_third
-        vcmpequb. v5,v4,v0
-        bne     cr6,string_fourth
+        vminub  v10,v3,v4
+        vcmpequb. v10,v10,v0
+        mtctr   r12
+        bne     cr6,string_half
+string_next:
+        stxv    vs33,0(r6)
+        lxv     vs33,64(r9)
+        stxv    vs34,16(r6)
+        lxv     vs34,80(r9)
+        stxv    vs35,32(r6)
+        lxv     vs35,96(r9)
+        stxv    vs36,48(r6)
+        lxv     vs36,112(r9)
+        addi    r9,r9,64
+        subf    r6,r5,r9
+string_line:                        # at r9, in v1 to v4
+        vcmpequb. v9,v1,v0
+        bne     cr6,string_last
+        vminub  v11,v3,v4
+        vcmpequb v10,v2,v0
+        vcmpgtub. v10,v11,v10       # everywhere, if no byte of the three is zero
+        bdnzt   4*cr6+lt,string_next
+        bge     cr6,string_rest
+        li      r7,12
+        mtctr   r7
 string_lines:
         stxv    vs33,0(r6)
-        lxv     vs33,64(r4)
         stxv    vs34,16(r6)
-        lxv     vs34,80(r4)
         stxv    vs35,32(r6)
-        lxv     vs35,96(r4)
+        lxv     vs33,64(r9)
+        lxv     vs34,80(r9)
         stxv    vs36,48(r6)
-        lxv     vs36,112(r4)
-        addi    r6,r6,64
-        addi    r4,r4,64
-        vminub  v5,v1,v2
-        vminub  v6,v3,v4
-        vminub  v5,v5,v6
-        vcmpequb. v5,v5,v0
-        beq     cr6,string_lines
-        b       string_inside
-string_edge:                        # what is in the first page; zeros behind
+        lxv     vs35,96(r9)
+        lxv     vs36,112(r9)
+        addi    r9,r9,64
+        subf    r6,r5,r9
+        vminub  v10,v1,v2
+        vminub  v11,v3,v4
+        vcmpequb v10,v10,v0
+        vcmpgtub. v10,v11,v10
+        bdnzt   4*cr6+lt,string_lines
+        b       string_line
+string_eight:                       # 8 to 15 bytes
+        std     r8,0(r6)
+        vsldoi  v1,v1,v1,8
+        addi    r6,r6,8
+        cnttzd  r7,r10
+        b       string_bits
+string_short:
+        cnttzd  r7,r7
+string_bits:
+        sldi    r5,r7,53
+        srdi    r7,r7,3
+        b       string_end
+string_edge:                        # to a multiple of 16 in the first page; zeros behind
         clrldi  r5,r4,60
         subfic  r5,r5,16
-        sldi    r0,r5,56
-        lxvl    vs33,r4,r0
+        sldi    r7,r5,56
+        li      r0,0
+        lxvl    vs33,r4,r7
         vspltisb v0,0
-        vcmpequb v5,v1,v0
-        vctzlsbb r7,v5
-        cmpld   r7,r5
-        blt     string_end
-        stxvl   vs33,r6,r0
+        vcmpequb v9,v1,v0
+        vctzlsbb r8,v9
+        cmpld   r8,r5
+        blt     string_last
+        stxvl   vs33,r6,r7
         add     r4,r4,r5
         add     r6,r6,r5
-        b       string_head
-string_fourth:
-        vctzlsbb r7,v5
-        stxv    vs33,0(r6)
-        stxv    vs34,16(r6)
+        b       string_start
+string_rest:
+        vcmpequb. v9,v2,v0
+        li      r7,16
+        bne     cr6,string_second
+string_half:
+        vcmpequb. v9,v3,v0
+        li      r7,32
+        bne     cr6,string_third
+        vcmpequb v9,v4,v0
+        li      r7,48
         stxv    vs35,32(r6)
-        addi    r6,r6,48
-        vor     v1,v4,v4
-        b       string_end
 string_third:
-        vctzlsbb r7,v5
-        stxv    vs33,0(r6)
         stxv    vs34,16(r6)
-        addi    r6,r6,32
-        vor     v1,v3,v3
-        b       string_end
 string_second:
-        vctzlsbb r7,v5
         stxv    vs33,0(r6)
-        addi    r6,r6,16
-        vor     v1,v2,v2
-        b       string_end
-string_last:
-        vctzlsbb r7,v5
-string_end:
-        li      r0,0
+        add     r6,r6,r7
+        lxvx    vs33,r6,r5
+string_last:                        # marks of the end in v9, its block in v1 and at r6
+        vctzlsbb r7,v9
         sldi    r5,r7,56
+string_end:
         stbx    r0,r6,r7
         stxvl   vs33,r6,r5
