@@ -79,7 +79,7 @@ class Insertions:
     def _texts(self, found: Insertion) -> Iterator[str]:
         """What is inserted, with where it leads: what is added has a label, not yet an address."""
         table, listing = self.work.program.target.table, self.work.program.listing
-        yield from (f"{table.text(insn)} behind {place:x}" for _, insn, place in found.moved)
+        yield from (f"{table.text(insn)} behind the branch" for _, insn, _ in found.moved)
         for n, insn in enumerate(found.insns):
             goal = insn.target(found.address + n)
             if goal is None:
