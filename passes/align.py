@@ -144,7 +144,7 @@ class Align(OwnPass):
               ldah gp,y(ra)                 jsr ra,(t12)
                                             (the next fetch block) ldah gp,y(ra)
 
-    A chip that remembers one successor of each fetch block foresees a call through a register only
+    A chip that remembers one successor of each fetch block foresees a call without a hint only
     where it ends its block: else the block goes on, and is remembered to go on, behind the call.
     """
 
