@@ -2,16 +2,19 @@
 
     python benchmarks/conditional_moves.py [--cpu ev67] [--timed] [PROGRAM...]
     python benchmarks/conditional_moves.py --make OUT [PROGRAM...]
-    python benchmarks/conditional_moves.py --kernel [--profile FILE] [--cpu ev67]
+    python benchmarks/conditional_moves.py --kernel [--timed] [--profile FILE] [--cpu ev67]
 
 What becomes of the recorded conditional moves, by how often they were executed.  Then, for each
 program of `fixtures/programs.py`: executed instructions of the libc and conditional moves
 among them, in the libc as it is, retuned without the pass, and retuned with it; and with --timed
 the modelled cycles of what runs inside the library, once the caches know it, for the programs that
-take so little that they can be timed.  With --kernel what becomes of the conditional moves of a
-kernel's boot with the test initramfs, which is counted first unless a profile is given, and the
-modelled cycles that are saved where each stands, as often as it was executed.  With --make the
-profile that comes with retune is counted anew: of all programs, conditional moves only.
+take so little that they can be timed.
+
+With --kernel what becomes of the conditional moves of a kernel's boot with the test initramfs,
+which is counted first unless a profile is given, and the modelled cycles that are saved where each
+stands, as often as it was executed; with --timed also the modelled cycles of some of the boot's
+system calls.  With --make the profile that comes with retune is counted anew: of all programs,
+conditional moves only.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ from typing import TypeVar
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import traced
+from benchmarks.traced_boot import system_calls
 from benchmarks.whole_programs import ROUNDS
 from fixtures import initramfs, programs
 from fixtures.inputs import Missing, find
@@ -36,8 +40,8 @@ from passes import offered
 from passes.cmov import FOR_NOBODY, Cmov
 from rewriter.api import profile
 from rewriter.core.edit import Edit, Skip
-from rewriter.elf.image import load
-from rewriter.identify.profiles import KNOWN, Direction, moves, parse
+from rewriter.elf.image import Image, load
+from rewriter.identify.profiles import KNOWN, Direction, Profile, moves, parse
 from rewriter.identify.profiles.directions import MOVE, Directions, merged, text_hash
 from rewriter.road.options import Options
 from rewriter.road.pipeline import Tuned, tune
@@ -50,6 +54,7 @@ NOTES = (
     "made by benchmarks/conditional_moves.py --make from programs of fixtures/programs.py:",
 )
 _BRANCH, _MADE = "are branches now", {FOR_NOBODY: "went: nothing came of what they moved"}
+_EVERY = 211  # system calls of a boot: a prime, for calls that are made in turn
 _HARD = 20
 """Of so many that one is not foreseen is too much for a branch to pay."""
 
@@ -71,8 +76,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             options.make.write_text(made(options.programs).written(), encoding="ascii")
             return 0
         if options.kernel:
-            for line in booted(options.cpu, options.profile):
-                print(line, flush=True)
+            with TemporaryDirectory() as folder:
+                for line in booted(Path(folder), options.cpu, options.profile, options.timed):
+                    print(line, flush=True)
             return 0
         with TemporaryDirectory() as folder:
             found, told = libraries(Path(folder), options.cpu, options.profile)
@@ -98,38 +104,50 @@ def made(names: Sequence[str]) -> Directions:
 
 def libraries(folder: Path, cpu: str, profiled: Path | None) -> tuple[dict[str, Path], str]:
     """The libc as it is, retuned by all passes but this one, and by all; what the pass did."""
-    target, original = Alpha(), find("alpha-libc")
+    original = find("alpha-libc")
     image = load(original)
     profiled = profiled or KNOWN / f"{text_hash(image)[:16]}.txt"
     given = parse(profiled.read_bytes(), str(profiled), image)
-    others = tuple(name for name in offered(target) if name != Cmov.name)
-    found, jobs = {"original": original}, len(os.sched_getaffinity(0))
-    for label, passes in (("without", others), ("with", offered(target))):
-        options = Options(passes=passes)
-        tuned = tune(image, target, CPUS[cpu], options, lambda *steps: None, given, jobs)
+    found = {"original": original}
+    for label, tuned in _both(image, cpu, given):
         found[label] = folder / label / original.name
         found[label].parent.mkdir()
         found[label].write_bytes(tuned.data)
     return found, "\n".join(_told(tuned, moves(given)))
 
 
-def booted(cpu: str, profiled: Path | None) -> Iterator[str]:
+def booted(folder: Path, cpu: str, profiled: Path | None, timed: bool) -> Iterator[str]:
     """What the pass does for a kernel by the profile of a boot."""
-    target, original = Alpha(), find("alpha-vmlinux")
+    original = find("alpha-vmlinux")
     image = load(original)
     if profiled is None:
-        with TemporaryDirectory() as folder:
-            profiled = Path(folder) / "boot"
-            profiled.write_text(profile.boot(original, initramfs.build()).directions.written())
-            given = parse(profiled.read_bytes(), "a boot", image)
-    else:
-        given = parse(profiled.read_bytes(), str(profiled), image)
-    options, jobs = Options(passes=offered(target)), len(os.sched_getaffinity(0))
-    tuned = tune(image, target, CPUS[cpu], options, lambda *steps: None, given, jobs)
+        profiled = folder / "boot"
+        profiled.write_text(profile.boot(original, initramfs.build()).directions.written())
+    given = parse(profiled.read_bytes(), "a boot", image)
+    cycles: dict[str, int] = {}
+    for label, tuned in _both(image, cpu, given):
+        if timed:
+            made = folder / f"{label}-{original.name}"
+            made.write_bytes(tuned.data)
+            recording = system_calls(made, _EVERY)
+            yield f"{label}: one in {_EVERY} system calls, {recording.executed:,} instructions"
+            cycles[label] = traced.time(recording, made, cpu, UP1000, 2)[1].cycles
     counted = moves(given)
     yield from _told(tuned, counted)
     saved = sum((e.cycles or 0) * counted[e.address].executed for e in _own(tuned.edits))
     yield f"{round(saved):,} modelled cycles saved where they stand, as often as counted"
+    if timed:
+        share = cycles["with"] / cycles["without"]
+        yield f"{cycles['with']:,} / {cycles['without']:,} modelled cycles of these = {share:.4f}"
+
+
+def _both(image: Image, cpu: str, given: Profile) -> Iterator[tuple[str, Tuned]]:
+    """Retuned by all passes but this one, and by all."""
+    target, jobs = Alpha(), len(os.sched_getaffinity(0))
+    every = offered(target)
+    for label, passes in (("without", tuple(p for p in every if p != Cmov.name)), ("with", every)):
+        options = Options(passes=passes)
+        yield label, tune(image, target, CPUS[cpu], options, lambda *steps: None, given, jobs)
 
 
 def _told(tuned: Tuned, counted: Mapping[int, Direction]) -> Iterator[str]:

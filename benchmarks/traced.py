@@ -1,4 +1,4 @@
-"""Times what a library executed in a whole program: a recording becomes steps for the engines."""
+"""Times what a library or a kernel executed: a recording becomes steps for the engines."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ from targets.alpha.cpus import CPUS
 from targets.alpha.isa.rows import TABLE
 
 BASE = 0x6000000000
-"""Where each library is timed, wherever it was loaded: the same places compete for cache sets."""
+"""Where each library is timed, wherever it was loaded: the same places compete for cache sets.
+
+What is not linked at 0, a kernel, is timed where it is linked.
+"""
 
 _WORD = 4
 _PART = 50_000  # steps that are timed at once: what an engine remembers of each takes a kilobyte
@@ -52,16 +55,26 @@ def time(
 ) -> list[Spent]:
     """The whole recording so many times, from empty caches on."""
     image = load(library)
-    one = chip(CPUS[cpu], system, Text(image, TABLE))
-    return [_run(one, steps(recording, extent(image), TABLE), extent(image)) for _ in range(times)]
+    text, size = Text(image, TABLE), extent(image)
+    one = chip(CPUS[cpu], system, text)
+    return [
+        _run(one, steps(recording, size, TABLE, text.base), range(text.base, text.base + size))
+        for _ in range(times)
+    ]
+
+
+def linked(image: Image) -> int:
+    """The lowest address that is loaded: 0 in a library."""
+    return min(s.p_vaddr for s in image.segments if s.p_type == PT_LOAD)
 
 
 def extent(image: Image) -> int:
-    """Bytes that the library takes in memory, from its base on."""
-    return max(s.p_vaddr + s.p_memsz for s in image.segments if s.p_type == PT_LOAD)
+    """Bytes that the image takes in memory, from its base on."""
+    ends = (s.p_vaddr + s.p_memsz for s in image.segments if s.p_type == PT_LOAD)
+    return max(ends) - linked(image)
 
 
-def _run(one: Chip, left: Iterator[Step], size: int) -> Spent:
+def _run(one: Chip, left: Iterator[Step], inside: range) -> Spent:
     """In parts: the pipeline is filled anew for each."""
     spent = Spent()
     while part := list(islice(left, _PART)):
@@ -70,35 +83,41 @@ def _run(one: Chip, left: Iterator[Step], size: int) -> Spent:
         spent.causes.update(result.breakdown)
         before = -1
         for moment in result.timeline:
-            place = moment.address - BASE
-            place = place if 0 <= place < size else ELSEWHERE
+            within = moment.address in inside
+            place = moment.address - inside.start if within else ELSEWHERE
             spent.instructions[place] += 1
             spent.places[place] += moment.retire - before
             before = moment.retire
     return spent
 
 
-def steps(recording: Recording, size: int, table: Table) -> Iterator[Step]:
-    """The library's steps, with the calls and returns by which it was entered.
+def steps(recording: Recording, size: int, table: Table, base: int = BASE) -> Iterator[Step]:
+    """The steps of what was recorded, with the calls and returns by which it was entered.
 
-    Its `size` bytes are moved to `BASE`.  An access that the recording has no address of (a hint:
-    qemu does nothing for it) is none.  The last instruction, which ends the program, is left out.
+    Its `size` bytes are moved to `base`.  An access that the recording has no address of (a hint:
+    qemu does nothing for it) is none.  The last instruction, which ends the program, is left out,
+    and so is firmware's return to a kernel, whose words are of no program.
     """
     moves = range(recording.base, recording.base + size)
-    known: dict[int, _Kind] = {}
+    known: dict[int, _Kind | None] = {}
     for (place, access, word, kind), (after, *_, kind_after) in pairwise(
         recording.records.tolist()
     ):
         if kind == LEFT:
             continue
-        address = place if kind == ENTERED else BASE + place
-        then = after if kind_after == LEFT else BASE + after
-        what = known.get(word) or known.setdefault(word, _kind(table, word))
+        address = place if kind == ENTERED else base + place
+        then = after if kind_after == LEFT else base + after
+        if word not in known:
+            known[word] = _kind(table, word)
+        what = known[word]
+        if what is None:
+            assert kind == ENTERED, hex(word)
+            continue
         target = then if what.jumps or then != address + _WORD else None
         if access == NO_ACCESS:
             yield Step(address, what.insn, None, 0, False, target)
         else:
-            moved = access - recording.base + BASE if access in moves else access
+            moved = access - recording.base + base if access in moves else access
             yield Step(address, what.insn, moved, what.size, what.stores, target)
 
 
@@ -111,23 +130,26 @@ class _Kind(NamedTuple):
     jumps: bool
 
 
-def _kind(table: Table, word: int) -> _Kind:
+def _kind(table: Table, word: int) -> _Kind | None:
     insn = table.decode(word)
-    assert insn is not None, hex(word)
+    if insn is None:
+        return None
     machine = Recorder(table.width)
     insn.op.does(machine, *insn.operands)
     return _Kind(insn, machine.size, machine.stores, insn.op.flow in CONTROL - {Flow.BRANCH})
 
 
 class Text(Mapping[int, Insn]):
-    """The instructions of a library at `BASE`, decoded when they are asked for."""
+    """The instructions of an image where it is timed, decoded when they are asked for."""
 
     def __init__(self, image: Image, table: Table) -> None:
         self._image, self._table = image, table
         self._ranges = image.executable_ranges()
+        self._linked = linked(image)
+        self.base = self._linked or BASE
 
     def __getitem__(self, address: int) -> Insn:
-        place = address - BASE
+        place = address - self.base + self._linked
         if not any(start <= place < end for start, end in self._ranges):
             raise KeyError(address)
         word = int.from_bytes(self._image.read(place, _WORD), self._image.byteorder)
@@ -137,8 +159,9 @@ class Text(Mapping[int, Insn]):
         return insn
 
     def __iter__(self) -> Iterator[int]:
+        moved = self.base - self._linked
         for start, end in self._ranges:
-            yield from range(BASE + start, BASE + end, _WORD)
+            yield from range(moved + start, moved + end, _WORD)
 
     def __len__(self) -> int:
         return sum((end - start) // _WORD for start, end in self._ranges)

@@ -46,6 +46,21 @@ class Plugin:
         return self.path.with_name("executed")
 
 
+@dataclass(frozen=True)
+class Observer(Plugin):
+    """Another plugin, with what it is told; it counts nothing by owner."""
+
+    told: str
+
+    def options(self, owners: Sequence[tuple[int, str]]) -> tuple[str, ...]:
+        """What the emulator is told."""
+        return ("-plugin", self.told)
+
+    def executed(self, owners: Sequence[tuple[int, str]]) -> Mapping[str, int]:
+        """Nothing."""
+        return {}
+
+
 def compiled(folder: Path, source: Path) -> Plugin:
     """Compiles a plugin into a folder; CannotCount without a compiler."""
     compiler = shutil.which("cc")

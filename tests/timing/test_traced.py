@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from benchmarks import traced
+from benchmarks.traced_boot import ENTRY, system_calls
 from fixtures import inputs, programs
 from fixtures.trace import INSIDE, LEFT, Recording, parse, record
 from rewriter.core.isa.instruction import Flow
@@ -162,6 +163,24 @@ def test_what_it_leaves_for_is_not_in_the_library(recording: Recording) -> None:
     assert len(left) > 5
     assert not ((left >= recording.base) & (left < recording.base + size)).any()
     assert (recording.records["place"][kinds == INSIDE] < size).all()
+
+
+def test_of_a_kernel_a_share_of_the_system_calls_is_recorded() -> None:
+    """From the entry on, each step can lead to the next, but where an interrupt or a fault came."""
+    path = inputs.require("alpha-vmlinux")
+    for name in ("qemu-system-alpha", "cc", "alpha-linux-gnu-gcc"):
+        inputs.require_tool(name)
+    image = load(path)
+    entry = next(image.code_address(s) for s in image.symbols if s.name == ENTRY)
+    one = system_calls(path, 997)
+    inside = one.records["kind"] == INSIDE
+    entered = one.base + one.records["place"][inside] == entry
+    calls = int(np.count_nonzero(entered))
+    assert entered[0] and calls > 10
+    left = int(np.count_nonzero(one.records["kind"] == LEFT))
+    steps = traced.steps(one, traced.extent(image), TABLE, one.base)
+    wrong = sum(not leads(step, then.address) for step, then in pairwise(steps))
+    assert 0 < calls - 1 <= wrong <= left
 
 
 def test_cycles_add_up_by_cause_and_by_place(recording: Recording) -> None:

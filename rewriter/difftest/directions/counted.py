@@ -17,7 +17,7 @@ from rewriter.difftest.boot.kernel import Kernel
 from rewriter.difftest.boot.machine import Ending as BootEnding
 from rewriter.difftest.boot.machine import Setup, boot
 from rewriter.difftest.directions.branched import Branched, branched
-from rewriter.difftest.executed import Plugin, compiled
+from rewriter.difftest.executed import Observer, compiled
 from rewriter.difftest.running import Ending, Input, run
 from rewriter.difftest.setting import Sides, Wishes, arranged, check_used
 from rewriter.elf.headers import printable
@@ -95,7 +95,7 @@ def booted(
     sites, out = folder / "sites", folder / "counts"
     sites.write_text("".join(copy.sites(int)), encoding="ascii")
     sizes = "".join(f",{name}={size}" for name, size in predictor.items())
-    counting = _Booting(plugin, f"{plugin},out={out},sites={sites}{sizes}")
+    counting = Observer(plugin, f"{plugin},out={out},sites={sites}{sizes}")
     changed = replace(kernel, image=replace(kernel.image, data=copy.branched.data))
     progress("boot", 0, 1)
     done = boot(changed, boots, setup, counting, limit, folder)
@@ -104,21 +104,6 @@ def booted(
     progress("boot", 1, 1)
     copy.add(out.read_text(encoding="ascii"), int)
     return copy.counted(f"{kernel.name}: a boot")
-
-
-@dataclass(frozen=True)
-class _Booting(Plugin):
-    """The plugin for a boot; it counts nothing by owner."""
-
-    said: str
-
-    def options(self, owners: Sequence[tuple[int, str]]) -> tuple[str, ...]:
-        """What the emulator is told."""
-        return ("-plugin", self.said)
-
-    def executed(self, owners: Sequence[tuple[int, str]]) -> Mapping[str, int]:
-        """Nothing."""
-        return {}
 
 
 def _one(sides: Sides, given: Input, limit: float, folder: Path, plugin: tuple[str, ...]) -> None:
