@@ -27,7 +27,6 @@ import targets
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "targets"))
 
-import ia64_files
 import numpy as np
 
 from benchmarks.ia64_bounds import least
@@ -50,6 +49,7 @@ from targets.ia64.isa.formats import SlotOp
 from targets.ia64.isa.rows import TABLE
 from targets.ia64.schedule.bundler import Scheduling
 from targets.ia64.standard import RETURNED
+from tests.targets.ia64 import ia64_files
 
 CPU = CPUS["itanium2"]
 WINDOW = 4096  # bundles

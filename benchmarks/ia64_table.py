@@ -18,12 +18,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "targets"))
 
-import ia64_files
-import ia64_objdump
-import ia64_sweep
-
 from fixtures.inputs import Missing, find, tool
 from targets.ia64.isa.fields import BUNDLE, Unit
+from tests.targets.ia64 import ia64_files, ia64_objdump, ia64_sweep
 
 OBJDUMP = "ia64-linux-gnu-objdump"
 PART = 40_000 * BUNDLE

@@ -19,13 +19,12 @@ from passes import offered
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "verification"))
 
-from region_trials import TrialRegions
-
 from fixtures.inputs import Missing, find
 from rewriter.elf.image import load
 from rewriter.road.bundled.road import BundledRoad, prepared
 from rewriter.road.options import Options
 from rewriter.verify.regions.check import verify
+from tests.verification.regions.region_trials import TrialRegions
 
 
 def measure(name: str, states: int, funcs: tuple[str, ...]) -> bool:

@@ -24,10 +24,16 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "targets"))
 
-import ppc_capstone
-from ppc_objdump import ALSO_DATA, Text, differences, is_old_hint, listing, text_of
-
 from fixtures.inputs import NAMES, Missing, find, tool
+from tests.targets.ppc import ppc_capstone
+from tests.targets.ppc.ppc_objdump import (
+    ALSO_DATA,
+    Text,
+    differences,
+    is_old_hint,
+    listing,
+    text_of,
+)
 
 OBJDUMP = "powerpc64le-linux-gnu-objdump"
 

@@ -222,7 +222,7 @@ def test_a_wrong_rewrite_is_seen(program: Program, samples: list[Sample]) -> Non
 
     Some mutants do the same (a sign extension before a comparison with a small number, a dead
     register), and some do otherwise only on inputs that random ones do not hit: this oracle is
-    the weaker one, and `tests/verification/test_mutants.py` measures the stronger.
+    the weaker one, and `tests/verification/mutants/test_mutants.py` measures the stronger.
     """
     constants, caught, total = constants_of(program), 0, 0
     for sample in samples[::4]:

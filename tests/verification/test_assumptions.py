@@ -22,8 +22,8 @@ from rewriter.core.assumptions import (
     TABLES,
 )
 from tests.conftest import Patched, Run
-from tests.verification import test_lines as lines
-from tests.verification.test_detours import library
+from tests.verification.tables import test_lines as lines
+from tests.verification.tables.test_detours import library
 
 GUIDE = Path(__file__).parents[2] / "docs" / "assumptions.md"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.verification.test_ppc_rows import assembled, changed_text, said_of
+from tests.verification.tables.test_ppc_rows import assembled, changed_text, said_of
 
 FRAME = """
     .globl f
