@@ -77,6 +77,7 @@ class Alpha:
     bundling = None
     table = TABLE
     cpus: Mapping[str, Cpu] = CPUS
+    baseline: frozenset[str] = frozenset()
     needs: Mapping[str, frozenset[str]] = idioms.NEEDS
     everything = abi.ALL
     returned = abi.RETURN_LIVE

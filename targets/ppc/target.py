@@ -60,7 +60,7 @@ from targets.ppc.image import (
     switches,
 )
 from targets.ppc.isa import table
-from targets.ppc.isa.features import OLD, TM
+from targets.ppc.isa.features import OLD, TM, baseline
 from targets.ppc.registers import CTR, FPR, LR, SP, THREAD, TOC, VRSAVE
 from targets.ppc.running import EMULATED
 from targets.ppc.systems import SYSTEM_OF, SYSTEMS
@@ -108,6 +108,7 @@ class Ppc:
 
     def __init__(self, bits: int, byteorder: ByteOrder, abi: str) -> None:
         self.bits, self.byteorder = bits, byteorder
+        self.baseline = baseline(bits, byteorder)
         self.bit_counting: BitCounting | None = BitCounts(bits)
         self._rows = table(bits, byteorder)
         self.combining: Combining | None = Combinations(bits, byteorder)
@@ -117,7 +118,7 @@ class Ppc:
         self.emulated = EMULATED.get((bits, byteorder))
         self.arena = WIDE if bits == 64 else NARROW
         self.trials = PpcTrials(bits, byteorder)
-        self.resolving: Resolving | None = Hwcaps(byteorder) if bits == 64 else None
+        self.resolving: Resolving | None = Hwcaps() if bits == 64 else None
         self.abi = standard = STANDARDS[abi]
         self.everything, self.returned = standard.everything, standard.return_live
         self.live_after, self.passed = standard.live_after, standard.passed
