@@ -137,7 +137,7 @@ class Alpha:
     spill = staticmethod(switches.spill)
     widened = staticmethod(switches.widened)
     table_reads = staticmethod(switches.table_reads)
-    table_entries = staticmethod(switches.table_entries)
+    table_entries = staticmethod(switches.DISTANCES.led)
     bound = staticmethod(switches.bound)
     entry_size = switches.ENTRY_SIZE
     coarse = staticmethod(masks.coarse)
@@ -188,7 +188,7 @@ class Alpha:
             return switches.table_reads(jump, insn, by, found.pointers(function))
 
         def entries(place: int, base: int) -> tuple[int, ...]:
-            return switches.table_entries(image, listing, place, base)
+            return switches.DISTANCES.led(image, listing, place, base)
 
         reader = Reader(reads, entries, switches.ENTRY_SIZE)
         tables, outside = jump_tables(listing, functions, {}, reader)
