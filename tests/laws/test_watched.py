@@ -16,6 +16,7 @@ import pytest
 
 import targets
 from fixtures import inputs
+from passes import ORDER
 from rewriter.analysis.functions import bundled_code
 from rewriter.analysis.program import Program, analyse
 from rewriter.core.code.program import Function, Pin
@@ -124,7 +125,7 @@ def _shown(data: bytes) -> bytes:
 
 
 def _tuned(image: Image) -> Tuned:
-    options = Options(("bytes", "align", "dead"))
+    options = Options(tuple(one.name for one in ORDER))
     return tune(image, Alpha(), CPUS["ev67"], options, lambda *_: None)
 
 
