@@ -25,7 +25,6 @@ from pathlib import Path
 import targets
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "targets"))
 
 import numpy as np
 

@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import multiprocessing
 import random
-import sys
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "targets"))
 
 from fixtures.inputs import Missing, find, tool
 from targets.ia64.isa.fields import BUNDLE, Unit

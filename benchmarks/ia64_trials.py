@@ -12,14 +12,10 @@ import argparse
 import sys
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import targets
-from passes import offered
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "verification"))
-
 from fixtures.inputs import Missing, find
+from passes import offered
 from rewriter.elf.image import load
 from rewriter.road.bundled.road import BundledRoad, prepared
 from rewriter.road.options import Options

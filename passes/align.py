@@ -108,6 +108,16 @@ class Code:
         """Whether control comes to an instruction from the one before it, or from outside."""
         return number == 0 or self.items[number - 1][1].op.flow not in AWAY
 
+    def passed(self, places: Sequence[int]) -> Iterator[tuple[int, int]]:
+        """Nops that control passes through, where the instructions stand at some places.
+
+        The number of an instruction with such before it, and how many.
+        """
+        ends = (self.function.start, *(at + self.size for at in places))
+        for number, (end, at) in enumerate(zip(ends, places, strict=False)):
+            if at > end and self.falls_in(number):
+                yield number, (at - end) // self.size
+
 
 def transfers(
     function: Function, items: Sequence[tuple[int, Insn]], aside: Collection[int] = frozenset()
@@ -323,7 +333,7 @@ def _parts(code: Code) -> list[_Part]:
 
 def _arranged(code: Code, levels: Sequence[Collection[int]], gaps: _Gaps) -> Layout | None:
     """Each part with what is wanted at the first level that fits there; None if none does."""
-    new, executed = list[int](), 0
+    new = list[int]()
     heads = [code.heads(wanted) for wanted in levels]
     for part in _parts(code):
         tried = (gaps.placed(part, level) for level in heads)
@@ -331,21 +341,8 @@ def _arranged(code: Code, levels: Sequence[Collection[int]], gaps: _Gaps) -> Lay
         if places is None:
             return None
         new += places
-        executed += _passed(code, part, places)
     reached = code.heads(code.targets)
     aligned = sum(new[n] % gaps.boundary == 0 for n in reached)
     insns = (insn for _, insn in code.items)
     items = tuple(zip(code.places, new, insns, strict=True))
-    return Layout(items, aligned, len(reached), executed)
-
-
-def _passed(code: Code, part: _Part, places: Sequence[int]) -> int:
-    """How many nops of a part control passes through, those before what stays behind it too."""
-    ends = [part.start, *(at + code.size for at in places)]
-    starts = [*places, part.limit]
-    numbers = [*part.numbers, part.numbers.stop]
-    return sum(
-        (start - end) // code.size
-        for n, end, start in zip(numbers, ends, starts, strict=True)
-        if n < len(code.items) and code.falls_in(n)
-    )
+    return Layout(items, aligned, len(reached), sum(nops for _, nops in code.passed(new)))

@@ -17,6 +17,7 @@ from rewriter.core.code.program import Function
 from rewriter.core.code.superblock import Superblock
 from rewriter.core.edit import Evidence
 from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.plural import counted
 from rewriter.core.target.protocol import Sequential, Target
 from rewriter.core.terms.term import Term
 from rewriter.verify.walk.equivalence import Comparison, Different
@@ -130,7 +131,8 @@ def _forwarded(
         evidence = _proved(setting, addresses, now, conflict.load, insns)
     except Different as different:
         return Declined(_KIND, at, different.what)
-    detail = f"{took} cycles became {takes} in the model of {setting.cpu.name}: no replay trap"
+    said = f"{counted(took, 'cycle')} became {takes} in the model of {setting.cpu.name}"
+    detail = f"{said}: no replay trap"
     saves = Fraction(took - takes)
     return Insertion(_KIND, at, insns, replace(evidence, detail=detail), saves)
 

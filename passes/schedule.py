@@ -23,6 +23,7 @@ from rewriter.core.code.program import Function
 from rewriter.core.code.superblock import Superblock
 from rewriter.core.edit import Evidence, Grade
 from rewriter.core.isa.instruction import BRANCHING, Flow, Insn
+from rewriter.core.plural import counted
 from rewriter.core.target.cpu import Cpu
 from rewriter.core.target.protocol import Target
 from rewriter.elf.unwind import rows as unwind_rows
@@ -195,8 +196,8 @@ class Scheduler:
         except Different as different:
             raise NotReordered(different.what) from different
         words = {at: b for at, a, b in zip(one.addresses, old, new, strict=True) if a is not b}
-        said = f"{before} cycles a pass became {found.cycles} in the model of {self._model}"
-        detail = f"{said}, {found.limit}"
+        said = f"{counted(before, 'cycle')} a pass became {found.cycles}"
+        detail = f"{said} in the model of {self._model}, {found.limit}"
         saves = before - found.cycles
         evidence = replace(evidence, detail=detail)
         pairs = zip(found.order, one.addresses, strict=True)
@@ -260,7 +261,7 @@ class Scheduler:
         if found is None:
             return None
         evidence = self._shown.evidence(block, found.block)
-        told = f"{found.before} cycles to the last issue became {found.after}"
+        told = f"{counted(found.before, 'cycle')} to the last issue became {found.after}"
         evidence = replace(evidence, detail=f"{told} in the model of {self._model}")
         places, old, new = block.addresses(), block.insns, found.block.insns
         words = {at: b for at, a, b in zip(places, old, new, strict=True) if a is not b}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,6 +30,29 @@ class Assembled:
     code: bytes
     base: int
     labels: dict[str, int]
+
+
+def summed(text: str, here: int, symbols: Mapping[str, int], term: re.Pattern[str]) -> int:
+    """A sum of numbers and names, of which `.` is `here`; ValueError where it is none.
+
+    `term` matches a sign, or nothing, and then a number or a name.
+    """
+    at, total = 0, 0
+    while (match := term.match(text, at)) and (not at or match[1]):
+        name = match[2]
+        if name == ".":
+            value = here
+        elif name[0].isdigit():
+            value = int(name, 0)
+        elif name in symbols:
+            value = symbols[name]
+        else:
+            raise ValueError(f"{name} is not defined")
+        total += -value if match[1] == "-" else value
+        at = match.end()
+    if at == 0 or text[at:].strip():
+        raise ValueError(f"{text!r} is no value")
+    return total
 
 
 def included(text: str, *folders: Path) -> str:

@@ -15,8 +15,10 @@ import numpy as np
 from rewriter.core.code.listing import FLOW_CODE, Listing
 from rewriter.core.code.program import Function, JumpTable, TableRead
 from rewriter.core.isa.instruction import Flow, Insn
-from rewriter.core.target.protocol import Definitions
+from rewriter.core.readings.machine import ByteOrder
+from rewriter.core.target.protocol import Definitions, Memory
 
+_LONGEST_TABLE = 1024  # entries
 LOOK_BACK = 80  # instructions between a table's set-up and its jump
 
 
@@ -57,6 +59,28 @@ class Nearest:
     def held(self, place: int) -> int | None:
         """What a word of data holds once the file is loaded, if that does not change."""
         return self.words.get(place)
+
+
+@dataclass(frozen=True, slots=True)
+class Distances:
+    """Jump tables of distances with a sign, `size` bytes each, to be added to an address."""
+
+    size: int
+    byteorder: ByteOrder
+    bits: int
+
+    def led(self, memory: Memory, listing: Listing, address: int, base: int) -> tuple[int, ...]:
+        """What a table's entries lead to, up to the first that leads to no instruction."""
+        targets: list[int] = []
+        for at in range(address, address + self.size * _LONGEST_TABLE, self.size):
+            if not (memory.is_mapped(at) and memory.is_mapped(at + self.size - 1)):
+                break
+            distance = int.from_bytes(memory.read(at, self.size), self.byteorder, signed=True)
+            target = (base + distance) % (1 << self.bits)
+            if not listing.has(target):
+                break
+            targets.append(target)
+        return tuple(targets)
 
 
 @dataclass(frozen=True)

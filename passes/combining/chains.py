@@ -15,6 +15,7 @@ from rewriter.core.edit import Rewrite
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.operands import Kind
 from rewriter.core.isa.registers import Reg
+from rewriter.core.plural import counted
 from rewriter.core.target.cpu import Cpu
 from rewriter.core.target.idioms import Chain
 from rewriter.core.terms.term import Term
@@ -92,7 +93,7 @@ class Chains:
                         match.slot, kind, tuple(sorted(changes.items(), key=_first)), match.slots
                     )
                 )
-        reason = f"the result would be there {late} cycles later" if late > 0 else ""
+        reason = f"the result would be there {counted(late, 'cycle')} later" if late > 0 else ""
         return Site(match.slot, kind, tuple(found), "" if found else reason)
 
     def free(self, match: Match) -> set[int]:

@@ -50,14 +50,14 @@ class Judge:
         heads, loops = code.heads(code.targets), code.heads(code.loops)
         if any(old[n] % boundary == 0 and new[n] % boundary for n in loops):
             return None
-        if _nops_inside(code, new) > _nops_inside(code, old):
+        if _inside(code, new) > _inside(code, old):
             return None
         saved = self._saved(code, old, new)
         if saved is None:
             return None
         aligned = sum(old[n] % boundary == 0 for n in heads)
         aligned_now = sum(new[n] % boundary == 0 for n in heads)
-        fewer = layout.executed < _executed(code, old)
+        fewer = layout.executed < sum(nops for _, nops in code.passed(old))
         if not saved and not (fewer and aligned_now >= aligned):
             return None
         return replace(layout, saved=saved, aligned=aligned_now)
@@ -92,15 +92,6 @@ class Judge:
         return self._known[key]
 
 
-def _executed(code: Code, places: Sequence[int]) -> int:
-    """How many nops control passes through on the way from one instruction to the next."""
-    between = ((n, places[n] - places[n - 1] - code.size) for n in range(1, len(places)))
-    return sum(gap // code.size for n, gap in between if gap > 0 and code.falls_in(n))
-
-
-def _nops_inside(code: Code, places: Sequence[int]) -> int:
-    """The same inside loops, of which each pass goes through them."""
-    between = ((n, places[n] - places[n - 1] - code.size) for n in range(1, len(places)))
-    return sum(
-        gap // code.size for n, gap in between if gap > 0 and code.falls_in(n) and code.inside(n)
-    )
+def _inside(code: Code, places: Sequence[int]) -> int:
+    """How many nops control passes through inside loops, in each of their passes."""
+    return sum(nops for number, nops in code.passed(places) if code.inside(number))

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from passes.scheduling.bundled import Outcome, counted, part_of, schedule
 from passes.scheduling.bundled_exact import EFFORT, least, within
 from passes.scheduling.renaming import Values
+from rewriter.core import plural
 from rewriter.core.code.groups import Slot
 from rewriter.core.code.ordering import Exact
 from rewriter.core.code.scheduling import Arranged, Part
@@ -30,7 +31,7 @@ class Proved:
 
     def __str__(self) -> str:
         if self.cycles == self.least:
-            return f"{self.cycles} cycles, proved optimal"
+            return f"{plural.counted(self.cycles, 'cycle')}, proved optimal"
         return f"between {self.least} and {self.cycles} cycles"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
@@ -22,7 +22,7 @@ from rewriter.core.code.listing import FLOW_CODE, UNKNOWN, Listing
 from rewriter.core.code.nops import is_kept, kept, nops
 from rewriter.core.code.program import Fixup, Function, JumpTable, Pin
 from rewriter.core.code.superblock import Superblock, straight
-from rewriter.core.code.system_tables import Held, Holds
+from rewriter.core.code.system_tables import Held, Holds, seen
 from rewriter.core.errors import BadInput
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.run.garbage import seldom_collected
@@ -37,6 +37,8 @@ from rewriter.elf.pins import (
     relocated,
     text_words,
 )
+from rewriter.elf.probes import NOTES
+from rewriter.elf.sequences import DESCRIPTORS, sequences
 from rewriter.elf.unwind import entries as unwind
 
 _IN_FLIGHT = 100
@@ -48,8 +50,8 @@ class Program:
     """A file's text: listing, functions, graph, liveness, and what is not understood.
 
     `fixups` are by the address of the access that may fault; `resumes` has them and what may throw
-    to a landing pad; `held` is what the system's other tables say of code.  `assume` names what
-    proofs may rest on.
+    to a landing pad; `held` is what other tables, of the system and of debuggers, say of code.
+    `assume` names what proofs may rest on.
     """
 
     image: Image
@@ -309,14 +311,24 @@ class Program:
             return "the system writes over it"
         if _holds(function, self._unresolved):
             return "computed jump not understood"
-        if self._known_at_run_time:
-            return f"its code is known by address at run time: {self._known_at_run_time}"
+        table = self._known_at_run_time or self._looked_at(function)
+        if table:
+            return f"its code is known by address at run time: {table}"
         unread = self.target.tables.unread if self.is_kernel else ""
         return f"the kernel names code in places that are not read: {unread}" if unread else ""
 
     @cached_property
     def _known_at_run_time(self) -> str:
         return known_at_run_time(self.image)
+
+    def _looked_at(self, function: Function) -> str:
+        """The table by which somebody stops in a function and looks at registers, or nothing."""
+        there = (h for h in self._seen if h.start < function.end and function.start < h.end)
+        return next((one.table for one in there), "")
+
+    @cached_property
+    def _seen(self) -> tuple[Held, ...]:
+        return tuple(one for one in self.held if one.holds is Holds.SEEN)
 
     @cached_property
     def _written(self) -> list[int]:
@@ -375,12 +387,12 @@ def analyse(image: Image, target: Sequential, assume: frozenset[str] = EVERY) ->
     entries.update(_made_by_jumps(listing))
     entries.update(pad for pad in exceptions.abroad if listing.has(pad))
     pads = [pad for pad in exceptions.pads if listing.has(pad)]
-    held = target.tables.held(image)
+    held = (*target.tables.held(image), *_looked_at(image, target.table.size, words))
     entries.update(h.start for h in held if h.holds is Holds.ENTERED and listing.has(h.start))
     references, graph = jumps.followed(
         partial(
             _graph,
-            listing,
+            seen(listing, held, target.everything),
             target,
             functions,
             (entries, pads),
@@ -415,6 +427,15 @@ def analyse(image: Image, target: Sequential, assume: frozenset[str] = EVERY) ->
         held=held,
         _starts=[f.start for f in functions],
     )
+
+
+def _looked_at(image: Image, size: int, words: Mapping[int, int]) -> Iterator[Held]:
+    """Where debuggers and the kernel stop control and look at what is in registers."""
+    for place in image.probes:
+        yield Held(NOTES, place, Holds.SEEN, place, place + size)
+    for one in sequences(image, words):
+        for start, end in one.ranges:
+            yield Held(DESCRIPTORS, start, Holds.SEEN, start, end)
 
 
 def _pruned(target: Sequential, graph: flow.Graph, references: References) -> References:

@@ -110,11 +110,15 @@ def resolve(image: Image, wanted: Wanted) -> Chosen | None:
     """Look all names up for a file; None when no pass runs, which needs no target."""
     if wanted.passes == "none" and not (_known(image) and image.executable_ranges()):
         return None
-    return resolve_for(target_of(image), wanted)
+    target = target_of(image)
+    for option, name in (("--cpu", wanted.cpu), ("--tune", wanted.tune)):
+        if name:
+            cpu_for(image, target, option, name)
+    return resolve_for(target, wanted)
 
 
 def resolve_for(target: Target, wanted: Wanted) -> Chosen | None:
-    """Look all names up for a target; None when no pass runs."""
+    """Look all names up for a target, whatever its file; None when no pass runs."""
     from rewriter.road.options import Options
 
     cpu = cpu_named(target, "--cpu", wanted.cpu) if wanted.cpu else None
@@ -204,6 +208,19 @@ def cpu_named(target: Target, option: str, name: str) -> Cpu:
     suggestion = _like(name, target.cpus)
     raise BadUsage(
         f"{option} {name}: no such CPU", hint="; ".join(filter(None, (suggestion, known)))
+    )
+
+
+def cpu_for(image: Image, target: Target, option: str, name: str) -> Cpu:
+    """A CPU by its name, as `cpu_named`; BadUsage for one that does not run the file's code."""
+    cpu = cpu_named(target, option, name)
+    if target.baseline <= cpu.features:
+        return cpu
+    ident = image.ident
+    able = (one.name for one in target.cpus.values() if target.baseline <= one.features)
+    raise BadUsage(
+        f"{option} {name}: runs no {ident.bits}-bit {ident.byteorder}-endian code",
+        hint=f"known for this file: {', '.join(able)}",
     )
 
 

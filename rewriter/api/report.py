@@ -54,7 +54,7 @@ def of_pair(
     """
     bare, record = _led_back(old, new, record)
     target = choose.target_of(old.image)
-    cpu = _cpu(target, record, new.name)
+    cpu = _cpu(old.image, target, record, new.name)
     subject = of_files(old.image, parse(bare, new.name), target, cpu, record)
     text = text_of(subject)
     subject = dataclasses.replace(
@@ -75,11 +75,12 @@ def _led_back(old: Loaded, new: Image, record: Manifest | None) -> tuple[bytes, 
     return bare, record
 
 
-def _cpu(target: Target, record: Manifest, name: str) -> Cpu:
+def _cpu(image: Image, target: Target, record: Manifest, name: str) -> Cpu:
     """The CPU that a manifest names, with what pays decided by the one that it says."""
     try:
-        cpu = choose.cpu_named(target, "cpu", record.cpu)
-        tune = choose.cpu_named(target, "tune", str(record.options.get("tune", record.cpu)))
+        cpu = choose.cpu_for(image, target, "cpu", record.cpu)
+        tuned = str(record.options.get("tune", record.cpu))
+        tune = choose.cpu_for(image, target, "tune", tuned)
     except BadUsage as error:
         raise BadInput(f"{printable(name)}: its manifest: {error}") from error
     return dataclasses.replace(

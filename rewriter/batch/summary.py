@@ -18,8 +18,9 @@ from rewriter.batch.outcome import (
     Figures,
 )
 from rewriter.core.errors import BadInput, NothingToDo, VerificationFailed
+from rewriter.core.plural import counted
 from rewriter.elf.headers import printable
-from rewriter.report.grid import Grid, counted, in_order, joined
+from rewriter.report.grid import Grid, in_order, joined
 
 _TOLD = (REFUSED, FAILED, LOST)
 
@@ -142,7 +143,7 @@ class Summary:
         if total.functions:
             read = counted(total.instructions, "instruction")
             found = counted(total.functions, "function")
-            yield f"read: {found}, {read}, {total.text} bytes of text"
+            yield f"read: {found}, {read}, {counted(total.text, 'byte')} of text"
         if total.edits:
             yield f"evidence: {joined(total.grades)}"
             yield (

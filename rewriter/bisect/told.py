@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from rewriter.bisect.road import Culprit
+from rewriter.core.plural import counted
 from rewriter.elf.headers import printable
 from rewriter.report.edits import edit_json
-from rewriter.report.grid import Grid, counted
+from rewriter.report.grid import Grid
 
 SCHEMA = 1
 """The version of the JSON form."""
@@ -66,5 +67,5 @@ class Told:
             yield f"culprit: {printable(unit.name)}: {ids}"
         runs = counted(found.runs, "run")
         known = f", {found.known} more known before" if found.known else ""
-        several = f"{found.choices} functions with {counted(found.edits, 'edit')}"
+        several = f"{counted(found.choices, 'function')} with {counted(found.edits, 'edit')}"
         yield f"found among {several} in {runs} of the command{known}"

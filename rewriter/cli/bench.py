@@ -101,7 +101,7 @@ def _article(source: Path, name: str, machine: str | None, share: float | None, 
 
     image = files.load(source).image
     target = choose.target_of(image)
-    cpu = choose.cpu_named(target, "--cpu", name)
+    cpu = choose.cpu_for(image, target, "--cpu", name)
     clocks, system = _clocks(image, target, cpu, machine)
     try:
         with show.progress() as progress:
@@ -141,7 +141,7 @@ def _itanium(source: Path, name: str, function: str, view: View) -> None:
     image = files.load(source).image
     target = choose.target_of(image)
     code = needed(target.bundling, "the suite itanium", target, image.name)
-    cpu = choose.cpu_named(target, "--cpu", name)
+    cpu = choose.cpu_for(image, target, "--cpu", name)
     bundled = cpu.bundled
     if bundled is None:
         raise BadUsage(f"--cpu {name}: no model of its pipeline is there")

@@ -7,6 +7,7 @@ errors       The errors a user can act on: what was wrong, where, and what to do
 leb128       Numbers of any size in groups of seven bits, as unwind tables write them (DWARF 5,
              7.6)
 masks        Masks: sets of numbers as the bits of one
+plural       Numbers of things, as reports and reasons say them
 plugins      What other packages add by entry points: listed by name, loaded only when it is asked
              for
 varints      Rows of numbers as bytes: seven bits a byte, the lowest first, the highest bit where

@@ -14,6 +14,7 @@ from rewriter.contracts import CONTRACTS
 from rewriter.contracts.contract import Contract
 from rewriter.core.edit import Evidence
 from rewriter.core.errors import BadInput, BadUsage
+from rewriter.core.plural import counted
 from rewriter.core.target.bundling import Bundling
 from rewriter.core.target.capability import either
 from rewriter.core.target.protocol import Sequential
@@ -159,7 +160,7 @@ def _case(name: str, before: Evidence | str, after: Evidence | str, seconds: flo
         return Case(name, Verdict.UNUSABLE, printable(why), seconds=(seconds, 0.0))
     if isinstance(after, str):
         return Case(name, Verdict.DIFFERS, printable(after), seconds=(seconds, 0.0))
-    return Case(name, Verdict.SAME, f"{before.cases} cases", seconds=(seconds, 0.0))
+    return Case(name, Verdict.SAME, counted(before.cases, "case"), seconds=(seconds, 0.0))
 
 
 def _resumes(image: Image, target: Sequential) -> Mapping[int, int]:

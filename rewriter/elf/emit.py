@@ -135,7 +135,7 @@ def write_together(outputs: Sequence[Output], mode_from: str | os.PathLike[str])
             if not was_there:
                 named.append(target)
     for folder in {target.parent for target, _ in asides}:
-        _sync_folder(folder)
+        sync_folder(folder)
 
 
 def _status(path: str | os.PathLike[str]) -> os.stat_result:
@@ -199,8 +199,8 @@ def _alone(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def _sync_folder(folder: Path) -> None:
-    """Make the new name durable, where the file system can."""
+def sync_folder(folder: Path) -> None:
+    """Make new names in a folder durable, where the file system can."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:

@@ -34,6 +34,7 @@ from rewriter.elf.linking import (
     relocations_of,
     symbols_of,
 )
+from rewriter.elf.probes import probes
 
 Words: TypeAlias = npt.NDArray[np.unsignedinteger[Any]]
 
@@ -93,6 +94,11 @@ class Image:
         wanted = f"__start_{name}", f"__stop_{name}"
         found = {s.name: s.st_value for s in self.symbols if s.name in wanted and s.st_shndx}
         return range(found[wanted[0]], found[wanted[1]]) if len(found) == len(wanted) else range(0)
+
+    @property
+    def probes(self) -> tuple[int, ...]:
+        """Return the addresses of instructions at which debuggers stop to look at operands."""
+        return probes(self)
 
     def code_address(self, symbol: Symbol) -> int:
         """Return where the code of a symbol begins: there, or where a function descriptor says.

@@ -83,6 +83,7 @@ def _sources(
 ) -> Iterator[_Source]:
     yield from ((function.start, "function start", "") for function in functions)
     yield image.entry, "entry point", ""
+    yield from ((place, "probe", "") for place in image.probes)
     yield from ((image.code_address(s), "symbol ", s.name) for s in image.symbols if s.st_shndx)
     for address, place in relocated(image, target).items():
         yield place, "relocated word at ", address

@@ -13,9 +13,10 @@ from rewriter.batch.find import Root, known_ident
 from rewriter.batch.policy import REFUSE, Policy
 from rewriter.batch.summary import Summary
 from rewriter.core.errors import BadInput, BadUsage
+from rewriter.core.plural import counted
 from rewriter.elf.headers import printable
 from rewriter.packages.batch import REFUSED, Result, Tree, run
-from rewriter.report.grid import Grid, counted, in_order
+from rewriter.report.grid import Grid, in_order
 
 Engine = Callable[..., Summary]
 """`rewriter.batch.engine.run`, with what is the same for all."""

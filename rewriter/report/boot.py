@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from rewriter.core.errors import VerificationFailed
+from rewriter.core.plural import counted
 from rewriter.difftest.boot.compare import Tried
 from rewriter.difftest.boot.kernel import FIRMWARE, KERNEL, USER, WAIT
 from rewriter.difftest.boot.machine import Boot
 from rewriter.difftest.case import Case, Comparison, Verdict
 from rewriter.elf.headers import printable
 from rewriter.report.difftest import document
-from rewriter.report.grid import Grid, counted
+from rewriter.report.grid import Grid
 
 _OWNERS = (KERNEL, WAIT, USER, FIRMWARE)
 

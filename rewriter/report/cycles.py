@@ -13,11 +13,12 @@ from rewriter.core.code.listing import Listing
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.table import Table
+from rewriter.core.plural import counted
 from rewriter.core.target.bundling import Bundling
 from rewriter.core.target.cpu import Cpu, System
 from rewriter.elf.headers import printable
 from rewriter.elf.image import Image
-from rewriter.report.grid import Grid, counted
+from rewriter.report.grid import Grid
 from rewriter.report.html.bundled import BundledText
 from rewriter.report.html.text import Stretch as Rows
 from rewriter.timing.described import NotDescribed

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rewriter.core.errors import VerificationFailed
+from rewriter.core.plural import counted
 from rewriter.difftest.case import Case, Comparison, Verdict
 from rewriter.elf.headers import printable
 from rewriter.report.grid import Grid
@@ -102,7 +103,7 @@ class Compared:
         if case.executed is None:
             return ""
         old, new = case.executed
-        return f"{old} instructions, {new} = {new / old:.4f}" if old else f"{old}, {new}"
+        return f"{counted(old, 'instruction')}, {new} = {new / old:.4f}" if old else f"{old}, {new}"
 
     def _closing(self) -> Iterator[str]:
         found, counts = self.comparison, self.comparison.counts
@@ -110,6 +111,6 @@ class Compared:
         executed = [case.executed for case in found.cases if case.executed is not None]
         if len(executed) > 1:
             old, new = (sum(side) for side in zip(*executed, strict=True))
-            yield f"executed: {old} instructions, {new} = {new / old:.4f}"
+            yield f"executed: {counted(old, 'instruction')}, {new} = {new / old:.4f}"
         said = ", ".join(f"{counts[v]} {v.value}" for v in Verdict if counts.get(v))
         yield f"{printable(found.old)} and {printable(found.new)}: {said or 'no case'}"

@@ -9,9 +9,10 @@ from fractions import Fraction
 from typing import Any
 
 from rewriter.core.edit import Edit
+from rewriter.core.plural import counted
 from rewriter.elf.headers import printable
 from rewriter.elf.manifest import Manifest
-from rewriter.report.grid import Grid, counted, in_order, joined
+from rewriter.report.grid import Grid, in_order, joined
 
 
 def edit_json(edit: Edit) -> dict[str, Any]:
@@ -36,7 +37,7 @@ def gain(instructions: int, cycles: Fraction | None) -> str:
     said = f"{counted(abs(instructions), 'instruction')} {_done(instructions)}"
     if cycles is None:
         return said
-    return f"{said}, {rounded(abs(cycles))} modelled cycles {_done(cycles)}"
+    return f"{said}, {counted(rounded(abs(cycles)), 'modelled cycle')} {_done(cycles)}"
 
 
 def _done(amount: int | Fraction) -> str:

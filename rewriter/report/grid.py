@@ -35,11 +35,6 @@ class Reported(Protocol):
         ...
 
 
-def counted(number: int, what: str) -> str:
-    """`1 edit`, `2 edits`."""
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
-
-
 def in_order(counts: Mapping[str, int]) -> dict[str, int]:
     """Counts, the largest first, then by name: an order that does not depend on the run."""
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))

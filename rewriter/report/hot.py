@@ -9,9 +9,10 @@ from typing import Any
 
 from rewriter.core.code.program import Refusal
 from rewriter.core.edit import Edit
+from rewriter.core.plural import counted
 from rewriter.elf.headers import printable
 from rewriter.identify.profiles import Heat
-from rewriter.report.grid import Grid, counted
+from rewriter.report.grid import Grid
 
 SHOWN = 10
 """Functions that a summary shows."""

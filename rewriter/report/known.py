@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rewriter.core.plural import counted
 from rewriter.elf.headers import printable
 from rewriter.identify.compiler import Compiled
 from rewriter.identify.signatures import Database, Signature, Source
-from rewriter.report.grid import Grid, counted, in_order, joined
+from rewriter.report.grid import Grid, in_order, joined
 from rewriter.verify.routines.known import Identification
 
 

@@ -15,9 +15,10 @@ from rewriter.core.code.listing import Listing
 from rewriter.core.code.program import Function
 from rewriter.core.edit import Edit, Skip
 from rewriter.core.isa.instruction import Insn
+from rewriter.core.plural import counted
 from rewriter.elf.headers import printable
 from rewriter.report.edits import edit_json, gained
-from rewriter.report.grid import Grid, counted
+from rewriter.report.grid import Grid
 from rewriter.report.summary import Outcome
 
 

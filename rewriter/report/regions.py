@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from rewriter.core.code.program import Function
+from rewriter.core.plural import counted
 from rewriter.core.target.bundling import Bundling, Code, Routine
 from rewriter.elf.headers import printable
 from rewriter.elf.image import Image
-from rewriter.report.grid import Grid, counted, in_order
+from rewriter.report.grid import Grid, in_order
 from rewriter.report.listing import Explanation, Line, matched
 from rewriter.report.summary import Outcome
 

@@ -13,13 +13,14 @@ import numpy as np
 from rewriter.core.code.program import Refusal
 from rewriter.core.edit import Edit, Skip
 from rewriter.core.errors import NothingToDo
+from rewriter.core.plural import counted
 from rewriter.core.target.cpu import Cpu
 from rewriter.elf.emit import Patch
 from rewriter.elf.headers import printable
 from rewriter.elf.manifest import cause
 from rewriter.identify.profiles import Heat
 from rewriter.report.edits import edit_grid, edit_json, edit_lines, gain, rounded
-from rewriter.report.grid import Grid, counted, in_order, joined
+from rewriter.report.grid import Grid, in_order, joined
 from rewriter.report.hot import Hot
 
 
@@ -239,7 +240,8 @@ class Report:
             yield f"left alone: {counted(number, 'function')}: {printable(reason)}"
         if self.room:
             kinds = (
-                f"{size} bytes {kind}, {used} used" for kind, (size, used) in self.room.items()
+                f"{counted(size, 'byte')} {kind}, {used} used"
+                for kind, (size, used) in self.room.items()
             )
             yield f"room for routines: {'; '.join(kinds)}"
         yield from self.debug

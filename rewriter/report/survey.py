@@ -9,8 +9,9 @@ from typing import Any
 
 from rewriter.analysis.program import Program
 from rewriter.core.code.program import Function, JumpTable, Refusal
+from rewriter.core.plural import counted
 from rewriter.elf.headers import printable
-from rewriter.report.grid import Grid, counted, in_order
+from rewriter.report.grid import Grid, in_order
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from rewriter.analysis.functions import bundled_functions, find_functions, with_
 from rewriter.core.assumptions import EVERY
 from rewriter.core.code.program import Function
 from rewriter.core.errors import VerificationFailed
+from rewriter.core.plural import counted
 from rewriter.core.target.capability import either
 from rewriter.core.target.protocol import Target
 from rewriter.elf import manifest
@@ -19,7 +20,7 @@ from rewriter.elf.layouts import in_layout_of
 from rewriter.elf.manifest import Manifest
 from rewriter.elf.note import LaidOutAnew
 from rewriter.elf.unwind import entries
-from rewriter.report.grid import Grid, counted, in_order, joined
+from rewriter.report.grid import Grid, in_order, joined
 from rewriter.verify.listed import contradictions
 
 SHOWN = 10

@@ -14,6 +14,7 @@ from passes.prefetch import Prefetch
 from rewriter.core.code.program import Function
 from rewriter.core.edit import Edit, Evidence, Grade
 from rewriter.core.isa.instruction import Insn
+from rewriter.core.plural import counted
 from rewriter.core.target.protocol import CannotMove
 from rewriter.road.work import Work, edit_id
 from rewriter.timing.straight import Code
@@ -93,15 +94,15 @@ class Layout:
 
     def _edit(self, edit: str, moved: Moved, cycles: Fraction | None) -> Edit:
         layout, function = moved.layout, moved.function
-        saved = f"{float(layout.saved):g}"
-        faster = f"; short loops take {saved} modelled cycles less" if layout.saved else ""
+        saved = counted(f"{float(layout.saved):g}", "modelled cycle")
+        faster = f"; short loops take {saved} less" if layout.saved else ""
         return Edit(
             id=edit,
             technique=self.align.name,
             kind="layout",
             routine=function.name,
             address=function.start,
-            old=f"{layout.targets} branch targets",
+            old=counted(layout.targets, "branch target"),
             new=f"{layout.aligned} of them on a fetch-block boundary",
             evidence=Evidence(Grade.PROVED, detail=f"both files walked from every entry{faster}"),
             gain=moved.dropped,

@@ -77,6 +77,7 @@ class Alpha:
     bundling = None
     table = TABLE
     cpus: Mapping[str, Cpu] = CPUS
+    baseline: frozenset[str] = frozenset()
     needs: Mapping[str, frozenset[str]] = idioms.NEEDS
     everything = abi.ALL
     returned = abi.RETURN_LIVE
@@ -136,7 +137,7 @@ class Alpha:
     spill = staticmethod(switches.spill)
     widened = staticmethod(switches.widened)
     table_reads = staticmethod(switches.table_reads)
-    table_entries = staticmethod(switches.table_entries)
+    table_entries = staticmethod(switches.DISTANCES.led)
     bound = staticmethod(switches.bound)
     entry_size = switches.ENTRY_SIZE
     coarse = staticmethod(masks.coarse)
@@ -187,7 +188,7 @@ class Alpha:
             return switches.table_reads(jump, insn, by, found.pointers(function))
 
         def entries(place: int, base: int) -> tuple[int, ...]:
-            return switches.table_entries(image, listing, place, base)
+            return switches.DISTANCES.led(image, listing, place, base)
 
         reader = Reader(reads, entries, switches.ENTRY_SIZE)
         tables, outside = jump_tables(listing, functions, {}, reader)

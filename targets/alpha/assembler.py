@@ -23,7 +23,7 @@ from rewriter.core.isa.registers import Reg
 from targets.alpha.isa.formats import WORD
 from targets.alpha.isa.rows import TABLE
 from targets.alpha.registers import FP, INTEGER_NAMES, PV, ZERO
-from targets.assembly import Assembled, AssemblyError
+from targets.assembly import Assembled, AssemblyError, summed
 
 REGISTERS = {
     **{f"${n}": n for n in range(32)},
@@ -110,24 +110,7 @@ class _Assembler:
 
     def value(self, text: str, here: int) -> int:
         """A sum of numbers and labels."""
-        at, total = 0, 0
-        while match := _TERM.match(text, at):
-            if at and not match[1]:
-                break
-            name = match[2]
-            if name == ".":
-                value = here
-            elif name[0].isdigit():
-                value = int(name, 0)
-            elif name in self.symbols:
-                value = self.symbols[name]
-            else:
-                raise ValueError(f"{name} is not defined")
-            total += -value if match[1] == "-" else value
-            at = match.end()
-        if at == 0 or text[at:].strip():
-            raise ValueError(f"{text!r} is no value")
-        return total
+        return summed(text, here, self.symbols, _TERM)
 
     def _directive(self, text: str) -> tuple[int, Emit]:
         name, _, rest = text.partition(" ")

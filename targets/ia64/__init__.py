@@ -60,6 +60,7 @@ class Ia64:
     emulated = boots = None  # no emulator runs its programs or kernels
     table: Table = TABLE
     cpus: Mapping[str, Cpu] = CPUS
+    baseline: frozenset[str] = frozenset()
     needs: Mapping[str, frozenset[str]] = {"prefetch": frozenset({"LFETCH"})}
     bundle = BUNDLE
     arena = WIDE

@@ -9,10 +9,8 @@ two words in `_rtld_global_ro`, in this order, where resolvers of IFUNC symbols 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
-from rewriter.core.readings.machine import ByteOrder
 from rewriter.core.target.cpu import Cpu
 from targets.ppc.isa.features import ALTIVEC, DFP, ISEL, LEVELS, TM, VSX, wide
 
@@ -34,20 +32,13 @@ _HAS_2: Mapping[str, int] = MappingProxyType(
 )
 
 
-@dataclass(frozen=True, slots=True)
 class Hwcaps:
-    """What resolvers are asked of 64-bit libraries; there are none in those of 32 bits."""
+    """What resolvers are asked of 64-bit libraries; there are none in those of 32 bits.
 
-    byteorder: ByteOrder
+    `symbol` is what glibc's loader knows once it has started.
+    """
 
-    @property
-    def symbol(self) -> str:
-        """What glibc's loader knows once it has started."""
-        return "_rtld_global_ro"
-
-    def fits(self, cpu: Cpu) -> bool:
-        """Whether a CPU has 64 bits; little-endian programs are for POWER8 and later ones."""
-        return (wide() if self.byteorder == "big" else "2.07") in cpu.features
+    symbol = "_rtld_global_ro"
 
     def words(self, cpu: Cpu) -> tuple[int, int]:
         """AT_HWCAP and AT_HWCAP2."""

@@ -60,13 +60,13 @@ from targets.ppc.image import (
     switches,
 )
 from targets.ppc.isa import table
-from targets.ppc.isa.features import OLD, TM
+from targets.ppc.isa.features import OLD, TM, baseline
 from targets.ppc.registers import CTR, FPR, LR, SP, THREAD, TOC, VRSAVE
 from targets.ppc.running import EMULATED
 from targets.ppc.systems import SYSTEM_OF, SYSTEMS
 from targets.ppc.touching import Touches
 from targets.ppc.trial_program import PpcTrials
-from targets.reading import Reader, jump_tables
+from targets.reading import Distances, Reader, jump_tables
 
 _NOP = 0x60000000
 _GROUP_ENDS = frozenset({0x60210000, 0x60420000})
@@ -108,8 +108,10 @@ class Ppc:
 
     def __init__(self, bits: int, byteorder: ByteOrder, abi: str) -> None:
         self.bits, self.byteorder = bits, byteorder
+        self.baseline = baseline(bits, byteorder)
         self.bit_counting: BitCounting | None = BitCounts(bits)
         self._rows = table(bits, byteorder)
+        self._distances = Distances(switches.ENTRY_SIZE, byteorder, bits)
         self.combining: Combining | None = Combinations(bits, byteorder)
         self.hints: Hints | None = Touches() if bits == 32 else None
         self.table: Table = self._rows
@@ -117,7 +119,7 @@ class Ppc:
         self.emulated = EMULATED.get((bits, byteorder))
         self.arena = WIDE if bits == 64 else NARROW
         self.trials = PpcTrials(bits, byteorder)
-        self.resolving: Resolving | None = Hwcaps(byteorder) if bits == 64 else None
+        self.resolving: Resolving | None = Hwcaps() if bits == 64 else None
         self.abi = standard = STANDARDS[abi]
         self.everything, self.returned = standard.everything, standard.return_live
         self.live_after, self.passed = standard.live_after, standard.passed
@@ -220,7 +222,7 @@ class Ppc:
         self, memory: Memory, listing: Listing, address: int, base: int
     ) -> tuple[int, ...]:
         """What the entries of a jump table lead to, up to the first that leads to no text."""
-        return switches.table_entries(memory, listing, address, base, self.byteorder, self.bits)
+        return self._distances.led(memory, listing, address, base)
 
     def origin(self, insn: Insn) -> tuple[Origin, int] | None:
         """How an instruction comes by an address to jump to, and the register that it reads."""

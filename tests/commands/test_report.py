@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 
 import pytest
 
@@ -17,7 +18,7 @@ from rewriter.elf.emit import Patch
 from rewriter.elf.image import load, parse
 from rewriter.identify.profiles import Heat
 from rewriter.report import listing
-from rewriter.report.edits import Listed
+from rewriter.report.edits import Listed, gain
 from rewriter.report.grid import Grid
 from rewriter.report.summary import Report
 from rewriter.report.tables import render
@@ -61,6 +62,21 @@ DONE = Outcome(
     patches=(Patch(4, b"abcd", b"axcy"),),
     proofs={"asked": 9, "solved": 2},
 )
+
+
+@pytest.mark.parametrize(
+    ("instructions", "cycles", "said"),
+    [
+        (1, None, "1 instruction saved"),
+        (-2, Fraction(1), "2 instructions added, 1 modelled cycle saved"),
+        (0, Fraction(-1), "0 instructions saved, 1 modelled cycle added"),
+        (0, Fraction(101, 100), "0 instructions saved, 1 modelled cycle saved"),
+        (0, Fraction(3, 2), "0 instructions saved, 1.5 modelled cycles saved"),
+        (0, Fraction(21), "0 instructions saved, 21 modelled cycles saved"),
+    ],
+)
+def test_one_is_no_plural(instructions: int, cycles: Fraction | None, said: str) -> None:
+    assert gain(instructions, cycles) == said
 
 
 def test_lines() -> None:

@@ -15,7 +15,7 @@ from click.testing import Result
 
 import targets
 from fixtures import inputs, programs
-from fixtures.broken import broken
+from fixtures.broken import REACHED, halting
 from rewriter.analysis.program import analyse
 from rewriter.bisect.readers import BundledReader, PlainReader
 from rewriter.bisect.units import by_function, pieces
@@ -28,17 +28,16 @@ from rewriter.verify.regions import check
 Run = Callable[..., Result]
 Script = Callable[[str, str], Path]
 
-HALT = 0  # call_pal halt: the program dies of it
 MOST = 30  # runs of the command
 
 
 def test_an_edit_of_the_libc(run: Run, libc: Path, libc_ev67: Path, tmp_path: Path) -> None:
     """One word of more than 8,000 edits; the command is a program that sorts."""
     inputs.require_tool("qemu-alpha")
-    made = broken(libc.read_bytes(), libc_ev67.read_bytes(), "qsort_r", lambda word: HALT)
+    made = halting(libc, libc_ev67, "qsort_r")
     bad, state = tmp_path / libc.name, tmp_path / "state"
     bad.write_bytes(made.data)
-    command = (libc, bad, "--state", state, "--json", "--", programs.build("sort"))
+    command = (libc, bad, "--state", state, "--json", "--", programs.build(REACHED["qsort_r"]))
     result = run("bisect", *command)
     assert (result.exit_code, result.stderr) == (0, "")
     document = json.loads(result.stdout)
@@ -49,7 +48,7 @@ def test_an_edit_of_the_libc(run: Run, libc: Path, libc_ev67: Path, tmp_path: Pa
     assert [edit["id"] for edit in culprit["edits"]] == [edit.id for edit in made.edits]
     (function,) = document["functions"]
     rows = {row["address"]: row["word"] for row in function["listing"] if row["mark"] == "+"}
-    assert int(rows[made.address], 16) == HALT
+    assert int(rows[made.address], 16) == 0
     # A search that is begun again knows everything; one that was cut off goes on.
     again = json.loads(run("bisect", *command).stdout)
     assert (again["runs"], again["culprit"]) == (0, document["culprit"])

@@ -59,6 +59,23 @@ def test_a_program_is_counted_and_retuned(program: Path, run: Run, tmp_path: Pat
     assert back.read_bytes() == program.read_bytes()
 
 
+def test_a_program_that_is_killed(run: Run, tmp_path: Path) -> None:
+    """The emulator writes no counts then: which run it was is said, by which signal, what to do."""
+    killed = inputs.or_skip(lambda name: corners.compiled(name, ("-O2", "-mcpu=ev4")), "killed.c")
+    given, profile = tmp_path / "given", tmp_path / "profile"
+    given.mkdir()
+    (given / "numbers").write_text("3 9 4\n")
+    assert run("profile", killed, "-o", profile, "--inputs", given).exit_code == 0
+    profile.unlink()
+    (given / "nothing").write_text("")
+    said = "the program is killed by SIGTERM, and nothing was counted (a program is counted that"
+    for options, name in (((), "no input"), (("--inputs", given), "nothing")):
+        done = run("profile", killed, "-o", profile, *options)
+        assert (done.exit_code, done.stdout) == (3, "")
+        assert done.stderr.startswith(f"retune: {name}: {said}")
+        assert not profile.exists()
+
+
 def test_the_plugin_predicts_as_the_model_does(tmp_path: Path) -> None:
     """The same branches are foreseen as by the model of the CPU."""
     compiler, built = inputs.require_tool("cc"), tmp_path / "predictor"

@@ -12,7 +12,7 @@ import pytest
 from click.testing import Result
 
 from fixtures import glibc_tests, inputs, programs
-from fixtures.broken import broken
+from fixtures.broken import REACHED, halting
 
 Run = Callable[..., Result]
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "difftest.md"
@@ -30,7 +30,7 @@ def place(libc: Path, libc_ev67: Path, tmp_path: Path, monkeypatch: pytest.Monke
     (tmp_path / "out").mkdir()
     (tmp_path / "libc.so.6.1").symlink_to(libc)
     (tmp_path / "out" / "libc.so.6.1").write_bytes(libc_ev67.read_bytes())
-    (tmp_path / "a.out").symlink_to(programs.build("sort"))
+    (tmp_path / "a.out").symlink_to(programs.build(REACHED["qsort_r"]))
     tests = ("stdio-common/tst-printf", "string/testcopy")
     for name in tests:
         inputs.or_skip(glibc_tests.build, name)
@@ -61,7 +61,7 @@ def test_a_command_of_the_page(command: str, run: Run, place: Path) -> None:
     words = shlex.split(command)
     if words[0] == "bisect":
         old, new = place / "libc.so.6.1", place / "out" / "libc.so.6.1"
-        made = broken(old.read_bytes(), new.read_bytes(), "qsort_r", lambda word: 0)
+        made = halting(old, new, "qsort_r")
         new.write_bytes(made.data)
     result = run(*words)
     assert (result.exit_code, result.stderr) == (0, "")

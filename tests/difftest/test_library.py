@@ -10,16 +10,17 @@ import pytest
 from click.testing import Result
 
 from fixtures import inputs, programs
-from fixtures.broken import broken
+from fixtures.broken import REACHED, halting
 
 Run = Callable[..., Result]
+SORTING = "qsort_r"
 
 
 @pytest.fixture
 def bad(libc: Path, libc_ev67: Path, tmp_path: Path) -> Path:
     """The retuned libc with an edit that kills whoever sorts."""
     path = tmp_path / libc.name
-    made = broken(libc.read_bytes(), libc_ev67.read_bytes(), "qsort_r", lambda word: 0)
+    made = halting(libc, libc_ev67, SORTING)
     path.write_bytes(made.data)
     return path
 
@@ -41,7 +42,7 @@ def test_a_program_on_the_retuned_libc(run: Run, libc: Path, libc_ev67: Path) ->
 
 def test_a_broken_libc(run: Run, libc: Path, bad: Path) -> None:
     inputs.require_tool("qemu-alpha")
-    command = ("--", programs.build("sort"))
+    command = ("--", programs.build(REACHED[SORTING]))
     result = run("difftest", "program", libc, bad, *command)
     assert result.exit_code == 1
     assert "it is killed by SIGILL, the original ends with status 0" in result.stderr
@@ -50,7 +51,7 @@ def test_a_broken_libc(run: Run, libc: Path, bad: Path) -> None:
 def test_several_libraries(run: Run, libc: Path, bad: Path) -> None:
     """Nothing is wrong with the first library; it is the one that comes with it."""
     inputs.require_tool("qemu-alpha")
-    libm, sort = inputs.require("alpha-libm"), programs.build("sort")
+    libm, sort = inputs.require("alpha-libm"), programs.build(REACHED[SORTING])
     both = ("difftest", "program", libm, libm)
     assert run(*both, "--", sort).exit_code == 0
     assert run(*both, "--with", f"{libc.name}={bad}", "--", sort).exit_code == 1

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fixtures import inputs, programs
-from fixtures.broken import Broken, broken
+from fixtures.broken import Broken, halting
 from fixtures.guests import GUESTS
 from tests.conftest import FEW, Patched, Run
 from tests.support.depth import DEEP
@@ -67,7 +67,7 @@ def test_a_search_finds_the_broken_edit(run: Run, patched: Patched, tmp_path: Pa
 
 def _bad(old: Path, new: Path, folder: Path) -> tuple[Path, Broken]:
     """A retuned libc in which one word of memcpy is no instruction."""
-    made = broken(old.read_bytes(), new.read_bytes(), "memcpy", lambda word: 0)
+    made = halting(old, new, "memcpy")
     bad = folder / old.name
     bad.write_bytes(made.data)
     return bad, made

@@ -11,7 +11,7 @@ import pytest
 from click.testing import Result
 
 from fixtures import glibc_tests, inputs
-from fixtures.broken import broken
+from fixtures.broken import halting
 
 Run = Callable[..., Result]
 
@@ -138,7 +138,7 @@ def test_glibcs_own_tests(run: Run, libc: Path, libc_ev67: Path, tmp_path: Path)
     document = json.loads(result.stdout)
     assert document["counts"] == {"same": len(glibc_tests.FEW), "differs": 0, "unusable": 0}
     bad = tmp_path / libc.name
-    made = broken(libc.read_bytes(), libc_ev67.read_bytes(), "strtol", lambda word: 0)
+    made = halting(libc, libc_ev67, "strtol")
     bad.write_bytes(made.data)
     result = run("difftest", "suite", libc, bad, folder, "--match", "strtol", "--json")
     assert result.exit_code == 1

@@ -19,6 +19,7 @@ from rewriter.verify.walk.insn_classes import NOP, Kinds
 from tests.support.depth import DEEP
 
 CPUS = {"ppc": "7450", "ppc64": "970", "ppc64el": "power9"}
+NOP_WORD = bytes.fromhex("60000000")  # ori 0,0,0
 FILES = [f"{abi}-{name}" for abi in CPUS for name in ("ld.so", *(("libc", "libm") if DEEP else ()))]
 
 
@@ -97,3 +98,15 @@ def test_a_nop_is_told_by_its_number() -> None:
         kinds = Kinds(target).of(listing, 0, len(order))
         nops = {0x60000000, 0x60420000}
         assert [bool(kind & NOP) for kind in kinds] == [int(word) in nops for word in order]
+
+
+def test_a_nop_that_a_function_begins_with_goes() -> None:
+    """Linkers leave it where the upper part of an address is nothing (64-bit ELF ABIs, TOC)."""
+    loaded = image.load(inputs.require("ppc64-libc"))
+    target = targets.of(loaded)
+    options = Options(("align",), funcs=("isalnum",))
+    done = tune(loaded, target, target.cpus["970"], options, lambda *_: None)
+    assert [(edit.routine, edit.gain) for edit in done.edits] == [("isalnum", 1)]
+    start, new = done.edits[0].address, replace(loaded, data=done.data)
+    assert loaded.read(start, 4) == NOP_WORD
+    assert new.read(start, 8) == loaded.read(start + 4, 8)

@@ -193,88 +193,64 @@ def down(code: str, *lines: str) -> str:
     return code.replace("".join([first, *others]), "".join([*others, first]))
 
 
+Pair = tuple[str, str]
+"""Old code and new."""
+PLAIN = SINK.format("unop")
 MOVES = ("addq $2,$17,$3", "cmpeq $17,1,$1", "bne $1,1f")
-SAME = {
-    "sunk": (SINK.format("unop"), down(SINK.format("unop"), *MOVES)),
+MADE = "addq $16,8,$2"  # what it is made of
+
+
+def sunk(*lines: str, reads: str = "unop") -> Pair:
+    """The first of some lines goes behind the others; `reads` is where the first branch leads."""
+    code = SINK.format(reads)
+    return code, down(code, *lines)
+
+
+def short(gone: str, behind: str = "unop", store: str = SHORT) -> Pair:
+    """A byte is stored alone, and some lines above the label go."""
+    left = gone.replace("	ldq_u $3,0($16)", "	unop").replace("	and $2,255,$2", "	unop")
+    return DEAD.format(LONG, behind), DEAD.format(store, behind).replace(gone, left)
+
+
+SAME: dict[str, Pair] = {
+    "sunk": sunk(*MOVES),
     "sunk, with what it is made of": (
-        SINK.format("unop"),
-        down(down(SINK.format("unop"), *MOVES), "addq $16,8,$2", *MOVES[1:]).replace(
-            "	addq $2,$17,$3\n	addq $16,8,$2\n", "	addq $16,8,$2\n	addq $2,$17,$3\n"
+        PLAIN,
+        down(down(PLAIN, *MOVES), MADE, *MOVES[1:]).replace(
+            f"	{MOVES[0]}\n	{MADE}\n", f"	{MADE}\n	{MOVES[0]}\n"
         ),
     ),
-    "not loaded": (
-        DEAD.format(LONG, "unop"),
-        DEAD.format(SHORT, "unop").replace(FALLS, "	unop\n2:"),
-    ),
-    "not cut": (
-        DEAD.format(LONG, "unop"),
-        DEAD.format(SHORT, "unop").replace(CUTS, "	unop\n	unop\n2:"),
-    ),
+    "not loaded": short(FALLS),
+    "not cut": short(CUTS),
 }
 READS = {
     "given back": "bis $31,$3,$0",
     "stored": "stq $3,0($18)",
     "where to store": "stq $16,0($3)",
-    "branched by": "bne $3,2b",
+    "branched by": "bne $3,2f",
     "given to a call": "bis $31,$3,$16\n jsr $26,($27),0",
 }
-DIFFERENT = {
+LEAVES = "beq $18,3f\n ret $31,($26),1\n3: bis $31,$3,$0"
+OVER = SINK.format("unop").replace("cmpeq $17,1,$1", "cmpeq $17,1,$17")
+DIFFERENT: dict[str, Pair] = {
     **{
-        f"sunk, {name} where the branch leads": (
-            SINK.format(reads.replace("2b", "2f")),
-            down(SINK.format(reads.replace("2b", "2f")), *MOVES),
-        )
+        f"sunk, {name} where the branch leads": sunk(*MOVES, reads=reads)
         for name, reads in READS.items()
     },
-    "sunk behind a branch that leads to its reader": (
-        SINK.format("unop"),
-        down(SINK.format("unop"), *MOVES, "beq $18,2f"),
-    ),
-    "what it is made of sunk behind it": (
-        SINK.format("unop"),
-        down(SINK.format("unop"), "addq $16,8,$2", *MOVES),
-    ),
-    "sunk behind its reader": (
-        SINK.format("unop"),
-        down(SINK.format("unop"), *MOVES, "beq $18,2f", "stq $3,0($18)"),
-    ),
+    "sunk behind a branch that leads to its reader": sunk(*MOVES, "beq $18,2f"),
+    "what it is made of sunk behind it": sunk(MADE, *MOVES),
+    "sunk behind its reader": sunk(*MOVES, "beq $18,2f", "stq $3,0($18)"),
     "sunk behind a write of what it is made of": (
-        SINK.format("unop").replace("cmpeq $17,1,$1", "cmpeq $17,1,$17"),
-        down(
-            SINK.format("unop").replace("cmpeq $17,1,$1", "cmpeq $17,1,$17"),
-            *(MOVES[0], "cmpeq $17,1,$17", MOVES[2]),
-        ),
+        OVER,
+        down(OVER, MOVES[0], "cmpeq $17,1,$17", MOVES[2]),
     ),
-    "gone from one way": (
-        SINK.format("unop"),
-        SINK.format("unop").replace("addq $2,$17,$3", "unop"),
-    ),
-    "not loaded for what still merges it": (
-        DEAD.format(LONG, "unop"),
-        DEAD.format(LONG, "unop").replace(FALLS, "	unop\n2:"),
-    ),
-    "not cut for a store of two bytes": (
-        DEAD.format(LONG, "stw $2,8($16)"),
-        DEAD.format(SHORT, "stw $2,8($16)").replace(CUTS, "	unop\n	unop\n2:"),
-    ),
-    "not cut, given back": (
-        DEAD.format(LONG, "bis $31,$2,$0"),
-        DEAD.format(SHORT, "bis $31,$2,$0").replace(CUTS, "	unop\n	unop\n2:"),
-    ),
-    "not cut, branched by": (
-        DEAD.format(LONG, "bne $2,1b"),
-        DEAD.format(SHORT, "bne $2,1b").replace(CUTS, "	unop\n	unop\n2:"),
-    ),
-    "not loaded, given back": (
-        DEAD.format(LONG, "bis $31,$3,$0"),
-        DEAD.format(SHORT, "bis $31,$3,$0").replace(FALLS, "	unop\n2:"),
-    ),
-    "not loaded, given back where control may leave": (
-        DEAD.format(LONG, "beq $18,3f\n ret $31,($26),1\n3: bis $31,$3,$0"),
-        DEAD.format(SHORT, "beq $18,3f\n ret $31,($26),1\n3: bis $31,$3,$0").replace(
-            FALLS, "	unop\n2:"
-        ),
-    ),
+    "gone from one way": (PLAIN, PLAIN.replace(MOVES[0], "unop")),
+    "not loaded for what still merges it": short(FALLS, store=LONG),
+    "not cut for a store of two bytes": short(CUTS, "stw $2,8($16)"),
+    "not cut, given back": short(CUTS, "bis $31,$2,$0"),
+    "not cut, branched by": short(CUTS, "bne $2,1b"),
+    "not loaded, given back": short(FALLS, "bis $31,$3,$0"),
+    "not loaded, given back where control may leave": short(FALLS, LEAVES),
 }
 
 

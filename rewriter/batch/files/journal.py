@@ -9,7 +9,6 @@ which of the two was reached.
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import json
 import os
@@ -21,7 +20,7 @@ from typing import IO, Any
 
 from rewriter.batch.outcome import LOST, STATUSES, Figures, Outcome
 from rewriter.core.errors import BadInput, BadUsage
-from rewriter.elf.emit import CannotWrite
+from rewriter.elf.emit import CannotWrite, sync_folder
 from rewriter.elf.headers import printable
 
 FORMAT = 1
@@ -124,12 +123,7 @@ def _begun(file: IO[bytes], path: Path, about: Mapping[str, Any]) -> Journal:
     run = secrets.token_hex(8)
     file.truncate(0)
     _append(file, {"format": FORMAT, "run": run, **about})
-    with contextlib.suppress(OSError):
-        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+    sync_folder(path.parent)
     return Journal(file, run, {}, again=False)
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from rewriter.batch.find import ASIDE, walk
 from rewriter.core.errors import BadUsage
-from rewriter.elf.emit import CannotWrite
+from rewriter.elf.emit import CannotWrite, sync_folder
 from rewriter.elf.headers import printable
 
 
@@ -72,7 +72,7 @@ class Placer:
                 with contextlib.suppress(OSError):
                     os.unlink(aside)
                 raise
-            sync(first.parent)
+            sync_folder(first.parent)
             self.link(first, others)
         except OSError as error:
             said = error.strerror or str(error)
@@ -88,7 +88,7 @@ class Placer:
             finally:  # where `other` was a name of the file already, both names would stay
                 with contextlib.suppress(OSError):
                     os.unlink(aside)
-            sync(other.parent)
+            sync_folder(other.parent)
 
     def _aside(self, folder: Path) -> Path:
         return folder / f".retune-{self.run}-{next(self.numbers)}"
@@ -157,13 +157,3 @@ def folders_below(top: Path) -> Iterator[Path]:
     for entry in walk(top):
         if entry.is_dir(follow_symlinks=False):
             yield Path(entry.path)
-
-
-def sync(folder: Path) -> None:
-    """Makes a new name durable, where the file system can."""
-    with contextlib.suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

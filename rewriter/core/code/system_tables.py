@@ -17,6 +17,7 @@ from rewriter.core.addresses import addresses
 from rewriter.core.code.listing import FLOW_CODE, Listing
 from rewriter.core.code.program import Fixup
 from rewriter.core.isa.instruction import Flow
+from rewriter.core.isa.registers import in_columns
 from rewriter.core.readings.machine import ByteOrder
 
 
@@ -93,6 +94,7 @@ class Holds(Enum):
     SWITCHED = "an instruction may become a branch to another place, or do nothing"
     WRITTEN = "other code may stand there"
     ENTERED = "control may come there"
+    SEEN = "whoever stops control there looks at registers and memory"
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +157,18 @@ def switched(listing: Listing, every: Iterable[Held]) -> Listing:
     flows[at] = FLOW_CODE[Flow.BRANCH]
     targets[at] = addresses(pairs[place] for place in listing.addresses[at].tolist())
     return replace(listing, flows=flows, targets=targets)
+
+
+def seen(listing: Listing, every: Iterable[Held], everything: int) -> Listing:
+    """A listing in which code at which somebody outside looks reads all registers: `everything`."""
+    ranges = [(one.start, one.end) for one in every if one.holds is Holds.SEEN]
+    if not ranges:
+        return listing
+    uses = listing.uses.copy()
+    for start, end in ranges:
+        first, last = listing.span(start, end)
+        uses[first:last] = in_columns([everything], uses.shape[1])
+    return replace(listing, uses=uses)
 
 
 class Exceptions(Protocol):

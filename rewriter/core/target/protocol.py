@@ -217,13 +217,15 @@ class Target(Protocol):
     says what cannot be done without it (`capability.needed`).
 
     `everything` is the mask of all registers, `returned` of those in which the calling standard
-    returns values.  `needs` has by pass the features of which a CPU must have one for the pass to
-    do anything; one that is not there needs none.
+    returns values.  `baseline` are the features that every CPU has that runs its files.  `needs`
+    has by pass the features of which a CPU must have one for the pass to do anything; one that is
+    not there needs none.
     """
 
     name: str
     table: Table
     cpus: Mapping[str, Cpu]
+    baseline: frozenset[str]
     needs: Mapping[str, frozenset[str]]
     everything: int
     returned: int
@@ -260,10 +262,6 @@ class Resolving(Protocol):
     @property
     def symbol(self) -> str:
         """The loader's data that they read."""
-        ...
-
-    def fits(self, cpu: Cpu) -> bool:
-        """Whether a CPU runs these files."""
         ...
 
     def words(self, cpu: Cpu) -> Sequence[int]:

@@ -18,7 +18,7 @@ from rewriter.difftest.boot.machine import Ending as BootEnding
 from rewriter.difftest.boot.machine import Setup, boot
 from rewriter.difftest.directions.branched import Branched, branched
 from rewriter.difftest.executed import Observer, compiled
-from rewriter.difftest.running import Ending, Input, run
+from rewriter.difftest.running import Ending, Input, Run, run
 from rewriter.difftest.setting import Sides, Wishes, arranged, check_used
 from rewriter.elf.headers import printable
 from rewriter.elf.image import Image
@@ -72,9 +72,14 @@ def programs(
         out = folder / "counts"
         out.unlink(missing_ok=True)
         options = f"{plugin},out={out},sites={sites},library=/{path.name}{sizes}"
-        _one(sides, given, limit, folder, ("-plugin", options))
+        done = _one(sides, given, limit, folder, ("-plugin", options))
         if out.is_file():
             copy.add(out.read_text(encoding="ascii"), image.address_of)
+        elif done.status < 0:
+            raise BadInput(
+                f"{given.name}: the program {done.account}, and nothing was counted",
+                hint="a program is counted that ends by itself: give it another input",
+            )
     progress("run", len(inputs), len(inputs))
     return copy.counted(f"{os.path.basename(path)}: {' '.join(command)}".rstrip(": "))
 
@@ -106,8 +111,8 @@ def booted(
     return copy.counted(f"{kernel.name}: a boot")
 
 
-def _one(sides: Sides, given: Input, limit: float, folder: Path, plugin: tuple[str, ...]) -> None:
-    """One run of the file and one of its copy, which must do the same."""
+def _one(sides: Sides, given: Input, limit: float, folder: Path, plugin: tuple[str, ...]) -> Run:
+    """One run of the file and one of its copy, which must do the same: that of the copy."""
     old = run(sides.setting.launch(sides.old, folder), given, limit, folder)
     if old.ending is not Ending.ENDED:
         raise BadInput(f"{given.name}: the program {old.account}", hint="--timeout gives it longer")
@@ -115,6 +120,7 @@ def _one(sides: Sides, given: Input, limit: float, folder: Path, plugin: tuple[s
     new = run(setting.launch(sides.new, folder), given, _SLOWER * limit, folder)
     if (new.ending, new.status) != (old.ending, old.status):
         raise BadInput(f"{given.name}: the copy that is counted {new.account}: {_said(new.stderr)}")
+    return new
 
 
 def _said(stderr: bytes) -> str:

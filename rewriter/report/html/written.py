@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from rewriter.core.plural import counted
 from rewriter.elf.headers import printable
-from rewriter.report.grid import Grid, counted
+from rewriter.report.grid import Grid
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,8 @@ class Written:
 
     def lines(self, verbosity: int = 0) -> Iterator[str]:
         """One line."""
-        yield f"{printable(self.page)}: {counted(self.edits, 'edit')}, {self.bytes} bytes"
+        edits, size = counted(self.edits, "edit"), counted(self.bytes, "byte")
+        yield f"{printable(self.page)}: {edits}, {size}"
 
     def grids(self, verbosity: int = 0) -> Iterator[Grid | str]:
         """The same."""

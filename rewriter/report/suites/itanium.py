@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from rewriter.core.plural import counted
 from rewriter.report.grid import Grid
 from rewriter.suites.itanium import BROKEN_DOWN, COUNTED, MEASURED, SOURCE, Stage
 
@@ -89,7 +90,8 @@ class Story:
     def _conclusion(self) -> Iterator[str]:
         for stage in self.stages:
             what = f", {stage.what}" if stage.what else ""
-            yield f"{stage.name}{what}: {stage.instructions} instructions, {stage.nops} nops"
+            size = counted(stage.instructions, "instruction")
+            yield f"{stage.name}{what}: {size}, {counted(stage.nops, 'nop')}"
         first, last = self.stages[0].timing, self.stages[-1].timing
         yield (
             f"modelled from the article's tables of distances, not measured: {first.cycles} cycles"

@@ -125,7 +125,8 @@ class _Runs:
             if steps is not None:
                 understood[contract] = value
                 places |= {at for at, size in self._read(steps) if size == word}
-        cpus = [cpu for cpu in self._target.cpus.values() if self._resolving.fits(cpu)]
+        every, baseline = self._target.cpus.values(), self._target.baseline
+        cpus = [cpu for cpu in every if baseline <= cpu.features]
         if len(places) != len(self._resolving.words(cpus[0])):
             return
         found: dict[tuple[str, int], set[str]] = {}

@@ -17,13 +17,13 @@ from collections.abc import Iterator, Sequence
 from rewriter.core.code.listing import Listing
 from rewriter.core.code.program import Bound, Origin, TableRead
 from rewriter.core.isa.instruction import Insn
-from rewriter.core.target.protocol import Definitions, Memory
+from rewriter.core.target.protocol import Definitions
 from targets.alpha.abi import FRAME_BASES
 from targets.alpha.registers import GP, PV, ZERO
-from targets.reading import written
+from targets.reading import Distances, written
 
 ENTRY_SIZE = 4  # bytes of a jump table's entry
-_LONGEST_TABLE = 1024  # entries
+DISTANCES = Distances(ENTRY_SIZE, "little", 64)
 _WITHIN = {"cmpule": 1, "cmpult": 0}
 """Comparisons of an index with the last one, or with how many there are."""
 _LONG_MASK = 0xF
@@ -168,21 +168,6 @@ def spill(insn: Insn) -> tuple[int, int, int] | None:
     """(base, displacement, register) of a store of a whole register in the stack."""
     place = _stack_place(insn) if insn.name == "stq" else None
     return None if place is None else (*place, insn.operand("ra"))
-
-
-def table_entries(memory: Memory, listing: Listing, address: int, base: int) -> tuple[int, ...]:
-    """What the entries of a table lead to, up to the first that leads to no instruction."""
-    targets: list[int] = []
-    for n in range(_LONGEST_TABLE):
-        at = address + ENTRY_SIZE * n
-        if not (memory.is_mapped(at) and memory.is_mapped(at + ENTRY_SIZE - 1)):
-            break
-        distance = int.from_bytes(memory.read(at, ENTRY_SIZE), "little", signed=True)
-        target = (base + distance) % (1 << 64)
-        if not listing.has(target):
-            break
-        targets.append(target)
-    return tuple(targets)
 
 
 # Bounds -----------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rewriter.core.isa.instruction import Insn
-from targets.assembly import Assembled, AssemblyError
+from targets.assembly import Assembled, AssemblyError, summed
 from targets.ia64.asm.groups import Item, packed, units_of
 from targets.ia64.asm.text import REGISTERS, Names, instruction
 from targets.ia64.isa import bundles
@@ -186,22 +186,7 @@ class _Assembler:
 
     def value(self, text: str, here: int) -> int:
         """A sum of numbers and names."""
-        at, total = 0, 0
-        while (match := _TERM.match(text, at)) and (not at or match[1]):
-            name = match[2]
-            if name == ".":
-                value = here
-            elif name[0].isdigit():
-                value = int(name, 0)
-            elif name in self.symbols:
-                value = self.symbols[name]
-            else:
-                raise ValueError(f"{name} is not defined")
-            total += -value if match[1] == "-" else value
-            at = match.end()
-        if at == 0 or text[at:].strip():
-            raise ValueError(f"{text!r} is no value")
-        return total
+        return summed(text, here, self.symbols, _TERM)
 
     def register(self, text: str) -> int:
         """The number of a register, or of an element of an array of rotating ones."""

@@ -21,6 +21,7 @@ from targets.ia64.isa.rows import TABLE
 _NO_CODE = "it holds no instruction"
 _OWN_ADDRESS = "it reads its own address"
 _FORETOLD = "a branch prediction names a bundle"
+PROBED = "a debugger's probe is in it"
 _READS_IP = [n for n, op in enumerate(TABLE.rows) if op.sched == "FRIP"]
 
 
@@ -119,6 +120,14 @@ class Facts:
             flags[low:high] = number[one.reason]
         flags[text.bad] = number[_NO_CODE]
         return flags
+
+    def is_probed(self, function: Function) -> bool:
+        """Whether debuggers stop in the middle of a function to look at registers."""
+        return any(function.start <= place < function.end for place in self._probes)
+
+    @cached_property
+    def _probes(self) -> Sequence[int]:
+        return self.image.probes
 
     @cached_property
     def computed(self) -> list[int]:

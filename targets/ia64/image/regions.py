@@ -30,7 +30,7 @@ from rewriter.core.target.bundling import (
 from rewriter.core.target.protocol import CannotMove
 from targets.ia64.calls import StandardCalls, standard_calls
 from targets.ia64.image import jumps, layout, superblocks, tables, unwind
-from targets.ia64.image.facts import Facts
+from targets.ia64.image.facts import PROBED, Facts
 from targets.ia64.isa.bundles import SLOTS
 from targets.ia64.isa.fields import BUNDLE
 
@@ -64,6 +64,8 @@ class Code(Facts):
         first, last = text.index(function.start), text.index(function.end - 1)
         if first is None or last is None or function.start % BUNDLE or function.end % BUNDLE:
             return Routine(function, (), "it is no whole number of bundles", "")
+        if self.is_probed(function):
+            return Routine(function, (), PROBED, "")
         last += 1
         if int(text.starts[last - 1]) - function.start != BUNDLE * (last - 1 - first):
             return Routine(function, (), "it has a hole", "")

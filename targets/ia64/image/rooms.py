@@ -13,7 +13,7 @@ from rewriter.core.isa.instruction import Flow
 from rewriter.core.target.protocol import CannotMove
 from rewriter.core.target.substitution import PlacedRoutine, Room
 from targets.ia64.image import saves, tables, unwind
-from targets.ia64.image.facts import Facts, unwind_entries
+from targets.ia64.image.facts import PROBED, Facts, unwind_entries
 from targets.ia64.isa.bundles import straight
 from targets.ia64.isa.fields import BUNDLE
 
@@ -29,6 +29,8 @@ def room(code: Facts, function: Function) -> Room:
         raise CannotMove("it is no whole number of bundles")
     if int(text.starts[last]) - function.start != BUNDLE * (last - first):
         raise CannotMove("it has a hole")
+    if code.is_probed(function):
+        raise CannotMove(PROBED)
     for held in tables.held(code.image):
         if held.start < function.end and function.start < held.end:
             raise CannotMove(held.reason)

@@ -21,14 +21,12 @@ from dataclasses import dataclass
 from rewriter.core.code.listing import Listing
 from rewriter.core.code.program import Bound, TableRead
 from rewriter.core.isa.instruction import Insn
-from rewriter.core.readings.machine import ByteOrder
-from rewriter.core.target.protocol import Definitions, Memory
+from rewriter.core.target.protocol import Definitions
 from targets.ppc.image.constants import Constants, copied, displacement_of
 from targets.ppc.registers import CTR, ZERO
 from targets.reading import written
 
 ENTRY_SIZE = 4  # bytes of a jump table's entry
-_LONGEST_TABLE = 1024  # entries
 _SCALE = 2  # entries are found by the index times 1 << 2
 _INDEXED, _PLAIN = frozenset(("lwzx", "lwax")), frozenset(("lwz", "lwa"))
 _LESS, _GREATER = 0, 1  # the bits of a condition register field that a bound looks at
@@ -119,23 +117,6 @@ def widened(insn: Insn) -> tuple[int, int] | None:
         clears = insn.operand("sh") == 0 and insn.operand("me") == 31
         clears &= insn.operand("mb") <= insn.operand("me")
     return (insn.operand("rs"), insn.operand("ra")) if clears else None
-
-
-def table_entries(
-    memory: Memory, listing: Listing, address: int, base: int, byteorder: ByteOrder, bits: int
-) -> tuple[int, ...]:
-    """What the entries of a table lead to, up to the first that leads to no instruction."""
-    targets: list[int] = []
-    for n in range(_LONGEST_TABLE):
-        at = address + ENTRY_SIZE * n
-        if not (memory.is_mapped(at) and memory.is_mapped(at + ENTRY_SIZE - 1)):
-            break
-        distance = int.from_bytes(memory.read(at, ENTRY_SIZE), byteorder, signed=True)
-        target = (base + distance) % (1 << bits)
-        if not listing.has(target):
-            break
-        targets.append(target)
-    return tuple(targets)
 
 
 # Bounds -----------------------------------------------------------------------------------

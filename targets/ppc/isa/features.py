@@ -8,6 +8,8 @@ own.  What needs registers of 64 bits (`is_wide`) is in no 32-bit processor.
 
 from __future__ import annotations
 
+from rewriter.core.readings.machine import ByteOrder
+
 LEVELS = ("2.00", "2.01", "2.02", "2.03", "2.05", "2.06", "2.07", "3.0", "3.0B", "3.1")
 """2.00 and 2.01 POWER4 and 970, 2.02 POWER5, 2.03 POWER5+, 2.05 POWER6, 2.06 POWER7, 2.07 POWER8,
 3.0 and 3.0B POWER9, 3.1 POWER10."""
@@ -29,6 +31,17 @@ def wide(level: str = "") -> str:
 def is_wide(needs: str) -> bool:
     """Whether what needs this handles 64 bits in a register."""
     return needs.startswith(_WIDE)
+
+
+def baseline(bits: int, byteorder: ByteOrder) -> frozenset[str]:
+    """What every processor has that runs files of a width and byte order.
+
+    64-bit processors run 32-bit code too.  POWER4 and the 970 have no little-endian order, and
+    gcc compiles little-endian programs of Linux for no less than POWER8 (it defines _ARCH_PWR8).
+    """
+    if bits == 32:
+        return frozenset()
+    return frozenset({wide(), "2.07"} if byteorder == "little" else {wide()})
 
 
 def levels(last: str) -> frozenset[str]:

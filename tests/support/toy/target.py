@@ -87,6 +87,7 @@ class Toy:
     conditional_moves = whole_lines = None
     table = TABLE
     cpus: Mapping[str, Cpu] = CPUS
+    baseline: frozenset[str] = frozenset()
     needs: Mapping[str, frozenset[str]] = {"bytes": frozenset({"BWX"})}
     everything = ALL
     returned = SAVED | RESULTS
