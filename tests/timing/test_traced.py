@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from benchmarks import traced
-from benchmarks.traced_boot import ENTRY, system_calls
+from benchmarks.traced_boot import ENTRY, system_calls, undisturbed
 from fixtures import inputs, programs
 from fixtures.trace import INSIDE, LEFT, Recording, parse, record
 from rewriter.core.isa.instruction import Flow
@@ -181,6 +181,8 @@ def test_of_a_kernel_a_share_of_the_system_calls_is_recorded() -> None:
     steps = traced.steps(one, traced.extent(image), TABLE, one.base)
     wrong = sum(not leads(step, then.address) for step, then in pairwise(steps))
     assert 0 < calls - 1 <= wrong <= left
+    (alone,) = undisturbed([one], image)
+    assert 0 < alone.executed < one.executed
 
 
 def test_cycles_add_up_by_cause_and_by_place(recording: Recording) -> None:
