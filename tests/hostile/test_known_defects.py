@@ -2,7 +2,7 @@
 
 | entry | what | where it is tested |
 |---|---|---|
-| D1 | a real library ended in a traceback | tests/passes/test_schedule_stuck.py |
+| D1 | a real library ended in a traceback | tests/passes/scheduling/test_schedule_stuck.py |
 | D2, T1 | text of odd size | tests/laws/test_odd_sizes.py |
 | D3, D4 | interrupts | test_interrupts.py |
 | D5 | standard output full or closed, errors nobody foresaw | test_endings.py |

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from test_cases import CASES, Case, read, tuned
 
 from fixtures import inputs
 from rewriter.analysis.program import Program, analyse
@@ -29,6 +28,7 @@ from targets import of
 from targets.ppc.asm.assembler import assemble
 from targets.ppc.meanings.answers import answer
 from targets.ppc.registers import CR
+from tests.passes.test_cases import CASES, Case, read, tuned
 
 
 @dataclass(frozen=True)

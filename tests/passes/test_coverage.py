@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from spelled import survey
-
 from rewriter.elf import image, manifest
+from tests.passes.spelled import survey
 
 UNALIGNED = "unaligned access"
 """Not a site: the compiler's idiom for a word that may cross a quadword."""

@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from loops import ALPHA, CODE, DATA, PAGE, Run
-from test_cases import BASE, Case, decoded, locked, read, text
 
 import targets
 from fixtures import inputs, programs
@@ -33,6 +31,8 @@ from rewriter.verify.check import verify
 from rewriter.verify.terms.prover import Prover
 from targets.alpha.cpus import CPUS
 from targets.alpha.systems import UP1000
+from tests.passes.loops import ALPHA, CODE, DATA, PAGE, Run
+from tests.passes.test_cases import BASE, Case, decoded, locked, read, text
 
 CASES = sorted((Path(__file__).parents[2] / "fixtures" / "passes" / "replay").glob("*.case"))
 EV67 = CPUS["ev67"]

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_alpha_table import executable_words
 
 from fixtures import inputs
 from rewriter.core.isa.operands import Kind
@@ -20,6 +19,7 @@ from targets.alpha.assembler import REGISTERS, assemble, load_constant
 from targets.alpha.isa.rows import TABLE
 from targets.assembly import AssemblyError
 from tests.targets.alpha.operands import random_insn
+from tests.targets.alpha.test_alpha_table import executable_words
 
 # Both assemblers read this; GNU as must not insert its own $gp and $at code.
 PROGRAM = """

@@ -8,7 +8,6 @@ from functools import partial
 import numpy as np
 import pytest
 from support.depth import depth
-from test_ppc_meaning import branching, straight
 
 from rewriter.analysis.reservations import LOCK, RELEASE
 from rewriter.core.isa.registers import Reg
@@ -21,6 +20,7 @@ from targets.ppc.isa import table
 from targets.ppc.isa.table import PpcTable
 from targets.ppc.meanings.answers import answer
 from tests.targets.ppc.ppc_cases import Run, insns
+from tests.targets.ppc.test_ppc_meaning import branching, straight
 
 _TABLES: tuple[tuple[int, ByteOrder], ...] = ((32, "big"), (64, "big"), (64, "little"))
 ADDRESS, BASE = 0x10010000, 0x20000000  # of the instruction; of the memory of the first lane

@@ -7,7 +7,6 @@ import pytest
 import unicorn
 from numpy.typing import NDArray
 from support.depth import depth
-from test_ppc_meaning import branching, control_runs, straight, straight_runs
 from unicorn import ppc_const as names
 
 from rewriter.core.isa.instruction import Insn
@@ -16,6 +15,7 @@ from targets.ppc.isa import table
 from targets.ppc.registers import CTR, LR
 from tests.targets.ppc.ppc_cases import Run, disagreements, packed_cr, packed_xer
 from tests.targets.ppc.ppc_guest import MEMORY, REGISTERS
+from tests.targets.ppc.test_ppc_meaning import branching, control_runs, straight, straight_runs
 
 KNOWN = table(32, "big")
 CODE, DATA, SPACE = 0x1000000, 0x2000000, 0x400000

@@ -8,10 +8,10 @@ from fractions import Fraction
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_ia64_meaning_floating import COMPARED, ROUNDINGS
 
 from targets.ia64.meanings.floating.real import SINGLE
 from tests.targets.ia64.meanings.ia64_single import F_TO, control, double, loaded, run, single
+from tests.targets.ia64.meanings.test_ia64_meaning_floating import COMPARED, ROUNDINGS
 
 BITS = (1 << 64) - 1
 singles = st.floats(width=32, allow_nan=False, allow_infinity=False)

@@ -14,18 +14,6 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
-from ia64_bundles import checked, spelled_out
-from ia64_path import (
-    RECEIVER,
-    RUNNING,
-    SENDER,
-    WAITING,
-    After,
-    Fields,
-    block,
-    identity,
-    passed,
-)
 
 import targets
 from fixtures import ia64
@@ -42,6 +30,18 @@ from targets.ia64.machine.faults import MachineFault
 from targets.ia64.prove.proving import Proving
 from targets.ia64.registers import NAMES, NUMBERS
 from targets.ia64.standard import RETURNED
+from tests.timing.itanium.ia64_bundles import checked, spelled_out
+from tests.timing.itanium.ia64_path import (
+    RECEIVER,
+    RUNNING,
+    SENDER,
+    WAITING,
+    After,
+    Fields,
+    block,
+    identity,
+    passed,
+)
 
 GRALL, ARCR = "BE_EXE_BUBBLE.GRALL", "BE_EXE_BUBBLE.ARCR"
 RSE = "BE_RSE_BUBBLE"

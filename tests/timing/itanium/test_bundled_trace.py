@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from ia64_bundles import assembled
 
 from rewriter.core.code.groups import Slot
 from rewriter.core.isa.instruction import Insn
 from rewriter.timing.bundled.result import Timing
 from rewriter.timing.bundled.trace import trace
 from targets.ia64.cpus import CPUS
+from tests.timing.itanium.ia64_bundles import assembled
 
 CPU = CPUS["itanium2"]
 GRALL, BRU = "BE_EXE_BUBBLE.GRALL", "BE_FLUSH_BUBBLE.BRU"

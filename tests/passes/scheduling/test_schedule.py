@@ -8,20 +8,20 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
-import loops
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from loops import ALPHA, DATA, PAGE, Run
 
 from passes.scheduling.exact import exact
 from passes.scheduling.list_scheduler import Order, Pass, orders
 from rewriter.core.isa.instruction import Insn
 from rewriter.timing import NotDescribed
+from tests.passes import loops
+from tests.passes.loops import ALPHA, DATA, PAGE, Run
 
 CPUS = ("ev4", "ev5", "ev56", "ev6", "ev67")
 MODELS = {name: loops.steady(name) for name in CPUS}
-CASES = sorted((Path(__file__).parents[2] / "fixtures" / "passes" / "schedule").glob("*.loop"))
+CASES = sorted((Path(__file__).parents[3] / "fixtures" / "passes" / "schedule").glob("*.loop"))
 
 # Registers: a few that hold pointers, a few that hold anything.
 POINTERS, NUMBERS = (16, 17, 18), (1, 2, 3, 4, 5)

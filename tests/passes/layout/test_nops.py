@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from loops import ALPHA
-from test_cases import BASE, decoded
 
 from fixtures import inputs
 from passes.lib.conflicts import Suspects, conflicts
@@ -20,6 +18,8 @@ from rewriter.core.code.listing import Listing, decode_words
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import Insn
 from rewriter.elf.image import load
+from tests.passes.loops import ALPHA
+from tests.passes.test_cases import BASE, decoded
 
 IDLE = re.compile(r"\s*([0-9a-f]+):\s+(?:nop|unop|fnop)\b")
 WHOLE = Function(0, 1 << 32, "all", "test")

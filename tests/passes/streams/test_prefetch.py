@@ -10,8 +10,6 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from loops import ALPHA, CODE, DATA, PAGE
-from test_cases import BASE, read, text
 
 import targets
 from fixtures import inputs, programs
@@ -32,8 +30,10 @@ from rewriter.verify.terms.prover import Prover
 from targets.alpha.assembler import assemble
 from targets.alpha.cpus import CPUS
 from targets.alpha.systems import CS20, UP1000
+from tests.passes.loops import ALPHA, CODE, DATA, PAGE
+from tests.passes.test_cases import BASE, read, text
 
-CASES = sorted((Path(__file__).parents[2] / "fixtures" / "passes" / "prefetch").glob("*.case"))
+CASES = sorted((Path(__file__).parents[3] / "fixtures" / "passes" / "prefetch").glob("*.case"))
 EV67 = CPUS["ev67"]
 FUNCTIONS = ("sub_5f890", "sub_fdc90", "memfrob", "sub_64ec0")
 TABLE = ALPHA.table

@@ -11,7 +11,7 @@ import pytest
 from fixtures import inputs
 from tests.support.depth import DEEP
 
-SOURCES = Path(__file__).parents[2] / "fixtures" / "corners"
+SOURCES = Path(__file__).parents[3] / "fixtures" / "corners"
 Retune = Callable[..., subprocess.CompletedProcess[str]]
 
 

@@ -9,8 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from loops import ALPHA
-from test_prefetch import decoded
 
 import targets
 from fixtures import inputs
@@ -29,6 +27,8 @@ from rewriter.verify.check import verify
 from rewriter.verify.terms.prover import Prover
 from targets.alpha.assembler import REGISTERS
 from targets.alpha.cpus import CPUS, WRITE_HINTS
+from tests.passes.loops import ALPHA
+from tests.passes.streams.test_prefetch import decoded
 from tests.support.depth import DEEP
 
 TABLE, EV67 = ALPHA.table, CPUS["ev67"]
@@ -71,7 +71,7 @@ NAMES = {"quads": (8, True), "pairs": (16, True), "ints": (4, False), "ramp": (4
 DATA, PAGE, STOP = 0x40000, 8192, 0x90000
 
 
-CASES = sorted((Path(__file__).parents[2] / "fixtures" / "passes" / "writehint").glob("*.case"))
+CASES = sorted((Path(__file__).parents[3] / "fixtures" / "passes" / "writehint").glob("*.case"))
 
 
 def shown(insn: Insn) -> str:

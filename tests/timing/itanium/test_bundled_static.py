@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from ia64_bundles import code, instructions
 
 from rewriter.timing.bundled.dispersal import disperse, splits
 from rewriter.timing.bundled.latencies import latency, system_latency
 from targets.ia64.cpus import CPUS
 from targets.ia64.isa.rows import TABLE
+from tests.timing.itanium.ia64_bundles import code, instructions
 
 CPU = CPUS["itanium2"]
 

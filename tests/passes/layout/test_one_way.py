@@ -12,7 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from test_cases import ALPHA, FOLDER, decoded, read
 
 from fixtures import inputs, programs
 from passes.dead import Dead
@@ -24,6 +23,7 @@ from rewriter.elf.image import Image, parse
 from rewriter.road.options import Options
 from rewriter.road.pipeline import Tuned, tune
 from rewriter.verify.check import verify
+from tests.passes.test_cases import ALPHA, FOLDER, decoded, read
 
 CASES = sorted(path for name in ("dead", "sink") for path in FOLDER.glob(f"{name}/*.case"))
 ROOM = 8  # nops behind each function

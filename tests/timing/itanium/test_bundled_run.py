@@ -11,7 +11,6 @@ import pytest
 from elftools.elf.elffile import ELFFile
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ia64_bundles import assembled
 
 from fixtures import inputs
 from rewriter.core.code.groups import Slot
@@ -21,6 +20,7 @@ from rewriter.timing.bundled.run import run
 from targets.ia64.cpus import CPUS
 from targets.ia64.isa import bundles
 from targets.ia64.isa.fields import BUNDLE
+from tests.timing.itanium.ia64_bundles import assembled
 
 CPU = CPUS["itanium2"]
 GRALL, GRGR = "BE_EXE_BUBBLE.GRALL", "BE_EXE_BUBBLE.GRGR"
