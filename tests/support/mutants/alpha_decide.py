@@ -6,15 +6,25 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rewriter.core.isa.instruction import Insn
-from tests.support.mutants.alpha_copies import Copies, copied
+from targets.alpha.registers import SP, ZERO
 from tests.support.mutants.alpha_run import run
 from tests.support.mutants.alpha_ways import Ways
 from tests.support.mutants.plain_base import PlainBase
+from tests.support.mutants.plain_copies import Copies
 from tests.support.mutants.plain_decide import Access, Changed, PlainDecider
 from tests.support.mutants.plain_run import Leaving, Run
 from tests.support.mutants.plain_ways import without_hint
 
 _EFFORT = 3_000_000
+_KEPT = frozenset((*range(9, 16), SP))
+
+
+def moved(insn: Insn) -> tuple[int, int] | None:
+    """(source, result) of a move."""
+    if insn.name != "bis" or insn.op.format.name != "operate":
+        return None
+    a, b, result = insn.operands
+    return (b if a == ZERO else a, result) if a == b or ZERO in (a, b) else None
 
 
 class Decider(PlainDecider):
@@ -23,8 +33,8 @@ class Decider(PlainDecider):
     ways: Ways
 
     def __init__(self, base: PlainBase) -> None:
-        super().__init__(base, Ways(base), _EFFORT)
-        self.copies = Copies(self.ways)
+        ways = Ways(base)
+        super().__init__(base, ways, Copies(ways, moved, _KEPT), _EFFORT)
 
     def run(self, first: int, other: Mapping[int, Insn], last: int) -> Run | None:
         """Up to what transfers control for good."""
@@ -39,16 +49,7 @@ class Decider(PlainDecider):
         return [address & size - 1 == 0 for _, size, address in accesses if size > 1]
 
     def each_alone(self, known: Changed) -> str:
-        """A hint besides, and a move that was done."""
+        """A hint besides."""
         if all(without_hint(old) == without_hint(new) for _, old, new in known):
             return "hint of a jump"
-        found = super().each_alone(known)
-        if not found and all(self._is_there(*one) for one in known):
-            return "copied before"
-        return found
-
-    def _is_there(self, place: int, old: Insn, new: Insn) -> bool:
-        """Whether a move that goes found in its result what it moves, on all ways."""
-        pair = copied(old)
-        nop = self.base.program.target.is_nop(new)
-        return pair is not None and nop and self.copies.hold(place, frozenset(pair))
+        return super().each_alone(known)

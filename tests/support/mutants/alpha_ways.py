@@ -13,7 +13,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.core.addresses import NOWHERE
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.isa.registers import register_mask
 from rewriter.elf.headers import PT_LOAD, SHF_EXECINSTR
@@ -144,12 +143,6 @@ class Ways(PlainWays):
                 far = np.frombuffer(part, "<i4").astype(np.int64).view(np.uint64)
                 found += [far + np.uint64(gp) for gp in shared] + [np.frombuffer(part, "<u8")]
         return np.intersect1d(np.concatenate(found), self.program.listing.addresses)
-
-    @cached_property
-    def heads(self) -> frozenset[int]:
-        """Addresses to which control may come otherwise than from the one before."""
-        listing = self.base.listing
-        return self.entered | {int(t) for t in listing.targets[listing.targets != NOWHERE]}
 
     @cached_property
     def entered(self) -> frozenset[int]:

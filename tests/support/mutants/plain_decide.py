@@ -16,6 +16,7 @@ import z3
 from rewriter.core.isa.instruction import Insn
 from tests.support.mutants.changes import Change
 from tests.support.mutants.plain_base import WORD, PlainBase
+from tests.support.mutants.plain_copies import Copies
 from tests.support.mutants.plain_run import Leaving, Run
 from tests.support.mutants.plain_ways import PlainWays
 
@@ -58,8 +59,9 @@ class Solver:
 class PlainDecider(ABC):
     """Decides for one base; what a machine's code is like its own kind says."""
 
-    def __init__(self, base: PlainBase, ways: PlainWays, effort: int) -> None:
+    def __init__(self, base: PlainBase, ways: PlainWays, copies: Copies, effort: int) -> None:
         self.base, self.ways, self._solver = base, ways, Solver(effort)
+        self._copies = copies
 
     @abstractmethod
     def run(self, first: int, other: Mapping[int, Insn], last: int) -> Run | None:
@@ -104,7 +106,15 @@ class PlainDecider(ABC):
             return "nop not reached"
         if all(self._leads_alike(*one) for one in known):
             return "leads to the same place"
+        if all(self._is_there(*one) for one in known):
+            return "copied before"
         return ""
+
+    def _is_there(self, place: int, old: Insn, new: Insn) -> bool:
+        """Whether a move that goes found in its result what it moves, on all ways."""
+        pair = self._copies.moved(old)
+        nop = self.base.program.target.is_nop(new)
+        return pair is not None and nop and self._copies.hold(place, frozenset(pair))
 
     def _filled(self, place: int, old: Insn, new: Insn) -> bool:
         """Whether a nop that is not reached becomes another, or what the original has."""

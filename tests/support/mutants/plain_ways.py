@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from functools import cached_property
 
+from rewriter.core.addresses import NOWHERE
 from rewriter.core.isa.instruction import AWAY, Flow, Insn
 from tests.support.mutants.plain_base import WORD, PlainBase
 from tests.support.mutants.plain_run import Settled
@@ -22,8 +24,14 @@ class PlainWays(ABC):
 
     @property
     @abstractmethod
+    def entered(self) -> frozenset[int]:
+        """Addresses to which control may come by what names no address: calls, tables, faults."""
+
+    @cached_property
     def heads(self) -> frozenset[int]:
         """Addresses to which control may come otherwise than from the one before."""
+        targets = self.base.listing.targets
+        return self.entered | {int(target) for target in targets[targets != NOWHERE]}
 
     @abstractmethod
     def may_read(self, address: int, register: int) -> bool:

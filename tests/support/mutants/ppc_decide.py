@@ -5,14 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rewriter.core.isa.instruction import Insn
+from targets.ppc.registers import GPR, SP
 from tests.support.mutants.changes import Change
 from tests.support.mutants.plain_base import PlainBase
+from tests.support.mutants.plain_copies import Copies
 from tests.support.mutants.plain_decide import PlainDecider
 from tests.support.mutants.plain_run import Leaving, Run
 from tests.support.mutants.ppc_run import run
 from tests.support.mutants.ppc_ways import Ways
 
 _EFFORT = 300_000
+_KEPT = frozenset((SP, *range(GPR + 14, GPR + 32)))
+
+
+def moved(insn: Insn) -> tuple[int, int] | None:
+    """(source, result) of a move."""
+    if insn.name != "or":
+        return None
+    result, one, other = insn.operands
+    return (GPR + one, GPR + result) if one == other else None
 
 
 class Decider(PlainDecider):
@@ -21,7 +32,8 @@ class Decider(PlainDecider):
     ways: Ways
 
     def __init__(self, base: PlainBase) -> None:
-        super().__init__(base, Ways(base), _EFFORT)
+        ways = Ways(base)
+        super().__init__(base, ways, Copies(ways, moved, _KEPT), _EFFORT)
 
     def run(self, first: int, other: Mapping[int, Insn], last: int) -> Run | None:
         """Up to where control may come from elsewhere."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
-from rewriter.core.addresses import NOWHERE
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.isa.registers import register_mask
 from targets.ppc.registers import CA, CR, CTR, FPR, GPR, OV, VR, parts
@@ -79,11 +78,10 @@ class Ways(PlainWays):
         return None
 
     @cached_property
-    def heads(self) -> frozenset[int]:
-        """Addresses to which control may come otherwise than from the one before."""
-        program, listing = self.program, self.base.listing
+    def entered(self) -> frozenset[int]:
+        """Addresses to which control may come by what names no address: calls, tables, faults."""
+        program = self.program
         found = set(program.listing.addresses[program.graph.first[program.graph.entered]].tolist())
-        found |= {int(t) for t in listing.targets[listing.targets != NOWHERE]}
         for function in program.functions:
             found |= {function.start, *program.target.entries(program.listing, function)}
         found |= {pin.address for pin in program.pins} | program.references.labels

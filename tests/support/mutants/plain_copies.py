@@ -1,36 +1,28 @@
-"""Whether two Alpha registers hold the same wherever control comes from, by copies alone."""
+"""Whether two registers hold the same wherever control comes from, by copies alone."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 
 from rewriter.core.isa.instruction import AWAY, Flow, Insn
-from targets.alpha.isa.rows import TABLE
-from targets.alpha.registers import SP, ZERO
-from tests.support.mutants.alpha_ways import Ways
 from tests.support.mutants.plain_base import WORD
+from tests.support.mutants.plain_ways import PlainWays
 
-_CALLS = (Flow.CALL, Flow.INDIRECT_CALL, Flow.TRAP)
-_KEPT = frozenset((*range(9, 16), SP))
+Moved: TypeAlias = Callable[[Insn], tuple[int, int] | None]
+"""Source and result of an instruction that only moves a register to another."""
 _FAR = 400
 
 
-def copied(insn: Insn) -> tuple[int, int] | None:
-    """(source, result) of a move."""
-    if insn.name != "bis" or insn.op.format.name != "operate":
-        return None
-    a, b, result = insn.operands
-    return (b if a == ZERO else a, result) if a == b or ZERO in (a, b) else None
-
-
 class Copies:
-    """Answers for one file."""
+    """Answers for one file; what is in registers that are `kept` is there again after a call."""
 
-    def __init__(self, ways: Ways) -> None:
+    def __init__(self, ways: PlainWays, moved: Moved, kept: frozenset[int]) -> None:
         self.ways, self.base = ways, ways.base
+        self.moved, self._kept = moved, kept
 
     def hold(self, place: int, pair: frozenset[int]) -> bool:
         """Whether on every way to a place one register was copied to the other, and stayed."""
@@ -46,10 +38,11 @@ class Copies:
                 insn = self.base.insn(before)
                 if insn is None:
                     return False
-                if frozenset(copied(insn) or ()) == pair:
+                if frozenset(self.moved(insn) or ()) == pair:
                     continue
-                called = insn.op.flow in _CALLS and not pair <= _KEPT
-                if called or any(TABLE.defs(insn) >> register & 1 for register in pair):
+                left = insn.op.flow.calls or insn.op.flow is Flow.TRAP
+                written = self.ways.table.defs(insn)
+                if (left and not pair <= self._kept) or any(written >> one & 1 for one in pair):
                     return False
                 todo.append(before)
         return True
@@ -65,7 +58,9 @@ class Copies:
     def _branches(self) -> dict[int, list[int]]:
         """By target, the branches and jumps that lead there."""
         listing, found = self.base.listing, dict[int, list[int]]()
-        encoded = np.array([op.format.target is not None for op in TABLE.rows] + [False, False])
+        encoded = np.array(
+            [op.format.target is not None for op in self.ways.table.rows] + [False, False]
+        )
         for n in np.flatnonzero(encoded[listing.rows]).tolist():
             found.setdefault(int(listing.targets[n]), []).append(int(listing.addresses[n]))
         return found
