@@ -65,7 +65,7 @@ def test_a_wrong_row_is_seen(objdump: str, tmp_path: Path, monkeypatch: pytest.M
     wrong = dataclasses.replace(right, match=right.match ^ 1 << 32)
     rows = tuple(wrong if op is right else op for op in TABLE.rows)
     table = dataclasses.replace(TABLE, name="mutant", rows=rows)
-    monkeypatch.setattr("ia64_objdump.TABLE", table)
+    monkeypatch.setattr("tests.targets.ia64.ia64_objdump.TABLE", table)
     words = list(filled(right, Unit.M, random.Random(3), 3))
     found = list(differences(objdump, "M", words, tmp_path))
     assert len(found) == 3

@@ -22,9 +22,9 @@ from tests.support.mutants.tuned import OPTIONS
 SEED = 17
 # How many, and the CPU for which the file was tuned; without one the original alone is changed.
 DRAWN = {
-    "alpha-libc": (depth(150, 300), ""),
-    "alpha-libm": (depth(200, 400), "ev67"),
-    "ia64-libjnidispatch": (depth(150, 300), "itanium2"),
+    "alpha-libc": (depth(100, 300), ""),
+    "alpha-libm": (depth(150, 400), "ev67"),
+    "ia64-libjnidispatch": (depth(100, 300), "itanium2"),
     "ppc64el-libgcc_s": (depth(40, 200), ""),
     **({"ppc-libc": (400, "7450"), "ppc64-libc": (400, "970")} if DEEP else {}),
 }
