@@ -109,7 +109,8 @@ def libraries(folder: Path, cpu: str, profiled: Path | None) -> tuple[dict[str, 
     profiled = profiled or KNOWN / f"{text_hash(image)[:16]}.txt"
     given = parse(profiled.read_bytes(), str(profiled), image)
     found = {"original": original}
-    for label, tuned in _both(image, cpu, given):
+    for label, passes in (("without", _others()), ("with", offered(Alpha()))):
+        tuned = _tuned(image, cpu, given, passes)
         found[label] = folder / label / original.name
         found[label].parent.mkdir()
         found[label].write_bytes(tuned.data)
@@ -123,22 +124,21 @@ def booted(folder: Path, cpu: str, profiled: Path | None, timed: bool) -> Iterat
     if profiled is None:
         profiled = folder / "boot"
         profiled.write_text(profile.boot(original, initramfs.build()).directions.written())
-    given = parse(profiled.read_bytes(), "a boot", image)
-    made = {label: folder / f"{label}-{original.name}" for label in ("without", "with")}
-    for label, tuned in _both(image, cpu, given):
-        made[label].write_bytes(tuned.data)
-    counted = moves(given)
+    given = parse(profiled.read_bytes(), str(profiled), image)
+    tuned, counted = _tuned(image, cpu, given, offered(Alpha())), moves(given)
     yield from _told(tuned, counted)
     saved = sum((e.cycles or 0) * counted[e.address].executed for e in _own(tuned.edits))
     yield f"{round(saved):,} modelled cycles saved where they stand, as often as counted"
     if timed:
-        yield _calls_timed(made["without"], made["with"], cpu)
+        both = folder / "without", folder / "with"
+        both[0].write_bytes(_tuned(image, cpu, given, _others()).data)
+        both[1].write_bytes(tuned.data)
+        yield _calls_timed(both, cpu)
 
 
-def _calls_timed(without: Path, cycled: Path, cpu: str) -> str:
-    """Modelled cycles of some system calls, once the caches know them."""
-    both = without, cycled
-    recordings = undisturbed([system_calls(one, _EVERY) for one in both], load(without))
+def _calls_timed(both: Sequence[Path], cpu: str) -> str:
+    """Modelled cycles of some system calls of two kernels, once the caches know them."""
+    recordings = undisturbed([system_calls(one, _EVERY) for one in both], load(both[0]))
     old, new = (
         traced.time(recording, one, cpu, UP1000, 2)[1].cycles
         for recording, one in zip(recordings, both, strict=True)
@@ -150,13 +150,15 @@ def _calls_timed(without: Path, cycled: Path, cpu: str) -> str:
     )
 
 
-def _both(image: Image, cpu: str, given: Profile) -> Iterator[tuple[str, Tuned]]:
-    """Retuned by all passes but this one, and by all."""
-    target, jobs = Alpha(), len(os.sched_getaffinity(0))
-    every = offered(target)
-    for label, passes in (("without", tuple(p for p in every if p != Cmov.name)), ("with", every)):
-        options = Options(passes=passes)
-        yield label, tune(image, target, CPUS[cpu], options, lambda *steps: None, given, jobs)
+def _others() -> tuple[str, ...]:
+    """All passes but this one."""
+    return tuple(name for name in offered(Alpha()) if name != Cmov.name)
+
+
+def _tuned(image: Image, cpu: str, given: Profile, passes: tuple[str, ...]) -> Tuned:
+    """The file retuned by some passes, with a profile."""
+    options, jobs = Options(passes=passes), len(os.sched_getaffinity(0))
+    return tune(image, Alpha(), CPUS[cpu], options, lambda *steps: None, given, jobs)
 
 
 def _told(tuned: Tuned, counted: Mapping[int, Direction]) -> Iterator[str]:
