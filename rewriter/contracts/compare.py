@@ -65,34 +65,58 @@ def _pair(arena: Arena, one: bytes, two: bytes, skews: tuple[int, int], place: i
 
 
 def _blocks(
-    arena: Arena, count: int, first: int, second: int, place: int, end: int, at: int = -1
+    arena: Arena,
+    count: int,
+    first: int,
+    second: int,
+    place: int,
+    end: int,
+    at: int = -1,
+    alone: int = 0,
 ) -> Case:
-    """Blocks whose first difference is somewhere among the last sixteen bytes, or at a byte."""
+    """Blocks whose first difference is somewhere among the last sixteen bytes, or at a byte; all
+    bytes behind it differ, too, or none."""
     one = noise(count, count + first + second)
     two = bytearray(one)
     if count and end != EQUAL:
         late = max(0, count - 1 - scatter(count, first, second, end) % 16)
         at = late if at < 0 else min(at, count - 1)
         two[at] ^= 0x80 if end == TOP_BIT else 1 << end
-        two[at + 1 :] = noise(count - at - 1, count + 3)
+        if not alone:
+            two[at + 1 :] = noise(count - at - 1, count + 3)
     case = _pair(arena, one, bytes(two), (first, second), place)
     return Case((*case.arguments, count), case.pieces)
 
 
-def _strings(arena: Arena, count: int, first: int, second: int, place: int, end: int) -> Case:
-    common = text(count, count + first + second)
-    tail = _TAILS[end]
-    return _pair(arena, common + tail[0] + b"\0", common + tail[1] + b"\0", (first, second), place)
+def _strings(
+    arena: Arena, count: int, first: int, second: int, place: int, end: int, rest: int = 0
+) -> Case:
+    """Strings with `count` bytes in common, then what differs, then `rest` bytes in common."""
+    one, two = _ended(count, first + second, end, rest)
+    return _pair(arena, one, two, (first, second), place)
 
 
 def _limited(
-    arena: Arena, count: int, first: int, second: int, place: int, end: int, limit: int
+    arena: Arena,
+    count: int,
+    first: int,
+    second: int,
+    place: int,
+    end: int,
+    limit: int,
+    rest: int = 0,
 ) -> Case:
-    common = text(count, count + first + second)
+    """The same strings cut off at a limit near the difference, with it."""
     most = limited(arena, count, limit)
-    one, two = ((common + tail + b"\0")[:most] for tail in _TAILS[end])
+    one, two = (string[:most] for string in _ended(count, first + second, end, rest))
     case = _pair(arena, one, two, (first, second), place)
     return Case((*case.arguments, most), case.pieces)
+
+
+def _ended(count: int, seed: int, end: int, rest: int) -> tuple[bytes, bytes]:
+    common, behind = text(count, count + seed), text(rest, count + 7) + b"\0"
+    one, two = (common + tail + behind for tail in _TAILS[end])
+    return one, two
 
 
 def _plans(ends: tuple[int, ...], **more: tuple[int, ...]) -> tuple[Plan, ...]:
@@ -162,6 +186,44 @@ _VECTORS = Plan(
         "end": (EQUAL, LESS),
     },
 )
+_ANYWHERE = Plan(
+    "a difference anywhere",
+    {
+        "count": (35, 50, 64, 100, 129, 136, 200, 300, 600),
+        "first": (0, 1, 5, 16),
+        "second": (0, 3, 8),
+        "place": (MIDDLE,),
+        "end": (LESS,),
+        "at": range(0, 600, 7),
+        "alone": (0, 1),
+    },
+    {
+        "count": (136, 300),
+        "first": (0, 5),
+        "second": (0, 3),
+        "place": (MIDDLE,),
+        "end": (LESS,),
+        "at": range(9, 300, 16),
+        "alone": (0, 1),
+    },
+)
+_INNER = {
+    "count": range(0, 280, 3),
+    "first": (0, 3, 8),
+    "second": (0, 5),
+    "place": (MIDDLE,),
+    "end": (LESS, GREATER, TOP_BIT),
+    "rest": (40, 300),
+}
+_FEW_INNER = {
+    "count": range(5, 140, 9),
+    "first": (0, 5),
+    "second": (0, 3),
+    "place": (MIDDLE,),
+    "end": (LESS, GREATER),
+    "rest": (150,),
+}
+_FAR = "a difference far in front of the end"
 _SPAN = {
     "count": (15, 31, 47, 64, 79, 100, 131),
     "first": (0, 3, 13, 4085),  # over a page's end, too
@@ -186,7 +248,7 @@ CONTRACTS = (
         Result.SIGN,
         memcmp,
         _blocks,
-        (*_plans((GREATER,)), _WORDS, _TAIL, _VECTORS, NOTHING),
+        (*_plans((GREATER,)), _WORDS, _TAIL, _VECTORS, _ANYWHERE, NOTHING),
     ),
     Contract(
         "strcmp",
@@ -194,7 +256,12 @@ CONTRACTS = (
         Result.SIGN,
         strcmp,
         _strings,
-        (*_plans((LESS,)), Plan(_INSIDE, few=_NEAR), Plan(_LINES, few=_SPAN)),
+        (
+            *_plans((LESS,)),
+            Plan(_INSIDE, few=_NEAR),
+            Plan(_LINES, few=_SPAN),
+            Plan(_FAR, _INNER, _FEW_INNER),
+        ),
     ),
     Contract(
         "strncmp",
@@ -206,6 +273,7 @@ CONTRACTS = (
             *_plans((LESS,), limit=tuple(range(len(LIMITS)))),
             Plan(_INSIDE, few={**_NEAR, "limit": (3, 9)}),
             Plan(_LINES, few={**_SPAN, "limit": (3, 9)}),
+            Plan(_FAR, {**_INNER, "limit": (10, 11, 12)}, {**_FEW_INNER, "limit": (11,)}),
             NOTHING,
         ),
     ),

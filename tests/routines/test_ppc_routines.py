@@ -207,10 +207,7 @@ def test_a_trial_of_what_is_right(folder: str) -> None:
 )
 def test_a_search_that_forgets(right: str, wrong: str) -> None:
     """strrchr for POWER9 with one fault: where the byte was long ago, and at edges."""
-    text = routines.routine("power9", "strrchr").text
-    assert isinstance(_made("power9", text, "strrchr", 13), Evidence)
-    assert right in text
-    assert isinstance(_made("power9", text.replace(right, wrong), "strrchr", 13), Counterexample)
+    _refused("strrchr", routines.routine("power9", "strrchr").text, right, wrong)
 
 
 @pytest.mark.parametrize(
@@ -236,7 +233,33 @@ def test_a_copy_that_forgets(right: str, wrong: str) -> None:
     shared = next(folder / "string.s" for folder in routines.sources("power9"))
     body = shared.read_text(encoding="utf-8")
     text = routines.routine("power9", "strcpy").text.replace(".include string", f"\n{body}")
-    assert text.count(right) == 1
-    assert isinstance(_made("power9", text, "strcpy", 13), Evidence)
-    found = _made("power9", text.replace(right, wrong), "strcpy", 13)
-    assert isinstance(found, Counterexample)
+    _refused("strcpy", text, right, wrong)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("cmpldi  r6,4080", "cmpldi  r6,4090"),  # 16 bytes behind a page
+        ("cmpldi  cr1,r7,4080", "cmpldi  cr1,r7,4090"),
+        ("cmpld   r6,r5", "cmpldi  r6,16"),  # what is behind the end counts
+        ("cmpldi  cr1,r5,1", "cmpldi  cr1,r5,3"),  # two or three bytes are one
+        ("sldi    r5,r5,56", "li      r5,-1"),  # all sixteen at a page's end
+        ("srdi    r0,r6,5", "srdi    r0,r6,6"),  # a pair of blocks
+        ("lxv     vs35,-16(r7)", "lxv     vs35,-32(r7)"),  # the last block
+        ("vnor    v0,v0,v2", "vnor    v0,v0,v0"),  # the second block of a line
+        ("vor     v4,v4,v6", "vor     v4,v4,v4"),  # the fourth
+        ("li      r0,2", "li      r0,1"),  # the second half of the last line
+        ("andi.   r0,r6,32", "andi.   r0,r6,0"),  # what is left behind lines
+        ("subf    r6,r0,r6", "nop"),  # bytes in front of a multiple of 16
+    ],
+)
+def test_a_comparison_that_forgets(right: str, wrong: str) -> None:
+    """memcmp for POWER9 with one fault."""
+    _refused("memcmp", routines.routine("power9", "memcmp").text, right, wrong)
+
+
+def _refused(name: str, text: str, right: str, wrong: str) -> None:
+    """A text for POWER9 passes a thirteenth of the shapes, and does not with one fault."""
+    assert right in text
+    assert isinstance(_made("power9", text, name, 13), Evidence)
+    assert isinstance(_made("power9", text.replace(right, wrong), name, 13), Counterexample)

@@ -1,26 +1,67 @@
 # memcmp: r3 and r4 bytes, r5 how many; r3 the difference of the first two that differ, or zero.
 #
-# 16 bytes or fewer by lxvl, zeros behind; else 16 from anywhere, and the last ones in front of
-# the end.
+# Up to 16 bytes: 16 of each, of which those behind the end do not count; by lxvl, zeros behind,
+# where that would leave a page.  Else 16 at a time, and the last ones in front of the end.  Of more
+# than 128 bytes 64 at a time, at multiples of 16 of the first: one branch each, so that the end of
+# a longer block is foreseen too; where they differ, 16 at a time.
 
 memcmp: cmpldi  r5,16
+        cmpldi  cr1,r5,1
+        addi    r9,r5,-16           # the last block
+        clrldi  r6,r3,52
         bgt     memcmp_long
+        ble     cr1,memcmp_tiny
+        clrldi  r7,r4,52
+        cmpldi  r6,4080
+        cmpldi  cr1,r7,4080
+        bgt     memcmp_edge
+        bgt     cr1,memcmp_edge
+        lxv     vs32,0(r3)
+        lxv     vs33,0(r4)
+        vcmpneb v2,v0,v1
+        vctzlsbb r6,v2
+        cmpld   r6,r5
+        vextubrx r3,r6,v0
+        vextubrx r4,r6,v1
+        bge     memcmp_equal
+        subf    r3,r4,r3
+        blr
+memcmp_tiny:
+        blt     cr1,memcmp_equal
+        lbz     r3,0(r3)
+        lbz     r4,0(r4)
+        subf    r3,r4,r3
+        blr
+memcmp_edge:
         sldi    r5,r5,56
         lxvl    vs32,r3,r5
         lxvl    vs33,r4,r5
         vcmpneb. v2,v0,v1
         bne     cr6,memcmp_differ
+memcmp_equal:
         li      r3,0
         blr
 memcmp_long:
+        cmpldi  cr1,r5,32
         addi    r6,r5,-1
+        bgt     cr1,memcmp_more
+        lxv     vs32,0(r3)
+        lxv     vs33,0(r4)
+        vcmpneb. v2,v0,v1
+        bne     cr6,memcmp_differ
+        lxvx    vs32,r3,r9
+        lxvx    vs33,r4,r9
+        vcmpneb. v2,v0,v1
+        bne     cr6,memcmp_differ
+        li      r3,0
+        blr
+memcmp_more:
+        cmpldi  cr1,r5,128
         add     r7,r3,r5            # ends
-        srdi    r6,r6,4             # blocks in front of the last one
         add     r8,r4,r5
-        srdi.   r0,r6,1
-        beq     memcmp_one
+        srdi    r0,r6,5             # pairs of blocks in front of the last one
         mtctr   r0
-        .p2align 5
+        bgt     cr1,memcmp_lines
 memcmp_pairs:
         lxv     vs32,0(r3)
         lxv     vs33,0(r4)
@@ -28,32 +69,71 @@ memcmp_pairs:
         lxv     vs36,16(r4)
         vcmpneb. v2,v0,v1
         addi    r3,r3,32
-        addi    r4,r4,32
         bne     cr6,memcmp_differ
-        vcmpneb. v5,v3,v4
+        vcmpneb. v2,v3,v4
+        addi    r4,r4,32
         bne     cr6,memcmp_second
         bdnz    memcmp_pairs
-        andi.   r6,r6,1
-        beq     memcmp_last
-memcmp_one:
-        lxv     vs32,0(r3)
-        lxv     vs33,0(r4)
-        vcmpneb. v2,v0,v1
-        bne     cr6,memcmp_differ
 memcmp_last:
-        lxv     vs32,-16(r7)
-        lxv     vs33,-16(r8)
+        lxv     vs32,-32(r7)
+        lxv     vs33,-32(r8)
+        lxv     vs35,-16(r7)
+        lxv     vs36,-16(r8)
         vcmpneb. v2,v0,v1
         bne     cr6,memcmp_differ
+        vcmpneb. v2,v3,v4
         li      r3,0
-        blr
+        beqlr   cr6
 memcmp_second:
-        vor     v0,v3,v3
-        vor     v1,v4,v4
-        vor     v2,v5,v5
+        vctzlsbb r5,v2
+        vextubrx r3,r5,v3
+        vextubrx r4,r5,v4
+        subf    r3,r4,r3
+        blr
 memcmp_differ:
         vctzlsbb r5,v2
         vextubrx r3,r5,v0
         vextubrx r4,r5,v1
         subf    r3,r4,r3
         blr
+memcmp_lines:
+        lxv     vs32,0(r3)          # up to a multiple of 16 of the first
+        lxv     vs33,0(r4)
+        neg     r0,r3
+        clrldi  r0,r0,60
+        vcmpneb. v2,v0,v1
+        subf    r6,r0,r6
+        add     r3,r3,r0
+        add     r4,r4,r0
+        srdi    r0,r6,6
+        bne     cr6,memcmp_differ
+        mtctr   r0
+memcmp_line:
+        lxv     vs32,0(r3)
+        lxv     vs33,0(r4)
+        lxv     vs34,16(r3)
+        lxv     vs35,16(r4)
+        lxv     vs36,32(r3)
+        lxv     vs37,32(r4)
+        lxv     vs38,48(r3)
+        lxv     vs39,48(r4)
+        vcmpneb v0,v0,v1
+        vcmpneb v2,v2,v3
+        vcmpneb v4,v4,v5
+        vcmpneb v6,v6,v7
+        vnor    v0,v0,v2
+        vor     v4,v4,v6
+        vcmpgtub. v0,v0,v4          # everywhere, if nothing differs
+        bge     cr6,memcmp_unlike
+        addi    r3,r3,64
+        addi    r4,r4,64
+        bdnz    memcmp_line
+        andi.   r0,r6,32
+        beq     memcmp_last
+        li      r0,1
+        b       memcmp_again
+memcmp_unlike:
+        li      r0,2
+memcmp_again:
+        mtctr   r0
+        b       memcmp_pairs
