@@ -207,6 +207,40 @@ _ANYWHERE = Plan(
         "alone": (0, 1),
     },
 )
+_NEAR_PAGE = {"first": (0, 3, 4072, 4085), "second": (8, 11), "place": (MIDDLE,)}
+"""Alike and unlike modulo 8 and 16, and in front of a page's end."""
+_PARTS = (
+    Plan(
+        "bytes that differ",
+        few={
+            "count": range(1, 8),
+            "first": (0,),
+            "second": (0,),
+            "place": (MIDDLE,),
+            "end": (LESS,),
+            "at": range(7),
+        },
+    ),
+    Plan(
+        "doublewords that differ",
+        few={
+            **_NEAR_PAGE,
+            "count": (28, 36, 44, 52, 60, 75),
+            "end": (LESS,),
+            "at": range(1, 76, 8),
+        },
+    ),
+    Plan(
+        "blocks that are equal",
+        few={
+            **_NEAR_PAGE,
+            "first": (0, 3, 4072, 4085, 4090),
+            "second": (3, 8, 11, 13),
+            "count": (*range(8, 41), 64, 128),
+            "end": (EQUAL,),
+        },
+    ),
+)
 _INNER = {
     "count": range(0, 280, 3),
     "first": (0, 3, 8),
@@ -248,7 +282,7 @@ CONTRACTS = (
         Result.SIGN,
         memcmp,
         _blocks,
-        (*_plans((GREATER,)), _WORDS, _TAIL, _VECTORS, _ANYWHERE, NOTHING),
+        (*_plans((GREATER,)), _WORDS, _TAIL, _VECTORS, _ANYWHERE, *_PARTS, NOTHING),
     ),
     Contract(
         "strcmp",

@@ -168,6 +168,23 @@ def _plans(**more: tuple[int, ...]) -> tuple[Plan, ...]:
                 **dict.fromkeys(more, tuple(map(LIMITS.index, (9, 300)))),
             },
         ),
+        Plan(
+            "over a page's end",
+            {
+                "count": range(0, 80, 3),
+                "to": (0, 5),
+                "source": range(4064, 4096, 3),
+                "place": (MIDDLE,),
+                **few,
+            },
+            {
+                "count": (5, 20, 40, 100),
+                "to": (0, 3),
+                "source": (4072, 4085),
+                "place": (MIDDLE,),
+                **few,
+            },
+        ),
         *([Plan("limits", few=_limits(more["limit"]))] if more else ()),
     )
 

@@ -144,7 +144,12 @@ def _made(
     """What a trial of a contract says of a text."""
     program = MACHINES[folder]
     inputs.require_tool(program.emulator[0])
-    made = assemble(text, width=program.width, byteorder=program.byteorder)
+    made = assemble(
+        text,
+        width=program.width,
+        byteorder=program.byteorder,
+        folders=routines.sources(folder),
+    )
     code = Code("made", ((program.routine, made.code),), program.routine)
     contract = CONTRACTS[name]
     points = islice(contract.points(), 0, None, every)
@@ -243,7 +248,7 @@ def test_a_copy_that_forgets(right: str, wrong: str) -> None:
         ("cmpldi  cr1,r7,4080", "cmpldi  cr1,r7,4090"),
         ("cmpld   r6,r5", "cmpldi  r6,16"),  # what is behind the end counts
         ("cmpldi  cr1,r5,1", "cmpldi  cr1,r5,3"),  # two or three bytes are one
-        ("sldi    r5,r5,56", "li      r5,-1"),  # all sixteen at a page's end
+        ("sldi    r6,r5,56", "li      r6,-1"),  # all sixteen at a page's end
         ("srdi    r0,r6,5", "srdi    r0,r6,6"),  # a pair of blocks
         ("lxv     vs35,-16(r7)", "lxv     vs35,-32(r7)"),  # the last block
         ("vnor    v0,v0,v2", "vnor    v0,v0,v0"),  # the second block of a line

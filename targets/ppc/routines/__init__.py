@@ -123,6 +123,7 @@ _KINDS: Mapping[tuple[str, str], tuple[str, ...]] = MappingProxyType(
         **dict.fromkeys((("750", "memcmp"), ("750", "strcmp")), ("words",)),
         **dict.fromkeys((("7450", "memcmp"), ("7450", "strcmp")), ("words",)),
         ("970", "strcmp"): ("signs",),
+        ("power9", "memcmp"): ("signs",),
     }
 )
 """Kinds of a folder's routines beside the plain one."""

@@ -18,14 +18,14 @@ memcmp: cmpldi  r5,16
         bgt     cr1,memcmp_edge
         lxv     vs32,0(r3)
         lxv     vs33,0(r4)
+memcmp_short:
         vcmpneb v2,v0,v1
         vctzlsbb r6,v2
         cmpld   r6,r5
         vextubrx r3,r6,v0
         vextubrx r4,r6,v1
         bge     memcmp_equal
-        subf    r3,r4,r3
-        blr
+        .include memcmp_few
 memcmp_tiny:
         blt     cr1,memcmp_equal
         lbz     r3,0(r3)
@@ -33,11 +33,10 @@ memcmp_tiny:
         subf    r3,r4,r3
         blr
 memcmp_edge:
-        sldi    r5,r5,56
-        lxvl    vs32,r3,r5
-        lxvl    vs33,r4,r5
-        vcmpneb. v2,v0,v1
-        bne     cr6,memcmp_differ
+        sldi    r6,r5,56
+        lxvl    vs32,r3,r6
+        lxvl    vs33,r4,r6
+        b       memcmp_short
 memcmp_equal:
         li      r3,0
         blr
@@ -88,14 +87,12 @@ memcmp_second:
         vctzlsbb r5,v2
         vextubrx r3,r5,v3
         vextubrx r4,r5,v4
-        subf    r3,r4,r3
-        blr
+        .include memcmp_difference
 memcmp_differ:
         vctzlsbb r5,v2
         vextubrx r3,r5,v0
         vextubrx r4,r5,v1
-        subf    r3,r4,r3
-        blr
+        .include memcmp_difference
 memcmp_lines:
         lxv     vs32,0(r3)          # up to a multiple of 16 of the first
         lxv     vs33,0(r4)
