@@ -73,7 +73,13 @@ def _plans(**more: tuple[int, ...]) -> tuple[Plan, ...]:
 
 _ZEROS = Plan(
     "zeros",
-    few={
+    {
+        "count": (*range(30, 1200, 7), *range(2000, 2800, 23)),
+        "to": (0, 3, 16, 61),
+        "place": (MIDDLE,),
+        "byte": (0,),
+    },
+    {
         "count": (*range(30), *range(33, 600, 37), 1024, 1600, 2500),
         "to": (0, 3, 16, 61),
         "place": (MIDDLE,),
