@@ -33,7 +33,7 @@ def rows(known: Known, cpu: Cpu, wanted: Sequence[str]) -> Iterator[str]:
             continue
         name = "/".join(named.contracts)
         try:
-            _, routine, worth = Substitute().behaving(known, named, cpu)
+            _, routine, worth = next(Substitute().behaving(known, named, cpu))
         except CannotMove as reason:
             if not str(reason).startswith(("no tuned routine for", "another variant")):
                 yield _ROW.format(cpu.name, name, "-", "-", reason)

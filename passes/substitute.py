@@ -131,16 +131,14 @@ class Substitute(OwnPass):
         steps.substitutes(self)
 
     def place(self, known: Known, named: Named, cpu: Cpu, caves: Caves) -> Substitution:
-        """The routine in the best place that there is; CannotMove says why there is none."""
-        chosen = self.chosen(known, named, cpu)
-        function, routine = chosen.function, chosen.routine
-        rows = known.program.target.frame_rows(routine.code)
-        found = _in_place(known, named, function, routine, rows)
-        if found is None:
-            found = _in_cave(known, named, function, routine, rows, caves)
-        words, unwind, body = found
-        address = body.address if body is not None else named.address
-        return Substitution(chosen, address, words, unwind, body)
+        """The best routine that has a place, in the best place; CannotMove says why none has."""
+        reasons = []
+        for chosen in self.choices(known, named, cpu):
+            try:
+                return _placed(known, chosen, caves)
+            except CannotMove as reason:
+                reasons.append(reason)
+        raise reasons[0]
 
     def scatter(self, known: Known, chosen: Chosen, cpu: Cpu, spaces: Spaces) -> Substitution:
         """The routine in pieces, in its own place and in spaces; CannotMove if they do not do."""
@@ -152,14 +150,25 @@ class Substitute(OwnPass):
 
     def chosen(self, known: Known, named: Named, cpu: Cpu) -> Chosen:
         """The routine for an old one, without a place; CannotMove if that one stays."""
-        function, routine, gain = self.behaving(known, named, cpu)
-        assumed = preconditions(known, named, function, routine)
-        if isinstance(assumed, str):
-            raise CannotMove(assumed)
-        return Chosen(function, named, routine, gain, assumed)
+        return next(self.choices(known, named, cpu))
 
-    def behaving(self, known: Known, named: Named, cpu: Cpu) -> tuple[Function, Tuned, Worth]:
-        """The function of a routine that was tried, and a better one; CannotMove if it stays."""
+    def choices(self, known: Known, named: Named, cpu: Cpu) -> Iterator[Chosen]:
+        """The routines for an old one, the best first, without a place; CannotMove if it stays."""
+        reasons, found = [], False
+        for function, routine, gain in self.behaving(known, named, cpu):
+            assumed = preconditions(known, named, function, routine)
+            if isinstance(assumed, str):
+                reasons.append(assumed)
+                continue
+            found = True
+            yield Chosen(function, named, routine, gain, assumed)
+        if not found:
+            raise CannotMove(reasons[0])
+
+    def behaving(
+        self, known: Known, named: Named, cpu: Cpu
+    ) -> Iterator[tuple[Function, Tuned, Worth]]:
+        """The function of a routine that was tried, and better ones; CannotMove if it stays."""
         target, function = known.program.target, known.program.function_at(named.address)
         if function is None:
             raise CannotMove("in no function")
@@ -171,7 +180,8 @@ class Substitute(OwnPass):
         reason = objection(known, named, function)
         if reason:
             raise CannotMove(reason)
-        return function, *_better(known, named, function, candidates, cpu)
+        for routine, gain in _better(known, named, function, candidates, cpu):
+            yield function, routine, gain
 
 
 _Placed = tuple[dict[int, bytes], tuple[Patch, ...], Body | None]
@@ -206,18 +216,22 @@ def _suited(target: Sequential, named: Named, cpu: Cpu) -> list[Tuned]:
 
 def _better(
     known: Known, named: Named, function: Function, candidates: Sequence[Tuned], cpu: Cpu
-) -> tuple[Tuned, Worth]:
-    """The best of some routines that does in every case what the old one does, and gains."""
-    reasons = []
+) -> Iterator[tuple[Tuned, Worth]]:
+    """Those of some routines that do in every case what the old one does, and gain; CannotMove if
+    none does."""
+    reasons, found = [], False
     for routine in candidates:
         if reason := known.unlike(named, routine):
             reasons.append(f"no tuned routine does the same: {reason}")
             continue
         gain, reason = _worth(known, named, function, routine, cpu)
-        if not reason:
-            return routine, gain
-        reasons.insert(0, reason)
-    raise CannotMove(reasons[0])
+        if reason:
+            reasons.insert(0, reason)
+            continue
+        found = True
+        yield routine, gain
+    if not found:
+        raise CannotMove(reasons[0])
 
 
 def _worth(
@@ -254,6 +268,18 @@ def _worth(
         return gain, gain.objection
     except (Untried, NotDescribed) as unknown:
         raise CannotMove(f"no model says that it gains: {unknown}") from unknown
+
+
+def _placed(known: Known, chosen: Chosen, caves: Caves) -> Substitution:
+    """A routine where the old one stands, or else in a cave; CannotMove if it has no place."""
+    named, function, routine = chosen.named, chosen.function, chosen.routine
+    rows = known.program.target.frame_rows(routine.code)
+    found = _in_place(known, named, function, routine, rows)
+    if found is None:
+        found = _in_cave(known, named, function, routine, rows, caves)
+    words, unwind, body = found
+    address = body.address if body is not None else named.address
+    return Substitution(chosen, address, words, unwind, body)
 
 
 def _in_place(

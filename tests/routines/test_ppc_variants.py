@@ -123,12 +123,12 @@ def test_only_what_is_picked_on_the_cpu_is_replaced() -> None:
         named = known.named[address]
         assert named.contracts == ("strlen",) and named.provenance == "resolver"
         if address == mine:
-            function, routine, worth = Substitute().behaving(known, named, cpu)
+            function, routine, worth = next(Substitute().behaving(known, named, cpu))
             assert function.start == mine and routine.folder == "power9"
             assert worth.new < worth.old
         else:
             with pytest.raises(CannotMove, match="another variant is picked on power9"):
-                Substitute().behaving(known, named, cpu)
+                next(Substitute().behaving(known, named, cpu))
 
 
 PROGRAM = r"""

@@ -42,7 +42,7 @@ class Scatter:
         for named in work.known.within(function):
             if work.wants(edit_id(substitute.name, function, named.address)):
                 with suppress(CannotMove):
-                    substitute.behaving(work.known, named, work.cpu)
+                    next(substitute.behaving(work.known, named, work.cpu))
 
     def again(self, functions: Sequence[Function]) -> set[Function]:
         """Finds other places for routines whose room went back; the functions that changed."""
