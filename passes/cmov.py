@@ -17,6 +17,7 @@ from rewriter.analysis.exception_ranges import throws
 from rewriter.analysis.program import Program
 from rewriter.core.code.listing import FLOW_CODE, among
 from rewriter.core.code.program import Function
+from rewriter.core.code.shadows import in_shadow
 from rewriter.core.edit import Evidence, Grade
 from rewriter.core.errors import BadInput
 from rewriter.core.isa.instruction import AWAY, STRAIGHT, Flow, Insn
@@ -138,6 +139,8 @@ class _Finder:
         kind = "mostly moved" if 2 * counted.held > counted.executed else "seldom moved"
         if at in self.setting.locked:
             return Declined(kind, at, "between load-locked and store-conditional")
+        if here.in_shadow(at):
+            return Declined(kind, at, "where a trap may come late")
         if not here.needs(at):
             return self._gone(here, at)
         insn, over = here.insn(at), kind == "mostly moved"
@@ -278,6 +281,11 @@ class _Here:
         scratch, writes = program.target.spelling.SCRATCH, program.listing.table.defs(self.insn(at))
         held = at in program.locked_addresses or at in program.fixups
         return held or bool(writes & (needed | ~scratch))
+
+    def in_shadow(self, at: int) -> bool:
+        """Whether what stands there may be executed again, when a trap comes late."""
+        listing, first = self.program.listing, self.function.start
+        return in_shadow(listing, listing.index(at), listing.index(first), self.program.target)
 
     def up_to_nop(self, at: int) -> list[Insn] | None:
         """What stands between an instruction and a nop in its block, if all of it may move on.

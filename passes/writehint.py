@@ -15,6 +15,7 @@ from rewriter.analysis.loops import Loop
 from rewriter.analysis.program import Program
 from rewriter.core.assumptions import LINES
 from rewriter.core.code.program import Function
+from rewriter.core.code.shadows import in_shadow
 from rewriter.core.isa.instruction import AWAY, Insn
 from rewriter.core.readings.interpret import Step
 from rewriter.core.target.idioms import WholeLines
@@ -178,17 +179,19 @@ class _Site:
 
     def _before(self) -> int:
         """The address before the head, from where control falls into it."""
-        listing, head = self.program.listing, self.loop.head
+        program, listing, head = self.program, self.program.listing, self.loop.head
         at = listing.index(head) - 1
         insn = listing.insn(at) if head > self.function.start else None
         if insn is None or insn.op.flow in AWAY:
             raise NoVersion("control does not fall into it")
-        address, graph = int(listing.addresses[at]), self.program.graph
+        address, graph = int(listing.addresses[at]), program.graph
         one = graph.block_holding(head) == graph.block_holding(self.loop.latch)
         if not one or not graph.reached[graph.block_holding(address)]:
             raise NoVersion("control does not fall into it")
         if address in self.setting.locked:
             raise NoVersion("between load-locked and store-conditional")
+        if in_shadow(listing, at, listing.index(self.function.start), program.target):
+            raise NoVersion("where a trap may come late")
         return address
 
     def _place(self) -> None:

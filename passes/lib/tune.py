@@ -22,6 +22,7 @@ from rewriter.core.code.dataflow import (
     written,
 )
 from rewriter.core.code.program import Fixup
+from rewriter.core.code.shadows import unlike_twice
 from rewriter.core.code.superblock import Superblock
 from rewriter.core.edit import Evidence, Rewrite
 from rewriter.core.isa.instruction import Insn
@@ -293,6 +294,8 @@ class Tuner:
             raise Different("a register would be read that nothing keeps")
         if written(table, slots) & ~trace.written:
             raise Different("a register would be written that callers may keep")
+        if reason := unlike_twice(trace.insns, slots, self.target):
+            raise Different(reason)
         new = run(
             table,
             trace.terms,

@@ -45,6 +45,7 @@ from rewriter.core.target.arena import WIDE
 from rewriter.core.target.cpu import Cpu, System
 from rewriter.core.target.idioms import (
     BitCounting,
+    Completing,
     ConditionalMoves,
     Hints,
     Idioms,
@@ -88,6 +89,7 @@ class Alpha:
     testing: Testing | None = idioms
     joining: Joining | None = idioms
     conditional_moves: ConditionalMoves | None = conditional
+    completing: Completing | None = abi
     hints: Hints | None = idioms
     whole_lines: WholeLines | None = whole_lines
     resolving = None

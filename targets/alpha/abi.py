@@ -88,6 +88,23 @@ def in_order(insn: Insn) -> bool:
     return makes_gp or _touches_frame(insn)
 
 
+_TRAP_BARRIERS = frozenset({"trapb", "excb"})
+
+
+def is_completed(insn: Insn) -> bool:
+    """Whether software completes it: arithmetic with /S (Handbook v4, 4.7.7.3).
+
+    Chips before the 21264 report its trap late; Linux looks for it behind the last branch, jump,
+    PAL call or barrier (arch/alpha/math-emu/math.c, alpha_fp_emul_imprecise).
+    """
+    return insn.op.sched in _LATE_TRAPS and "s" in insn.name.partition("/")[2]
+
+
+def is_barrier(insn: Insn) -> bool:
+    """Whether all traps of what stands before it have come when it is executed."""
+    return insn.name in _TRAP_BARRIERS
+
+
 def standard_return(insn: Insn) -> bool:
     """Whether a RETURN goes back through the standard link register."""
     return insn.op.flow is Flow.RETURN and insn.operand("rb") == RA

@@ -21,6 +21,7 @@ from rewriter.core.target.cpu import Cpu, System
 from rewriter.core.target.idioms import (
     BitCounting,
     Combining,
+    Completing,
     ConditionalMoves,
     Hints,
     Idioms,
@@ -86,6 +87,7 @@ class Ppc:
     joining: Joining | None = None
     testing: Testing | None = None
     conditional_moves: ConditionalMoves | None = None
+    completing: Completing | None = None
     whole_lines: WholeLines | None = None
     stack: int = SP
     signatures = Path(__file__).with_name("signatures.json")

@@ -7,6 +7,8 @@ nops        Which nops of a text nobody needs: not those where something may be 
 program     Functions, blocks and the places in text that something else relies on
 scheduling  The vocabulary of scheduling straight code in groups: facts, edges, parts and
             arrangements
+shadows     Code that is executed again: behind arithmetic that traps late, where software
+            completes it
 superblock  Straight code with exits on the way, entered at the top only
 system_tables
             Tables in which a system keeps addresses of code: where they stand, and what entries

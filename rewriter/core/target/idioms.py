@@ -250,6 +250,22 @@ class Hints(Protocol):
         ...
 
 
+class Completing(Protocol):
+    """The capability `completing`: arithmetic that traps late, and that software completes.
+
+    A handler finds such an instruction by going back from where the trap came, computes its result
+    and goes on right behind it: what stands between, its shadow, is executed again.
+    """
+
+    def is_completed(self, insn: Insn) -> bool:
+        """Whether software may have to complete it."""
+        ...
+
+    def is_barrier(self, insn: Insn) -> bool:
+        """Whether all traps of what stands before it have come when it is executed."""
+        ...
+
+
 class ConditionalMoves(Protocol):
     """The capability `conditional_moves`: moves by a test that a branch can make as well."""
 

@@ -27,6 +27,7 @@ from rewriter.core.target.ident import Ident
 from rewriter.core.target.idioms import (
     BitCounting,
     Combining,
+    Completing,
     ConditionalMoves,
     Hints,
     Idioms,
@@ -323,6 +324,11 @@ class Sequential(Target, Protocol):
     @property
     def conditional_moves(self) -> ConditionalMoves | None:
         """Moves by a test that a branch can make as well."""
+        ...
+
+    @property
+    def completing(self) -> Completing | None:
+        """Arithmetic that traps late and is completed by software; None where traps are exact."""
         ...
 
     @property

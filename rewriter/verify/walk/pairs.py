@@ -11,6 +11,7 @@ from rewriter.analysis.program import Program
 from rewriter.core.assumptions import ALIGNMENT, LOADS
 from rewriter.core.code.dataflow import Facts, Run, run
 from rewriter.core.code.program import Fixup, Function
+from rewriter.core.code.shadows import unlike_twice
 from rewriter.core.edit import Evidence, Grade
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.readings.symbolic import Symbolic
@@ -99,6 +100,8 @@ class Pairs:
             raise Different("a register is read that nothing keeps")
         old, new = (one._replace(insns=list(one.insns)) for one in (old, new))
         self._reordered(old, new)
+        if reason := unlike_twice(old.insns, new.insns, self.target):
+            raise Different(reason)
         try:
             return self._compare_given(pair, old, new, {})
         except Different:

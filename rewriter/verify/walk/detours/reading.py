@@ -34,6 +34,7 @@ from rewriter.analysis.program import Program
 from rewriter.core.code.listing import Listing
 from rewriter.core.code.nops import nops
 from rewriter.core.code.program import Function
+from rewriter.core.code.shadows import in_shadow
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.target.idioms import ConditionalMoves
 from rewriter.elf.unwind.entries import Fde
@@ -210,6 +211,8 @@ class _Reader:
         if not self._read.isdisjoint(places):
             return False
         if not self.program.locked_addresses.isdisjoint(places):
+            return False
+        if in_shadow(self.new, one.branch, self.new.index(function.start), self.program.target):
             return False
         # A thread may be cancelled at any of them.
         if len({self.ways.way(at) for at in places}) > 1:

@@ -17,6 +17,7 @@ from rewriter.analysis.program import Program
 from rewriter.core.assumptions import LINES
 from rewriter.core.code.listing import Listing
 from rewriter.core.code.program import Function
+from rewriter.core.code.shadows import in_shadow
 from rewriter.core.edit import Evidence, Grade
 from rewriter.core.target.idioms import WholeLines
 from rewriter.elf.unwind.entries import Fde
@@ -141,6 +142,9 @@ class _Reader:
             raise Different("a version of a loop between load-locked and store-conditional")
         if self.program.fixups_of(function):
             raise Different("a version of a loop where accesses may go on elsewhere")
+        start = self.new.index(function.start)
+        if any(in_shadow(self.new, at, start, self.program.target) for at in found.ways):
+            raise Different("a version of a loop where a trap may come late")
         if not one_frame(frame, near):
             raise Different("unwinders find another frame in a version of a loop")
         mask = spent(found.version, self.program.target, self.known, self.prover)
