@@ -18,7 +18,7 @@ _SPECIAL: tuple[tuple[int, Does, Does, str, str, str], ...] = (
     (1, system.read_xer, system.write_xer, "mfspr", "mtspr", ""),
     (8, read(LR), write(LR), "mfjmpr", "mtjmpr", ""),
     (9, read(CTR), write(CTR), "mfjmpr", "mtjmpr", ""),
-    (256, read(VRSAVE), write(VRSAVE), "mfspr", "mtspr", ""),
+    (256, read(VRSAVE), system.write_vrsave, "mfspr", "mtspr", ""),
     (815, read(TAR), write(TAR), "mfjmpr", "mtjmpr", "2.07"),
 )
 _CLOCKS = (268, 269)  # time base, lower and upper

@@ -13,7 +13,7 @@ from rewriter.core.isa.instruction import Does
 from rewriter.core.isa.registers import Reg
 from rewriter.core.readings.machine import Machine, Value
 from targets.ppc.meanings.operate import undefined
-from targets.ppc.registers import CA, CR, CTR, GPR, LR, MSR, OV, SO, SPR, TIME, TM, XER
+from targets.ppc.registers import CA, CR, CTR, GPR, LR, MSR, OV, SO, SPR, TIME, TM, VRSAVE, XER
 
 _CA_BIT, _OV_BIT, _SO_BIT = 29, 30, 31
 _GENERAL = tuple(Reg(GPR + number) for number in range(32))
@@ -84,6 +84,12 @@ def write(register: Reg) -> Does:
         m.set(register, m.get(rs))
 
     return does
+
+
+def write_vrsave(m: Machine, rs: Reg) -> None:
+    """mtvrsave: which vector registers are in use, which a system may ask at any moment."""
+    m.event("mtvrsave", m.get(rs))
+    m.set(VRSAVE, m.get(rs))
 
 
 def _flags(m: Machine) -> Iterable[Value]:
