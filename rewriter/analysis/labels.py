@@ -51,6 +51,8 @@ class _Paths:
 
     def carry(self, start: int, register: int, end: int) -> bool:
         """Whether what position `start` puts in a register may be there at position `end`."""
+        if start == end:  # one instruction makes all of it
+            return True
         graph, seen = self.graph, set[int]()
         first = int(np.searchsorted(graph.first, start, side="right")) - 1
         queue = [(first, start + 1)]

@@ -11,7 +11,7 @@ import numpy as np
 from rewriter.core.addresses import Addresses, shifted
 from rewriter.core.code.listing import Listing, decode_at
 from rewriter.core.code.program import Function, Origin, TableRead
-from rewriter.core.isa.instruction import Insn, Op
+from rewriter.core.isa.instruction import Flow, Insn, Op
 from rewriter.core.isa.operands import Words
 from rewriter.core.isa.registers import Reg, register_mask
 from rewriter.core.isa.table import Table
@@ -280,8 +280,12 @@ class Ppc:
         return insn.name == "ori" and self.table.encode(insn) in _GROUP_ENDS
 
     def stays(self, insn: Insn) -> bool:
-        """Data: traceback tables say how long the code before them is, jump tables what follows."""
-        return insn.op is self.table.data
+        """Data: traceback tables say how long the code before them is, jump tables what follows.
+
+        And what makes an address of its own one (addpcis), which names data near it.
+        """
+        is_placed = insn.op.flow is Flow.NEXT and self.table.effects(insn.op).placed
+        return insn.op is self.table.data or is_placed
 
     def keeps_nop(self, op: Op) -> bool:
         """Behind a call: linkers put the load there that restores r2 (64-bit ELF ABI, 3.5.11)."""

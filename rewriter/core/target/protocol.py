@@ -202,7 +202,7 @@ class Definitions(Protocol):
 class Pair:
     """Two instructions that add up to `label` if what the first puts in `register` is there still.
 
-    `high` and `low` are positions in the listing.
+    `high` and `low` are positions in the listing; they are the same where one makes all of it.
     """
 
     label: int

@@ -192,7 +192,7 @@ class Walk:
             return None
         linked = pair.link is not None and pair.old != pair.new
         locked = self.locked_here and not self.locked.isdisjoint(old.addresses[first:end])
-        placed = reads_place(FLOWS[old.flows[end - 1]], old.defs[end - 1])
+        placed = reads_place(FLOWS[old.flows[end - 1]], old.defs[end - 1], old.kinds[first:end])
         return None if linked or locked or placed else there
 
     def _changed(self, pair: Pair, first: int, exits: Sequence[int]) -> list[Pair]:

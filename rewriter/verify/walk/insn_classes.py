@@ -13,12 +13,13 @@ import numpy as np
 
 from rewriter.core.code.listing import Listing
 from rewriter.core.code.nops import kept
+from rewriter.core.isa.instruction import Flow
 from rewriter.core.isa.operands import Kind
 from rewriter.core.target.protocol import Sequential, is_hint
 
-NOP, HINT, WHOLE = 1, 2, 4
+NOP, HINT, WHOLE, PLACED = 1, 2, 4, 8
 """It does nothing; it is a load that does nothing but ask for a line; it saves or restores a whole
-register."""
+register; it is no transfer of control, and what it does depends on where it stands."""
 
 
 class _Recent(NamedTuple):
@@ -101,4 +102,6 @@ class Kinds:
             return 0
         nop = self.target.is_nop(insn) or self.target.ends_group(insn)
         whole = self.target.whole(insn) is not None
-        return NOP * nop | HINT * is_hint(insn, self.target) | WHOLE * whole
+        effects, hint = self.target.table.effects(insn.op), is_hint(insn, self.target)
+        placed = insn.op.flow is Flow.NEXT and effects.placed
+        return NOP * nop | HINT * hint | WHOLE * whole | PLACED * placed

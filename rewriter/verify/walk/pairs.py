@@ -81,7 +81,7 @@ class Pairs:
         same = old.same_words(new)
         if same and old.addresses == new.addresses and old.insns == new.insns:
             return True
-        if reads_place(old.flows[-1], old.defs[-1]):
+        if reads_place(old.flows[-1], old.defs[-1], old.kinds):
             return False
         if pair.link is not None and pair.old != pair.new:
             places = pair.link, (pair.old, pair.new)

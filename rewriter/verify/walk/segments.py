@@ -14,7 +14,7 @@ from rewriter.core.code.listing import FLOW_CODE, FLOWS, Listing
 from rewriter.core.code.program import Fixup, Function
 from rewriter.core.isa.instruction import STRAIGHT, Flow, Insn
 from rewriter.core.isa.registers import from_columns
-from rewriter.verify.walk.insn_classes import NOP, Kinds
+from rewriter.verify.walk.insn_classes import NOP, PLACED, Kinds
 
 _NEXT = FLOW_CODE[Flow.NEXT]
 _STRAIGHT = frozenset(FLOW_CODE[flow] for flow in STRAIGHT)
@@ -257,6 +257,9 @@ class BlockCutter(Cutter):
         return first, exits
 
 
-def reads_place(flow: Flow, defs: int) -> bool:
-    """Whether what ends a segment is a jump that reads its own address, to leave it in `defs`."""
-    return flow is Flow.JUMP and defs != 0
+def reads_place(flow: Flow, defs: int, kinds: bytes) -> bool:
+    """Whether code depends on where it stands, by what it is or by how it ends.
+
+    A jump at its end may read its own address, to leave it in `defs`.
+    """
+    return (flow is Flow.JUMP and defs != 0) or any(kind & PLACED for kind in kinds)

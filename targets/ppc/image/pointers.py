@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rewriter.core.addresses import Addresses, addresses, contains, holders
 from rewriter.core.code.listing import FLOW_CODE, Listing
 from rewriter.core.code.program import Function
-from rewriter.core.isa.instruction import Flow
+from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.isa.operands import Words
 from rewriter.core.readings.machine import ByteOrder
 from rewriter.core.target.protocol import Pair, Sectioned
@@ -166,15 +166,21 @@ class Sums:
         columns = (highs.owner[ups], labels, highs.register[ups], highs.at[ups], lows.at[downs])
         for owner, *values in zip(*(column.tolist() for column in columns), strict=True):
             yield self.functions[owner], Pair(*values)
+        for at, owner, register, label in self._placed("paddi"):
+            if self.listing.has(label):
+                yield self.functions[owner], Pair(label, register, at, at)
 
     def _highs(self) -> _Half:
-        """`addis` off r2, off nothing, or off where code stands; and where code stands itself."""
+        """`addis` off r2, off nothing, or off where code stands; and where code stands itself.
+
+        `addpcis` adds to that at once.
+        """
         at, rt, ra, si = _fields(self.listing, "addis", "rt", "ra0", "si")
         here = list(self.here())
         standing: dict[int, list[int]] = {}
         for _, owner, _, value in here:
             standing.setdefault(owner, []).append(value)
-        rows = list(here)
+        rows = [*here, *self._placed("addpcis")]
         for place, owner, result, base, high in zip(
             *(column.tolist() for column in (at, self.owners(at), rt, ra, si << 16)), strict=True
         ):
@@ -204,6 +210,19 @@ class Sums:
                 result = int(listing.words[move]) >> 21 & 31
                 yield move, owner, result, int(listing.addresses[at]) + WORD
 
+    def _placed(self, name: str) -> Iterator[tuple[int, int, int, int]]:
+        """Each instruction of a name that adds a number to where it stands, and the sum."""
+        table = self.listing.table
+        rows = [
+            n for n, op in enumerate(table.rows) if op.name == name and table.effects(op).placed
+        ]
+        at = np.flatnonzero(np.isin(self.listing.rows, rows))
+        for position, owner in zip(at.tolist(), self.owners(at).tolist(), strict=True):
+            insn, address = self.listing.insn(position), int(self.listing.addresses[position])
+            if insn is not None and owner >= 0:
+                made = address + (insn.operand("d34") if insn.has("d34") else _behind(insn))
+                yield position, owner, insn.operand("rt"), made % (1 << 64)
+
     def _lows(self) -> _Half:
         """`addi` and `ori` by what they read."""
         parts = [
@@ -220,6 +239,11 @@ class Sums:
         """The numbers of the functions that some positions are in, -1 for none."""
         spans = ((f.start, f.end) for f in self.functions)
         return holders(spans, self.listing.addresses[at])
+
+
+def _behind(insn: Insn) -> int:
+    """What `addpcis` adds to its own address."""
+    return insn.size + (insn.operand("dx") << 16)
 
 
 def _half(rows: Sequence[tuple[int, int, int, int]]) -> _Half:

@@ -84,7 +84,7 @@ def store_update(size: int, base: int) -> Does:
 
 
 def _here(m: Machine) -> Value:
-    return m.code(m.following - _PREFIXED)
+    return m.next - m.const(_PREFIXED)
 
 
 def sum_from_here(m: Machine, rt: Reg, distance: Value) -> None:
