@@ -180,7 +180,9 @@ class Alpha:
         made = constants.every
         found = References(
             tables=(),
-            labels=frozenset(made[contains(listing.addresses, made)].tolist()),
+            labels=frozenset(made[contains(listing.addresses, made)].tolist()).union(
+                pair.label for _, pair in sums.standing(listing, functions)
+            ),
             callees=_callees(listing, functions, shared, slots),
             unresolved=frozenset(),
             shared=shared,

@@ -1,7 +1,8 @@
 """Addresses that instructions add up to: `ldah rX,hi($29); lda rY,lo(rX)`.
 
 Every `lda` off a register that some `ldah` off gp in the function wrote is combined with every such
-`ldah`: too many addresses only make more block boundaries.
+`ldah`: too many addresses only make more block boundaries.  Hand-written code adds to its own place
+as well, which a `br` leaves in a register, and $27 at the function's start.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from rewriter.core.addresses import Addresses, addresses, contains, holders, shi
 from rewriter.core.code.listing import Listing
 from rewriter.core.code.program import Function
 from rewriter.core.target.protocol import Pair
-from targets.alpha.registers import GP, SP, ZERO
+from targets.alpha.registers import GP, PV, SP, ZERO
 
 Numbers = NDArray[np.int64]
 
@@ -55,8 +56,9 @@ def pairs(
     known: Mapping[int, int],
     wanted: frozenset[int],
 ) -> Iterator[tuple[Function, Pair]]:
-    """What `sums` adds up to one of the wanted addresses, with the function that does."""
+    """What makes one of the wanted addresses, with the function that does."""
     highs, lows = _Halves.highs(listing, functions), _Halves.lows(listing, functions)
+    yield from (made for made in standing(listing, functions) if made[1].label in wanted)
     goals = addresses(sorted(wanted))
     for ups, downs, totals in _added(highs, lows, functions, known):
         chosen = np.flatnonzero(contains(goals, totals))
@@ -64,6 +66,27 @@ def pairs(
         columns = highs.owner[up], totals[chosen], highs.register[up], highs.at[up], lows.at[down]
         for owner, *values in zip(*(column.tolist() for column in columns), strict=True):
             yield functions[owner], Pair(*values)
+
+
+def standing(listing: Listing, functions: Sequence[Function]) -> Iterator[tuple[Function, Pair]]:
+    """Addresses in text that an `lda` makes from where code stands, with the function that does."""
+    at, link, _ = _fields(listing, "br")
+    linked = link != ZERO
+    here = _Halves.inside(listing, functions, at[linked], link[linked], at[linked])
+    places: dict[int, list[tuple[int, int]]] = {}
+    for place, key in zip(here.at.tolist(), here.key.tolist(), strict=True):
+        behind = int(listing.addresses[place]) + listing.table.size
+        places.setdefault(key, []).append((place, behind))
+    lows = _Halves.lows(listing, functions)
+    for n in np.flatnonzero((lows.register == PV) | np.isin(lows.key, [*places])).tolist():
+        function, register, low = functions[lows.owner[n]], int(lows.register[n]), int(lows.at[n])
+        found = places.get(int(lows.key[n]), [])
+        if register == PV and listing.has(function.start):
+            found = [*found, (listing.index(function.start), function.start)]
+        for high, value in found:
+            label = (value + int(lows.distance[n])) % (1 << 64)
+            if high <= low and listing.has(label):
+                yield function, Pair(label, register, high, low)
 
 
 @dataclass(frozen=True)
@@ -80,17 +103,17 @@ class _Halves:
         """The `ldah` off gp that make no gp, by what they write."""
         at, ra, disp, rb = _fields(listing, "ldah")
         chosen = (rb == GP) & (ra != GP)
-        return cls._inside(listing, functions, at[chosen], ra[chosen], disp[chosen] << 16)
+        return cls.inside(listing, functions, at[chosen], ra[chosen], disp[chosen] << 16)
 
     @classmethod
     def lows(cls, listing: Listing, functions: Sequence[Function]) -> _Halves:
         """The `lda` by what they read."""
         at, _, disp, rb = _fields(listing, "lda")
         chosen = ~np.isin(rb, (GP, SP, ZERO))
-        return cls._inside(listing, functions, at[chosen], rb[chosen], disp[chosen])
+        return cls.inside(listing, functions, at[chosen], rb[chosen], disp[chosen])
 
     @classmethod
-    def _inside(
+    def inside(
         cls,
         listing: Listing,
         functions: Sequence[Function],
