@@ -12,7 +12,7 @@ import numpy as np
 from passes import IN_PLACE
 from passes.substitute import Substitute
 from rewriter.analysis.functions import bundled_code
-from rewriter.analysis.program import analyse
+from rewriter.analysis.program import Program, analyse
 from rewriter.bisect.units import NOBODY, Changes, Offsets, Unit, by_function, pieces
 from rewriter.core.code.program import Function
 from rewriter.core.edit import Edit
@@ -33,6 +33,11 @@ class Reader(Protocol):
 
     old: Image
     changes: Changes
+
+    @property
+    def program(self) -> Program | None:
+        """The original analysed, where instructions stand alone."""
+        ...
 
     def needs(self) -> dict[int, frozenset[int]]:
         """The units that a unit needs."""
@@ -114,6 +119,8 @@ class PlainReader:
 
 class BundledReader:
     """Code that says what issues together."""
+
+    program = None
 
     def __init__(self, old: Image, new: bytes, record: Manifest, target: Bundling) -> None:
         self.old, self.new, self.record, self.target = old, new, record, target

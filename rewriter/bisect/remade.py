@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from rewriter.analysis.program import Program
 from rewriter.api.choose import Chosen, Wanted, resolve
 from rewriter.bisect.units import Changes
 from rewriter.core.code.program import Function
@@ -23,12 +24,16 @@ from rewriter.road.pipeline import Progress, tune
 
 @dataclass(frozen=True)
 class Remade:
-    """Makes the original with nothing but edits of one function."""
+    """Makes the original with nothing but edits of one function.
+
+    `program` is the original analysed, where that is what its road starts from.
+    """
 
     old: Image
     chosen: Chosen
     function: Function
     progress: Progress
+    program: Program | None
 
     def data(self, ids: Iterable[str]) -> bytes:
         """The file with these edits; without their note."""
@@ -38,8 +43,8 @@ class Remade:
         options = replace(
             self.chosen.options, funcs=(re.escape(self.function.name),), only=wanted
         )  # fmt: skip
-        chosen = self.chosen
-        return tune(self.old, chosen.target, chosen.cpu, options, self.progress).data
+        target, cpu = self.chosen.target, self.chosen.cpu
+        return tune(self.old, target, cpu, options, self.progress, program=self.program).data
 
     def makes(self, ids: Iterable[str], changes: Changes, unit: int) -> bool:
         """Whether these edits are just the changes of a unit."""
@@ -54,7 +59,13 @@ class Remade:
         return np.array_equal(there, offsets) and np.array_equal(made[offsets], after[offsets])
 
 
-def remade(old: Image, record: Manifest, function: Function, progress: Progress) -> Remade | None:
+def remade(
+    old: Image,
+    record: Manifest,
+    function: Function,
+    progress: Progress,
+    program: Program | None,
+) -> Remade | None:
     """What makes candidates for a manifest; None where it does not say all that is needed."""
     options = record.options
     try:
@@ -68,4 +79,4 @@ def remade(old: Image, record: Manifest, function: Function, progress: Progress)
         chosen = resolve(old, wanted)
     except (KeyError, TypeError, RetuneError):
         return None
-    return None if chosen is None else Remade(old, chosen, function, progress)
+    return None if chosen is None else Remade(old, chosen, function, progress, program)

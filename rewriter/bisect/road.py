@@ -136,7 +136,8 @@ def _finer(
         found = _search(inner, {}, tester).run()
         return tuple(inner.units[n] for n in sorted(found))
     ids = [edit.id for edit in unit.edits]
-    maker = remade(reader.old, record, unit.function, quiet) if len(ids) > 1 else None
+    asked = reader.old, record, unit.function, quiet, reader.program
+    maker = remade(*asked) if len(ids) > 1 else None
     if maker is None or not maker.makes(ids, changes, number):
         return (unit,)
     if tester.outcome(maker.data(ids)) is not Outcome.BAD:

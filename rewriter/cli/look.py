@@ -20,6 +20,7 @@ from rewriter.core.target.capability import either
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from rewriter.analysis.program import Program
     from rewriter.core.code.program import Function
     from rewriter.core.target.bundling import Bundling
     from rewriter.core.target.cpu import Cpu
@@ -168,9 +169,9 @@ def _explained(
     from rewriter.report import cycles as timed
     from rewriter.report import listing
 
-    program = analyse(image, target)
+    program = analyse(image, target, chosen.options.assume)
     function = _function(program.functions, image, name, chosen.cpu, target)
-    tuned = _tuned(image, chosen, function)
+    tuned = _tuned(image, chosen, (function,), program)
     after = target.listing(parse(tuned.data, image.name))
     if cycles:
         system = target.system(chosen.cpu)
@@ -203,20 +204,25 @@ def _explained_regions(
     function = choose.function(code.functions, image, name)
     pool = {other for _, other in KnownBundled(image, target, code).within()}
     # Known routines take room from each other: one alone would often find none.
-    tuned = _tuned(image, chosen, *(sorted(pool) if function in pool else (function,)))
+    tuned = _tuned(image, chosen, sorted(pool) if function in pool else (function,))
     after = replace(image, data=tuned.data)
     if cycles:
         return timed.bundled_cycles(function, image, after, target, chosen.cpu)
     return regions.explain(function, target, image, after, tuned)
 
 
-def _tuned(image: Image, chosen: choose.Chosen, *functions: Function) -> Tuned:
+def _tuned(
+    image: Image,
+    chosen: choose.Chosen,
+    functions: Sequence[Function],
+    program: Program | None = None,
+) -> Tuned:
     """The file with nothing but these functions tuned."""
     from rewriter.road.pipeline import tune
 
     options = replace(chosen.options, funcs=tuple(re.escape(f.name) for f in functions))
     with show.progress() as progress:
-        return tune(image, chosen.target, chosen.cpu, options, progress)
+        return tune(image, chosen.target, chosen.cpu, options, progress, program=program)
 
 
 @click.command()

@@ -11,7 +11,7 @@ from typing import Protocol
 from passes import MOVING, chosen, lacking
 from passes.lib.steps import Pass
 from passes.substitute import Substitute
-from rewriter.analysis.program import analyse
+from rewriter.analysis.program import Program, analyse
 from rewriter.core.code.program import Function, Refusal
 from rewriter.core.edit import Edit, Skip
 from rewriter.core.run.garbage import seldom_collected
@@ -72,16 +72,18 @@ def tune(
     progress: Progress,
     profile: Profile | None = None,
     jobs: int = 1,
+    program: Program | None = None,
 ) -> Tuned:
     """Tunes an image to a CPU; every edit is proved, or tried where its pass says so.
 
-    The work is shared by `jobs` processes; the result is the same for any number.  With a profile
+    The work is shared by `jobs` processes; the result is the same for any number.  `program` is the
+    image analysed already: it is not read again if the options assume the same.  With a profile
     the hottest functions come first: they get the room and the edits that are limited, and stand
     first in what is reported.
     """
     progress("analyse", 0, 1)
     counted = _directions(image, target, profile), branches(profile)
-    road = _road_of(image, target, cpu, options, jobs, *counted)
+    road = _road_of(image, target, cpu, options, jobs, *counted, program)
     progress("analyse", 1, 1)
     heat = heat_of(profile, road.functions) if profile is not None else None
     data = road.run(_order(road.functions, heat), progress)
@@ -156,6 +158,7 @@ def _road_of(
     jobs: int,
     directions: Mapping[int, Direction],
     branched: Mapping[int, Direction],
+    program: Program | None,
 ) -> Road:
     """Bundles take their road, all else that of superblocks."""
 
@@ -165,7 +168,10 @@ def _road_of(
         return BundledRoad(prepared(image, code, cpu, options), jobs)
 
     def sequential(code: Sequential) -> Road:
-        work = Work(analyse(image, code, options.assume), cpu, options, directions, branched)
+        read = program
+        if read is None or read.assume != options.assume:
+            read = analyse(image, code, options.assume)
+        work = Work(read, cpu, options, directions, branched)
         return _Sequential(work, tuple(_passes(options, code, cpu)), jobs)
 
     return either(target, "tuning", image.name, bundled=bundled, sequential=sequential)

@@ -24,6 +24,7 @@ from rewriter.elf import manifest
 from rewriter.elf.image import load, parse
 from rewriter.verify.check import compare
 from rewriter.verify.regions import check
+from tests.conftest import Patched
 
 Run = Callable[..., Result]
 Script = Callable[[str, str], Path]
@@ -35,10 +36,9 @@ def test_an_edit_of_the_libc(run: Run, libc: Path, libc_ev67: Path, tmp_path: Pa
     """One word of more than 8,000 edits; the command is a program that sorts."""
     inputs.require_tool("qemu-alpha")
     made = halting(libc, libc_ev67, "qsort_r")
-    bad, state = tmp_path / libc.name, tmp_path / "state"
+    bad = tmp_path / libc.name
     bad.write_bytes(made.data)
-    command = (libc, bad, "--state", state, "--json", "--", programs.build(REACHED["qsort_r"]))
-    result = run("bisect", *command)
+    result = run("bisect", libc, bad, "--json", "--", programs.build(REACHED["qsort_r"]))
     assert (result.exit_code, result.stderr) == (0, "")
     document = json.loads(result.stdout)
     assert document["edits"] > 8000
@@ -49,12 +49,6 @@ def test_an_edit_of_the_libc(run: Run, libc: Path, libc_ev67: Path, tmp_path: Pa
     (function,) = document["functions"]
     rows = {row["address"]: row["word"] for row in function["listing"] if row["mark"] == "+"}
     assert int(rows[made.address], 16) == 0
-    # A search that is begun again knows everything; one that was cut off goes on.
-    again = json.loads(run("bisect", *command).stdout)
-    assert (again["runs"], again["culprit"]) == (0, document["culprit"])
-    lines = state.read_bytes().splitlines(keepends=True)
-    state.write_bytes(b"".join(lines[:6]) + lines[6][:9])
-    assert json.loads(run("bisect", *command).stdout)["runs"] == len(lines) - 6
 
 
 @pytest.fixture
@@ -63,12 +57,9 @@ def sample() -> Path:
 
 
 @pytest.fixture
-def in_place(run: Run, sample: Path, tmp_path: Path) -> Path:
+def in_place(patched: Patched) -> Path:
     """The sample with nothing but edits in place."""
-    path = tmp_path / "in-place.so"
-    result = run("patch", sample, "-o", path, "--cpu", "ev67", "--passes", "bytes,bitscan")
-    assert (result.exit_code, result.stderr) == (0, "")
-    return path
+    return patched("alpha-sample", "ev67", ("--passes", "bytes,bitscan"))
 
 
 def looks(script: Script, tmp_path: Path, *places: tuple[int, bytes]) -> Path:
@@ -99,6 +90,24 @@ def test_a_window_of_a_function_that_stayed_in_place(
     ids = [edit["id"] for edit in culprit["edits"]]
     assert edit.id in ids
     assert len(ids) < number
+
+
+def test_a_search_goes_on(
+    run: Run, script: Script, sample: Path, in_place: Path, tmp_path: Path
+) -> None:
+    """A search that is begun again knows everything; one that was cut off goes on."""
+    bare, record = manifest.detach(in_place.read_bytes())
+    at, state = load(sample).offset_of(record.edits[-1].address), tmp_path / "state"
+    look = looks(script, tmp_path, (at, bare[at : at + 4]))
+    command = (sample, in_place, "--state", state, "--json", "--", look, "{}")
+    document = json.loads(run("bisect", *command).stdout)
+    lines = state.read_bytes().splitlines(keepends=True)
+    assert len(lines) > 9
+    again = json.loads(run("bisect", *command).stdout)
+    assert (again["runs"], again["culprit"]) == (0, document["culprit"])
+    state.write_bytes(b"".join(lines[:6]) + lines[6][:9])
+    rest = json.loads(run("bisect", *command).stdout)
+    assert (rest["runs"], rest["culprit"]) == (len(lines) - 6, document["culprit"])
 
 
 LDBU = 0x0A  # the operation code of a byte load

@@ -22,6 +22,7 @@ from rewriter.core.assumptions import (
     TABLES,
 )
 from tests.conftest import Patched, Run
+from tests.support.mutants.tuned import OPTIONS
 from tests.verification.tables import test_lines as lines
 from tests.verification.tables.test_detours import library
 
@@ -150,5 +151,5 @@ def test_tables(run: Run, tmp_path: Path) -> None:
 def test_files(patched: Patched, run: Run) -> None:
     """IA-64: registers that are dead at calls of other files."""
     original = inputs.require("ia64-libjnidispatch")
-    tuned = patched("ia64-libjnidispatch", "itanium2")
+    tuned = patched("ia64-libjnidispatch", "itanium2", OPTIONS["itanium2"])
     assert run("verify", original, tuned, *_without(FILES)).exit_code == 1
