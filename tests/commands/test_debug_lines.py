@@ -99,6 +99,9 @@ def readable(path: Path) -> str:
     return found.stdout
 
 
+MOVING = ("--passes", "bytes,bitscan,align,schedule")
+"""Passes after which lines must follow, and that do not time loops over memory, which takes long."""
+
 FORMS = ("-gdwarf-2", "-gdwarf-4", "-gdwarf-5", "-gno-column-info")
 OTHERS = ("-gdwarf-3", "-ffunction-sections")
 
@@ -164,7 +167,7 @@ def test_addr2line(run: Run, tmp_path: Path) -> None:
 def test_what_is_described_keeps_its_place(run: Run, tmp_path: Path) -> None:
     """The default: no row changes, and every instruction that is left is where it was."""
     library = built(tmp_path)
-    new, done = tuned(run, library, "--passes", "bytes,bitscan,align,schedule")
+    new, done = tuned(run, library, *MOVING)
     section = load(str(library)).section(".debug_line")
     assert section is not None
     part = slice(section.sh_offset, section.file_end)
@@ -179,7 +182,7 @@ def test_what_is_described_keeps_its_place(run: Run, tmp_path: Path) -> None:
 
 def test_with_nothing_to_do_nothing_changes(run: Run, tmp_path: Path) -> None:
     library, same = built(tmp_path), tmp_path / "same.so"
-    for options in (("--passes", "none"), ("--cpu", "ev67", "--max-edits", "0")):
+    for options in (("--passes", "none"), ("--cpu", "ev67", *MOVING, "--max-edits", "0")):
         done = run("patch", library, "-o", same, "--debug", "lines", *options)
         assert done.exit_code == 4
         assert same.read_bytes() == library.read_bytes()
@@ -189,7 +192,7 @@ def test_any_number_of_processes_gives_the_same(run: Run, tmp_path: Path) -> Non
     library, files = built(tmp_path, "-gno-column-info"), []
     for jobs in ("1", "2"):
         files.append(tmp_path / f"{jobs}.so")
-        options = ("--cpu", "ev67", "--debug", "lines", "-j", jobs)
+        options = ("--cpu", "ev67", "--debug", "lines", *MOVING, "-j", jobs)
         assert run("patch", library, "-o", files[-1], *options).exit_code == 0
     assert files[0].read_bytes() == files[1].read_bytes()
 
@@ -197,7 +200,7 @@ def test_any_number_of_processes_gives_the_same(run: Run, tmp_path: Path) -> Non
 def test_a_table_that_grows_is_at_the_end(run: Run, tmp_path: Path) -> None:
     """And the second unit's offset follows; its old bytes stay in place."""
     library = built(tmp_path, "-gno-column-info")
-    new, _ = tuned(run, library, "--debug", "lines")
+    new, _ = tuned(run, library, "--debug", "lines", *MOVING)
     tables = [line_table(load(str(path))) for path in (library, new)]
     old, now = tables
     assert old is not None and now is not None
@@ -217,7 +220,7 @@ def test_a_wrong_line_is_found(flag: str, run: Run, tmp_path: Path) -> None:
     """Any change of the table is refused that pyelftools sees."""
     library, bad = built(tmp_path, flag), tmp_path / "bad.so"
     new = tmp_path / "new.so"
-    options = ("--debug", "lines", "--manifest", tmp_path / "manifest")
+    options = ("--debug", "lines", *MOVING, "--manifest", tmp_path / "manifest")
     assert run("patch", library, "-o", new, "--cpu", "ev67", *options).exit_code == 0
     table, right = line_table(load(str(new))), Lines(new).found
     assert table is not None
@@ -270,7 +273,8 @@ def test_what_is_not_understood_stays(run: Run, tmp_path: Path) -> None:
     data[section.sh_offset + 4] = 9
     library.write_bytes(data)
     for debug in ("keep", "lines"):
-        done = run("patch", library, "--dry-run", "--cpu", "ev67", "-v", "--debug", debug)
+        options = ("--cpu", "ev67", "-v", "--debug", debug, *MOVING)
+        done = run("patch", library, "--dry-run", *options)
         assert done.exit_code == 0
         assert "left alone: debug information that is not understood may describe it" in done.stdout
         assert "align:" not in done.stdout and "schedule:" not in done.stdout
@@ -279,11 +283,12 @@ def test_what_is_not_understood_stays(run: Run, tmp_path: Path) -> None:
 def test_what_cannot_follow_stays(run: Run, tmp_path: Path) -> None:
     """Macros name line tables too, and are not written."""
     library = built(tmp_path, "-g3")
-    done = run("patch", library, "--dry-run", "--cpu", "ev67", "-v", "--debug", "lines")
+    options = ("--cpu", "ev67", "-v", "--debug", "lines", *MOVING)
+    done = run("patch", library, "--dry-run", *options)
     assert done.exit_code == 0
     assert "left alone: debug information describes it in ways that cannot follow" in done.stdout
     assert "align:" not in done.stdout and "schedule:" not in done.stdout
-    kept, _ = tuned(run, library)
+    kept, _ = tuned(run, library, *MOVING)
     assert Lines(kept).found == Lines(library).found
 
 
@@ -353,6 +358,6 @@ def test_a_file_of_its_own(run: Run, tmp_path: Path) -> None:
     library, strip = built(tmp_path), inputs.require_tool("alpha-linux-gnu-strip")
     apart = tmp_path / "apart.so"
     subprocess.run((strip, "-g", library, "-o", apart), check=True)
-    done = run("patch", apart, "--dry-run", "--cpu", "ev67")
+    done = run("patch", apart, "--dry-run", "--cpu", "ev67", *MOVING)
     assert "debug information in a file of its own does not follow" in done.stdout
     assert "functions that moved" in done.stdout
