@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
+from typing import Generic, TypeVar
 
 from passes.lib.insert import Setting
 from passes.streams.accesses import Stream
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.readings.interpret import Step
+from rewriter.core.target.cpu import Cpu, System
+from rewriter.core.target.protocol import Sequential
 from rewriter.timing.engines import engine_of
 from rewriter.timing.model import simulate
 
@@ -17,6 +21,11 @@ _LINES = 4  # of a stream that are timed beyond what is asked for ahead
 _PASSES = 16  # that are timed at least
 _APART = (1 << 24) + (1 << 12)  # bytes between streams: other pages, and other sets of a cache
 _MOST = 8  # lines ahead: so many misses a chip can have under way
+_KEPT = 1 << 10  # loops whose time is remembered
+
+_Executed = tuple[Insn, tuple[int, int, bool] | None]
+"""An instruction, and of an access the stream's number, the offset, whether it is a hint."""
+_Object = TypeVar("_Object")
 
 
 @dataclass(frozen=True)
@@ -61,18 +70,9 @@ class Walked:
 
     def cold(self, hints: Sequence[Hint], passes: int) -> int:
         """Cycles of so many passes, when all streams are in memory only."""
-        code, size, steps = self._code(hints), self.insns[0].size, list[Step]()
-        start = self.setting.target.arena.code
-        for turn in range(passes):
-            for n, (insn, access) in enumerate(code):
-                address = start + size * n
-                where = None if access is None else self._where(*access, turn, insn)
-                effects = self.setting.target.table.effects(insn.op)
-                bytes_ = 0 if access is None or access[2] else effects.size
-                back = n == len(code) - 1 and turn < passes - 1
-                goal = start if back else None
-                steps.append(Step(address, insn, where, bytes_, effects.stores, goal))
-        return simulate(steps, self.setting.cpu, self.setting.system, warm=False).cycles
+        code, strides = self._code(hints), tuple(stream.step for stream in self.streams)
+        machine = map(_Itself, (self.setting.target, self.setting.cpu, self.setting.system))
+        return _cold(tuple(code), strides, passes, *machine)
 
     def ahead(self, stream: Stream, cycles: Fraction) -> int:
         """How many bytes ahead to ask, when a pass takes so many cycles.
@@ -87,9 +87,9 @@ class Walked:
         distance = min(int(lines), _MOST) * max(self.line, step)
         return distance if stream.step > 0 else -distance
 
-    def _code(self, hints: Sequence[Hint]) -> list[tuple[Insn, tuple[int, int, bool] | None]]:
-        """What a pass executes; for an access the stream's number, the offset, whether a hint."""
-        found: list[tuple[Insn, tuple[int, int, bool] | None]] = []
+    def _code(self, hints: Sequence[Hint]) -> list[_Executed]:
+        """What a pass executes."""
+        found: list[_Executed] = []
         known = {a.number: (n, a.offset) for n, s in enumerate(self.streams) for a in s.accesses}
         for number, insn in enumerate(self.insns):
             for hint in hints:
@@ -109,8 +109,45 @@ class Walked:
             return (*known[number], False)
         return (len(self.streams), 8 * number, False) if effects.loads or effects.stores else None
 
-    def _where(self, stream: int, offset: int, hint: bool, turn: int, insn: Insn) -> int:
-        size = max(self.setting.target.table.effects(insn.op).size, 1)
-        step = self.streams[stream].step if stream < len(self.streams) else 0
-        data = self.setting.target.arena.data
-        return (data + _APART * stream + turn * step + offset) & -size
+
+@dataclass(frozen=True)
+class _Itself(Generic[_Object]):
+    """An object as a part of a key: equal to itself alone, held as long as its number is."""
+
+    one: _Object
+
+    def __hash__(self) -> int:
+        return id(self.one)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Itself) and self.one is other.one
+
+
+@lru_cache(maxsize=_KEPT)
+def _cold(
+    code: tuple[_Executed, ...],
+    strides: tuple[int, ...],
+    passes: int,
+    target: _Itself[Sequential],
+    cpu: _Itself[Cpu],
+    system: _Itself[System],
+) -> int:
+    """Cycles of so many passes out of memory; many functions, and files, have the same loops."""
+    arena, table, steps = target.one.arena, target.one.table, list[Step]()
+    size = code[0][0].size
+
+    def where(stream: int, offset: int, hint: bool, turn: int, insn: Insn) -> int:
+        step = strides[stream] if stream < len(strides) else 0
+        aligned = -max(table.effects(insn.op).size, 1)
+        return (arena.data + _APART * stream + turn * step + offset) & aligned
+
+    for turn in range(passes):
+        for n, (insn, access) in enumerate(code):
+            place = None if access is None else where(*access, turn, insn)
+            effects = table.effects(insn.op)
+            bytes_ = 0 if access is None or access[2] else effects.size
+            back = n == len(code) - 1 and turn < passes - 1
+            goal = arena.code if back else None
+            address = arena.code + size * n
+            steps.append(Step(address, insn, place, bytes_, effects.stores, goal))
+    return simulate(steps, cpu.one, system.one, warm=False).cycles

@@ -137,10 +137,11 @@ def resolve_for(target: Target, wanted: Wanted) -> Chosen | None:
         assume=assumed(wanted.assume),
     )
     # The instructions of one CPU, all else of the other: gcc's -mcpu and -mtune.
-    mixed = dataclasses.replace(
-        tune, name=cpu.name, description=cpu.description, features=cpu.features
-    )
-    return Chosen(target, mixed, options)
+    if tune is not cpu:
+        cpu = dataclasses.replace(
+            tune, name=cpu.name, description=cpu.description, features=cpu.features
+        )
+    return Chosen(target, cpu, options)
 
 
 def made(wanted: Wanted, edits: Iterable[Edit]) -> None:

@@ -100,7 +100,7 @@ def readable(path: Path) -> str:
 
 
 MOVING = ("--passes", "bytes,bitscan,align,schedule")
-"""Passes after which lines must follow, and that do not time loops over memory, which takes long."""
+"""Passes after which lines must follow; those that time loops over memory would take long."""
 
 FORMS = ("-gdwarf-2", "-gdwarf-4", "-gdwarf-5", "-gno-column-info")
 OTHERS = ("-gdwarf-3", "-ffunction-sections")

@@ -18,6 +18,7 @@ from passes.lib.insert import Declined, Insertion, Setting
 from passes.prefetch import Prefetch
 from passes.streams.accesses import streams
 from passes.streams.bodies import Body
+from passes.streams.walk import Walked
 from rewriter.analysis.program import Program, analyse
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.readings.interpret import Interpreter, Memory
@@ -115,6 +116,20 @@ def test_the_model_agrees_with_its_engine() -> None:
     cold, warm, cold_after, warm_after = took
     assert cold_after < 0.95 * cold
     assert warm_after <= warm
+
+
+def test_what_is_remembered_of_a_machine_is_not_said_of_another() -> None:
+    """Cycles of one loop out of memory: by the CPU, the machine around it, and the passes."""
+    insns, took = decoded(SUM.split("; ")), []
+    for cpu, system, passes in (
+        *(("ev67", UP1000, 64), ("ev67", CS20, 64), ("ev5", UP1000, 64), ("ev67", UP1000, 65)),
+        *(("ev67", UP1000, 64), ("ev67", CS20, 64), ("ev5", UP1000, 64), ("ev67", UP1000, 65)),
+    ):
+        setting = Setting(ALPHA, ALPHA.cpus[cpu], system, Prover(64, 8), frozenset())
+        walked = Walked(insns, tuple(streams(insns, ALPHA)), setting)
+        took.append(walked.cold((), passes))
+    assert took[:4] == took[4:]
+    assert len(set(took)) == 4
 
 
 # On numbers --------------------------------------------------------------------------------------
