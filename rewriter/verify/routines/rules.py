@@ -8,6 +8,7 @@ from rewriter.core.assumptions import ARGUMENTS
 from rewriter.core.code.dataflow import written
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import AWAY
+from rewriter.core.plural import counted
 from rewriter.core.target.capability import trials_of
 from rewriter.core.target.protocol import Sequential, Tuned
 from rewriter.elf.unwind import rows as unwind_rows
@@ -80,7 +81,8 @@ def without_entries(known: Known, named: Named, function: Function, routine: Tun
     needed, there = len(routine.resumes), 0
     if in_pieces(known) and room_in_place(known, named, function):
         there = len(known.program.fixups_of(function))
-    return f"needs {needed} entries of the exception table, has {there}" if needed > there else ""
+    entries = counted(needed, "entry", "entries")
+    return f"needs {entries} of the exception table, has {there}" if needed > there else ""
 
 
 def unwinds_plainly(known: Known, named: Named, function: Function) -> bool:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewriter.contracts.contract import Arena, Case, Contract, Plan, Result, View
+from rewriter.core.plural import counted
 from rewriter.core.readings.machine import ByteOrder
 
 _HEAD = 10  # words of a case in front of its pieces
@@ -82,8 +83,9 @@ class Chunk:
             if len(wrong):
                 first = int(wrong[0])
                 return (
-                    f"{len(wrong)} bytes of memory are wrong, the first at {address + first:#x} is"
-                    f" {int(got[at + first]):#x}, not {int(want[at + first]):#x}"
+                    f"wrong in {counted(len(wrong), 'byte')} of memory: the first, at"
+                    f" {address + first:#x}, is {int(got[at + first]):#x}, not"
+                    f" {int(want[at + first]):#x}"
                 )
             at += size
         return "its record is damaged"
