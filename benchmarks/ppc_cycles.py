@@ -3,8 +3,10 @@
 `.venv/bin/python benchmarks/ppc_cycles.py [--cpu NAME]... [--sizes] [ROUTINE...]` runs both on the
 same cases of a contract, on the built-in interpreter, and times what they did on the model of the
 CPU, as `retune bench` does: warm, each call by itself.  Where the libc's resolver picks a variant,
-it is the one of that CPU.  A row has the sums over all points, the point with the largest ratio,
-and what is promised; `--sizes` gives a row for each length.  `--bounds` says what bounds ours: the
+it is the one of that CPU.  A row has the mean cycles over all points and their ratio, which long
+blocks make most of, the mean of the points' own ratios, in which each length counts as much as
+another, the largest of these, and what is promised of the first ratio; `--sizes` gives a row for
+each length.  `--bounds` says what bounds ours: the
 first point of each length, the least cycles that its instructions take of each kind of pipe and of
 dispatch, if nothing waited for anything, and where the cycles went on the critical path; of copies
 that are larger than the first cache, what the lines of both blocks take from the second.  On
@@ -47,8 +49,8 @@ FARTHEST = 65536
 SKEWS = (0, 1, 4, 7)
 _SKEWED = ("to", "source", "first", "second")
 _PROMISED = {("7450", "memcpy"): (1 / 3, 64), ("750", "memcpy"): (1 / 2, 64)}
-_HEAD = "{:7} {:10} {:>6} {:>6} {:>10} {:>10} {:>6} {:>6}"
-_ROW = "{:7} {:10} {:>6} {:6} {:10.1f} {:10.1f} {:6.3f} {:6.3f}{}"
+_HEAD = "{:7} {:10} {:>6} {:>6} {:>10} {:>10} {:>6} {:>6} {:>6}"
+_ROW = "{:7} {:10} {:>6} {:6} {:10.1f} {:10.1f} {:6.3f} {:6.3f} {:6.3f}{}"
 
 
 @dataclass(frozen=True)
@@ -108,10 +110,11 @@ def _cycles(clock: Clock, point: Mapping[str, int]) -> int:
 def row(cpu: str, name: str, size: str, found: Sequence[Point], promised: float | None) -> str:
     """A row of the table."""
     theirs, ours = (sum(getattr(p, side) for p in found) for side in ("theirs", "ours"))
-    ratio, worst = ours / theirs, max(p.ratio for p in found)
+    ratio, each = ours / theirs, [point.ratio for point in found]
     said = "" if promised is None else " ok" if ratio <= promised else f" above {promised:.3f}"
     count = len(found)
-    return _ROW.format(cpu, name, size, count, theirs / count, ours / count, ratio, worst, said)
+    means = theirs / count, ours / count, ratio, sum(each) / count
+    return _ROW.format(cpu, name, size, count, *means, max(each), said)
 
 
 def promise(cpu: str, name: str, size: int) -> float | None:
@@ -209,7 +212,9 @@ def main() -> int:
     parser.add_argument("--sizes", action="store_true", help="a row for each length")
     parser.add_argument("--bounds", action="store_true", help="what bounds ours")
     options = parser.parse_args()
-    print(_HEAD.format("cpu", "routine", "bytes", "points", "glibc", "ours", "ratio", "worst"))
+    print(
+        _HEAD.format("cpu", "routine", "bytes", "points", "glibc", "ours", "ratio", "mean", "worst")
+    )
     try:
         for cpu in options.cpu or LIBC:
             for name in options.names or routines.names(cpu):
