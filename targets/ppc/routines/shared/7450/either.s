@@ -33,78 +33,10 @@
         andc.   r0,r0,r7
         bne     either_found
 either_pairs:
-        lwz     r5,4(r8)
-        lwzu    r10,8(r8)
-        xor     r6,r5,r4
-        add     r0,r5,r9
-        add     r11,r6,r9
-        andc    r0,r0,r5
-        andc    r11,r11,r6
-        or      r0,r0,r11
-        andc.   r0,r0,r7
-        bne     either_first
-        xor     r6,r10,r4
-        add     r0,r10,r9
-        add     r11,r6,r9
-        andc    r0,r0,r10
-        andc    r11,r11,r6
-        or      r0,r0,r11
-        andc.   r0,r0,r7
-        bne     either_second
-        lwz     r5,4(r8)
-        lwzu    r10,8(r8)
-        xor     r6,r5,r4
-        add     r0,r5,r9
-        add     r11,r6,r9
-        andc    r0,r0,r5
-        andc    r11,r11,r6
-        or      r0,r0,r11
-        andc.   r0,r0,r7
-        bne     either_first
-        xor     r6,r10,r4
-        add     r0,r10,r9
-        add     r11,r6,r9
-        andc    r0,r0,r10
-        andc    r11,r11,r6
-        or      r0,r0,r11
-        andc.   r0,r0,r7
-        bne     either_second
-        lwz     r5,4(r8)
-        lwzu    r10,8(r8)
-        xor     r6,r5,r4
-        add     r0,r5,r9
-        add     r11,r6,r9
-        andc    r0,r0,r5
-        andc    r11,r11,r6
-        or      r0,r0,r11
-        andc.   r0,r0,r7
-        bne     either_first
-        xor     r6,r10,r4
-        add     r0,r10,r9
-        add     r11,r6,r9
-        andc    r0,r0,r10
-        andc    r11,r11,r6
-        or      r0,r0,r11
-        andc.   r0,r0,r7
-        bne     either_second
-        lwz     r5,4(r8)
-        lwzu    r10,8(r8)
-        xor     r6,r5,r4
-        add     r0,r5,r9
-        add     r11,r6,r9
-        andc    r0,r0,r5
-        andc    r11,r11,r6
-        or      r0,r0,r11
-        andc.   r0,r0,r7
-        bne     either_first
-        xor     r6,r10,r4
-        add     r0,r10,r9
-        add     r11,r6,r9
-        andc    r0,r0,r10
-        andc    r11,r11,r6
-        or      r0,r0,r11
-        andc.   r0,r0,r7
-        bne     either_second
+        .include either_pair
+        .include either_pair
+        .include either_pair
+        .include either_pair
         srwi    r0,r4,4
         lvsl    v0,0,r4             # the byte, from its two halves
         lvsl    v1,0,r0
@@ -132,24 +64,7 @@ either_blocks:
         addi    r8,r8,16
 either_even:                        # 32 bytes behind the block that has it
         addi    r8,r8,-36
-        lwz     r5,4(r8)
-        lwzu    r10,8(r8)
-        xor     r6,r5,r4
-        add     r0,r5,r9
-        add     r11,r6,r9
-        andc    r0,r0,r5
-        andc    r11,r11,r6
-        or      r0,r0,r11
-        andc.   r0,r0,r7
-        bne     either_first
-        xor     r6,r10,r4
-        add     r0,r10,r9
-        add     r11,r6,r9
-        andc    r0,r0,r10
-        andc    r11,r11,r6
-        or      r0,r0,r11
-        andc.   r0,r0,r7
-        bne     either_second
+        .include either_pair
         lwz     r5,4(r8)
         lwzu    r10,8(r8)
         xor     r6,r5,r4

@@ -41,54 +41,14 @@ find_exact:
         nor     r10,r10,r0
         b       find_found
 find_long:
-        lwzu    r5,4(r8)
-        xor     r5,r5,r4
-        add     r10,r5,r9
-        nor     r0,r5,r7
-        and.    r10,r10,r0
-        bne     find_exact
-        lwzu    r5,4(r8)
-        xor     r5,r5,r4
-        add     r10,r5,r9
-        nor     r0,r5,r7
-        and.    r10,r10,r0
-        bne     find_exact
-        lwzu    r5,4(r8)
-        xor     r5,r5,r4
-        add     r10,r5,r9
-        nor     r0,r5,r7
-        and.    r10,r10,r0
-        bne     find_exact
-        lwzu    r5,4(r8)
-        xor     r5,r5,r4
-        add     r10,r5,r9
-        nor     r0,r5,r7
-        and.    r10,r10,r0
-        bne     find_exact
-        lwzu    r5,4(r8)
-        xor     r5,r5,r4
-        add     r10,r5,r9
-        nor     r0,r5,r7
-        and.    r10,r10,r0
-        bne     find_exact
-        lwzu    r5,4(r8)
-        xor     r5,r5,r4
-        add     r10,r5,r9
-        nor     r0,r5,r7
-        and.    r10,r10,r0
-        bne     find_exact
-        lwzu    r5,4(r8)
-        xor     r5,r5,r4
-        add     r10,r5,r9
-        nor     r0,r5,r7
-        and.    r10,r10,r0
-        bne     find_exact
-        lwzu    r5,4(r8)
-        xor     r5,r5,r4
-        add     r10,r5,r9
-        nor     r0,r5,r7
-        and.    r10,r10,r0
-        bne     find_exact
+        .include find_word
+        .include find_word
+        .include find_word
+        .include find_word
+        .include find_word
+        .include find_word
+        .include find_word
+        .include find_word
         addi    r8,r8,4
         clrrwi  r8,r8,5
         srwi    r0,r4,4
@@ -116,24 +76,9 @@ find_blocks:
         addi    r8,r8,16
 find_even:                          # 32 bytes behind the block that has it
         addi    r8,r8,-36
-        lwzu    r5,4(r8)
-        xor     r5,r5,r4
-        add     r10,r5,r9
-        nor     r0,r5,r7
-        and.    r10,r10,r0
-        bne     find_exact
-        lwzu    r5,4(r8)
-        xor     r5,r5,r4
-        add     r10,r5,r9
-        nor     r0,r5,r7
-        and.    r10,r10,r0
-        bne     find_exact
-        lwzu    r5,4(r8)
-        xor     r5,r5,r4
-        add     r10,r5,r9
-        nor     r0,r5,r7
-        and.    r10,r10,r0
-        bne     find_exact
+        .include find_word
+        .include find_word
+        .include find_word
         lwzu    r5,4(r8)
         xor     r5,r5,r4
         b       find_exact

@@ -23,46 +23,10 @@
         and.    r8,r8,r0
         bne     length_exact
 length_pairs:
-        lwz     r6,4(r4)
-        lwzu    r10,8(r4)
-        add     r8,r6,r9
-        nor     r0,r6,r7
-        add     r11,r10,r9
-        and.    r8,r8,r0
-        nor     r5,r10,r7
-        bne     length_first
-        and.    r11,r11,r5
-        bne     length_second
-        lwz     r6,4(r4)
-        lwzu    r10,8(r4)
-        add     r8,r6,r9
-        nor     r0,r6,r7
-        add     r11,r10,r9
-        and.    r8,r8,r0
-        nor     r5,r10,r7
-        bne     length_first
-        and.    r11,r11,r5
-        bne     length_second
-        lwz     r6,4(r4)
-        lwzu    r10,8(r4)
-        add     r8,r6,r9
-        nor     r0,r6,r7
-        add     r11,r10,r9
-        and.    r8,r8,r0
-        nor     r5,r10,r7
-        bne     length_first
-        and.    r11,r11,r5
-        bne     length_second
-        lwz     r6,4(r4)
-        lwzu    r10,8(r4)
-        add     r8,r6,r9
-        nor     r0,r6,r7
-        add     r11,r10,r9
-        and.    r8,r8,r0
-        nor     r5,r10,r7
-        bne     length_first
-        and.    r11,r11,r5
-        bne     length_second
+        .include length_pair
+        .include length_pair
+        .include length_pair
+        .include length_pair
         clrrwi  r4,r4,5
         vspltisb v0,0
         li      r5,16
@@ -77,16 +41,7 @@ length_blocks:
         addi    r4,r4,16
 length_even:                        # 32 bytes behind the block that has the end
         addi    r4,r4,-36
-        lwz     r6,4(r4)
-        lwzu    r10,8(r4)
-        add     r8,r6,r9
-        nor     r0,r6,r7
-        add     r11,r10,r9
-        and.    r8,r8,r0
-        nor     r5,r10,r7
-        bne     length_first
-        and.    r11,r11,r5
-        bne     length_second
+        .include length_pair
         lwzu    r6,4(r4)
         add     r8,r6,r9
         nor     r0,r6,r7
