@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from rewriter.core.addresses import addresses, holders
+from rewriter.core.addresses import NOWHERE, addresses, holders
 from rewriter.core.code.listing import Listing, among
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import CALLS, To, leading
@@ -29,12 +29,14 @@ def find_functions(image: Image, frames: Iterable[Range]) -> tuple[Function, ...
     symbols = function_symbols(image)
     names = _names(symbols)
     ranges = {
-        frame.start: (frame.end, "unwind table") for frame in frames if frame.end > frame.start
+        frame.start: (frame.end, "unwind table")
+        for frame in frames
+        if frame.start < frame.end <= NOWHERE  # damaged where it goes on behind the last address
     }
     covered = sorted((start, end) for start, (end, _) in ranges.items())
     for symbol in symbols:
         start, end = symbol.st_value, symbol.st_value + symbol.st_size
-        if symbol.st_size and not _overlaps(covered, start, end):
+        if symbol.st_size and end <= NOWHERE and not _overlaps(covered, start, end):
             ranges.setdefault(start, (end, "symbol"))
     repeated = {name for name, times in Counter(names.values()).items() if times > 1}
     found: list[Function] = []

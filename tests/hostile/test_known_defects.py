@@ -10,7 +10,7 @@
 | D7 | OUT and its manifest are written together | test_outputs.py |
 | D9, D10, D11, D15 | names that are empty, options that do nothing, usage | test_usage.py |
 | D12 | debug information | tests/commands/test_debug_lines.py |
-| T2 to T11, T14, H1, M3 | damaged files | here |
+| T2 to T11, T14, T15, H1, M3 | damaged files | here |
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from fixtures.hostile.fields import elf_fields
 from fixtures.hostile.kinds import Case
 from fixtures.hostile.running import Outcome, run
 from rewriter.elf.image import parse
+from rewriter.elf.unwind.entries import frames
 
 PATCH = ("patch", "in", "-o", "out", "--cpu", "ev67", "-j1")
 IA64_PATCH = ("patch", "in", "-o", "out", "--cpu", "itanium2", "-j1")
@@ -190,6 +191,16 @@ def test_h1_a_table_of_half_a_terabyte(tmp_path: Path) -> None:
     outcome = ended(huge, "identify", "in")
     assert (outcome.status, outcome.seconds < 5) == (0, True)
     ended(huge, *PATCH, "--funcs", "f[1-3]")
+
+
+def test_t15_code_that_goes_on_behind_the_last_address(tmp_path: Path) -> None:
+    """An unwind table that says it is elsewhere speaks of code on both sides of address 0."""
+    data = bases.library()
+    header, _ = section(data, ".eh_frame", tmp_path)
+    odd = changed(data, header + 16, struct.pack("<Q", 0x7FF))  # sh_addr
+    assert any(frame.start < 1 << 64 < frame.end for frame in frames(parse(odd, "in")))
+    for arguments in (("identify", "in"), (*PATCH, "--passes", "bytes,align")):
+        ended(odd, *arguments)
 
 
 def test_m3_a_gzip_bomb_is_refused() -> None:
