@@ -44,14 +44,14 @@ class Effect(NamedTuple):
 
     `step` is (result, source, distance) where a register becomes another plus a constant, `load`
     the same where it becomes the cell of memory there.  `written` are the registers that it writes,
-    the only one of at most `bits` bits, if that is known; `kept` are those that outlive a call, as
-    a mask, and `remembers` says that memory stays as it is.
+    the only one by `plain` code, of which `LinearEffects.bits` may say more; `kept` are those that
+    outlive a call, as a mask, and `remembers` says that memory stays as it is.
     """
 
     step: tuple[int, int, int] | None
     load: tuple[int, int, int] | None
     written: tuple[int, ...]
-    bits: int | None
+    plain: bool
     kept: int | None
     remembers: bool
 
@@ -88,6 +88,7 @@ class LinearEffects:
     def __init__(self, target: Sequential) -> None:
         self.target = target
         self.known: dict[int, Effect] = {}
+        self._set: dict[int, int | None] = {}
 
     def of(self, word: int) -> Effect:
         """What the instruction of a word does."""
@@ -106,21 +107,31 @@ class LinearEffects:
         step = self.target.linear(insn)
         load = self._load(insn, written) if remembers and effects.loads else None
         plain = remembers and step is None and len(written) == 1
-        bits = self._bits(insn, Reg(written[0])) if plain else None
-        return Effect(step, load, written, bits, kept, remembers)
+        return Effect(step, load, written, plain, kept, remembers)
 
     def _load(self, insn: Insn, written: tuple[int, ...]) -> tuple[int, int, int] | None:
         """(result, base, displacement) of a load of the cell that an address is in."""
         spelled = self.target.spelling.address(insn) if whole(insn, self.target) else None
         return None if spelled is None or len(written) != 1 else (written[0], *spelled)
 
-    def _bits(self, insn: Insn, result: Reg) -> int | None:
-        """How many bits of a result can be set, whatever is read; None where all can."""
-        table = self.target.table
+    def bits(self, word: int) -> int | None:
+        """How many bits of a plain instruction's result can be set, whatever is read; None where
+        all can.
+
+        It takes longer to find than all else, and is asked of few words.
+        """
+        if word not in self._set:
+            self._set[word] = self._bits(word)
+        return self._set[word]
+
+    def _bits(self, word: int) -> int | None:
+        table, (result,) = self.target.table, self.of(word).written
+        insn = table.decode(word)
+        assert insn is not None
         with table.terms() as terms:
             state = machine(table, terms)
             state.execute(insn, 0)
-            bits = terms.bits(state.get(result))
+            bits = terms.bits(state.get(Reg(result)))
         return bits if bits < table.cell * 8 else None
 
 
@@ -135,7 +146,7 @@ class _Code:
         self.words: list[int] = graph.listing.words[text].tolist()
         self.rows: list[int] = graph.listing.rows[text].tolist()
         self.places = dict(zip(blocks, zip(first, last, strict=True), strict=True))
-        self.effect = effects.of
+        self.effects = effects
         self.names = count()
 
     def through(self, block: int, state: State) -> State:
@@ -144,7 +155,8 @@ class _Code:
         if min(self.rows[first:last], default=0) < 0:
             return {}
         state = dict(state)
-        for effect in map(self.effect, self.words[first:last]):
+        for word in self.words[first:last]:
+            effect = self.effects.of(word)
             if effect.step is not None:
                 self._step(state, effect.step)
                 continue
@@ -153,8 +165,8 @@ class _Code:
                 continue
             for register in effect.written:
                 state.pop(register, None)
-            if effect.bits is not None:
-                state[effect.written[0]] = Value(next(self.names), 0, bits=effect.bits)
+            if effect.plain and (bits := self.effects.bits(word)) is not None:
+                state[effect.written[0]] = Value(next(self.names), 0, bits=bits)
             if effect.kept is not None:
                 state = {r: value for r, value in state.items() if effect.kept >> r & 1}
             if not effect.remembers:
