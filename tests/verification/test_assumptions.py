@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+import targets
 from fixtures import corners, inputs
+from rewriter.analysis.program import analyse
+from rewriter.api.patch import quiet
 from rewriter.core.assumptions import (
     ALIGNMENT,
     ARGUMENTS,
@@ -21,6 +24,9 @@ from rewriter.core.assumptions import (
     STANDARD,
     TABLES,
 )
+from rewriter.elf.image import load
+from rewriter.road.options import Options
+from rewriter.road.pipeline import tune
 from tests.conftest import Patched, Run
 from tests.support.mutants.tuned import OPTIONS
 from tests.verification.tables import test_lines as lines
@@ -146,6 +152,21 @@ def test_tables(run: Run, tmp_path: Path) -> None:
     reason = "computed jump not understood"
     assert reason not in left[0]
     assert reason in left[1]
+
+
+def test_code_analysed_on_more_is_analysed_again() -> None:
+    """What `tune` is given of a file counts only where it rests on what may be assumed."""
+    flags = ("-O2", "-mcpu=ev4")
+    image = load(inputs.or_skip(lambda name: corners.compiled(name, flags), "sw.c"))
+    target = targets.of(image)
+    assert target.sequential is not None
+    options = Options(passes=("bytes",), assume=EVERY - {TABLES})
+    afresh, given = (
+        tune(image, target, target.sequential.cpus["ev67"], options, quiet, program=program)
+        for program in (None, analyse(image, target.sequential))
+    )
+    assert "computed jump not understood" in {refusal.reason for refusal in afresh.refusals}
+    assert given.refusals == afresh.refusals
 
 
 def test_files(patched: Patched, run: Run) -> None:
