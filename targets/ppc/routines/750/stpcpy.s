@@ -1,37 +1,36 @@
 # stpcpy: r3 destination, r4 string; r3 the address of the end that was copied.
 #
-# See shared/750/string.
+# Four bytes, then as shared/750/string.
 
-stpcpy: mr      r6,r3
+stpcpy: lbz     r5,0(r4)
+        mr      r6,r3
+        lis     r9,-257
+        cmpwi   r5,0
+        stb     r5,0(r3)
+        beqlr
+        lbz     r5,1(r4)
+        cmpwi   r5,0
+        stbu    r5,1(r3)
+        beqlr
+        lbz     r5,2(r4)
+        cmpwi   r5,0
+        stbu    r5,1(r3)
+        beqlr
+        lbz     r5,3(r4)
+        clrlwi  r0,r4,30
+        cmpwi   r5,0
+        stbu    r5,1(r3)
+        beqlr
         .include string
-string_last:
         srwi.   r0,r5,24
         addi    r3,r6,4
         stb     r0,4(r6)
         beqlr
         rlwinm. r0,r5,16,24,31
-        addi    r3,r6,5
-        stb     r0,5(r6)
+        stbu    r0,1(r3)
         beqlr
         rlwinm. r0,r5,24,24,31
-        addi    r3,r6,6
-        stb     r0,6(r6)
+        stbu    r0,1(r3)
         beqlr
-        stb     r5,7(r6)
-        addi    r3,r6,7
+        stbu    r5,1(r3)
         blr
-string_head:                        # bytes until the source is at a word
-        subfic  r0,r0,4
-        mtctr   r0
-        addi    r6,r6,3
-        addi    r4,r4,-1
-string_bytes:
-        lbzu    r5,1(r4)
-        cmpwi   r5,0
-        stbu    r5,1(r6)
-        bdnzf   eq,string_bytes
-        mr      r3,r6
-        beqlr
-        addi    r6,r6,-3
-        addi    r4,r4,1
-        b       string_aligned

@@ -8,5 +8,4 @@ strcat: mr      r12,r4
         srwi    r8,r8,3
         add     r6,r4,r8
         mr      r4,r12
-        .include string
         .include string_kept

@@ -3,5 +3,4 @@
 # See shared/750/string.
 
 strcpy: mr      r6,r3
-        .include string
         .include string_kept

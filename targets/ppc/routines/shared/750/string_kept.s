@@ -1,6 +1,25 @@
-# The end of a copied string (shared/750/string), where the result is in r3 already.
+# Copies the string at r4 with its end to r6, where the result is in r3 already: four bytes, then
+# as shared/750/string.
 
-string_last:
+        lbz     r5,0(r4)
+        lis     r9,-257
+        cmpwi   r5,0
+        stb     r5,0(r6)
+        beqlr
+        lbz     r5,1(r4)
+        cmpwi   r5,0
+        stb     r5,1(r6)
+        beqlr
+        lbz     r5,2(r4)
+        cmpwi   r5,0
+        stb     r5,2(r6)
+        beqlr
+        lbz     r5,3(r4)
+        clrlwi  r0,r4,30
+        cmpwi   r5,0
+        stb     r5,3(r6)
+        beqlr
+        .include string
         srwi.   r0,r5,24
         stb     r0,4(r6)
         beqlr
@@ -12,17 +31,3 @@ string_last:
         beqlr
         stb     r5,7(r6)
         blr
-string_head:                        # bytes until the source is at a word
-        subfic  r0,r0,4
-        mtctr   r0
-        addi    r6,r6,3
-        addi    r4,r4,-1
-string_bytes:
-        lbzu    r5,1(r4)
-        cmpwi   r5,0
-        stbu    r5,1(r6)
-        bdnzf   eq,string_bytes
-        beqlr
-        addi    r6,r6,-3
-        addi    r4,r4,1
-        b       string_aligned
