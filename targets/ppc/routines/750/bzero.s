@@ -2,6 +2,8 @@
 #
 # See fill, of the 750 and of the 7450.
 
-bzero:  mr      r5,r4
+bzero:  cmplwi  r4,4
+        mr      r5,r4
         li      r4,0
+        blt     fill_bytes
         .include fill

@@ -2,6 +2,8 @@
 #
 # See fill, of the 750 and of the 7450.
 
-memset: rlwimi  r4,r4,8,16,23
+memset: cmplwi  r5,4
+        blt     fill_bytes
+        rlwimi  r4,r4,8,16,23
         rlwimi  r4,r4,16,0,15
         .include fill

@@ -1,4 +1,5 @@
-# Fills r5 bytes at r3 with the word r4, four equal bytes; r3 stays.
+# Fills r5 bytes at r3, four or more, with the word r4, four equal bytes; r3 stays.  With fewer
+# `fill_bytes` does so with the lowest byte of r4.
 #
 # Head and tail are unaligned words that overlap.  From 64 bytes on doublewords from a floating-
 # point register, which takes the pattern from the destination's own first bytes.  Zeros from 512
@@ -33,8 +34,6 @@ fill_last:
 
 fill_short:
         cmplwi  r5,8
-        cmplwi  cr1,r5,4
-        cmplwi  cr6,r5,0
         blt     fill_few
         stw     r4,0(r3)
         stw     r4,4(r3)
@@ -42,16 +41,18 @@ fill_short:
         stw     r4,-4(r6)
         blr
 fill_few:
-        blt     cr1,fill_bytes
         stw     r4,0(r3)
         stw     r4,-4(r6)
         blr
-fill_bytes:                         # the first, the middle and the last one
-        beqlr   cr6
-        srwi    r7,r5,1
+fill_bytes:
+        cmplwi  r5,0
+        cmplwi  cr1,r5,2
+        beqlr
         stb     r4,0(r3)
-        stbx    r4,r3,r7
-        stb     r4,-1(r6)
+        bltlr   cr1
+        stb     r4,1(r3)
+        beqlr   cr1
+        stb     r4,2(r3)
         blr
 
 fill_long:                          # from the next doubleword on; 56 bytes or more

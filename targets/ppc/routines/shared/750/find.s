@@ -7,23 +7,21 @@
         rlwinm  r10,r3,3,27,28      # bits in front of the first byte
         lwz     r5,0(r8)
         li      r0,-1
-        lis     r7,0x7f7f
+        lis     r9,-257
         srw     r0,r0,r10
+        addi    r9,r9,-257          # 0xfefefeff
         xor     r5,r5,r4
-        ori     r7,r7,0x7f7f
+        srwi    r7,r9,1             # 0x7f7f7f7f
         orc     r5,r5,r0
         and     r10,r5,r7
         or      r0,r5,r7
         add     r10,r10,r7
         subf    r11,r8,r6
         nor.    r10,r10,r0
-        srwi    r11,r11,2           # words behind this one
         bne     find_found
-        cmplwi  cr1,r11,0
-        lis     r9,-257             # 0xfefefeff
+        srwi.   r11,r11,2           # words behind this one
         mtctr   r11
-        beq     cr1,absent
-        addi    r9,r9,-257
+        beq     absent
 find_words:
         lwzu    r5,4(r8)
         xor     r5,r5,r4
