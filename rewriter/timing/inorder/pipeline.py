@@ -116,7 +116,7 @@ class _Run:
                     delays.append((cause, bound - cycle))
                     cycle = bound
             cycle = self._after_store(step, cycle, delays)
-            cycle = self._placed(place, cycle, delays)
+            cycle = self._placed(step, place, cycle, delays)
             self._account.charge(cycle - self._cycle, delays, causes.START)
             self._issue(step, place, cycle, delays)
             self._follow(step, place, cycle)
@@ -197,8 +197,9 @@ class _Run:
 
     # Issue --------------------------------------------------------------------------------
 
-    def _placed(self, place: _Place, cycle: int, delays: list[Delay]) -> int:
-        """The first cycle, from this one, in which the group has room for the instruction."""
+    def _placed(self, step: Step, place: _Place, cycle: int, delays: list[Delay]) -> int:
+        """The first cycle, from this one, in which the group has room for the instruction; the
+        next one may be at a barred distance from a store."""
         if cycle > self._cycle:
             self._close()
             return cycle
@@ -206,7 +207,7 @@ class _Run:
             return cycle
         self._close()
         delays.append((causes.PIPES, 1))
-        return cycle + 1
+        return self._after_store(step, cycle + 1, delays)
 
     def _fits(self, place: _Place) -> bool:
         if len(self._group) == self._width:

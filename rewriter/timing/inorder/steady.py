@@ -64,7 +64,7 @@ class RepeatedInOrder:
             cycle = max(cycle, self._finished)
         cycle = self._behind_store(node, placed, cycle)
         if cycle == self._cycle and not self._fits([*self._group, node]):
-            cycle += 1
+            cycle = self._behind_store(node, placed, cycle + 1)
         return cycle
 
     def put(self, block: int, node: Node, placed: Placed) -> int:

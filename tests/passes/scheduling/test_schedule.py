@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from passes.scheduling.exact import exact
@@ -103,7 +103,18 @@ def test_a_fault_finds_no_store_done_early(one: Pass, cpu: str, seed: int) -> No
         assert after.stores == before.stores[: len(after.stores)]
 
 
+STORES_APART = """stq t0,0(a0)
+ stq t0,0(a0)
+ addq t0,t0,t0
+ addq t0,t0,t0
+ ldl t2,4(a0)
+ lda a1,0(a1)
+ bne t2,loop"""
+"""A load that cannot issue beside the second store is at a barred distance from the first then."""
+
+
 @given(passes(), st.sampled_from(CPUS))
+@example(loops.loop(STORES_APART), "ev5")
 @settings(max_examples=30)
 def test_what_is_found_is_better_or_the_same(one: Pass, cpu: str) -> None:
     """best <= list <= original in modelled cycles, no order below the bound, and all is placed."""
