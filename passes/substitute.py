@@ -219,7 +219,7 @@ def _better(
 ) -> Iterator[tuple[Tuned, Worth]]:
     """Those of some routines that do in every case what the old one does, and gain; CannotMove if
     none does."""
-    reasons, found = [], False
+    reasons = []
     for routine in candidates:
         if reason := known.unlike(named, routine):
             reasons.append(f"no tuned routine does the same: {reason}")
@@ -228,9 +228,8 @@ def _better(
         if reason:
             reasons.insert(0, reason)
             continue
-        found = True
         yield routine, gain
-    if not found:
+    if len(reasons) == len(candidates):
         raise CannotMove(reasons[0])
 
 

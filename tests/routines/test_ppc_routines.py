@@ -181,7 +181,7 @@ loop:   lbzu    r5,1(r4)
         ("power9", "vspltisb v31,-1", "mask 0x1000"),
         ("power9", "addi r2,r2,8", "mask 0x4"),
         ("power9", "addi r3,r3,1", "the result is"),
-        ("750", "stb r4,0(r4)", "of memory"),
+        ("750", "stb r4,0(r4)", "wrong in 1 byte of memory: the first, at"),
         ("750", "lwz r5,0(0)", "SIGSEGV"),
         ("750", "fadd f1,f1,f1\n lvx v0,0,r3", "SIGILL"),
         ("power9", "loop2: b loop2", "runs too long"),

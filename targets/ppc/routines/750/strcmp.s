@@ -45,30 +45,9 @@ strcmp: .include strcmp_start
         and.    r10,r10,r0
         bne     cr1,strcmp_found
         bne     strcmp_found
-        lwzu    r5,4(r3)
-        lwzu    r6,4(r4)
-        add     r10,r5,r9
-        nor     r0,r5,r7
-        cmplw   cr1,r5,r6
-        and.    r10,r10,r0
-        bne     cr1,strcmp_found
-        bne     strcmp_found
-        lwzu    r5,4(r3)
-        lwzu    r6,4(r4)
-        add     r10,r5,r9
-        nor     r0,r5,r7
-        cmplw   cr1,r5,r6
-        and.    r10,r10,r0
-        bne     cr1,strcmp_found
-        bne     strcmp_found
-        lwzu    r5,4(r3)
-        lwzu    r6,4(r4)
-        add     r10,r5,r9
-        nor     r0,r5,r7
-        cmplw   cr1,r5,r6
-        and.    r10,r10,r0
-        bne     cr1,strcmp_found
-        bne     strcmp_found
+        .include strcmp_word
+        .include strcmp_word
+        .include strcmp_word
 strcmp_align:                       # the words at both are equal and have no end
         clrlwi  r8,r3,30
         subf    r3,r8,r3

@@ -2,35 +2,14 @@
 # time, at multiples of 32, which no page boundary parts.  Words in front of them are read in pairs.
 # Changes v0 to v7, too.
 
-        clrrwi  r8,r3,2
-        rlwinm  r10,r3,3,27,28      # bits in front of the string
-        lwz     r5,0(r8)
-        li      r0,-1
-        lis     r7,0x7f7f
-        srw     r0,r0,r10
-        xor     r6,r5,r4
-        ori     r7,r7,0x7f7f
-        orc     r5,r5,r0
-        orc     r6,r6,r0
-        lis     r9,-257             # 0xfefefeff
-        addi    r9,r9,-257
-        add     r0,r5,r9
-        add     r11,r6,r9
-        andc    r0,r0,r5
-        andc    r11,r11,r6
-        or      r0,r0,r11
-        andc.   r0,r0,r7
+        .include either_start
+        .include either_marks
         bne     either_found
         andi.   r0,r8,4
         bne     either_pairs
         lwzu    r5,4(r8)
         xor     r6,r5,r4
-        add     r0,r5,r9
-        add     r11,r6,r9
-        andc    r0,r0,r5
-        andc    r11,r11,r6
-        or      r0,r0,r11
-        andc.   r0,r0,r7
+        .include either_marks
         bne     either_found
 either_pairs:
         .include either_pair
@@ -68,12 +47,7 @@ either_even:                        # 32 bytes behind the block that has it
         lwz     r5,4(r8)
         lwzu    r10,8(r8)
         xor     r6,r5,r4
-        add     r0,r5,r9
-        add     r11,r6,r9
-        andc    r0,r0,r5
-        andc    r11,r11,r6
-        or      r0,r0,r11
-        andc.   r0,r0,r7
+        .include either_marks
         bne     either_first
         xor     r6,r10,r4
 either_second:

@@ -6,26 +6,7 @@
 # zero.  x + 0xfefefeff and not x have those of a byte of zero, by a borrow also of bytes of 1 in
 # front of it: the word that this finds is looked at again.
 
-        clrrwi  r4,r3,2
-        lwz     r6,0(r4)
-        lis     r7,0x7f7f
-        rlwinm  r5,r3,3,27,28       # bits in front of the string
-        ori     r7,r7,0x7f7f
-        and     r8,r6,r7
-        or      r0,r6,r7
-        add     r8,r8,r7
-        nor     r8,r8,r0
-        slw.    r8,r8,r5            # they are gone, and the first byte is the string's
-        bne     length_start
-        lis     r9,-257             # 0xfefefeff
-        andi.   r0,r4,4
-        addi    r9,r9,-257
-        bne     length_pairs
-        lwzu    r6,4(r4)
-        add     r8,r6,r9
-        nor     r0,r6,r7
-        and.    r8,r8,r0
-        bne     length_exact
+        .include length_words
 length_pairs:
         lwz     r6,4(r4)
         lwzu    r10,8(r4)
