@@ -55,7 +55,9 @@ def test_both_tables(run: Run, path: Path) -> None:
         sum(int(row[column]) for row in each) for column in range(1, 5)
     ]
     assert totals == ["56", *(str(stage[2]) for stage in stages.values())]
-    assert "not measured" in lines[-1]
+    assert "not measured" in lines[-2]
+    groups = stages["as written"][1]
+    assert f"({groups} groups), and the article's path had 83 groups" in lines[-1]
     assert any(re.search("proved optimal|between .* and .* cycles", line) for line in lines)
 
 

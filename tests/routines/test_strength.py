@@ -5,9 +5,14 @@
 
 from __future__ import annotations
 
+import re
+from itertools import takewhile
+from pathlib import Path
+
 import pytest
 from alpha_libc import LIBC_BASE, Libc
 
+from benchmarks.trial_strength import ROUTINES
 from rewriter.contracts import CONTRACTS
 from rewriter.core.isa.instruction import Insn
 from rewriter.verify.trials.engines.qemu import GuestHung
@@ -20,6 +25,7 @@ from targets.alpha.trial_program import AlphaTrials
 from tests.support.depth import depth
 from tests.support.trial_mutants import Fate, Mutants, Strength, same_effect
 
+ROOT = Path(__file__).resolve().parents[2]
 SIZES = {"strlen": 26 * 4, "strchr": 42 * 4, "ffsll": 30 * 4, "udiv_qrnnd": 100 * 4}
 """Bytes, of the libc's routines."""
 
@@ -114,3 +120,16 @@ def test_equivalence_of_single_instructions() -> None:
     assert same_effect(TABLE, insn("bis zero,a0,v0"), insn("xor zero,a0,v0"))
     assert not same_effect(TABLE, insn("bis t0,a0,v0"), insn("xor t0,a0,v0"))
     assert not same_effect(TABLE, insn("rpcc v0"), insn("rpcc v0"))
+
+
+def test_the_documented_fates_add_up() -> None:
+    """Each row of the table in docs/routines.md has one count a fate, of all mutants drawn."""
+    lines = (ROOT / "docs" / "routines.md").read_text().splitlines()
+    start = next(at for at, line in enumerate(lines) if line.startswith("| routine | killed |"))
+    drawn = next(int(n) for line in lines for n in re.findall(r"--sample (\d+)", line))
+    heads = [cell.strip() for cell in lines[start].split("|")[2:-1]]
+    rows = list(takewhile(lambda line: line.startswith("|"), lines[start + 2 :]))
+    assert heads == [fate.value for fate in Fate]
+    assert [row.split("|")[1].strip() for row in rows] == list(ROUTINES)
+    for row in rows:
+        assert sum(int(cell) for cell in row.split("|")[2:-1]) == drawn, row

@@ -99,6 +99,12 @@ class Story:
             f" {MEASURED[1].cycles} become {MEASURED[3].cycles} ="
             f" {MEASURED[3].cycles / MEASURED[1].cycles:.3f} on a path of its own"
         )
+        each = self.stages[0].instructions / first.groups
+        yield (
+            f"the two do not begin alike: ours as written has {each:.1f} instructions a group"
+            f" ({first.groups} groups), and the article's path had"
+            f" {MEASURED[1].groups} groups for {MEASURED[1].cycles} cycles when its work began"
+        )
 
 
 def _versions(rows: Sequence[tuple[str, int, int, int]]) -> Iterator[tuple[str, ...]]:
