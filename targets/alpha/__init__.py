@@ -54,7 +54,7 @@ from rewriter.core.target.idioms import (
     Testing,
     WholeLines,
 )
-from rewriter.core.target.protocol import Definitions, Memory, Pair, References
+from rewriter.core.target.protocol import Definitions, Memory, Pair, References, Sectioned
 from targets.alpha import abi, boots, conditional, idioms, routines, whole_lines
 from targets.alpha.cpus import CPUS
 from targets.alpha.image import kernel, masks, moving, placing, pointers, sums, switches
@@ -153,6 +153,10 @@ class Alpha:
         ranges = ((s + -s % 4, e - e % 4) for s, e in image.executable_ranges())
         parts = [(start, image.words(start, end, 4)) for start, end in ranges if start < end]
         return decode_words(TABLE, parts, partial(kernel.inline_data, memory=image), like)
+
+    def described_pointers(self, image: Sectioned, words: Mapping[int, int]) -> dict[int, int]:
+        """None: a function makes its gp from its own address."""
+        return {}
 
     def entries(self, listing: Listing, function: Function) -> tuple[int, ...]:
         """The entry that skips the gp set-up, where there is one."""

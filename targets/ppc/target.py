@@ -242,6 +242,10 @@ class Ppc:
         """What r2 holds in the routine at `address`, by its first words; 0 if they do not say."""
         return pointers.toc_of_words(words[:2].tolist(), address) or 0
 
+    def described_pointers(self, image: Sectioned, words: Mapping[int, int]) -> dict[int, int]:
+        """The r2 of each descriptor in `.opd` (ELFv1)."""
+        return pointers.described(image, words, self.byteorder)
+
     # The kernel -----------------------------------------------------------------------------
 
     def is_kernel(self, image: Memory) -> bool:

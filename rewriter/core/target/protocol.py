@@ -515,6 +515,13 @@ class Sequential(Target, Protocol):
         """What the register for shared data holds in the routine at `address`; 0 if unknown."""
         ...
 
+    def described_pointers(self, image: Sectioned, words: Mapping[int, int]) -> dict[int, int]:
+        """By a function's entry, what its descriptor in data says that register holds.
+
+        `words` are what relocations make of words.  Empty where functions have no descriptors.
+        """
+        ...
+
     def ends_group(self, insn: Insn) -> bool:
         """Whether an instruction does nothing but end a group of those dispatched together."""
         ...

@@ -29,6 +29,7 @@ from rewriter.core.target.protocol import Sequential
 from rewriter.core.trials import Program
 from rewriter.elf.headers import ET_DYN, PT_LOAD
 from rewriter.elf.image import Image
+from rewriter.elf.pins import relocated
 from rewriter.verify.routines.cases import Points, faults, ordered, shown, spread, turns
 from rewriter.verify.trials.engines.sweep import Answer, Code, Sweep
 from rewriter.verify.trials.image import code_of
@@ -277,10 +278,21 @@ class Trials:
             raise Untried("it is no whole number of instructions")
         order = "<" if self.image.byteorder == "little" else ">"
         words = np.frombuffer(self.image.read(address, size), dtype=f"{order}u{self.word}")
-        shared = self.target.shared_pointer(words.astype(f"u{self.word}"), address)
+        said = self.target.shared_pointer(words.astype(f"u{self.word}"), address)
+        shared = said or self._described_pointer(address)
         moved = (shared + self._base) % (1 << self.image.bits) if shared else 0
         resumes = tuple(self.resumes.items())
         return replace(code, name=name, entry=address + self._base, shared=moved, resumes=resumes)
+
+    def _described_pointer(self, address: int) -> int:
+        """The file's only one, if there is one; else that of the descriptor; 0 if unknown."""
+        pointers = self._described
+        every = set(pointers.values())
+        return every.pop() if len(every) == 1 else pointers.get(address, 0)
+
+    @cached_property
+    def _described(self) -> dict[int, int]:
+        return self.target.described_pointers(self.image, relocated(self.image, self.target))
 
     @property
     def _base(self) -> int:

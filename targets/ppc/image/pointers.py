@@ -67,7 +67,7 @@ def tocs(
     A function that nothing tells has the only one of the file, if there is only one.  `words` are
     what relocations make of words.
     """
-    made = dict(_described(image, words, byteorder))
+    made = described(image, words, byteorder)
     for function in functions:
         toc = entry_toc(listing, function.start)
         if toc is not None:
@@ -80,16 +80,16 @@ def tocs(
     }
 
 
-def _described(
-    image: Sectioned, words: Mapping[int, int], byteorder: ByteOrder
-) -> Iterator[tuple[int, int]]:
-    """Entry and r2 of each descriptor."""
+def described(image: Sectioned, words: Mapping[int, int], byteorder: ByteOrder) -> dict[int, int]:
+    """The r2 of each function that has a descriptor, by its entry."""
+    found = {}
     for place in image.table(OPD)[::DESCRIPTOR]:
         entry, toc = (
             words.get(at, int.from_bytes(image.read(at, 8), byteorder)) for at in (place, place + 8)
         )
         if entry and toc:
-            yield entry, toc
+            found[entry] = toc
+    return found
 
 
 def gots(listing: Listing, functions: Sequence[Function]) -> dict[int, int]:

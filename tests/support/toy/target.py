@@ -294,6 +294,10 @@ class Toy:
         """No shared data."""
         return 0
 
+    def described_pointers(self, image: Any, words: Mapping[int, int]) -> dict[int, int]:
+        """No descriptors."""
+        return {}
+
     def routines(self, name: str) -> Sequence[Any]:
         """No tuned routines."""
         return ()
