@@ -167,7 +167,7 @@ class Align(OwnPass):
 
     def prepare(self, steps: Steps) -> None:
         """The step that it is."""
-        steps.lays_out(self)
+        steps.lays_out()
 
     def layouts(self, code: Code, cpu: Cpu) -> Iterator[Layout]:
         """The layouts that fit the function's footprint, the one with most boundaries first.

@@ -135,7 +135,7 @@ class Schedule(OwnPass):
 
     def prepare(self, steps: Steps) -> None:
         """The step that it is."""
-        steps.reorders(self)
+        steps.reorders()
 
 
 @dataclass

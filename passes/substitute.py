@@ -128,7 +128,7 @@ class Substitute(OwnPass):
 
     def prepare(self, steps: Steps) -> None:
         """The step that it is."""
-        steps.substitutes(self)
+        steps.substitutes()
 
     def place(self, known: Known, named: Named, cpu: Cpu, caves: Caves) -> Substitution:
         """The best routine that has a place, in the best place; CannotMove says why none has."""

@@ -6,16 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
+from passes.lib.insert import Inserter
 from passes.lib.technique import ExternalPass, Technique
 from rewriter.core.target.protocol import Target, Trigger
-
-if TYPE_CHECKING:
-    from passes.align import Align
-    from passes.lib.insert import Inserter
-    from passes.schedule import Schedule
-    from passes.substitute import Substitute
 
 
 class Change(Enum):
@@ -46,15 +41,15 @@ class Steps(Protocol):
         """Instructions come in."""
         ...
 
-    def lays_out(self, align: Align) -> None:
+    def lays_out(self) -> None:
         """Instructions go to other places, and keep their order."""
         ...
 
-    def reorders(self, schedule: Schedule) -> None:
+    def reorders(self) -> None:
         """Instructions change places, where the layout has put them."""
         ...
 
-    def substitutes(self, substitute: Substitute) -> None:
+    def substitutes(self) -> None:
         """Known routines become others; nothing else is done to what becomes one."""
         ...
 

@@ -19,7 +19,7 @@ from rewriter.identify.profiles import heat as heat_of
 from rewriter.report.html.chapters import TIMED
 from rewriter.report.html.page import page
 from rewriter.report.html.subject import of_files, of_run
-from rewriter.report.html.text import text_of
+from rewriter.report.html.texts import text_of
 
 
 def of_patched(

@@ -13,8 +13,7 @@ import struct
 from collections.abc import Iterator
 
 from rewriter.core.edit import Grade
-from rewriter.verify.terms.prover import Decided
-from rewriter.verify.terms.remembered import Kind, Patterns
+from rewriter.verify.terms.remembered import Decided, Kind, Patterns
 
 MAGIC, _DIGEST = b"RTP1", 32
 _RECORD = struct.Struct("<HH16sB12s")

@@ -5,13 +5,12 @@ Figures are a timing model's, never a machine's, and each straight stretch is ti
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from rewriter.core.code.listing import Listing
 from rewriter.core.code.program import Function
-from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.table import Table
 from rewriter.core.plural import counted
 from rewriter.core.target.bundling import Bundling
@@ -22,7 +21,7 @@ from rewriter.report.grid import Grid
 from rewriter.report.html.bundled import BundledText
 from rewriter.report.html.text import Stretch as Rows
 from rewriter.timing.described import NotDescribed
-from rewriter.timing.static import slots
+from rewriter.timing.static import letters
 from rewriter.timing.straight import Stretch, timed
 
 _COLUMNS = ("", "address", "slot", "pipe", "cycle", "instruction", "waits", "for")
@@ -173,20 +172,6 @@ def _side(listing: Listing, function: Function, cpu: Cpu, system: System) -> Sid
     size = cpu.fetch_block.value
     found = timed(code, listing.table, cpu, system)
     return Side(tuple((_rows(s, in_slots, size, listing.table), s.cycles) for s in found))
-
-
-def letters(code: Sequence[tuple[int, Insn]], cpu: Cpu) -> dict[int, str]:
-    """The slot of each instruction in a fetch block that is whole."""
-    size = cpu.fetch_block.value
-    blocks: dict[int, list[tuple[int, Insn]]] = {}
-    for address, insn in code:
-        blocks.setdefault(address // size, []).append((address, insn))
-    found: dict[int, str] = {}
-    for block in blocks.values():
-        if sum(insn.size for _, insn in block) == size:
-            halves = slots(cpu, [insn for _, insn in block])
-            found.update(zip((address for address, _ in block), halves, strict=False))
-    return found
 
 
 def _rows(stretch: Stretch, in_slots: dict[int, str], size: int, table: Table) -> tuple[Row, ...]:

@@ -69,20 +69,20 @@ class Steps:
             setting = replace(self._setting, loops=self._loops)
             self._finders[inserter.name] = inserter.finder(self.work.program, setting)
 
-    def lays_out(self, align: Align) -> None:
+    def lays_out(self) -> None:
         """Instructions go to other places, and keep their order."""
-        self._layout = Layout(self.work, align)
+        self._layout = Layout(self.work, Align())
 
-    def reorders(self, schedule: Schedule) -> None:
+    def reorders(self) -> None:
         """Instructions change places, where the layout has put them."""
         scheduler = Scheduler(self.work.program, self.work.cpu, self.work.prover)
-        self._last.append((schedule.name, Loops(self.work, scheduler, self._loops).run))
+        self._last.append((Schedule.name, Loops(self.work, scheduler, self._loops).run))
 
-    def substitutes(self, substitute: Substitute) -> None:
+    def substitutes(self) -> None:
         """Known routines become others; nothing else is done to what becomes one."""
         work = self.work
         caves = caves_of(work.program.image, work.program.target)
-        self.routines = Routines(work, substitute, caves)
+        self.routines = Routines(work, Substitute(), caves)
         if in_pieces(work.known):
             self.scatter = Scatter(self.routines)
 

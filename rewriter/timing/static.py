@@ -65,3 +65,17 @@ def slots(cpu: Cpu, block: Sequence[Insn]) -> str:
     Empty for a CPU that does not assign them by a rule.
     """
     return engine_of(cpu).slots(block)
+
+
+def letters(code: Sequence[tuple[int, Insn]], cpu: Cpu) -> dict[int, str]:
+    """The slot of each instruction in a fetch block that is whole."""
+    size = cpu.fetch_block.value
+    blocks: dict[int, list[tuple[int, Insn]]] = {}
+    for address, insn in code:
+        blocks.setdefault(address // size, []).append((address, insn))
+    found: dict[int, str] = {}
+    for block in blocks.values():
+        if sum(insn.size for _, insn in block) == size:
+            halves = slots(cpu, [insn for _, insn in block])
+            found.update(zip((address for address, _ in block), halves, strict=False))
+    return found

@@ -20,8 +20,7 @@ from rewriter.batch.pool.watch import Unwatched
 from rewriter.batch.task import Job, carry_out
 from rewriter.core.edit import Grade
 from rewriter.core.errors import BadUsage
-from rewriter.verify.terms.prover import Decided
-from rewriter.verify.terms.remembered import Memory, remembering
+from rewriter.verify.terms.remembered import Decided, Memory, remembering
 from tests.support.batch.killed import tree_digests
 from tests.support.depth import depth
 

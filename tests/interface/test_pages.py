@@ -15,7 +15,7 @@ import pytest
 
 from fixtures.inputs import require_tool
 from rewriter.cli import main
-from rewriter.cli.pages import completion, roff, tree
+from rewriter.cli.pages import completion, installed, roff, tree
 
 BIN = Path(sys.executable).parent
 PAGES = tree.pages(main, "1.2.3")
@@ -100,8 +100,8 @@ def test_manual_prints_a_page_and_names_what_it_has() -> None:
 
 @pytest.mark.parametrize("shell", completion.PLACES)
 def test_completion_is_what_is_installed(shell: str) -> None:
-    installed = tree.files("1.2.3")[completion.PLACES[shell]]
-    assert output("retune", "completion", shell) == f"{installed}\n"
+    placed = installed.files("1.2.3")[completion.PLACES[shell]]
+    assert output("retune", "completion", shell) == f"{placed}\n"
 
 
 WORDS = [

@@ -25,8 +25,7 @@ from rewriter.batch.pool import memory
 from rewriter.batch.pool.worker import READY, Answer, Asked
 from rewriter.batch.task import Job, Load, Task
 from rewriter.core.run.workers import WorkerLost
-from rewriter.verify.terms.prover import Decided
-from rewriter.verify.terms.remembered import Kind, Memory, Patterns
+from rewriter.verify.terms.remembered import Decided, Kind, Memory, Patterns
 
 _LOOK = 0.5
 """Seconds between two looks at the memory of all processes."""

@@ -1,7 +1,7 @@
 """The build backend of pyproject.toml: setuptools, which finds the manual pages written.
 
-A wheel holds what `tree` writes: setup.cfg takes it from build/share.  This module stands alone,
-and a build that runs it, from the root of the sources, has setuptools and Click only.
+A wheel holds what `installed` writes: setup.cfg takes it from build/share.  This module
+stands alone, and a build that runs it, from the root of the sources, has setuptools and Click only.
 """
 
 from __future__ import annotations
@@ -49,5 +49,5 @@ def _write_pages() -> None:
     settings = configparser.ConfigParser()
     settings.read("setup.cfg")
     version = settings["metadata"]["version"]
-    module = [sys.executable, "-m", "rewriter.cli.pages.tree"]
+    module = [sys.executable, "-m", "rewriter.cli.pages.installed"]
     subprocess.run([*module, "build/share", version], check=True)

@@ -29,20 +29,19 @@ class _Fish(FishComplete):
     )
 
 
-def script(shell: str) -> str:
+def script(shell: str, command: click.Command) -> str:
     """What a shell has to read to complete `retune`."""
-    from rewriter.cli import main
-
     kinds: dict[str, type[ShellComplete]]
     kinds = {"bash": BashComplete, "zsh": ZshComplete, "fish": _Fish}
-    writer = kinds[shell](main, {}, "retune", "_RETUNE_COMPLETE")
+    writer = kinds[shell](command, {}, "retune", "_RETUNE_COMPLETE")
     # Not `source`, which asks the bash of this machine for its version.
     return writer.source_template % writer.source_vars()
 
 
 @click.command()
 @click.argument("shell", metavar="SHELL", type=click.Choice(tuple(PLACES)))
-def completion(shell: str) -> None:
+@click.pass_context
+def completion(ctx: click.Context, shell: str) -> None:
     """Print the script that completes retune in SHELL.
 
     It completes commands, options, CPUs and passes in bash, zsh or fish. A wheel installs the
@@ -57,7 +56,7 @@ def completion(shell: str) -> None:
 
     Exit status: 0 done, 2 bad usage.
     """
-    click.echo(script(shell))
+    click.echo(script(shell, ctx.find_root().command))
 
 
 def cpus(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:

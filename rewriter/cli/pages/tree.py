@@ -1,17 +1,12 @@
-"""Manual pages and completion scripts as files, where a system looks for them below share/.
-
-`python -m rewriter.cli.pages.tree DIR` writes them below DIR; setup runs it when a wheel is made.
-"""
+"""Manual pages of a command and of all below it."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import click
 
-from rewriter.cli.pages import completion, roff
+from rewriter.cli.pages import roff
 
 
 def contexts(
@@ -36,23 +31,3 @@ def pages(command: click.Command, version: str) -> dict[str, str]:
         name: roff.page(ctx, version, [other for other in names if other != name])
         for name, ctx in zip(names, every, strict=True)
     }
-
-
-def files(version: str) -> dict[str, str]:
-    """The content of every file by its path below share/."""
-    from rewriter.cli import main
-
-    found = {f"man/man1/{name}.1": text for name, text in pages(main, version).items()}
-    return found | {path: completion.script(shell) for shell, path in completion.PLACES.items()}
-
-
-def write(folder: Path, version: str) -> None:
-    """Writes the files below a folder."""
-    for path, text in files(version).items():
-        place = folder / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(text, encoding="utf-8")
-
-
-if __name__ == "__main__":
-    write(Path(sys.argv[1]), sys.argv[2])

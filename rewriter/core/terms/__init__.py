@@ -2,7 +2,6 @@
 
 The door is `term`.
 
-bounds    How large the value of a term can be
 evaluate  The value of a term under an assignment: what a counterexample or a random test needs
 term      Hash-consed terms: the symbolic values of the table's meanings
 """

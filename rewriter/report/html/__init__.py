@@ -3,7 +3,8 @@
 page       the door: the page of one file, from its subject
 archive    the door: the page of many files, from rows
 subject    what a page is about: a run of the road, or two files and a manifest
-text       the code of both files, function by function
+text       the code of both files as a page asks for it: rows of one instruction each, by stretch
+texts      which of the next two a page asks
 plain      rows of code whose instructions stand alone, by stretch
 bundled    rows of code in bundles, by stretch
 sides      a function before and after, side by side, as compact data

@@ -17,7 +17,7 @@ from rewriter.report.html.render import packed, rendered
 from rewriter.report.html.sides import Sketch
 from rewriter.report.html.subject import Subject
 from rewriter.report.html.table import tables
-from rewriter.report.html.text import text_of
+from rewriter.report.html.texts import text_of
 from rewriter.report.html.words import GRADES, PASSES
 
 

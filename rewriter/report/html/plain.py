@@ -14,10 +14,10 @@ from rewriter.core.target.cpu import Cpu
 from rewriter.core.target.protocol import Sequential
 from rewriter.elf.image import Image
 from rewriter.elf.unwind import entries
-from rewriter.report.cycles import letters
 from rewriter.report.html.text import Row, Stretch
 from rewriter.timing.causes import DRAIN, RETIRE, START
 from rewriter.timing.described import NotDescribed
+from rewriter.timing.static import letters
 from rewriter.timing.straight import Stretch as Timed
 from rewriter.timing.straight import one, stretches
 

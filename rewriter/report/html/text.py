@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from rewriter.core.code.program import Function, Refusal
-from rewriter.core.target.capability import either
-from rewriter.report.html.subject import Subject
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,18 +60,3 @@ class Text(Protocol):
     def after(self, start: int, end: int, timed: bool) -> Sequence[Stretch]:
         """The code of a range as it is."""
         ...
-
-
-def text_of(subject: Subject) -> Text:
-    """The code of both files."""
-    from rewriter.report.html.bundled import BundledText
-    from rewriter.report.html.plain import PlainText
-
-    before, after, cpu = subject.before, subject.after, subject.cpu
-    return either(
-        subject.target,
-        "a report",
-        before.name,
-        bundled=lambda code: BundledText(before, after, code, cpu),
-        sequential=lambda code: PlainText(before, after, code, cpu),
-    )

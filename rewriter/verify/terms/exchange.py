@@ -11,7 +11,8 @@ from itertools import islice
 
 from rewriter.verify.routines.replaceable import Known
 from rewriter.verify.routines.trial import Observed
-from rewriter.verify.terms.prover import Decided, Prover
+from rewriter.verify.terms.prover import Prover
+from rewriter.verify.terms.remembered import Decided
 
 News = tuple[int, Mapping[bytes, Decided]]
 """How many equalities were asked for, and patterns decided, since the last time."""

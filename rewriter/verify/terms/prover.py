@@ -17,7 +17,7 @@ from rewriter.core.terms.term import Term, Terms
 from rewriter.verify.terms.assumed import under
 from rewriter.verify.terms.decided import Tried
 from rewriter.verify.terms.patterns import Pattern, close, contradiction, exact, general
-from rewriter.verify.terms.remembered import shared
+from rewriter.verify.terms.remembered import Decided, shared
 from rewriter.verify.terms.samples import Signatures
 from rewriter.verify.terms.sweep import swept
 
@@ -38,14 +38,6 @@ COMPARISONS = 1 << 13
 Each load is compared with each store before it, for every assignment and in every expression, so a
 long straight run with thousands of both would take minutes.
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Decided:
-    """What is known of a pattern; one that is proved has its name."""
-
-    grade: Grade
-    key: str = ""
 
 
 @dataclass

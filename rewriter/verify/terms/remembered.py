@@ -11,16 +11,21 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from rewriter.core.edit import Grade
 
-if TYPE_CHECKING:
-    from rewriter.verify.terms.prover import Decided
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What is known of a pattern; one that is proved has its name."""
+
+    grade: Grade
+    key: str = ""
+
 
 Kind = tuple[int, int]
 """A prover's width in bits and cell in bytes: what the same pattern means depends on them."""
-Patterns = Mapping[Kind, Mapping[bytes, "Decided"]]
+Patterns = Mapping[Kind, Mapping[bytes, Decided]]
 
 _LASTING = frozenset({Grade.PROVED, Grade.REFUTED})
 
