@@ -48,9 +48,10 @@ class Heights:
         graph, blocks = self.graph, self.graph.blocks_of(function)
         edges = graph.within(blocks)
         entry = {self.target.stack: 0}
-        start = graph.block_at(function.start)
-        states: dict[int, State] = {start: entry}
-        queue = [start]
+        begins = graph.listing.has(function.start)  # damage has it begin where no code is
+        start = graph.block_at(function.start) if begins else None
+        states: dict[int, State] = {} if start is None else {start: entry}
+        queue = list(states)
         entries = {function.start, *self.target.entries(graph.listing, function)}
         for block in blocks:
             if graph.entered[block] and block != start:

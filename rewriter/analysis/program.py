@@ -305,6 +305,8 @@ class Program:
         size = self.target.table.size
         if function.start % size or function.end % size:
             return "it is no whole number of instructions"
+        if not self.listing.has(function.start):
+            return "it begins where no instruction does"
         if _holds(function, self._data):
             return "data in text"
         if _holds(function, self._written):

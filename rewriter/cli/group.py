@@ -20,8 +20,6 @@ BROKEN_PIPE = 128 + signal.SIGPIPE
 """A shell's number for it: not one of ours, so a script sees the difference."""
 INTERNAL_ERROR = 70
 """EX_SOFTWARE of sysexits.h: an error in retune itself."""
-TRACEBACK = "RETUNE_TRACEBACK"
-"""The environment variable with which an internal error shows where it happened."""
 
 
 class Retune(click.Group):
@@ -120,13 +118,11 @@ def _internal(error: Exception) -> None:
     """An error that nobody foresaw: which, where, and how to report it."""
     import traceback
 
-    from rewriter.core.run.guard import reason
+    from rewriter.core.run.guard import TRACEBACK, reason, show_traceback
 
     last = traceback.extract_tb(error.__traceback__)[-1]
     place = f"{os.path.basename(last.filename)}:{last.lineno}"
-    if os.environ.get(TRACEBACK):
-        with contextlib.suppress(OSError, ValueError):
-            click.echo("".join(traceback.format_exception(error)), err=True, nl=False)
+    show_traceback(error)
     _say(
         f"{reason(f'retune at {place}', error)} (please report it with the command and its"
         f" input; {TRACEBACK}=1 shows where it happened)"

@@ -171,12 +171,14 @@ def _clued(triggers: Sequence[Triggered], first: int, last: int) -> bool:
 
 
 def triggered(program: Program, triggers: Iterable[Trigger]) -> list[Triggered]:
-    """Where code has what some technique asks to see."""
+    """Where code has what some technique asks to see; no instruction of the target may be that."""
     rows, found = program.listing.table.rows, []
     for trigger in triggers:
         numbers = (number for number, op in enumerate(rows) if op.name in trigger.names)
         places = [_places(program.listing, number, trigger.literals) for number in numbers]
-        found.append(Triggered(array("q", np.sort(np.concatenate(places)).tolist()), trigger.least))
+        if places:
+            ascending = array("q", np.sort(np.concatenate(places)).tolist())
+            found.append(Triggered(ascending, trigger.least))
     return found
 
 

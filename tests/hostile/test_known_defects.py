@@ -23,7 +23,7 @@ from pathlib import Path
 import pytest
 from elftools.elf.elffile import ELFFile
 
-from fixtures.hostile import bases, kernel
+from fixtures.hostile import bases, kernel, powerpc
 from fixtures.hostile.fields import elf_fields
 from fixtures.hostile.kinds import Case
 from fixtures.hostile.running import Outcome, run
@@ -69,6 +69,25 @@ def test_t2_an_unwind_entry_of_a_part_of_an_instruction(tmp_path: Path) -> None:
                 assert ended(odd, "identify", "in", "--known", "--like").status in (0, 4)
                 return
     pytest.fail("the entry is not there")
+
+
+@pytest.mark.parametrize("abi", ["alpha", "powerpc", "powerpc64", "powerpc64le"])
+def test_an_unwind_entry_that_begins_outside_code(abi: str) -> None:
+    """At address 0, with all text in its range: that is no function, and no path is followed from
+    where it begins."""
+    data = bases.library() if abi == "alpha" else powerpc.library(abi)
+    cpu = "ev67" if abi == "alpha" else powerpc.CPUS[abi]
+    begin, length = [field for field in elf_fields(data) if field.area == "entries"][:2]
+    back = (1 << 32) - begin.offset  # which is its address, too
+    odd = changed(data, begin.offset, back.to_bytes(4, begin.order))
+    odd = changed(odd, length.offset, (0x1000_0000).to_bytes(4, length.order))
+    assert any((f.start, f.end) == (0, 0x1000_0000) for f in frames(parse(odd, "in")))
+    for arguments in (
+        ("identify", "in"),
+        ("patch", "in", "-o", "out", "--cpu", cpu, "-j1", "--passes", "align"),
+        ("explain", "in", "0x700", "--cpu", cpu),
+    ):
+        assert ended(odd, *arguments).status in (0, 3, 4)
 
 
 def test_a_text_of_a_part_of_an_instruction(tmp_path: Path) -> None:

@@ -80,13 +80,18 @@ def folder(tmp_path: Path) -> Path:
 
 
 def typed(folder: Path, command: str) -> tuple[int, str]:
-    """Exit status and output of a command line; what pip installs stays in the folder."""
+    """Exit status and output of a command line.
+
+    What pip installs stays in the folder, and is built with what is here, without a network.
+    """
     site = str(folder / "site")
+    pip = {"PIP_TARGET": site, "PIP_NO_INDEX": "1", "PIP_NO_DEPS": "1"}
+    pip["PIP_NO_BUILD_ISOLATION"] = "0"  # to pip, of an option that says no, this means yes
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     done = subprocess.run(
         ("bash", "-c", command),
         cwd=folder,
-        env={**os.environ, "PATH": path, "PIP_TARGET": site, "PYTHONPATH": site},
+        env={**os.environ, **pip, "PATH": path, "PYTHONPATH": site},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

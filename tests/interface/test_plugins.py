@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import re
 import shutil
 import subprocess
+import venv
 from pathlib import Path
 
 import pytest
 
 from fixtures import corners, inputs
+from fixtures.hostile import powerpc
 from tests.interface.plugins import EXAMPLE, installed, retune, written
+from tests.support.depth import DEEP
 
 CPU = """
 from dataclasses import replace
 from targets.alpha.cpus import ev67
 CPU = replace(ev67.CPU, name="NAME")
 """
+
+FAILING = """
+from rewriter.core.target.protocol import Trigger
+class Odd:
+    name, needs, triggers = "odd", frozenset(), (Trigger(frozenset({"addq"})),)
+    def sites(self, trace, target, cpu):
+        raise LookupError("lost")
+"""
+VERSION = importlib.metadata.version("retune")
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +76,54 @@ def test_the_pass_can_be_named_alone_or_left_out(site: Path, scaled: Path) -> No
     left = retune(site, "patch", scaled, "--dry-run", "--cpu", "ev4", "--passes", "bytes,nothing")
     assert left.returncode == 2
     assert "known: substitute, bytes, bitscan, combine, dead, scaled, replay," in left.stderr
+
+
+@pytest.mark.parametrize("abi", powerpc.CPUS)
+def test_another_target_goes_its_way_beside_it(abi: str, site: Path, tmp_path: Path) -> None:
+    """The pass looks for instructions that PowerPC does not have: it sees nothing there."""
+    library = tmp_path / "in"
+    library.write_bytes(inputs.or_skip(powerpc.library, abi))
+    chosen = ("--cpu", powerpc.CPUS[abi], "--funcs", "sample_rle")
+    done = retune(site, "patch", library, "--dry-run", *chosen)
+    assert (done.returncode in (0, 4), done.stderr) == (True, "")
+    alone = retune(site, "patch", library, "--dry-run", *chosen, "--passes", "scaled")
+    assert (alone.returncode, alone.stderr) == (4, "")
+
+
+def test_where_a_pass_failed_is_shown_on_request(
+    scaled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A reason of the function by default; with the variable also how it came about."""
+    site = written(tmp_path, "retune.passes", "odd = odd_module:Odd", FAILING)
+    asked = ("patch", scaled, "--dry-run", "--cpu", "ev67", "--passes", "odd", "-j1", "-v")
+    done = retune(site, *asked)
+    assert (done.returncode, done.stderr) == (4, "")
+    assert "internal error in odd: LookupError: lost" in done.stdout
+    monkeypatch.setenv("RETUNE_TRACEBACK", "1")
+    again = retune(site, *asked)
+    assert again.stdout == done.stdout
+    assert again.stderr.startswith("Traceback (most recent call last):")
+    assert "odd_module.py" in again.stderr and "LookupError: lost" in again.stderr
+
+
+@pytest.mark.skipif(not DEEP, reason="asks the package index")
+def test_the_documented_line_installs_in_a_fresh_environment(tmp_path: Path) -> None:
+    """Beside a retune of this version, with nothing but the Python and pip of the environment."""
+    python = tmp_path / "fresh" / "bin" / "python"
+    venv.create(python.parents[1], with_pip=True)
+    page = (EXAMPLE.parent / "extending.md").read_text()
+    (line,) = re.findall(r"^\$ (pip install .*)$", page, re.MULTILINE)
+    site = next((tmp_path / "fresh" / "lib").glob("python*/site-packages"))
+    about = site / f"retune-{VERSION}.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: retune\nVersion: {VERSION}\n")
+    shutil.copytree(EXAMPLE, tmp_path / EXAMPLE.name)
+    command = (python, "-m", *line.split())
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    if "Failed to establish a new connection" in done.stderr:
+        pytest.skip("no package index can be reached")
+    assert done.returncode == 0, done.stderr
+    assert (site / "retune_example" / "ev68.py").is_file()
 
 
 def test_a_wrong_pass_is_refuted(scaled: Path, tmp_path: Path) -> None:

@@ -12,8 +12,11 @@ is raised as it is.  Processes that share the work are copies and inherit it.
 
 from __future__ import annotations
 
+import os
+import sys
+import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import TypeVar
 
@@ -25,6 +28,9 @@ _Otherwise = TypeVar("_Otherwise")
 
 INTERNAL = "internal error in "
 """How each reason begins that is an error in retune."""
+
+TRACEBACK = "RETUNE_TRACEBACK"
+"""The environment variable with which an unforeseen exception shows where it happened."""
 
 _strict: ContextVar[bool] = ContextVar("strict", default=False)
 
@@ -60,7 +66,16 @@ def guarded(
     except Exception as error:
         if _strict.get():
             raise
+        show_traceback(error)
         return otherwise(reason(step, error))
+
+
+def show_traceback(error: Exception) -> None:
+    """Writes to standard error how an exception came about, where the environment asks for it."""
+    if os.environ.get(TRACEBACK):
+        with suppress(OSError, ValueError):
+            sys.stderr.write("".join(traceback.format_exception(error)))
+            sys.stderr.flush()
 
 
 def reason(step: str, error: Exception) -> str:
