@@ -28,16 +28,16 @@ def main() -> int:
     build = CHECKOUT / "build"
     build.mkdir(exist_ok=True)
     patched = build / original.name
-    for arguments in (
-        ("patch", str(original), "-o", str(patched), "--cpu", CPU),
-        ("verify", str(original), str(patched)),
-    ):
-        code = _retune(*arguments)
-        if code:
-            return code
-    if original != find("alpha-sample"):
-        return _run_program(original, patched)
-    return 0
+    code = _retune("patch", str(original), "-o", str(patched), "--cpu", CPU)
+    return code or shown(original, patched)
+
+
+def shown(original: Path, patched: Path) -> int:
+    """What a retuned file is worth: verified, and a program run on it; the exit status."""
+    code = _retune("verify", str(original), str(patched))
+    if code or original == find("alpha-sample"):
+        return code
+    return _run_program(original, patched)
 
 
 def _retune(*arguments: str) -> int:

@@ -33,6 +33,9 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # the workers have the processors among
 Run = Callable[..., Result]
 Retune = Callable[..., subprocess.CompletedProcess[str]]
 Patched = Callable[..., Path]
+SUMMARY = "summary"
+"""Beside a file of `patched`: what the command printed."""
+
 SHARED = "patched"
 PROVED = ("--passes", "bytes,bitscan,align,schedule")
 
@@ -111,6 +114,7 @@ def patched(retune: Retune, tmp_path_factory: pytest.TempPathFactory) -> Patched
                 done = retune("patch", original, "-o", target, "--cpu", cpu, *options)
                 if done.returncode:
                     pytest.fail(f"retune patch ended with {done.returncode}: {done.stderr}")
+                (folder / SUMMARY).write_text(done.stdout)
         return target
 
     return make

@@ -14,7 +14,7 @@ from rewriter.elf.headers import printable
 from rewriter.elf.image import Image
 from rewriter.elf.manifest import Manifest
 from rewriter.identify.profiles import Profile
-from rewriter.report.summary import Report
+from rewriter.report.summary.report import Report
 from rewriter.road.pipeline import Tuned, tune
 
 Progress = Callable[[str, int, int], None]

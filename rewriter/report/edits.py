@@ -33,11 +33,21 @@ def rounded(cycles: Fraction) -> str:
 
 
 def gain(instructions: int, cycles: Fraction | None) -> str:
-    """What is saved, or added, in words."""
-    said = f"{counted(abs(instructions), 'instruction')} {_done(instructions)}"
+    """What is saved, or added, in words; instructions always, cycles where they were modelled."""
+    said = _amount(instructions, str(abs(instructions)), "instruction")
     if cycles is None:
         return said
-    return f"{said}, {counted(rounded(abs(cycles)), 'modelled cycle')} {_done(cycles)}"
+    return f"{said}, {_amount(cycles, rounded(abs(cycles)), 'modelled cycle')}"
+
+
+def amounts(instructions: int, cycles: Fraction) -> list[str]:
+    """What is saved or added that is not nothing, in words."""
+    said = [_amount(instructions, str(abs(instructions)), "instruction")] if instructions else []
+    return [*said, *([_amount(cycles, rounded(abs(cycles)), "modelled cycle")] if cycles else [])]
+
+
+def _amount(amount: int | Fraction, shown: str, what: str) -> str:
+    return f"{counted(shown, what)} {_done(amount)}"
 
 
 def _done(amount: int | Fraction) -> str:

@@ -54,7 +54,7 @@ class Hot:
 
     def lines(self) -> Iterator[str]:
         """The profile in one line, then its hottest functions."""
-        yield self._first()
+        yield self.first()
         for name, part, edits, reason in self.rows[:SHOWN]:
             done = f"left alone: {printable(reason)}" if reason else counted(edits, "edit")
             yield f"hot: {part:.1%} {printable(name)}, {done}"
@@ -67,9 +67,10 @@ class Hot:
         )
         columns = ("function", "share", "edits", "left alone")
         yield Grid("hot functions", columns, rows, frozenset({"share", "edits"}))
-        yield self._first()
+        yield self.first()
 
-    def _first(self) -> str:
+    def first(self) -> str:
+        """The profile in one line."""
         heat = self.heat
         inside = f"{heat.inside:.1%} in {counted(len(self.rows), 'function')}"
         what = f"{heat.total} {heat.unit} of {heat.format}"

@@ -19,7 +19,7 @@ from rewriter.core.plural import counted
 from rewriter.elf.headers import printable
 from rewriter.report.edits import edit_json, gained
 from rewriter.report.grid import Grid
-from rewriter.report.summary import Outcome
+from rewriter.report.summary.report import Outcome
 
 
 @dataclass(frozen=True, slots=True)

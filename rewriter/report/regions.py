@@ -14,7 +14,7 @@ from rewriter.elf.headers import printable
 from rewriter.elf.image import Image
 from rewriter.report.grid import Grid, in_order
 from rewriter.report.listing import Explanation, Line, matched
-from rewriter.report.summary import Outcome
+from rewriter.report.summary.report import Outcome
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,8 @@ from rewriter.identify.profiles import Heat
 from rewriter.report import listing
 from rewriter.report.edits import Listed, gain
 from rewriter.report.grid import Grid
-from rewriter.report.summary import Report
+from rewriter.report.summary import brief
+from rewriter.report.summary.report import Report
 from rewriter.report.tables import render
 from rewriter.report.verdict import Comparison
 
@@ -80,7 +81,7 @@ def test_one_is_no_plural(instructions: int, cycles: Fraction | None, said: str)
 
 
 def test_lines() -> None:
-    assert list(Report.of(DONE).lines()) == [
+    assert list(Report.of(DONE).lines(1))[len(DONE.edits) :] == [
         "align, loop head: 1 site, 1 rewritten, 0 instructions saved",
         "bytes, byte load: 4 sites, 2 rewritten, 3 instructions saved",
         "bytes, byte load: 2 left alone: register t0 differs",
@@ -93,6 +94,63 @@ def test_lines() -> None:
         "assumed by 2 edits: alignment",
         "3 edits, 2 bytes changed, 3 instructions saved",
     ]
+
+
+def test_few_lines() -> None:
+    said = [
+        "bytes: 2 of 5 sites, 3 instructions saved",
+        "align: 1 of 1 site",
+        "left alone: 1 function: data in text",
+        "left alone: 3 sites (-v says why): 3 bytes",
+        "read: 3 functions, 100 instructions",
+        "evidence: 2 PROVED, 1 TESTED",
+        "assumed by 2 edits: alignment",
+        "3 edits, 2 bytes changed, 3 instructions saved",
+    ]
+    report = Report.of(DONE)
+    assert list(report.lines()) == list(report.grids()) == said
+
+
+def test_no_more_lines_than_a_person_reads() -> None:
+    """However many passes there are, and however much there is to say besides."""
+    edits = [
+        Edit(f"p{n}:f", f"p{n:02}", "kind", "f", n, "a", "b", PROVED, 1, cycles=Fraction(n))
+        for n in range(20)
+        for _ in range(40 - n)
+    ]
+    given = Evidence(Grade.PROVED, tuple(f"assumption {n}" for n in range(9)))
+    edits.append(Edit("q:f", "q", "kind", "f", 9, "a", "b", given, 0))
+    refusals = [Refusal(FUNCTION, f"reason {n}" * 30) for n in range(9)]
+    debug = [f"debug information {n}" for n in range(9)]
+    full = replace(
+        DONE,
+        edits=edits,
+        refusals=refusals,
+        debug=debug,
+        heat=Heat("x", "samples", 4, 1.0, {"f": 0.5}),
+    )
+    lines = list(Report.of(full).lines())
+    assert len(lines) == brief.LINES
+    assert lines[0] == "p00: 40 of 40 sites, 40 instructions saved"
+    assert lines[1] == "p01: 39 of 39 sites, 39 instructions saved, 39 modelled cycles saved"
+    (also,) = (line for line in lines if line.startswith("also: "))
+    shown = [line for line in lines if line[0] == "p" and line[1].isdigit()]
+    assert also == ", ".join(f"p{n:02} {40 - n}" for n in range(len(shown), 20)).join(
+        ("also: ", ", q 1")
+    )
+    (assumed,) = (line for line in lines if line.startswith("assumed by "))
+    assert all(f"1 assumption {n}" in assumed for n in range(9))
+    assert max(map(len, lines)) <= 200
+
+
+def test_an_error_in_retune_is_never_left_out() -> None:
+    """However few they are among all that is left alone."""
+    often = [Refusal(FUNCTION, f"reason {n % 9}") for n in range(90)]
+    why = "internal error in schedule: KeyError: 'x'"
+    skip = Skip("align", "layout", "f", 0x100, f"not verified: {why}")
+    report = Report.of(replace(DONE, refusals=[*often, Refusal(FUNCTION, why)], skips=[skip]))
+    said = f"internal error in 2 places, please report: 1 {why}; 1 not verified: {why}"
+    assert said in report.lines()
 
 
 def test_verbosity_adds_edits_then_skips() -> None:
@@ -186,7 +244,7 @@ def test_room_for_routines_is_said_where_there_was_any() -> None:
     found = replace(DONE, room={"behind the text": (1104, 984), "in place of routines": (0, 0)})
     report = Report.of(found)
     line = "room for routines: 1104 bytes behind the text, 984 used; 0 bytes in place of routines"
-    assert f"{line}, 0 used" in report.lines()
+    assert f"{line}, 0 used" in report.lines(1)
     assert report.as_json()["room"]["behind the text"] == {"found": 1104, "used": 984}
 
 

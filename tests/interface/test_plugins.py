@@ -71,7 +71,7 @@ def _disassembled(objdump: str, path: Path) -> str:
 
 
 def test_the_pass_can_be_named_alone_or_left_out(site: Path, scaled: Path) -> None:
-    alone = retune(site, "patch", scaled, "--dry-run", "--cpu", "ev4", "--passes", "scaled")
+    alone = retune(site, "patch", scaled, "--dry-run", "--cpu", "ev4", "--passes", "scaled", "-v")
     assert "scaled, scaled sum: 4 sites, 2 rewritten, 2 instructions saved" in alone.stdout
     left = retune(site, "patch", scaled, "--dry-run", "--cpu", "ev4", "--passes", "bytes,nothing")
     assert left.returncode == 2
@@ -135,7 +135,7 @@ def test_a_wrong_pass_is_refuted(scaled: Path, tmp_path: Path) -> None:
     module.write_text(text.replace('2: "s4addq", 3: "s8addq"', '3: "s4addq", 2: "s8addq"'))
     assert module.read_text() != text
     site = installed(source, tmp_path)
-    done = retune(site, "patch", scaled, "--dry-run", "--cpu", "ev67", "--passes", "scaled")
+    done = retune(site, "patch", scaled, "--dry-run", "--cpu", "ev67", "--passes", "scaled", "-v")
     assert done.returncode == 4
     assert "scaled, scaled sum: 4 sites, 0 rewritten" in done.stdout
 

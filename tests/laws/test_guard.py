@@ -152,7 +152,7 @@ def test_a_comparison_that_fails_is_no_success(
     assert compared.exit_code == 1
     assert f"{name}: internal error in comparison: KeyError: '{name}'" in compared.stdout
     again = tmp_path / "again.so"
-    done = run("patch", sample, "-o", again, "--cpu", "ev67", "-j", 2)
+    done = run("patch", sample, "-o", again, "--cpu", "ev67", "-v", "-j", 2)
     assert done.exit_code == 0
     assert "not verified: internal error in comparison: KeyError" in done.stdout
     assert name not in edits(again)
@@ -175,7 +175,7 @@ def test_one_function_of_grouped_code(
     monkeypatch.setattr(regions.Code, "_routine", failing_for({second}, routine))
     monkeypatch.setattr(check_regions._Check, "_compared", failing_for({third}, compared))
     after = tmp_path / "after.so"
-    done = run("patch", original, "-o", after, *options, "-j", 2)
+    done = run("patch", original, "-o", after, *options, "-v", "-j", 2)
     assert done.exit_code == 0
     said = "left alone: 1 function: internal error in {}: ValueError: no sense in {}"
     assert said.format("schedule", first) in done.stdout

@@ -17,7 +17,7 @@ from rewriter.elf.emit import Patch
 from rewriter.elf.image import Image
 from rewriter.elf.manifest import Manifest, cause, version
 from rewriter.identify.profiles import Heat
-from rewriter.report.summary import Outcome
+from rewriter.report.summary.report import Outcome
 
 Left = tuple[str, str]
 """A pass, and why it left sites alone."""

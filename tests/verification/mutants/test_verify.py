@@ -103,13 +103,6 @@ def test_a_tuned_file_is_verified(sample: Path, sample_ev67: Path, tmp_path: Pat
     assert command(sample, bare) == 0
 
 
-def test_the_libc_is_verified_with_its_note(libc: Path, libc_ev67: Path) -> None:
-    old, new = image.load(str(libc)), image.load(str(libc_ev67))
-    found = compare(old, new, target_of, _quiet)
-    assert found.ok, found.findings[:5]
-    assert found.manifest == "leads back to the original"
-
-
 @pytest.mark.parametrize("name", ELFS)
 def test_a_file_is_equal_to_itself(name: str) -> None:
     old = image.load(str(inputs.require(name)))

@@ -1,11 +1,10 @@
-"""What a run of the road found, did, and left alone, in figures."""
+"""The figures of a run, for programs and for people who want every reason."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,11 +16,12 @@ from rewriter.core.plural import counted
 from rewriter.core.target.cpu import Cpu
 from rewriter.elf.emit import Patch
 from rewriter.elf.headers import printable
-from rewriter.elf.manifest import cause
 from rewriter.identify.profiles import Heat
-from rewriter.report.edits import edit_grid, edit_json, edit_lines, gain, rounded
+from rewriter.report.edits import edit_grid, edit_json, edit_lines, rounded
 from rewriter.report.grid import Grid, in_order, joined
 from rewriter.report.hot import Hot
+from rewriter.report.summary import brief
+from rewriter.report.summary.tallies import Tally, tallied
 
 
 class Outcome(Protocol):
@@ -49,27 +49,6 @@ class Outcome(Protocol):
     def room(self) -> Mapping[str, tuple[int, int]]: ...
     @property
     def debug(self) -> Sequence[str]: ...
-
-
-@dataclass(frozen=True)
-class Tally:
-    """One kind of site of one pass; `saved` counts instructions, `left` sites by reason.
-
-    `cycles` are modelled ones, each of the `timed` sites once; None where none was timed.
-    """
-
-    technique: str
-    kind: str
-    rewritten: int
-    saved: int
-    cycles: Fraction | None
-    timed: int
-    left: Mapping[str, int]
-
-    @property
-    def sites(self) -> int:
-        """How many were found."""
-        return self.rewritten + sum(self.left.values())
 
 
 @dataclass(frozen=True)
@@ -102,7 +81,7 @@ class Report:
             cpu=outcome.cpu.name,
             functions=outcome.functions,
             instructions=outcome.instructions,
-            tallies=tuple(_tallies(outcome.edits, outcome.skips)),
+            tallies=tuple(tallied(outcome.edits, outcome.skips)),
             refusals=in_order(Counter(refusal.reason for refusal in outcome.refusals)),
             proofs=dict(outcome.proofs),
             edits=tuple(outcome.edits),
@@ -143,6 +122,11 @@ class Report:
         """Edits by what their evidence assumes."""
         return in_order(Counter(p for edit in self.edits for p in edit.evidence.preconditions))
 
+    @property
+    def _assuming(self) -> int:
+        """Edits whose evidence assumes something."""
+        return sum(bool(edit.evidence.preconditions) for edit in self.edits)
+
     def as_json(self) -> dict[str, Any]:
         """Everything, for programs."""
         return {
@@ -172,16 +156,14 @@ class Report:
         }  # fmt: skip
 
     def lines(self, verbosity: int = 0) -> Iterator[str]:
-        """The report as plain lines."""
-        for t in self.tallies:
-            done = f"{t.rewritten} rewritten, {gain(t.saved, t.cycles)}"
-            if 0 < t.timed < t.rewritten:
-                done += f" ({t.timed} timed)"
-            yield f"{t.technique}, {t.kind}: {counted(t.sites, 'site')}, {done}"
-            for reason, number in t.left.items():
-                yield f"{t.technique}, {t.kind}: {number} left alone: {printable(reason)}"
-        if verbosity > 0:
-            yield from edit_lines(self.edits)
+        """A few lines; with a verbosity of 1 every figure, behind each edit; 2 adds what was left.
+
+        Long lists come first, so that the figures are what is seen last.
+        """
+        if verbosity < 1:
+            yield from self._brief()
+            return
+        yield from edit_lines(self.edits)
         if verbosity > 1:
             yield from (
                 f"left alone {_place(skip)}: {skip.kind}: {printable(skip.reason)}"
@@ -191,17 +173,18 @@ class Report:
                 f"left alone {printable(one.function.name)}: {printable(one.reason)}"
                 for one in self.refused
             )
+        for tally in self.tallies:
+            yield from tally.lines()
         if self.hot is not None:
             yield from self.hot.lines()
         yield from self._closing()
 
     def grids(self, verbosity: int = 0) -> Iterator[Grid | str]:
-        """The report as tables."""
-        if self.tallies:
-            yield self._sites()
-        if any(t.left for t in self.tallies):
-            yield self._left()
-        if verbosity > 0 and self.edits:
+        """The report as tables; a few lines need none."""
+        if verbosity < 1:
+            yield from self._brief()
+            return
+        if self.edits:
             yield edit_grid(self.edits)
         if verbosity > 1 and self.skips:
             rows = tuple((_place(s), s.kind, printable(s.reason)) for s in self.skips)
@@ -209,9 +192,28 @@ class Report:
         if verbosity > 1 and self.refused:
             names = ((printable(r.function.name), printable(r.reason)) for r in self.refused)
             yield Grid("each function left alone", ("function", "reason"), tuple(names))
+        if self.tallies:
+            yield self._sites()
+        if any(t.left for t in self.tallies):
+            yield self._left()
         if self.hot is not None:
             yield from self.hot.grids()
         yield from self._closing()
+
+    def _brief(self) -> Iterator[str]:
+        """What was done, and what it rests on, in `brief.LINES` lines at most."""
+        rest = [
+            *brief.left_alone(self.tallies, self.refusals),
+            *brief.errors(self.tallies, self.refusals),
+            *([self.hot.first()] if self.hot is not None else []),
+            *([self._read()] if self.functions else []),
+            *self.debug[: brief.DEBUG],
+            *([f"evidence: {joined(self.grades)}"] if self.edits else []),
+            *brief.assumed(self._assuming, self.preconditions),
+            self._done(),
+        ]
+        yield from brief.passes(brief.by_pass(self.tallies), brief.LINES - len(rest))
+        yield from rest
 
     def _sites(self) -> Grid:
         numbers = ("sites", "rewritten", "saved", "cycles")
@@ -234,8 +236,7 @@ class Report:
 
     def _closing(self) -> Iterator[str]:
         if self.functions:
-            instructions = counted(self.instructions, "instruction")
-            yield f"read: {counted(self.functions, 'function')}, {instructions}"
+            yield self._read()
         for reason, number in self.refusals.items():
             yield f"left alone: {counted(number, 'function')}: {printable(reason)}"
         if self.room:
@@ -247,32 +248,21 @@ class Report:
         yield from self.debug
         if any(self.proofs.values()):
             yield f"proofs: {', '.join(_told(name, n) for name, n in self.proofs.items())}"
-        if not self.edits:
-            yield "nothing to do"
-            return
-        yield f"evidence: {joined(self.grades)}"
+        if self.edits:
+            yield f"evidence: {joined(self.grades)}"
         for precondition, number in self.preconditions.items():
             yield f"assumed by {counted(number, 'edit')}: {printable(precondition)}"
+        yield self._done()
+
+    def _read(self) -> str:
+        instructions = counted(self.instructions, "instruction")
+        return f"read: {counted(self.functions, 'function')}, {instructions}"
+
+    def _done(self) -> str:
+        if not self.edits:
+            return "nothing to do"
         changed, saved = counted(self.changed_bytes, "byte"), counted(self.saved, "instruction")
-        yield f"{counted(len(self.edits), 'edit')}, {changed} changed, {saved} saved"
-
-
-def _tallies(edits: Iterable[Edit], skips: Iterable[Skip]) -> Iterator[Tally]:
-    """Tallies by the name of the pass, then by kind."""
-    made: dict[tuple[str, str], list[Edit]] = {}
-    left: dict[tuple[str, str], Counter[str]] = {}
-    for edit in edits:
-        made.setdefault((edit.technique, edit.kind), []).append(edit)
-    every = Counter((skip.technique, skip.kind, skip.reason) for skip in skips)
-    for (technique, kind, reason), number in every.items():
-        left.setdefault((technique, kind), Counter())[cause(reason)] += number
-    for key in sorted({*made, *left}):
-        done = made.get(key, [])
-        saved = sum(edit.gain for edit in done)
-        cycles = [edit.cycles for edit in done if edit.cycles is not None]
-        total = sum(cycles, Fraction(0)) if cycles else None
-        reasons = in_order(left.get(key, Counter()))
-        yield Tally(*key, len(done), saved, total, len(cycles), reasons)
+        return f"{counted(len(self.edits), 'edit')}, {changed} changed, {saved} saved"
 
 
 def _skip_json(skip: Skip) -> dict[str, Any]:

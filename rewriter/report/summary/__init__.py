@@ -1,0 +1,8 @@
+"""What a run of the road found, did, and left alone, in figures.
+
+The door is `report`.
+
+brief    The same in fifteen lines at most, for a person who wants to know how it went
+report   The figures of a run, for programs and for people who want every reason
+tallies  The sites of each pass by kind: rewritten, saved, and left alone by reason
+"""
