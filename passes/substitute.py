@@ -47,6 +47,15 @@ class Chosen:
 
 
 @dataclass(frozen=True)
+class Seen:
+    """A choice without what it was made from: the routine's number of those that suit, and what it
+    rests on."""
+
+    number: int
+    assumed: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Substitution:
     """A tuned routine in its place.
 
@@ -130,10 +139,10 @@ class Substitute(OwnPass):
         """The step that it is."""
         steps.substitutes()
 
-    def place(self, known: Known, named: Named, cpu: Cpu, caves: Caves) -> Substitution:
+    def place(self, known: Known, choices: Iterable[Chosen], caves: Caves) -> Substitution:
         """The best routine that has a place, in the best place; CannotMove says why none has."""
         reasons = []
-        for chosen in self.choices(known, named, cpu):
+        for chosen in choices:
             try:
                 return _placed(known, chosen, caves)
             except CannotMove as reason:
@@ -164,6 +173,19 @@ class Substitute(OwnPass):
             yield Chosen(function, named, routine, gain, assumed)
         if not found:
             raise CannotMove(reasons[0])
+
+    def remade(self, known: Known, named: Named, cpu: Cpu, seen: Seen) -> Chosen:
+        """What another process chose: nothing is tried and timed again."""
+        function, target = known.program.function_at(named.address), known.program.target
+        assert function is not None, "it was chosen for one"
+        routine = _suited(target, named, cpu)[seen.number]
+        gain = _weighed(known, named, function, routine, cpu)
+        return Chosen(function, named, routine, gain, seen.assumed)
+
+    def seen(self, known: Known, chosen: Chosen, cpu: Cpu) -> Seen:
+        """A choice as other processes are told of it."""
+        candidates = _suited(known.program.target, chosen.named, cpu)
+        return Seen(candidates.index(chosen.routine), chosen.assumed)
 
     def behaving(
         self, known: Known, named: Named, cpu: Cpu
@@ -240,6 +262,15 @@ def _worth(
 
     CannotMove where nobody can say.
     """
+    try:
+        gain = _weighed(known, named, function, routine, cpu)
+        return gain, gain.objection
+    except (Untried, NotDescribed) as unknown:
+        raise CannotMove(f"no model says that it gains: {unknown}") from unknown
+
+
+def _weighed(known: Known, named: Named, function: Function, routine: Tuned, cpu: Cpu) -> Worth:
+    """The cycles of an old routine and of a tuned one, which are timed when they are asked for."""
     trials, target = known.trials, known.program.target
     ours, system = code_at(routine, target.arena.new), target.system(cpu)
 
@@ -262,11 +293,7 @@ def _worth(
         old = trials.code_at(named.address, size, contract.name)
         return timed(old, contract), timed(ours, contract)
 
-    try:
-        gain = worth([CONTRACTS[name] for name in named.contracts], both)
-        return gain, gain.objection
-    except (Untried, NotDescribed) as unknown:
-        raise CannotMove(f"no model says that it gains: {unknown}") from unknown
+    return worth([CONTRACTS[name] for name in named.contracts], both)
 
 
 def _placed(known: Known, chosen: Chosen, caves: Caves) -> Substitution:

@@ -26,6 +26,7 @@ from rewriter.core.code.shadows import unlike_twice
 from rewriter.core.code.superblock import Superblock
 from rewriter.core.edit import Evidence, Rewrite
 from rewriter.core.isa.instruction import Insn
+from rewriter.core.run.ledger import charged, spending
 from rewriter.core.target.cpu import Cpu
 from rewriter.core.target.protocol import Sequential
 from rewriter.core.terms.term import Term
@@ -78,7 +79,7 @@ class Tuner:
         found = (
             (technique.name, site)
             for technique in self.techniques
-            for site in technique.sites(self.trace, target, self.cpu)
+            for site in charged(technique.name, technique.sites(self.trace, target, self.cpu))
         )
         self._sites = [
             _Numbered(number, name, site, self._without_held(site.proposals))
@@ -114,7 +115,8 @@ class Tuner:
         reason = site.reason or "no free register or place"
         for number, proposal in enumerate(one.proposals):
             made = (*self._made, (one.number, number))
-            result = self._tried(made, proposal)
+            with spending(one.technique):
+                result = self._tried(made, proposal)
             if isinstance(result, str):
                 # The first proposal is the natural one: its failure says most.
                 reason = result if number == 0 and not site.reason else reason

@@ -68,12 +68,18 @@ class Worth:
     """Modelled cycles of the calls by weight: of the original's and of the tuned routine's.
 
     `timed` gives the original's, of the calls that are made most first: whether a routine gains is
-    known before the last of them.
+    known before the last of them.  `made` gives the tuned routine's.  None is timed before it is
+    asked for.
     """
 
     timed: Callable[[], Iterable[int]]
-    new: int
+    made: Callable[[], Iterable[int]]
     weight: int
+
+    @cached_property
+    def new(self) -> int:
+        """The tuned routine's, all together."""
+        return sum(self.made())
 
     @cached_property
     def old(self) -> int:
@@ -138,4 +144,4 @@ def worth(
                 yield call.weight * took
 
     weight = sum(call.weight for _, made in every for call in made)
-    return Worth(lambda: timed(False), sum(timed(True)), weight)
+    return Worth(lambda: timed(False), lambda: timed(True), weight)

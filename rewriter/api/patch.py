@@ -9,12 +9,14 @@ from rewriter.api import choose
 from rewriter.api.choose import Chosen, Wanted
 from rewriter.api.files import Loaded
 from rewriter.core.errors import BadInput
+from rewriter.core.run.ledger import Ledger, spending
 from rewriter.elf import compressed, manifest, note
 from rewriter.elf.headers import printable
 from rewriter.elf.image import Image
 from rewriter.elf.manifest import Manifest
 from rewriter.identify.profiles import Profile
 from rewriter.report.summary.report import Report
+from rewriter.report.summary.timings import Timings
 from rewriter.road.pipeline import Tuned, tune
 
 Progress = Callable[[str, int, int], None]
@@ -81,10 +83,16 @@ def patch(
     cpu, options = chosen.cpu, chosen.options
     tuned = tune(loaded.image, chosen.target, cpu, options, progress, profile, jobs)
     choose.made(wanted, tuned.edits)
-    record = _record(loaded.image, tuned, chosen, wanted)
+    with spending("note"):
+        record = _record(loaded.image, tuned, chosen, wanted)
     if record is not None and loaded.opened is not None:
         record = replace(record, wrapping=compressed.wrapping_of(loaded.opened))
     return Patched(loaded, Report.of(tuned), tuned, record)
+
+
+def timed(report: Report, ledger: Ledger, jobs: int) -> Report:
+    """The report on a run in `jobs` processes, with what was kept of its cost."""
+    return replace(report, timings=Timings.of(ledger, report.tallies, jobs))
 
 
 def _record(image: Image, tuned: Tuned, chosen: Chosen, wanted: Wanted) -> Manifest | None:

@@ -94,6 +94,9 @@ ASSUME = click.option(
 TIMED = click.option(
     "--cycles", "timed", is_flag=True, help="Also time each edit on the CPU's model; slower."
 )
+TIMINGS = click.option(
+    "--timings", is_flag=True, help="Also say what the run itself cost, by step and pass."
+)
 SYMBOLS = click.option(
     "--symbols", type=PATH, metavar="FILE", help="Also the symbols of this System.map."
 )

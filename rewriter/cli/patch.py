@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from rewriter.cli.options import (
     PROFILE,
     SYMBOLS,
     TIMED,
+    TIMINGS,
     View,
     selecting,
     viewing,
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 @SYMBOLS
 @PROFILE
 @TIMED
+@TIMINGS
 @click.option(
     "--manifest", "beside", metavar="FILE", type=PATH, help="Keep the manifest here, not in OUT."
 )
@@ -52,6 +55,7 @@ def patch(
     wanted: Wanted,
     symbols: Path | None,
     profile: Path | None,
+    timings: bool,
     beside: Path | None,
     debug_file: Path | None,
     shown: Path | None,
@@ -78,6 +82,8 @@ def patch(
     3 bad input, 4 nothing to do (OUT is then an identical copy, without a note).
     """
     from rewriter.api.patch import patch as retuned
+    from rewriter.api.patch import timed
+    from rewriter.core.run.ledger import keeping, spending
 
     if output is None and not dry_run:
         raise click.UsageError("Missing option '-o' / '--output'.", ctx)
@@ -86,10 +92,12 @@ def patch(
     elif shown is not None:
         files.check_output(source, shown)
     choose.check(wanted)
-    loaded = files.load(source, symbols, debug_file)
-    taken = files.profile(profile, loaded.image) if profile is not None else None
     with show.progress() as progress:
-        patched = retuned(loaded, wanted, progress, taken, jobs)
+        with keeping() if timings else nullcontext() as ledger:
+            with spending("load"):
+                loaded = files.load(source, symbols, debug_file)
+                taken = files.profile(profile, loaded.image) if profile is not None else None
+            patched = retuned(loaded, wanted, progress, taken, jobs)
         page = _page(patched, wanted, progress, jobs) if shown is not None else None
     if patched.tuned is not None:
         choose.named(wanted, patched.tuned.names)
@@ -97,7 +105,7 @@ def patch(
         _write(source, output, beside, patched)
     if shown is not None and page is not None:
         files.write_beside(shown, page, source)
-    show.result(patched.report, view)
+    show.result(patched.report if ledger is None else timed(patched.report, ledger, jobs), view)
     ctx.exit(patched.report.return_code)
 
 

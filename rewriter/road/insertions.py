@@ -9,6 +9,7 @@ from passes.lib.insert import Declined, Finder, Inserted, Insertion
 from rewriter.core.code.program import Function
 from rewriter.core.edit import Edit
 from rewriter.core.isa.instruction import Insn
+from rewriter.core.run.ledger import charged
 from rewriter.road.work import Work, edit_id
 
 
@@ -24,7 +25,7 @@ class Insertions:
         """Every pass over one function, each on what the one before left."""
         for name, found in self.finders.items():
             slots = self.work.slots.setdefault(function, {})
-            for site in found(function, slots):
+            for site in charged(name, found(function, slots)):
                 edit = edit_id(name, function, site.address)
                 if self.work.wants(edit):
                     self._one(function, name, edit, site, slots)

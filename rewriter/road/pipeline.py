@@ -16,7 +16,8 @@ from rewriter.core.code.program import Function, Refusal
 from rewriter.core.edit import Edit, Skip
 from rewriter.core.run.garbage import seldom_collected
 from rewriter.core.run.guard import guarded
-from rewriter.core.run.workers import Together, each
+from rewriter.core.run.ledger import spending
+from rewriter.core.run.workers import Apart, Together, each
 from rewriter.core.target.bundling import Bundling
 from rewriter.core.target.capability import either
 from rewriter.core.target.cpu import Cpu
@@ -82,8 +83,9 @@ def tune(
     first in what is reported.
     """
     progress("analyse", 0, 1)
-    counted = _directions(image, target, profile), branches(profile)
-    road = _road_of(image, target, cpu, options, jobs, *counted, program)
+    with spending("analyse"):
+        counted = _directions(image, target, profile), branches(profile)
+        road = _road_of(image, target, cpu, options, jobs, *counted, program)
     progress("analyse", 1, 1)
     heat = heat_of(profile, road.functions) if profile is not None else None
     data = road.run(_order(road.functions, heat), progress)
@@ -209,10 +211,13 @@ class _Sequential:
         """Goes through what is wanted, in this order; the new file, as the verifier accepts it."""
         wants = self.work.options.wants_function
         numbers = {function: number for number, function in enumerate(self.functions)}
-        self._travel([numbers[function] for function in order if wants(function.name)], progress)
+        wanted = [numbers[function] for function in order if wants(function.name)]
+        with spending("functions"):
+            self._travel(wanted, progress)
         again = self.scatter.again if self.scatter is not None else set
         self.steps = ()  # with all that passes remember, which the verifier has no use for
-        return accepted(self.work, progress, self.jobs, again)
+        with spending("verify"):
+            return accepted(self.work, progress, self.jobs, again)
 
     @property
     def edits(self) -> Sequence[Edit]:
@@ -254,6 +259,8 @@ class _Sequential:
         left = (n for n in wanted if n not in waiting and not self._settled(functions[n]))
         first = partial(self._first, waiting)
         if self.scatter is None:
+            if work.options.max_edits is None:
+                self._look([functions[n] for n in wanted], jobs)
             self._functions(self._function, left, len(wanted), progress, jobs)
             stay = [n for n in later if not self._settled(functions[n])]
         else:
@@ -273,11 +280,31 @@ class _Sequential:
         progress: Progress,
         jobs: int,
     ) -> None:
-        learning = Together(Exchange(self.work.prover), Outcomes(self.work.known))
-        for at, done in enumerate(each(task, numbers, jobs, learning)):
+        learning = Together(
+            Exchange(self.work.prover),
+            Outcomes(self.work.known),
+            Apart() if self.routines is None else self.routines.choices,
+        )
+        found = each(task, numbers, jobs, learning, lambda number: self.functions[number].size)
+        for at, done in enumerate(found):
             if at % 50 == 0:
                 progress("prove", at, count)
             self.work.add(done)
+
+    def _look(self, functions: Iterable[Function], jobs: int) -> None:
+        """Known routines are tried by all processes, before one gives them places in order."""
+        if self.routines is not None:
+            named = [function for function in functions if self._named(function)]
+            learning = Together(Outcomes(self.work.known), self.routines.choices)
+            with spending(f"{Substitute.name}: trials"):
+                for _ in each(self.routines.choices.look, named, jobs, learning):
+                    pass
+
+    def _named(self, function: Function) -> bool:
+        """Whether known routines are entered in a function."""
+        known = self.work.known
+        found = guarded(Substitute.name, partial(known.within, function), lambda reason: [])
+        return bool(found)
 
     def _waits(self, function: Function) -> bool:
         """Whether a routine waits for the room that others leave: in a kernel each, elsewhere one
@@ -297,11 +324,12 @@ class _Sequential:
 
         Routines share one room, so they are placed in order and by one process.
         """
-        done = guarded(
-            Substitute.name,
-            partial(self._substituted, function),
-            partial(self.work.given_up, function),
-        )
+        with spending(Substitute.name):
+            done = guarded(
+                Substitute.name,
+                partial(self._substituted, function),
+                partial(self.work.given_up, function),
+            )
         settled = done.refusal is not None or done.substitution is not None
         if settled or done.skips:
             self.work.add(done)
@@ -324,17 +352,19 @@ class _Sequential:
             return self._function(number)
         assert self.scatter is not None, "only pieces are looked at before they are placed"
         function = self.work.program.functions[number]
-        # What goes wrong here goes wrong again when its turn comes.
-        guarded(Substitute.name, partial(self.scatter.look, function), str)
+        with spending(f"{Substitute.name}: trials"):
+            self.scatter.routines.choices.look(function)
         return Done(function)
 
     def _function(self, number: int) -> Done:
         work, function = self.work, self.work.program.functions[number]
         for name, run in self.steps:
-            reason = guarded(name, partial(run, function), str)
+            with spending(name):
+                reason = guarded(name, partial(run, function), str)
             if reason is not None:
                 return work.given_up(function, reason)
-        made = guarded("emission", lambda: list(stages(work, function)), str)
+        with spending("emission"):
+            made = guarded("emission", lambda: list(stages(work, function)), str)
         if isinstance(made, str):
             return work.given_up(function, made)
         edits, skips = work.taken()

@@ -19,6 +19,7 @@ from rewriter.elf.caves.build import caves_of
 from rewriter.road.insertions import Insertions
 from rewriter.road.layout import Layout
 from rewriter.road.loops import Loops
+from rewriter.road.routines.choices import Choices
 from rewriter.road.routines.kernel_placement import Scatter
 from rewriter.road.routines.routine import Routines
 from rewriter.road.superblocks import Superblocks, triggered
@@ -82,7 +83,7 @@ class Steps:
         """Known routines become others; nothing else is done to what becomes one."""
         work = self.work
         caves = caves_of(work.program.image, work.program.target)
-        self.routines = Routines(work, Substitute(), caves)
+        self.routines = Routines(work, Choices(work, Substitute()), caves)
         if in_pieces(work.known):
             self.scatter = Scatter(self.routines)
 

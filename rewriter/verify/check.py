@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from operator import attrgetter
 
 import numpy as np
 
@@ -218,7 +219,8 @@ class _Check:
         for one in (self.program.listing, listing):
             one.prepare()
         exchange = Exchange(self.prover)
-        for done, checked in enumerate(each(self._function, functions, jobs, exchange)):
+        compared = each(self._function, functions, jobs, exchange, attrgetter("size"))
+        for done, checked in enumerate(compared):
             if done % 20 == 0:
                 progress("compare", done, len(functions))
             self._add(checked)

@@ -402,3 +402,15 @@ def test_a_name_with_a_line_break_stays_on_its_line(run: Run, tmp_path: Path) ->
 def test_nothing_outside_the_patches_changes(tuned: Path, sample: Path) -> None:
     bare, record = manifest.detach(tuned.read_bytes())
     assert emit.apply(sample.read_bytes(), record.patches) + record.appended == bare
+
+
+def test_timings_say_where_the_time_went(sample: Path, run: Run) -> None:
+    options = ("patch", sample, "--dry-run", "--cpu", "ev67", "--timings", "-j", "2")
+    told = json.loads(run(*options, "--json").stdout)["timings"]
+    steps = {step["step"]: step for step in told["steps"]}
+    assert told["processor"] == pytest.approx(sum(s["processor"] for s in steps.values()), abs=0.1)
+    assert 0 < told["serial"] <= told["processor"] and told["processes"] == 2
+    assert steps["bytes"]["sites"] > 0 and steps["verify"]["sites"] is None
+    lines = run(*options).stdout.splitlines()
+    assert sum(line.startswith("time, ") for line in lines) == len(steps)
+    assert any(line.startswith("laid out by the lengths of tasks: 2 processes") for line in lines)

@@ -24,6 +24,11 @@ class Function(Portable):
     name: str
     source: str
 
+    @property
+    def size(self) -> int:
+        """Its bytes."""
+        return self.end - self.start
+
     def __contains__(self, address: int) -> bool:
         return self.start <= address < self.end
 

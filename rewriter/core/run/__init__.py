@@ -5,6 +5,7 @@ guard       One function's trouble stays that function's: it is left alone, and 
 interrupts  How a process ends that somebody interrupts: soon, with one line and nothing left
             behind
 kept        Answers about instructions that are asked again and again
+ledger      What the steps of a run cost: processor time, waiting, and counts
 portable    How values go from process to process
 workers     Work on many items, shared out to processes that are copies of this one
 """

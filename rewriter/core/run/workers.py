@@ -23,19 +23,23 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
 
 from rewriter.core.errors import OutOfResources
-from rewriter.core.run import interrupts
+from rewriter.core.run import interrupts, ledger
 from rewriter.core.run.garbage import give_back, seldom_collected
+from rewriter.core.run.ledger import Ledger
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
 _News = TypeVar("_News")
-_Answer = tuple[int, list[Any], Any]
-"""A share's number, the results, and news."""
+_Answer = tuple[int, list[Any], Any, Ledger | None]
+"""A share's number, the results, news, and what they cost where somebody asks."""
 _Work = Callable[[Connection, Sequence[Connection]], None]
 
 _SHARE = 8
-"""Items that a process gets at once: few enough that all processes end together."""
+"""Items that a process gets at once at most: few enough that all processes end together."""
+
+_SHARES = 400
+"""Shares that the whole is at least cut into, by size: what is larger is a share of its own."""
 
 _AHEAD = 2
 """Shares that a process has, so that it need not wait for the next while its answer is read."""
@@ -88,12 +92,17 @@ class WorkerFailed(Exception):
 
 
 def each(
-    task: Callable[[_Item], _Result], items: Iterable[_Item], jobs: int, learning: Learning[Any]
+    task: Callable[[_Item], _Result],
+    items: Iterable[_Item],
+    jobs: int,
+    learning: Learning[Any],
+    size: Callable[[_Item], int] = lambda item: 1,
 ) -> Iterator[_Result]:
     """What `task` gives for each item, in the items' order.
 
-    With one job all is done here, item by item as they come.  An exception of a task is raised
-    here, as WorkerFailed if it cannot be sent; WorkerLost if a process is killed.
+    With one job all is done here, item by item as they come; several begin with what has the
+    largest `size`, so that none is left with a large item at the end.  An exception of a task is
+    raised here, as WorkerFailed if it cannot be sent; WorkerLost if a process is killed.
     """
     # What there is now stays: a collection would look at all of it, and in a copy double it.
     gc.freeze()
@@ -101,27 +110,53 @@ def each(
     try:
         with seldom_collected():
             yield from (
-                map(task, items) if jobs == 1 else _in_order(task, tuple(items), jobs, learning)
+                _here(task, items)
+                if jobs == 1
+                else _in_order(task, tuple(items), jobs, learning, size)
             )
     finally:
         gc.unfreeze()
 
 
+def _here(task: Callable[[_Item], _Result], items: Iterable[_Item]) -> Iterator[_Result]:
+    for item in items:
+        with ledger.task():
+            result = task(item)
+        yield result
+
+
 def _in_order(
-    task: Callable[[_Item], _Result], known: Sequence[_Item], jobs: int, learning: Learning[Any]
+    task: Callable[[_Item], _Result],
+    known: Sequence[_Item],
+    jobs: int,
+    learning: Learning[Any],
+    size: Callable[[_Item], int],
 ) -> Iterator[_Result]:
-    starts = range(0, len(known), _SHARE)
-    shares = [known[start : start + _SHARE] for start in starts]
-    if len(shares) < 2:  # another process would leave this one with nothing to do
-        yield from map(task, known)
+    if len(known) <= _SHARE:  # another process would leave this one with nothing to do
+        yield from _here(task, known)
         return
-    ready: dict[int, list[_Result]] = {}
+    places = list(_cut([size(item) for item in known]))
+    shares = [[known[place] for place in share] for share in places]
+    ready: dict[int, _Result] = {}
     following = 0
     for number, results in _shared(task, shares, min(jobs, len(shares)), learning):
-        ready[number] = results
+        ready.update(zip(places[number], results, strict=True))
         while following in ready:
-            yield from ready.pop(following)
+            yield ready.pop(following)
             following += 1
+
+
+def _cut(sizes: Sequence[int]) -> Iterator[list[int]]:
+    """Shares of items, by place, the largest items first."""
+    most, share, held = sum(sizes) / _SHARES, list[int](), 0
+    for place in sorted(range(len(sizes)), key=lambda place: -sizes[place]):
+        share.append(place)
+        held += sizes[place]
+        if held >= most or len(share) == _SHARE:
+            yield share
+            share, held = [], 0
+    if share:
+        yield share
 
 
 def _shared(
@@ -132,13 +167,16 @@ def _shared(
 ) -> Iterator[tuple[int, list[_Result]]]:
     """Each share's number and results, as they are done."""
     workers: list[_Worker] = []
+    own = ledger.kept()
     with interrupts.folder("retune-") as folder:
         try:
             for _ in range(jobs):
                 pipes = [worker.pipe for worker in workers]
                 workers.append(_Worker(partial(_work, task, shares, learning, folder), pipes))
-            for done, results, news in _answers(workers, len(shares)):
+            for done, results, news, spent in _answers(workers, len(shares)):
                 learning.learn(news)
+                if own is not None and spent is not None:
+                    own.add(spent)
                 yield done, results
         finally:
             for worker in workers:
@@ -228,6 +266,9 @@ def _work(
     """Answers until nobody asks; `folder` is for temporary files."""
     _depend()
     tempfile.tempdir = str(folder)
+    own = ledger.kept()
+    if own is not None:
+        own.restart()
     for other in others:
         other.close()
     with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
@@ -236,8 +277,9 @@ def _work(
             for news in heard:
                 learning.learn(news)
             try:
-                answer = number, [task(item) for item in shares[number]], learning.news()
-                packed = pickle.dumps(answer)
+                results = list(_here(task, shares[number]))
+                spent = None if own is None else own.taken()
+                packed = pickle.dumps((number, results, learning.news(), spent))
             except Exception as error:
                 pipe.send_bytes(_packed_error(error))
                 return

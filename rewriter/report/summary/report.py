@@ -22,6 +22,7 @@ from rewriter.report.grid import Grid, in_order, joined
 from rewriter.report.hot import Hot
 from rewriter.report.summary import brief
 from rewriter.report.summary.tallies import Tally, tallied
+from rewriter.report.summary.timings import Timings
 
 
 class Outcome(Protocol):
@@ -68,6 +69,7 @@ class Report:
     hot: Hot | None = None
     room: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     debug: tuple[str, ...] = ()
+    timings: Timings | None = None
 
     @classmethod
     def of(cls, outcome: Outcome) -> Report:
@@ -153,6 +155,7 @@ class Report:
             "edits": [edit_json(edit) for edit in self.edits],
             "skips": [_skip_json(skip) for skip in self.skips],
             "profile": self.hot.as_json() if self.hot is not None else None,
+            **({"timings": self.timings.as_json()} if self.timings is not None else {}),
         }  # fmt: skip
 
     def lines(self, verbosity: int = 0) -> Iterator[str]:
@@ -160,8 +163,9 @@ class Report:
 
         Long lists come first, so that the figures are what is seen last.
         """
+        timings = () if self.timings is None else self.timings.lines()
         if verbosity < 1:
-            yield from self._brief()
+            yield from (*timings, *self._brief())
             return
         yield from edit_lines(self.edits)
         if verbosity > 1:
@@ -177,12 +181,13 @@ class Report:
             yield from tally.lines()
         if self.hot is not None:
             yield from self.hot.lines()
-        yield from self._closing()
+        yield from (*timings, *self._closing())
 
     def grids(self, verbosity: int = 0) -> Iterator[Grid | str]:
         """The report as tables; a few lines need none."""
+        timings = () if self.timings is None else self.timings.grids()
         if verbosity < 1:
-            yield from self._brief()
+            yield from (*timings, *self._brief())
             return
         if self.edits:
             yield edit_grid(self.edits)
@@ -198,7 +203,7 @@ class Report:
             yield self._left()
         if self.hot is not None:
             yield from self.hot.grids()
-        yield from self._closing()
+        yield from (*timings, *self._closing())
 
     def _brief(self) -> Iterator[str]:
         """What was done, and what it rests on, in `brief.LINES` lines at most."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
@@ -13,7 +12,6 @@ from passes.substitute import Chosen, Substitution
 from rewriter.contracts.calls import counted
 from rewriter.core.code.program import Function
 from rewriter.core.run.guard import guarded
-from rewriter.core.target.protocol import CannotMove
 from rewriter.road.outcome import Done
 from rewriter.road.routines.function_ends import spaces
 from rewriter.road.routines.routine import Routines
@@ -35,14 +33,6 @@ class Scatter:
 
     routines: Routines
     found: tuple[Space, ...] | None = None
-
-    def look(self, function: Function) -> None:
-        """Tries the routines of a function where they stand: what they do is known then."""
-        work, substitute = self.routines.work, self.routines.substitute
-        for named in work.known.within(function):
-            if work.wants(edit_id(substitute.name, function, named.address)):
-                with suppress(CannotMove):
-                    next(substitute.behaving(work.known, named, work.cpu))
 
     def again(self, functions: Sequence[Function]) -> set[Function]:
         """Finds other places for routines whose room went back; the functions that changed."""
@@ -85,9 +75,7 @@ class Scatter:
     def _best(self, function: Function, named: Named) -> Chosen:
         """The tuned routine for a named one; raises CannotMove."""
         self.routines.described(function)
-        return self.routines.substitute.chosen(
-            self.routines.work.known, named, self.routines.work.cpu
-        )
+        return next(self.routines.choices.of(named))
 
     def _scattered(self, chosen: Chosen, room: Spaces) -> Substitution:
         """A routine in pieces, recorded."""

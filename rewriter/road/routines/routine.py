@@ -10,6 +10,7 @@ from rewriter.core.code.program import Function
 from rewriter.core.edit import Evidence
 from rewriter.core.target.protocol import CannotMove
 from rewriter.elf.caves.room import Caves
+from rewriter.road.routines.choices import Choices
 from rewriter.road.work import Work, edit_id
 from rewriter.verify.routines.replaceable import Named
 
@@ -19,8 +20,13 @@ class Routines:
     """Substitutes in the room that there is."""
 
     work: Work
-    substitute: Substitute
+    choices: Choices
     caves: Caves
+
+    @property
+    def substitute(self) -> Substitute:
+        """The pass."""
+        return self.choices.substitute
 
     def run(self, function: Function) -> Substitution | None:
         """What a routine in a function became: nothing else is done to it then."""
@@ -31,7 +37,7 @@ class Routines:
                 continue
             try:
                 self.described(function)
-                found = self.substitute.place(work.known, named, work.cpu, self.caves)
+                found = self.substitute.place(work.known, self.choices.of(named), self.caves)
             except CannotMove as reason:
                 self.left(function, named, str(reason))
                 continue

@@ -69,7 +69,8 @@ def _named(known: Known, name: str) -> Named:
 def _place(known: Known, name: str, cpu: str = "ev67", caves: Caves | None = None) -> Substitution:
     target = known.program.target
     room = caves or caves_of(known.program.image, target)
-    return Substitute().place(known, _named(known, name), target.cpus[cpu], room)
+    choices = Substitute().choices(known, _named(known, name), target.cpus[cpu])
+    return Substitute().place(known, choices, room)
 
 
 def _refusal(known: Known, name: str, cpu: str = "ev67", caves: Caves | None = None) -> str:
@@ -263,7 +264,7 @@ def _known(image: Image, data: bytes) -> Known:
 def _try(known: Known, named: Named) -> Substitution:
     target = known.program.target
     room = caves_of(known.program.image, target)
-    return Substitute().place(known, named, target.cpus["ev67"], room)
+    return Substitute().place(known, Substitute().choices(known, named, target.cpus["ev67"]), room)
 
 
 def test_one_routine_with_two_names_gets_the_one_that_keeps_both(known: Known) -> None:

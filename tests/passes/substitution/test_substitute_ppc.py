@@ -166,7 +166,8 @@ def test_variants_for_power9_are_known_and_replaced() -> None:
     caves = caves_of(file, target)
     for symbol in ("__strcmp_power9", "__stpcpy_power9", "__strlen_power9", "__memmove_power7"):
         (at,) = {m.address for m in found if m.signature.sources[0].symbol == symbol}
-        placed = Substitute().place(every, every.named[at], target.cpus["power9"], caves)
+        choices = Substitute().choices(every, every.named[at], target.cpus["power9"])
+        placed = Substitute().place(every, choices, caves)
         assert (placed.kind, placed.routine.folder) == ("in place", "power9")
 
 

@@ -95,7 +95,8 @@ def place(known: Known, name: str) -> str:
     """The tuned routine that may stand for one; CannotMove if none may."""
     target = known.program.target
     caves = caves_of(known.program.image, target)
-    found = Substitute().place(known, named(known, name), target.cpus["ev67"], caves)
+    choices = Substitute().choices(known, named(known, name), target.cpus["ev67"])
+    found = Substitute().place(known, choices, caves)
     return found.routine.name
 
 

@@ -1,0 +1,73 @@
+"""What may stand for known routines: tried and weighed before places are given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain, islice
+
+from passes.substitute import Chosen, Seen, Substitute
+from rewriter.core.code.program import Function
+from rewriter.core.run.guard import guarded
+from rewriter.core.target.protocol import CannotMove
+from rewriter.road.work import Work, edit_id
+from rewriter.verify.routines.replaceable import Named
+
+
+@dataclass
+class Choices:
+    """The routines that may stand for an old one, the best first.
+
+    `first` has by address the best one, or why there is none, as far as somebody looked.  Places
+    are given by one process and in order; what may have one depends on the file alone, so all
+    processes look, and tell the others (`workers.Learning`).
+    """
+
+    work: Work
+    substitute: Substitute
+    first: dict[int, Seen | str] = field(default_factory=dict)
+    _told: int = 0
+
+    def of(self, named: Named) -> Iterator[Chosen]:
+        """The routines for an old one, without a place; CannotMove if it stays."""
+        work, first = self.work, self.first.get(named.address)
+        if isinstance(first, str):
+            raise CannotMove(first)
+        every = self.substitute.choices(work.known, named, work.cpu)
+        if first is None:
+            return every
+        best = self.substitute.remade(work.known, named, work.cpu, first)
+        return chain((best,), islice(every, 1, None))
+
+    def look(self, function: Function) -> None:
+        """Finds the best for the routines of a function that may be asked for in its turn.
+
+        What goes wrong here goes wrong again when its turn comes.
+        """
+        guarded(self.substitute.name, partial(self._look, function), str)
+
+    def _look(self, function: Function) -> None:
+        work, name = self.work, self.substitute.name
+        if work.program.not_understood(function) or work.described.replaces(function):
+            return
+        for named in work.known.within(function):
+            if not work.wants(edit_id(name, function, named.address)):
+                continue
+            try:
+                best = next(self.substitute.choices(work.known, named, work.cpu))
+                self.first[named.address] = self.substitute.seen(work.known, best, work.cpu)
+                return
+            except CannotMove as reason:
+                self.first[named.address] = str(reason)
+
+    def news(self) -> Mapping[int, Seen | str]:
+        """What was found here since the last time."""
+        new = dict(islice(self.first.items(), self._told, None))
+        self._told = len(self.first)
+        return new
+
+    def learn(self, news: Mapping[int, Seen | str]) -> None:
+        """What others found."""
+        self.first.update(news)
+        self._told = len(self.first)
