@@ -11,7 +11,7 @@ from passes.lib.steps import Change, OwnPass, Steps
 from passes.lib.worth import Cycles, Point, Worth, worth
 from rewriter.contracts import CONTRACTS, Contract
 from rewriter.core.code.program import Function
-from rewriter.core.edit import Edit
+from rewriter.core.edit import Edit, Evidence
 from rewriter.core.errors import RetuneError
 from rewriter.core.readings.interpret import Step
 from rewriter.core.target.cpu import Cpu
@@ -37,22 +37,27 @@ from rewriter.verify.trials.image import code_at
 
 @dataclass(frozen=True)
 class Chosen:
-    """A tuned routine that may stand for an old one, what it is worth, and what that rests on."""
+    """A tuned routine that may stand for an old one, what it is worth, and what that rests on.
+
+    `tried` is how the old one behaved.
+    """
 
     function: Function
     named: Named
     routine: Tuned
     worth: Worth
     assumed: tuple[str, ...]
+    tried: Evidence
 
 
 @dataclass(frozen=True)
 class Seen:
-    """A choice without what it was made from: the routine's number of those that suit, and what it
-    rests on."""
+    """A choice without what it was made from: the routine's number of those that suit, what it
+    rests on, and how the old one behaved."""
 
     number: int
     assumed: tuple[str, ...]
+    tried: Evidence
 
 
 @dataclass(frozen=True)
@@ -92,10 +97,8 @@ class Substitution:
             return "in pieces"
         return "in place" if self.body is None else "in a cave"
 
-    def edit(self, name: str, known: Known) -> Edit:
+    def edit(self, name: str) -> Edit:
         """What is recorded of it, with what is known before the new code was tried."""
-        old = known.outcome(self.named, CONTRACTS[self.named.contracts[0]])
-        assert not isinstance(old, str)
         place = "at" if self.address == self.named.address else f"at {self.address:#x}, from"
         return Edit(
             id=name,
@@ -105,7 +108,7 @@ class Substitution:
             address=self.named.address,
             old=f"{'/'.join(self.named.contracts)} (named by a {self.named.provenance})",
             new=f"{self.routine.folder}/{self.routine.name} {place} {self.named.address:#x}",
-            evidence=replace(old.evidence, preconditions=self.chosen.assumed),
+            evidence=replace(self.chosen.tried, preconditions=self.chosen.assumed),
             gain=0,
         )
 
@@ -170,7 +173,9 @@ class Substitute(OwnPass):
                 reasons.append(assumed)
                 continue
             found = True
-            yield Chosen(function, named, routine, gain, assumed)
+            old = known.outcome(named, CONTRACTS[named.contracts[0]])
+            assert not isinstance(old, str), "it behaves"
+            yield Chosen(function, named, routine, gain, assumed, old.evidence)
         if not found:
             raise CannotMove(reasons[0])
 
@@ -180,12 +185,12 @@ class Substitute(OwnPass):
         assert function is not None, "it was chosen for one"
         routine = _suited(target, named, cpu)[seen.number]
         gain = _weighed(known, named, function, routine, cpu)
-        return Chosen(function, named, routine, gain, seen.assumed)
+        return Chosen(function, named, routine, gain, seen.assumed, seen.tried)
 
     def seen(self, known: Known, chosen: Chosen, cpu: Cpu) -> Seen:
         """A choice as other processes are told of it."""
         candidates = _suited(known.program.target, chosen.named, cpu)
-        return Seen(candidates.index(chosen.routine), chosen.assumed)
+        return Seen(candidates.index(chosen.routine), chosen.assumed, chosen.tried)
 
     def behaving(
         self, known: Known, named: Named, cpu: Cpu

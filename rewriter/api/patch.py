@@ -18,6 +18,7 @@ from rewriter.identify.profiles import Profile
 from rewriter.report.summary.report import Report
 from rewriter.report.summary.timings import Timings
 from rewriter.road.pipeline import Tuned, tune
+from rewriter.road.remembered.results import Results
 
 Progress = Callable[[str, int, int], None]
 """Called with a stage's name, how much of it is done, and how much there is."""
@@ -64,8 +65,11 @@ def patch(
     progress: Progress = quiet,
     profile: Profile | None = None,
     jobs: int = 1,
+    results: Results | None = None,
 ) -> Patched:
     """Retunes a loaded file in `jobs` processes; nothing is written.
+
+    `results` are what functions became in earlier runs; new ones are added.
 
     Raises BadUsage for names that are not known, BadInput for a file that cannot be followed or
     was retuned before,
@@ -81,7 +85,7 @@ def patch(
             hint="`retune revert` gives the original back",
         )
     cpu, options = chosen.cpu, chosen.options
-    tuned = tune(loaded.image, chosen.target, cpu, options, progress, profile, jobs)
+    tuned = tune(loaded.image, chosen.target, cpu, options, progress, profile, jobs, None, results)
     choose.made(wanted, tuned.edits)
     with spending("note"):
         record = _record(loaded.image, tuned, chosen, wanted)

@@ -2,6 +2,8 @@
 
     results/AB/CDEF...      one result: a line of JSON, then the bytes of the new file
     patterns/FINGERPRINT    decided patterns (`patterns`)
+    functions/ABCD...       what the functions of one file became (`road/remembered`), asked for by
+                            the file without its code, the options and the fingerprint
 
 A result is asked for by the SHA-256 of the file, the options and the fingerprint of retune, and is
 not believed alone: its checksum must fit, and its manifest lead back to the file. What is damaged
@@ -16,9 +18,10 @@ import json
 import os
 import stat
 import tempfile
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +33,16 @@ from rewriter.core.errors import BadInput, BadUsage
 from rewriter.elf import manifest
 from rewriter.elf.emit import CannotWrite
 from rewriter.elf.headers import printable
-from rewriter.verify.terms.remembered import Memory
+from rewriter.elf.image import Image
+from rewriter.road.remembered.keys import without_code
+from rewriter.road.remembered.results import Results
+from rewriter.verify.terms.remembered import Memory, remembering
 
 _LASTING = frozenset({TUNED, NOTHING, REFUSED})
 """What would be the same again."""
+
+MOST = 1 << 30
+"""Bytes of all files of results; what was written longest ago goes."""
 
 Warn = Callable[[str], None]
 
@@ -80,6 +89,17 @@ class Cache:
         digest = hashlib.sha256(rest).hexdigest().encode("ascii")
         self._write(self._path(data, wanted, debug), digest + b"\n" + rest)
 
+    @contextmanager
+    def reused(
+        self, image: Image, wanted: Wanted, beside: Sequence[bytes] = ()
+    ) -> Iterator[Results]:
+        """Meanwhile one file is worked on: what is known of it already, and what is new is kept."""
+        memory, results = self.remembered(), self.results(image, wanted, beside)
+        with remembering(memory):
+            yield results
+        self.keep(image, results)
+        self.remember(memory)
+
     def remembered(self) -> Memory:
         """The patterns that are kept; none where they are damaged."""
         memory, path = Memory(), self._patterns()
@@ -98,8 +118,38 @@ class Cache:
             memory.learn(patterns.parse(path.read_bytes()))
         self._write(path, patterns.dump(memory.decided))
 
+    def results(self, image: Image, wanted: Wanted, beside: Sequence[bytes] = ()) -> Results:
+        """What the functions of a file, or of one that hardly differs, became with such options.
+
+        `beside` are other files that the run goes by.
+        """
+        salt = _hashed(_asked(wanted), *map(_hashed, beside), fingerprint().encode())
+        path = self._functions(image, salt)
+        try:
+            data = path.read_bytes()
+        except OSError:
+            data = b""
+        results = Results.parse(data, salt)
+        if results.damaged:
+            self.warn(f"{printable(str(path))}: {results.damaged} damaged, and not used")
+        return results
+
+    def keep(self, image: Image, results: Results) -> None:
+        """Keeps what functions became, and takes away what was asked for least lately."""
+        path = self._functions(image, results.salt)
+        self._write(path, results.dump())
+        kept = sorted(path.parent.glob("*"), key=_age)
+        sizes = accumulate(one.stat().st_size for one in kept)
+        for one, size in zip(kept, sizes, strict=True):
+            if size > MOST:
+                with suppress(OSError):
+                    one.unlink()
+
+    def _functions(self, image: Image, salt: bytes) -> Path:
+        return self.folder / "functions" / _hashed(salt, without_code(image)).hex()
+
     def _path(self, data: bytes, wanted: Wanted, debug: bytes | None) -> Path:
-        asked = json.dumps(asdict(wanted), sort_keys=True)
+        asked = _asked(wanted).decode()
         lines = "" if debug is None else hashlib.sha256(debug).hexdigest()
         parts = (hashlib.sha256(data).hexdigest(), lines, asked, fingerprint())
         key = hashlib.sha256("\n".join(parts).encode()).hexdigest()
@@ -121,6 +171,18 @@ class Cache:
             with suppress(OSError):
                 os.unlink(aside)
             self.warn(f"{printable(str(path))}: not kept: {error.strerror}")
+
+
+def _asked(wanted: Wanted) -> bytes:
+    return json.dumps(asdict(wanted), sort_keys=True).encode()
+
+
+def _hashed(*parts: bytes) -> bytes:
+    return hashlib.sha256(b"\n".join(parts)).digest()
+
+
+def _age(path: Path) -> float:
+    return -path.stat().st_mtime
 
 
 def _result(kept: bytes, original: bytes) -> Outcome:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,9 @@ from rewriter.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from rewriter.api.files import Loaded
     from rewriter.api.patch import Patched, Progress
+    from rewriter.road.remembered.results import Results
 
 
 @click.command()
@@ -44,6 +47,13 @@ if TYPE_CHECKING:
 @click.option(
     "--report", "shown", metavar="FILE", type=PATH, help="Also write a page to look at (HTML)."
 )
+@click.option(
+    "--cache",
+    "kept",
+    metavar="DIR",
+    type=PATH,
+    help="Keep what functions became there, for later runs on this file or one much like it.",
+)
 @click.option("--dry-run", is_flag=True, help="Do everything but write.")
 @JOBS
 @viewing
@@ -59,6 +69,7 @@ def patch(
     beside: Path | None,
     debug_file: Path | None,
     shown: Path | None,
+    kept: Path | None,
     dry_run: bool,
     jobs: int,
     view: View,
@@ -97,7 +108,9 @@ def patch(
             with spending("load"):
                 loaded = files.load(source, symbols, debug_file)
                 taken = files.profile(profile, loaded.image) if profile is not None else None
-            patched = retuned(loaded, wanted, progress, taken, jobs)
+            others = [one for one in (symbols, profile, debug_file) if one is not None]
+            with _reused(kept, loaded, wanted, others) as results:
+                patched = retuned(loaded, wanted, progress, taken, jobs, results)
         page = _page(patched, wanted, progress, jobs) if shown is not None else None
     if patched.tuned is not None:
         choose.named(wanted, patched.tuned.names)
@@ -107,6 +120,21 @@ def patch(
         files.write_beside(shown, page, source)
     show.result(patched.report if ledger is None else timed(patched.report, ledger, jobs), view)
     ctx.exit(patched.report.return_code)
+
+
+@contextmanager
+def _reused(
+    folder: Path | None, loaded: Loaded, wanted: Wanted, beside: Sequence[Path]
+) -> Iterator[Results | None]:
+    """Results of earlier runs, where a folder for them is named; `beside` are other files read."""
+    if folder is None:
+        yield None
+        return
+    from rewriter.batch.cache import Cache
+
+    cache = Cache(folder, lambda line: click.echo(f"retune: {line}", err=True))
+    with cache.reused(loaded.image, wanted, [one.read_bytes() for one in beside]) as results:
+        yield results
 
 
 def _page(patched: Patched, wanted: Wanted, progress: Progress, jobs: int) -> bytes:

@@ -18,5 +18,6 @@ steps         What a function goes through on the road of superblocks, as the pa
 superblocks   Rewrites inside superblocks, each proved there
 work          The edits of one file as they are found
 bundled/      The road of code that says what issues together
+remembered/   What functions became in an earlier run, for one of the same file or much like it
 routines/     Known routines become tuned ones
 """

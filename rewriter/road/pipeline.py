@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
+from operator import attrgetter
 from typing import Protocol
 
 from passes import MOVING, chosen, lacking
@@ -30,6 +31,8 @@ from rewriter.road.acceptance import accepted
 from rewriter.road.emission import stages
 from rewriter.road.options import Options
 from rewriter.road.outcome import Done
+from rewriter.road.remembered.recalled import Recalled
+from rewriter.road.remembered.results import Results
 from rewriter.road.steps import Step, Steps
 from rewriter.road.work import Work
 from rewriter.verify.terms.exchange import Exchange, Outcomes
@@ -74,18 +77,20 @@ def tune(
     profile: Profile | None = None,
     jobs: int = 1,
     program: Program | None = None,
+    results: Results | None = None,
 ) -> Tuned:
     """Tunes an image to a CPU; every edit is proved, or tried where its pass says so.
 
     The work is shared by `jobs` processes; the result is the same for any number.  `program` is the
     image analysed already: it is not read again if the options assume the same.  With a profile
     the hottest functions come first: they get the room and the edits that are limited, and stand
-    first in what is reported.
+    first in what is reported.  `results` are what functions became in other runs: what would become
+    the same again is not worked on, and what is new is kept there.
     """
     progress("analyse", 0, 1)
     with spending("analyse"):
         counted = _directions(image, target, profile), branches(profile)
-        road = _road_of(image, target, cpu, options, jobs, *counted, program)
+        road = _road_of(image, target, cpu, options, jobs, *counted, program, results)
     progress("analyse", 1, 1)
     heat = heat_of(profile, road.functions) if profile is not None else None
     data = road.run(_order(road.functions, heat), progress)
@@ -161,6 +166,7 @@ def _road_of(
     directions: Mapping[int, Direction],
     branched: Mapping[int, Direction],
     program: Program | None,
+    results: Results | None,
 ) -> Road:
     """Bundles take their road, all else that of superblocks."""
 
@@ -174,7 +180,11 @@ def _road_of(
         if read is None or read.assume != options.assume:
             read = analyse(image, code, options.assume)
         work = Work(read, cpu, options, directions, branched)
-        return _Sequential(work, tuple(_passes(options, code, cpu)), jobs)
+        # What is the first N edits is known only when functions are done one by one.
+        shares = options.max_edits is None
+        recalled = Recalled.of(read, cpu, results) if results is not None and shares else None
+        passes = tuple(_passes(options, code, cpu))
+        return _Sequential(work, passes, jobs if shares else 1, recalled)
 
     return either(target, "tuning", image.name, bundled=bundled, sequential=sequential)
 
@@ -200,8 +210,10 @@ def _order(functions: Sequence[Function], heat: Heat | None) -> Sequence[Functio
 class _Sequential:
     """The road of superblocks, and the steps that a function goes through on it."""
 
-    def __init__(self, work: Work, passes: tuple[Pass, ...], jobs: int) -> None:
-        self.work, self.jobs = work, jobs
+    def __init__(
+        self, work: Work, passes: tuple[Pass, ...], jobs: int, recalled: Recalled | None
+    ) -> None:
+        self.work, self.jobs, self.recalled = work, jobs, recalled
         self.functions, self.instructions = work.program.functions, len(work.program.listing)
         prepared = Steps(work, passes)
         self.routines, self.scatter = prepared.routines, prepared.scatter
@@ -210,8 +222,7 @@ class _Sequential:
     def run(self, order: Sequence[Function], progress: Progress) -> bytes:
         """Goes through what is wanted, in this order; the new file, as the verifier accepts it."""
         wants = self.work.options.wants_function
-        numbers = {function: number for number, function in enumerate(self.functions)}
-        wanted = [numbers[function] for function in order if wants(function.name)]
+        wanted = [function for function in order if wants(function.name)]
         with spending("functions"):
             self._travel(wanted, progress)
         again = self.scatter.again if self.scatter is not None else set
@@ -249,55 +260,57 @@ class _Sequential:
         done = self.work.done.values()
         return self.work.described.told([one.function for one in done if _moved(one)])
 
-    def _travel(self, wanted: Sequence[int], progress: Progress) -> None:
-        """Every function, by number: those that wait for room that others leave come last."""
-        work, functions = self.work, self.functions
-        # What is the first N edits is known only when functions are done one by one.
-        jobs = 1 if work.options.max_edits is not None else self.jobs
-        later = [n for n in wanted if self._waits(functions[n])]
+    def _travel(self, wanted: Sequence[Function], progress: Progress) -> None:
+        """Every function: those that wait for room that others leave come last."""
+        work = self.work
+        if self.recalled is not None and self.routines is not None:
+            self.recalled.recall(self.routines.choices, work.known.named)
+        later = [function for function in wanted if self._waits(function)]
         waiting = frozenset(later)
-        left = (n for n in wanted if n not in waiting and not self._settled(functions[n]))
-        first = partial(self._first, waiting)
+        left = (one for one in wanted if one not in waiting and not self._settled(one))
         if self.scatter is None:
             if work.options.max_edits is None:
-                self._look([functions[n] for n in wanted], jobs)
-            self._functions(self._function, left, len(wanted), progress, jobs)
-            stay = [n for n in later if not self._settled(functions[n])]
+                self._look(wanted)
+            self._functions(left, frozenset(), progress)
+            stay = [function for function in later if not self._settled(function)]
         else:
-            self._functions(first, chain(later, left), len(wanted), progress, jobs)
-            self.scatter.run([functions[n] for n in later])
-            stay = [n for n in later if work.done[functions[n]].substitution is None]
-        self._functions(self._function, stay, len(wanted), progress, jobs)
-        progress("prove", len(wanted), len(wanted))
-        found = (work.done.get(functions[number]) for number in wanted)
-        work.done = {one.function: one for one in found if one is not None}
+            self._functions(chain(later, left), waiting, progress)
+            self.scatter.run(later)
+            stay = [one for one in later if work.done[one].substitution is None]
+        self._functions(stay, frozenset(), progress)
+        if self.recalled is not None and self.routines is not None:
+            self.recalled.keep(self.routines.choices)
+        progress("prove", len(self.functions), len(self.functions))
+        work.done = {one: work.done[one] for one in wanted if one in work.done}
 
     def _functions(
-        self,
-        task: Callable[[int], Done],
-        numbers: Iterable[int],
-        count: int,
-        progress: Progress,
-        jobs: int,
+        self, wanted: Iterable[Function], waiting: frozenset[Function], progress: Progress
     ) -> None:
+        """Functions, in this order; those that wait are only looked at."""
         learning = Together(
             Exchange(self.work.prover),
             Outcomes(self.work.known),
             Apart() if self.routines is None else self.routines.choices,
         )
-        found = each(task, numbers, jobs, learning, lambda number: self.functions[number].size)
+
+        def worked(functions: Iterable[Function]) -> Iterator[Done]:
+            task = partial(self._first, waiting)
+            return each(task, functions, self.jobs, learning, attrgetter("size"))
+
+        recalled = self.recalled
+        found = worked(wanted) if recalled is None else recalled.through(wanted, waiting, worked)
         for at, done in enumerate(found):
             if at % 50 == 0:
-                progress("prove", at, count)
+                progress("prove", at, len(self.functions))
             self.work.add(done)
 
-    def _look(self, functions: Iterable[Function], jobs: int) -> None:
+    def _look(self, functions: Iterable[Function]) -> None:
         """Known routines are tried by all processes, before one gives them places in order."""
         if self.routines is not None:
             named = [function for function in functions if self._named(function)]
             learning = Together(Outcomes(self.work.known), self.routines.choices)
             with spending(f"{Substitute.name}: trials"):
-                for _ in each(self.routines.choices.look, named, jobs, learning):
+                for _ in each(self.routines.choices.look, named, self.jobs, learning):
                     pass
 
     def _named(self, function: Function) -> bool:
@@ -346,18 +359,17 @@ class _Sequential:
             done.edits, done.skips = self.work.taken()
         return done
 
-    def _first(self, waiting: frozenset[int], number: int) -> Done:
+    def _first(self, waiting: Collection[Function], function: Function) -> Done:
         """A function, or no more than a look at one that waits."""
-        if number not in waiting:
-            return self._function(number)
-        assert self.scatter is not None, "only pieces are looked at before they are placed"
-        function = self.work.program.functions[number]
+        if function not in waiting:
+            return self._function(function)
+        assert self.routines is not None, "only routines wait"
         with spending(f"{Substitute.name}: trials"):
-            self.scatter.routines.choices.look(function)
+            self.routines.choices.look(function)
         return Done(function)
 
-    def _function(self, number: int) -> Done:
-        work, function = self.work, self.work.program.functions[number]
+    def _function(self, function: Function) -> Done:
+        work = self.work
         for name, run in self.steps:
             with spending(name):
                 reason = guarded(name, partial(run, function), str)

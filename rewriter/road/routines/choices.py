@@ -54,8 +54,10 @@ class Choices:
         for named in work.known.within(function):
             if not work.wants(edit_id(name, function, named.address)):
                 continue
+            if isinstance(self.first.get(named.address), Seen):
+                return
             try:
-                best = next(self.substitute.choices(work.known, named, work.cpu))
+                best = next(self.of(named))
                 self.first[named.address] = self.substitute.seen(work.known, best, work.cpu)
                 return
             except CannotMove as reason:

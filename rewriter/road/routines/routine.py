@@ -57,7 +57,7 @@ class Routines:
 
     def edited(self, edit: str, found: Substitution) -> None:
         """What a routine became is recorded."""
-        made = found.edit(edit, self.work.known)
+        made = found.edit(edit)
         saved = found.chosen.worth.saved if self.work.options.cycles else None
         self.work.edits.append(replace(made, cycles=saved))
 

@@ -1,0 +1,172 @@
+"""What the result of a function depends on, in one number.
+
+All that is no code counts as a whole: headers, symbols, unwind and exception tables, data.  Of the
+code there is what the function has, with some around it, and what the analysis took from the rest:
+edges into and out of it, what may be read where control leaves, which places are entered and held.
+What stands for a known routine depends on its callers, so there the whole file counts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rewriter.analysis.program import Program
+from rewriter.core.code.program import Function
+from rewriter.elf.image import Image
+
+_AROUND = 128
+"""Bytes before and behind a function that count as its own: fetch blocks are shared."""
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The keys of one file's functions; `salt` is what the run itself depends on."""
+
+    program: Program
+    salt: bytes
+
+    def routine(self, address: int) -> bytes:
+        """The key of what may stand for a known routine."""
+        return self._digest(b"routine", self._whole, _number(address))
+
+    def function(self, function: Function) -> bytes:
+        """The key of what a function becomes."""
+        program, graph = self.program, self.program.graph
+        blocks = graph.blocks_of(function)
+        here = slice(blocks.start, blocks.stop)
+        first, last = program.listing.span(function.start, function.end)
+        arrays = (
+            (graph.first[here] - first, graph.last[here] - first),
+            (graph.entered[here], graph.reached[here], graph.landed[here]),
+            (graph.continues[here], graph.resumed[here], graph.faulting[first:last]),
+            (graph.outside[here], graph.returned[here]),
+            (program.live.live_in[here], program.live.live_out[here]),
+            (program.nops[first:last], program.group_ends[first:last]),
+        )
+        return self._digest(
+            b"function",
+            self._around,
+            repr(function).encode(),
+            self._bytes(function),
+            *(array.tobytes() for group in arrays for array in group),
+            *self._edges(blocks),
+            repr(self._said(function, first, last)).encode(),
+        )
+
+    def _said(self, function: Function, first: int, last: int) -> Iterable[Any]:
+        """What the analysis says of a function beside its graph."""
+        program, within = self.program, range(function.start, function.end)
+        known = program.references
+        targets = sorted({*program.listing.targets[first:last].tolist()} - {*within})
+        return [
+            program.not_understood(function),
+            [(at, program.live_into(at)) for at in targets],
+            _inside(self._labels, within), _inside(self._locked, within),
+            _inside(self._near_locks, within), _inside(self._unresolved, within),
+            [(at, known.callees[at]) for at in _inside(self._callees, within)],
+            known.pointers(function), sorted(known.constants.get(function.start, ())),
+            program.tables_of(function), program.pads_of(function),
+            program.fixups_of(function),
+        ]  # fmt: skip
+
+    def _edges(self, blocks: range) -> Iterator[bytes]:
+        """Edges from and to some blocks; what is in other functions by its address."""
+        graph = self.program.graph
+        for order, ends in ((self._by_source, graph.source), (self._by_target, graph.target)):
+            low, high = np.searchsorted(ends[order], (blocks.start, blocks.stop))
+            chosen = order[low:high]
+            yield self._places(graph.source[chosen], blocks).tobytes()
+            yield self._places(graph.target[chosen], blocks).tobytes()
+            yield graph.kind[chosen].tobytes() + graph.passed[chosen].tobytes()
+
+    def _places(self, nodes: NDArray[Any], blocks: range) -> NDArray[np.int64]:
+        """Nodes as numbers that do not change with code elsewhere."""
+        graph, listing = self.program.graph, self.program.listing
+        nodes = nodes.astype(np.int64)
+        count = len(graph.first)
+        code = np.minimum(nodes, count - 1)
+        addresses = listing.addresses[graph.first[code]].astype(np.int64)
+        own = (nodes >= blocks.start) & (nodes < blocks.stop)
+        return np.where(own, nodes - blocks.start, np.where(nodes < count, addresses, -1))
+
+    def _bytes(self, function: Function) -> bytes:
+        data, offset = self.program.image.data, self.program.image.offset_of(function.start)
+        return data[max(0, offset - _AROUND) : offset + function.size + _AROUND]
+
+    @cached_property
+    def _around(self) -> bytes:
+        """What counts as a whole: the run, and the file without its code."""
+        functions = repr(self.program.functions).encode()
+        return self._digest(self.salt, without_code(self.program.image), functions)
+
+    @cached_property
+    def _whole(self) -> bytes:
+        return self._digest(self._around, self.program.image.data)
+
+    @staticmethod
+    def _digest(*parts: bytes) -> bytes:
+        """One number of several strings of bytes, however these are cut."""
+        found = hashlib.sha256()
+        for part in parts:
+            found.update(_number(len(part)))
+            found.update(part)
+        return found.digest()
+
+    @cached_property
+    def _by_source(self) -> NDArray[np.int64]:
+        return np.argsort(self.program.graph.source, kind="stable")
+
+    @cached_property
+    def _by_target(self) -> NDArray[np.int64]:
+        return np.argsort(self.program.graph.target, kind="stable")
+
+    @cached_property
+    def _labels(self) -> NDArray[np.uint64]:
+        return _ascending(self.program.references.labels)
+
+    @cached_property
+    def _locked(self) -> NDArray[np.uint64]:
+        return _ascending(self.program.locked_addresses)
+
+    @cached_property
+    def _near_locks(self) -> NDArray[np.uint64]:
+        return _ascending(self.program.near_locks)
+
+    @cached_property
+    def _unresolved(self) -> NDArray[np.uint64]:
+        return _ascending(self.program.references.unresolved)
+
+    @cached_property
+    def _callees(self) -> NDArray[np.uint64]:
+        return _ascending(self.program.references.callees)
+
+
+def without_code(image: Image) -> bytes:
+    """SHA-256 of a file with zeros for its code."""
+    rest = bytearray(image.data)
+    for start, end in image.executable_ranges():
+        offset = image.offset_of(start)
+        rest[offset : offset + end - start] = bytes(end - start)
+    return hashlib.sha256(rest).digest()
+
+
+def _ascending(addresses: Iterable[int]) -> NDArray[np.uint64]:
+    return np.array(sorted(addresses), dtype=np.uint64)
+
+
+def _inside(addresses: NDArray[np.uint64], within: range) -> list[int]:
+    ends = np.array((within.start, within.stop), dtype=np.uint64)
+    low, high = np.searchsorted(addresses, ends)
+    found: list[int] = addresses[low:high].tolist()
+    return found
+
+
+def _number(value: int) -> bytes:
+    return value.to_bytes(8, "little")
