@@ -27,7 +27,7 @@ test-deep: test
 
 bench:
 	@scripts/setup.sh test
-	@$(BIN)/python benchmarks/bench.py
+	@$(BIN)/python benchmarks/bench.py; status=$$?; $(BIN)/python benchmarks/ratios.py && exit $$status
 
 mutants:
 	@scripts/setup.sh test

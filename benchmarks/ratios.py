@@ -1,0 +1,140 @@
+"""What `patch` costs on five real files against `objdump -d` of the same file, in one run.
+
+    .venv/bin/python benchmarks/ratios.py                  # all, with two processes
+    .venv/bin/python benchmarks/ratios.py ppc-libc         # one of them
+    .venv/bin/python benchmarks/ratios.py --jobs 1
+
+Of each file: objdump's time, that of patch, processor time, the ratio of that to objdump, the peak
+of memory; how many times the aim of 12 times `objdump -d` in wall time it takes, and what bounds
+it: the steps that take most, what of the work is serial, and how long it would take on as many
+processors as it could use.  `make bench` prints the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks.spending import Spent, spend
+from fixtures.inputs import Missing, find, tool
+
+RETUNE = Path(sys.executable).with_name("retune")
+AIM = 12
+"""Times `objdump -d`, in wall time on two cores."""
+MOST = 4  # steps that are named
+
+
+@dataclass(frozen=True)
+class Case:
+    """A file, the disassembler for it, and the CPU that it is tuned to; none is only identified."""
+
+    name: str
+    objdump: str
+    cpu: str | None
+
+
+CASES = (
+    Case("alpha-libc", "alpha-linux-gnu", "ev67"),
+    Case("alpha-vmlinux", "alpha-linux-gnu", "ev67"),
+    Case("ppc64el-libc", "powerpc64le-linux-gnu", "power9"),
+    Case("ppc-libc", "powerpc-linux-gnu", "7450"),
+    Case("ppc32-vmlinux", "powerpc-linux-gnu", None),
+)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a case took; `timings` are those of `--timings`, none where it was only identified."""
+
+    case: Case
+    size: int
+    objdump: Spent
+    spent: Spent
+    timings: dict[str, Any] | None
+
+    @property
+    def ratio(self) -> float:
+        """Processor time in times of objdump."""
+        return self.spent.processor / self.objdump.seconds
+
+    @property
+    def from_aim(self) -> float:
+        """Wall time in times of the aim."""
+        return self.spent.seconds / self.objdump.seconds / AIM
+
+    @property
+    def bound(self) -> str:
+        """What takes the time."""
+        if self.timings is None:
+            return "analysis"
+        whole = self.timings["processor"]
+        steps = sorted(self.timings["steps"], key=lambda step: -float(step["processor"]))
+        named = (f"{s['step']} {100 * s['processor'] / whole:.0f} %" for s in steps[:MOST])
+        laid_out = ", ".join(f"{n}: {s:.1f} s" for n, s in self.timings["laid_out"].items())
+        serial = 100 * self.timings["serial"] / whole
+        return f"{', '.join(named)}; {serial:.0f} % serial; laid out on {laid_out}"
+
+
+def measured(case: Case, jobs: int) -> Cost:
+    """Runs objdump, and retune with a file of its own to write; raises Missing, RuntimeError."""
+    original = find(case.name)
+    objdump = spend((tool(f"{case.objdump}-objdump"), "-d", original))
+    if case.cpu is None:
+        spent = spend((RETUNE, "identify", original))
+        return Cost(case, original.stat().st_size, objdump, spent, None)
+    with tempfile.TemporaryDirectory() as folder:
+        options = ("--cpu", case.cpu, "-j", str(jobs), "--timings", "--json")
+        spent = spend((RETUNE, "patch", original, "-o", Path(folder) / "out", *options))
+    timings = json.loads(spent.text)["timings"]
+    return Cost(case, original.stat().st_size, objdump, spent, timings)
+
+
+def rows(chosen: Sequence[str], jobs: int) -> Iterator[tuple[str, ...]]:
+    """A line for each case; what cannot be measured says why."""
+    for case in CASES:
+        if chosen and case.name not in chosen:
+            continue
+        what = f"{case.name}, {case.cpu or 'identify'}"
+        try:
+            cost = measured(case, jobs)
+        except (Missing, RuntimeError) as reason:
+            yield (what, f"not measured: {reason}")
+            continue
+        yield (
+            *(what, f"{cost.objdump.seconds:.2f} s", f"{cost.spent.seconds:.1f} s"),
+            *(f"{cost.spent.processor:.1f} s", f"{cost.ratio:.0f}"),
+            f"{cost.spent.peak / 1e6:.0f} MB of {(200e6 + 8 * cost.size) / 1e6:.0f}",
+            *(f"{cost.from_aim:.1f}", cost.bound),
+        )
+
+
+COLUMNS = (
+    *("file", "objdump -d", "wall", "processor", "processor / objdump"),
+    *("peak, of 200 MB + 8 times the file", f"wall / {AIM} objdump", "bounded by"),
+)
+
+
+def main() -> int:
+    """Exit status 1 when something could not be measured."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(c.name for c in CASES))
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args()
+    print(*COLUMNS, sep="\t")
+    complete = True
+    for row in rows(options.names, options.jobs):
+        print(*row, sep="\t", flush=True)
+        complete &= len(row) == len(COLUMNS)
+    return 0 if complete else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
