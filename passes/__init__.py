@@ -7,6 +7,7 @@ bytes        Narrow loads, stores and sign extensions, where a chip without them
 cmov         Conditional moves that nearly always go one way become branches that are foreseen
 combine      Several instructions become one that the CPU has
 dead         What rewrites left that nobody needs any more
+flush        Loops that flush blocks of caches take the CPU's real blocks, or go
 prefetch     Lines that a loop will read or write are asked for before it gets there
 replay       Loads that would be replayed for a narrower store before them get their value another
              way
@@ -34,6 +35,7 @@ from passes.bytes import Bytes
 from passes.cmov import Cmov
 from passes.combine import Combine
 from passes.dead import Dead
+from passes.flush import Flush
 from passes.lib.steps import Change, OwnPass, Pass, PluggedIn
 from passes.lib.technique import ExternalPass
 from passes.prefetch import Prefetch
@@ -63,6 +65,9 @@ ORDER: tuple[OwnPass, ...] = (
     Prefetch(),
     # In code as the passes above leave it, and before the layout, which has the room for it.
     WriteHint(),
+    # Loops of barriers and counts that no pass above touches; before the layout, which has the
+    # room for it.
+    Flush(),
     Cmov(),
     # In code as all have left it, but for what they inserted, which it does not pass.
     Sink(),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rewriter.api.choose import target_of
+from rewriter.api.choose import cpu_named, target_of
 from rewriter.api.files import Loaded
 from rewriter.api.patch import Progress, quiet
 from rewriter.core.assumptions import EVERY
 from rewriter.core.errors import BadInput, VerificationFailed
+from rewriter.core.target.cpu import Cpu
+from rewriter.core.target.protocol import Target
 from rewriter.elf import manifest, note
 from rewriter.elf.image import Image
 from rewriter.elf.manifest import Manifest
@@ -21,10 +23,12 @@ def verify(
     progress: Progress = quiet,
     jobs: int = 1,
     assume: frozenset[str] = EVERY,
+    cpu: str | None = None,
 ) -> Comparison:
     """Compares a patched file with its original in `jobs` processes, and its manifest.
 
-    Nothing that the rewriter said is believed; `assume` names what proofs may rest on.  BadInput
+    Nothing that the rewriter said is believed; `assume` names what proofs may rest on, and `cpu`
+    the CPU on which both must do the same, where caches are flushed block by block.  BadInput
     where the two cannot be an original and its successor.
     """
     before = old.image
@@ -36,7 +40,11 @@ def verify(
             f"{before.name}: was retuned, and {new.name} was not",
             hint="name the original first: `retune verify OLD NEW`",
         )
-    comparison = compare(old.image, new, target_of, progress, jobs, assume)
+
+    def named(target: Target) -> Cpu | None:
+        return cpu_named(target, "--cpu", cpu) if cpu is not None else None
+
+    comparison = compare(old.image, new, target_of, progress, jobs, assume, named)
     return _with_wrapping(comparison, old, new)
 
 

@@ -118,16 +118,18 @@ def verify(
     new: Source,
     *,
     assume: Sequence[str] | None = None,
+    cpu: str | None = None,
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> Comparison:
     """Compare a patched file with its original; `ok` of the result says whether they do the same.
 
-    Nothing that `patch` said is believed. `findings` has what speaks against it.
+    Nothing that `patch` said is believed. `findings` has what speaks against it. With `cpu`,
+    what is shown is that both do the same on this CPU: how it flushes its caches depends on it.
     """
     before, after = load(old), load(new)
     resting = EVERY if assume is None else choose.assumed(_listed(assume) or "all")
-    return check.verify(before, after.image, progress or quiet, jobs, resting)
+    return check.verify(before, after.image, progress or quiet, jobs, resting, cpu)
 
 
 def revert(source: Source, *, record: bytes | None = None) -> bytes:

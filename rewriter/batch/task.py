@@ -105,7 +105,8 @@ def _retuned(job: Job) -> Outcome:
         return Outcome(NOTHING, figures=figures)
     data = patched.data()
     assume = choose.assumed(job.wanted.assume)
-    compared = verify(loaded, elf.parse(data, job.name), assume=assume)
+    new = elf.parse(data, job.name)
+    compared = verify(loaded, new, assume=assume, cpu=job.wanted.cpu)
     found = _against(compared)
     if found:
         return Outcome(FAILED, _line(f"not verified: {found}"), figures)

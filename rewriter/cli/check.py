@@ -17,9 +17,22 @@ from rewriter.core.errors import VerificationFailed
 @click.argument("new", metavar="NEW", type=PATH)
 @SYMBOLS
 @ASSUME
+@click.option(
+    "--cpu",
+    metavar="CPU",
+    help="The CPU that will run it, for code that flushes caches; without it, any.",
+)
 @JOBS
 @viewing
-def verify(old: Path, new: Path, symbols: Path | None, assume: str, jobs: int, view: View) -> None:
+def verify(
+    old: Path,
+    new: Path,
+    symbols: Path | None,
+    assume: str,
+    cpu: str | None,
+    jobs: int,
+    view: View,
+) -> None:
     """Show that NEW does what OLD does.
 
     Nothing that the rewriter said is believed: the changed bytes are found by comparison, decoded
@@ -38,7 +51,7 @@ def verify(old: Path, new: Path, symbols: Path | None, assume: str, jobs: int, v
     resting = choose.assumed(assume)
     before, after = files.load(old, symbols), files.load(new).image
     with show.progress() as progress:
-        comparison = compared(before, after, progress, jobs, resting)
+        comparison = compared(before, after, progress, jobs, resting, cpu)
     show.result(comparison, view)
     if not comparison.ok:
         first = next(iter(comparison.findings), "the verifier does not say why")

@@ -12,6 +12,7 @@ from rewriter.core.code.program import Function
 from rewriter.core.errors import VerificationFailed
 from rewriter.core.plural import counted
 from rewriter.core.target.capability import either
+from rewriter.core.target.cpu import Cpu
 from rewriter.core.target.protocol import Target
 from rewriter.elf import manifest
 from rewriter.elf.headers import printable
@@ -124,11 +125,13 @@ def compare(
     progress: Callable[[str, int, int], None],
     jobs: int = 1,
     assume: frozenset[str] = EVERY,
+    cpu_of: Callable[[Target], Cpu | None] = lambda target: None,
 ) -> Comparison:
     """Verify `new` against `old` in `jobs` processes, and its manifest if it carries one.
 
-    The target is asked for only when code must be compared: identical files need none.  Of a file
-    that strip or objcopy laid out anew, what it loads is compared.
+    The target is asked for only when code must be compared: identical files need none.  `cpu_of`
+    says on which of its CPUs both must do the same, None for any.  Of a file that strip or objcopy
+    laid out anew, what it loads is compared.
     """
     target: Target | None = None
     record: Manifest | None = None
@@ -142,7 +145,7 @@ def compare(
     if bare is None or bare == old.data:
         return Comparison(findings, said)
     target = target or target_of(old)
-    found = _verified(old, parse(bare, new.name), target, progress, jobs, assume)
+    found = _verified(old, parse(bare, new.name), target, progress, jobs, assume, cpu_of(target))
     if record is not None:
         contradicted = tuple(contradictions(old, bare, _functions(old, target), record.edits))
         findings = (*findings, *contradicted)
@@ -170,6 +173,7 @@ def _verified(
     progress: Callable[[str, int, int], None],
     jobs: int,
     assume: frozenset[str],
+    cpu: Cpu | None,
 ) -> Found:
     """The verdict of the verifier for this kind of code."""
     from rewriter.verify.check import compare as compare_superblocks
@@ -180,5 +184,5 @@ def _verified(
         "verify",
         old.name,
         bundled=lambda code: compare_regions(old, new, code, progress, jobs, assume),
-        sequential=lambda code: compare_superblocks(old, new, code, progress, jobs, assume),
+        sequential=lambda code: compare_superblocks(old, new, code, progress, jobs, assume, cpu),
     )

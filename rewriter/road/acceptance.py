@@ -39,8 +39,9 @@ def accepted(
         data = emitted(work)
         new = replace(work.program.image, data=data)
         verdict = verify(
-            work.program, new, progress, doubtful, followed, work.prover, work.known, jobs, listing
-        )
+            work.program, new, progress, doubtful, followed, work.prover, work.known, jobs, listing,
+            work.cpu,
+        )  # fmt: skip
         listing = verdict.listing
         tried(work, verdict.tried)
         if verdict.ok:

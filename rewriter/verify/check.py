@@ -27,6 +27,7 @@ from rewriter.core.errors import BadInput
 from rewriter.core.run.garbage import seldom_collected
 from rewriter.core.run.guard import guarded
 from rewriter.core.run.workers import each
+from rewriter.core.target.cpu import Cpu
 from rewriter.core.target.protocol import Sequential
 from rewriter.elf.image import Image
 from rewriter.elf.lines.file import without_grown
@@ -40,6 +41,7 @@ from rewriter.verify.routines.substituted import Substituted
 from rewriter.verify.terms.exchange import Exchange
 from rewriter.verify.terms.prover import Prover
 from rewriter.verify.walk.detours import reading
+from rewriter.verify.walk.flushes import reading as flushes
 from rewriter.verify.walk.function import Walk
 from rewriter.verify.walk.insn_classes import Kinds
 from rewriter.verify.walk.lines import reading as lines
@@ -83,14 +85,18 @@ def compare(
     progress: Progress,
     jobs: int = 1,
     assume: frozenset[str] = EVERY,
+    cpu: Cpu | None = None,
 ) -> Verdict:
-    """Compares a file with its tuned successor (without its note), in `jobs` processes."""
+    """Compares a file with its tuned successor (without its note), in `jobs` processes.
+
+    With a `cpu`, what is shown is that both do the same on this one.
+    """
     if old.data == new.data:
         return Verdict((), 0, 0, 0, {}, {})
     progress("analyse", 0, 1)
     program = analyse(old, target, assume)
     progress("analyse", 1, 1)
-    return verify(program, new, progress, jobs=jobs)
+    return verify(program, new, progress, jobs=jobs, cpu=cpu)
 
 
 def verify(
@@ -103,6 +109,7 @@ def verify(
     known: Known | None = None,
     jobs: int = 1,
     like: Listing | None = None,
+    cpu: Cpu | None = None,
 ) -> Verdict:
     """Compares an analysed file with a new one, which may be longer by what new code needs.
 
@@ -112,6 +119,7 @@ def verify(
     `followed` are the addresses of table bytes that were compared then.  A `prover` may know
     patterns already: what it says of one depends on the pattern alone.  `known` says what routines
     the analysed file has.  Words of the listing that the new file is `like` are decoded already.
+    With a `cpu` both must do the same on it, elsewhere perhaps not: of that, caches are asked.
     """
     lines = LineCheck.of(program.image, new.data)
     new = replace(new, data=without_grown(new.data, program.image))
@@ -126,7 +134,7 @@ def verify(
     prover = prover or Prover.of(program.target)
     view = replace(program.image, data=new.data)
     listing = program.target.listing(view, like or program.listing)
-    check = _Check(program, view, listing, prover, substituted, lines, only, set(followed))
+    check = _Check(program, view, listing, prover, substituted, lines, only, set(followed), cpu)
     check.run(changed, progress, jobs)
     return Verdict(
         findings=tuple(check.findings),
@@ -176,6 +184,7 @@ class _Check:
     lines: LineCheck
     only: Collection[Function] | None = None
     tables: set[int] = field(default_factory=set)
+    cpu: Cpu | None = None
     findings: list[str] = field(default_factory=list)
     grades: Counter[str] = field(default_factory=Counter)
     preconditions: Counter[str] = field(default_factory=Counter)
@@ -209,7 +218,9 @@ class _Check:
             functions = [function for function in functions if function in self.only]
         left = [function for function in functions if function not in self.replaced]
         frames = self.substituted.frames
-        self.versions = lines.read(self.program, self.listing, frames, left, self.prover)
+        self.flushes = flushes.read(self.program, self.listing, frames, left, self.prover, self.cpu)
+        listing = self.flushes.listing
+        self.versions = lines.read(self.program, listing, frames, left, self.prover)
         read = self.versions.listing
         ways = self.ranges.ways
         self.detours = reading.read(self.program, read, frames, ways, left, self.prover)
@@ -321,11 +332,15 @@ class _Check:
             others=self.owned,
             detours=self.detours,
             versions=self.versions,
+            alone=self.flushes.heads,
             ways=self.ranges.ways if self.ranges.has_changed(function) else None,
             led=self.ranges.pads(function),
             matched=[] if self.lines.describes(function) else None,
         )
         walk.run()
+        walk.evidence += self.flushes.shown.get(function.start, ())
+        if (reason := self.flushes.wrong.get(function.start)) and walk.findings:
+            walk.findings.insert(0, f"{function.name}: {reason}")
         if reason := self.lines.problem(function, walk.matched or ()):
             walk.findings.append(f"{function.name}: {reason}")
         shown, wrong = self.entries.compare(function, walk.resumed)

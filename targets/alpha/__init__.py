@@ -92,6 +92,7 @@ class Alpha:
     completing: Completing | None = abi
     hints: Hints | None = idioms
     whole_lines: WholeLines | None = whole_lines
+    flushing = None
     resolving = None
     stack = SP
     signatures = Path(__file__).with_name("signatures.json")

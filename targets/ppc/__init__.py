@@ -6,6 +6,7 @@ asm            An assembler for tuned routines
 bit_counts     How the steps of a search for a bit are said, with 32 and 64 bits
 combining      Instructions of later chips that do what several did before
 cpus           CPUs: names, features, and pipelines, every figure with its source
+flushing       Blocks of caches that code flushes one by one
 hwcaps         What Linux tells a program of the CPU
 idioms         How passes' wants are spelled; saves of registers, steps of the stack pointer
 image          What stands in text and around it: addresses, tables, data, what moves

@@ -23,6 +23,7 @@ from rewriter.core.target.idioms import (
     Combining,
     Completing,
     ConditionalMoves,
+    Flushing,
     Hints,
     Idioms,
     Joining,
@@ -47,6 +48,7 @@ from targets.ppc.abi import FRAME_BASES, STANDARDS
 from targets.ppc.bit_counts import BitCounts
 from targets.ppc.combining import Combinations
 from targets.ppc.cpus import CPUS
+from targets.ppc.flushing import Flushes
 from targets.ppc.hwcaps import Hwcaps
 from targets.ppc.image import (
     constants,
@@ -89,6 +91,7 @@ class Ppc:
     conditional_moves: ConditionalMoves | None = None
     completing: Completing | None = None
     whole_lines: WholeLines | None = None
+    flushing: Flushing | None = Flushes()
     stack: int = SP
     signatures = Path(__file__).with_name("signatures.json")
     page = placing.PAGE

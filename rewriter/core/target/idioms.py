@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from rewriter.core.isa.instruction import Insn
 
 if TYPE_CHECKING:
+    from rewriter.core.target.cpu import Cpu
     from rewriter.core.target.protocol import Trigger
 
 
@@ -380,4 +381,67 @@ class WholeLines(Protocol):
 
     def is_jump(self, insn: Insn) -> bool:
         """Whether it is one that `jump` gives."""
+        ...
+
+
+class Flushing(Protocol):
+    """The capability `flushing`: blocks of caches are written back and forgotten one by one.
+
+    New code reaches memory by a write of its block, a barrier, and the instruction cache forgetting
+    the block, unless that cache sees what is stored.
+    """
+
+    @property
+    def FLUSHES(self) -> frozenset[str]:
+        """Rows that flush a block of a cache."""
+        ...
+
+    @property
+    def BACK(self) -> frozenset[str]:
+        """Rows that write a block of data to memory and do nothing else."""
+        ...
+
+    @property
+    def FORGETS(self) -> frozenset[str]:
+        """Rows by which the instruction cache forgets a block."""
+        ...
+
+    @property
+    def COUNTER(self) -> int:
+        """The register that branches count down."""
+        ...
+
+    def flushed(self, insn: Insn) -> int | None:
+        """The register with the address of the block that an instruction flushes, if it is one."""
+        ...
+
+    def is_barrier(self, insn: Insn) -> bool:
+        """Whether all that was flushed before an instruction is done behind it."""
+        ...
+
+    def counts_down(self, insn: Insn) -> bool | None:
+        """Whether a branch that takes one off the counter is taken until nothing is left.
+
+        False where it is taken when nothing is left, None of all others.
+        """
+        ...
+
+    def plus(self, source: int, distance: int, target: int) -> Insn | None:
+        """target = source + distance; None where that is too far."""
+        ...
+
+    def leaving(self, distance: int) -> Insn:
+        """The branch that takes one off the counter, and goes if nothing is left."""
+        ...
+
+    def again(self, distance: int) -> Insn:
+        """The branch that takes one off the counter, and goes if something is left."""
+        ...
+
+    def block(self, cpu: Cpu, name: str) -> int | None:
+        """How many bytes a row of this name flushes on a CPU; None where that is not known."""
+        ...
+
+    def sees_stores(self, cpu: Cpu) -> bool:
+        """Whether instructions are fetched as they were last stored."""
         ...

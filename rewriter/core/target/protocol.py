@@ -29,6 +29,7 @@ from rewriter.core.target.idioms import (
     Combining,
     Completing,
     ConditionalMoves,
+    Flushing,
     Hints,
     Idioms,
     Joining,
@@ -339,6 +340,11 @@ class Sequential(Target, Protocol):
     @property
     def whole_lines(self) -> WholeLines | None:
         """Lines that will be stored, which memory need not be asked for."""
+        ...
+
+    @property
+    def flushing(self) -> Flushing | None:
+        """Blocks of caches, which code flushes one by one."""
         ...
 
     @property

@@ -40,7 +40,8 @@ class Walk:
     addresses of jump table bytes that were compared by where they lead, `resumed` pairs of
     exception entries that do the same; `covered` are the addresses of the old code that was
     compared, `visited` those of the new code, `matched` gets what stands for what, if it is a list;
-    `detours` and `versions` are how the new listing was read, `longer` the positions of branches
+    `detours` and `versions` are how the new listing was read, `alone` places of the new code that
+    may stand for one of the old code only, `longer` the positions of branches
     that are several instructions; `ways` are the exception ranges of the new file where the
     function has others in it, `led` what each of its landing pads became.
     """
@@ -63,6 +64,7 @@ class Walk:
     matched: list[Match] | None = None
     detours: Detours | None = None
     versions: Versions | None = None
+    alone: Mapping[int, int] = field(default_factory=dict)
     longer: list[int] = field(default_factory=list)
     ways: ExceptionRanges | None = None
     led: Mapping[int, int] = field(default_factory=dict)
@@ -102,6 +104,8 @@ class Walk:
                 queue += self._segments(pair)
             except (Lost, Different) as problem:
                 self.findings.append(f"{self.function.name} at {pair.old:#x}: {problem}")
+        if self.alone and any(self.alone.get(pair.new, pair.old) != pair.old for pair in seen):
+            self.findings.append(f"{self.function.name}: a loop that flushes is come to otherwise")
         if self.versions is not None:
             places = ((pair.old, pair.new) for pair in seen)
             wrong = self.versions.allow(program, self.function, places)

@@ -26,7 +26,7 @@ from targets.ppc.cpus.sources import (
     tables,
     takes,
 )
-from targets.ppc.isa.features import ALTIVEC, DFP, GRAPHICS, ISEL, SQRT, VSX, levels
+from targets.ppc.isa.features import ALTIVEC, DFP, GRAPHICS, ICACHE_SNOOP, ISEL, SQRT, VSX, levels
 
 FETCH = guess(32, "eight instructions of an aligned block")
 _LU, _STU, _EXU = "ld0|ld1", "st0|st1", "ex0|ex1|ex2|ex3"
@@ -127,6 +127,6 @@ PIPELINE = Dispatched(
     waiting=frozenset({"sync", "isync"}),
 )
 
-FEATURES = frozenset({GRAPHICS, SQRT, ALTIVEC, VSX, DFP, ISEL}) | levels("3.1")
+FEATURES = frozenset({GRAPHICS, SQRT, ALTIVEC, VSX, DFP, ISEL, ICACHE_SNOOP}) | levels("3.1")
 
 CPU = dispatched("power10", "POWER10", FEATURES, FETCH, PIPELINE, SECTORS_ASSUMED)

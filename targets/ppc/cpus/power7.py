@@ -28,7 +28,7 @@ from targets.ppc.cpus.sources import (
     takes,
     then,
 )
-from targets.ppc.isa.features import ALTIVEC, DFP, GRAPHICS, ISEL, SQRT, VSX, levels
+from targets.ppc.isa.features import ALTIVEC, DFP, GRAPHICS, ICACHE_SNOOP, ISEL, SQRT, VSX, levels
 
 FETCH = guess(32, "eight instructions of an aligned block")
 _FXU, _LSU, _VSU, _BRU = "fx1|fx2", "ls1|ls2", "vs1|vs2", "br"
@@ -132,6 +132,6 @@ PIPELINE = Dispatched(
     waiting=frozenset({"sync", "isync"}),
 )
 
-FEATURES = frozenset({GRAPHICS, SQRT, ALTIVEC, VSX, DFP, ISEL}) | levels("2.06")
+FEATURES = frozenset({GRAPHICS, SQRT, ALTIVEC, VSX, DFP, ISEL, ICACHE_SNOOP}) | levels("2.06")
 
 CPU = dispatched("power7", "POWER7", FEATURES, FETCH, PIPELINE, GROUPED_SECTORS)

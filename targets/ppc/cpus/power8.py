@@ -28,7 +28,17 @@ from targets.ppc.cpus.sources import (
     takes,
     then,
 )
-from targets.ppc.isa.features import ALTIVEC, DFP, GRAPHICS, ISEL, SQRT, TM, VSX, levels
+from targets.ppc.isa.features import (
+    ALTIVEC,
+    DFP,
+    GRAPHICS,
+    ICACHE_SNOOP,
+    ISEL,
+    SQRT,
+    TM,
+    VSX,
+    levels,
+)
 
 FETCH = guess(32, "eight instructions of an aligned block")
 _FXU, _LU, _LSU, _VSU = "fx0|fx1", "lu0|lu1", "ls0|ls1", "vs0|vs1"
@@ -150,6 +160,6 @@ PIPELINE = Dispatched(
     waiting=frozenset({"sync", "isync"}),
 )
 
-FEATURES = frozenset({GRAPHICS, SQRT, ALTIVEC, VSX, DFP, ISEL, TM}) | levels("2.07")
+FEATURES = frozenset({GRAPHICS, SQRT, ALTIVEC, VSX, DFP, ISEL, ICACHE_SNOOP, TM}) | levels("2.07")
 
 CPU = dispatched("power8", "POWER8", FEATURES, FETCH, PIPELINE, GROUPED_SECTORS)

@@ -31,7 +31,17 @@ from targets.ppc.cpus.sources import (
     tables,
     takes,
 )
-from targets.ppc.isa.features import ALTIVEC, DFP, GRAPHICS, ISEL, SQRT, TM, VSX, levels
+from targets.ppc.isa.features import (
+    ALTIVEC,
+    DFP,
+    GRAPHICS,
+    ICACHE_SNOOP,
+    ISEL,
+    SQRT,
+    TM,
+    VSX,
+    levels,
+)
 
 FETCH = guess(32, "eight instructions of an aligned block")
 _LSU, _VSU, _BRU = "ls0|ls1|ls2|ls3", "vs0|vs1|vs2|vs3", "br0"
@@ -161,6 +171,6 @@ PIPELINE = Dispatched(
     waiting=frozenset({"sync", "isync"}),
 )
 
-FEATURES = frozenset({GRAPHICS, SQRT, ALTIVEC, VSX, DFP, ISEL, TM}) | levels("3.0B")
+FEATURES = frozenset({GRAPHICS, SQRT, ALTIVEC, VSX, DFP, ISEL, ICACHE_SNOOP, TM}) | levels("3.0B")
 
 CPU = dispatched("power9", "POWER9", FEATURES, FETCH, PIPELINE, IN_SECTORS)

@@ -18,6 +18,7 @@ GRAPHICS = "GRAPHICS"  # fres, frsqrte, fsel, stfiwx: 603, 750 and later
 SQRT = "SQRT"  # fsqrt, fsqrts: POWER4 and later
 ALTIVEC, VSX, DFP, TM = "ALTIVEC", "VSX", "DFP", "TM"  # VSX of 2.06: later rows need their level
 ISEL = "ISEL"  # 2.03, embedded; POWER7 and later
+ICACHE_SNOOP = "ICACHE_SNOOP"  # no row's: fetch sees stores, POWER5 and later (uapi cputable.h)
 OLD = "OLD"  # of processors before the level 2.00 only: mcrxr
 
 _WIDE = "64"
