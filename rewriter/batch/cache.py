@@ -21,7 +21,6 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
-from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +28,7 @@ from rewriter.api.choose import Wanted
 from rewriter.batch import patterns
 from rewriter.batch.fingerprint import fingerprint
 from rewriter.batch.outcome import NOTHING, REFUSED, TUNED, Figures, Outcome
+from rewriter.batch.task import Before
 from rewriter.core.errors import BadInput, BadUsage
 from rewriter.elf import manifest
 from rewriter.elf.emit import CannotWrite
@@ -94,10 +94,14 @@ class Cache:
         self, image: Image, wanted: Wanted, beside: Sequence[bytes] = ()
     ) -> Iterator[Results]:
         """Meanwhile one file is worked on: what is known of it already, and what is new is kept."""
-        memory, results = self.remembered(), self.results(image, wanted, beside)
+        memory, before = self.remembered(), self.before(image, wanted, beside)
+        results = Results.parse(before.results, before.salt)
+        if results.damaged:
+            path = printable(str(self._functions(before.name)))
+            self.warn(f"{path}: {results.damaged} damaged, and not used")
         with remembering(memory):
             yield results
-        self.keep(image, results)
+        self.keep(before.name, results.dump())
         self.remember(memory)
 
     def remembered(self) -> Memory:
@@ -118,35 +122,30 @@ class Cache:
             memory.learn(patterns.parse(path.read_bytes()))
         self._write(path, patterns.dump(memory.decided))
 
-    def results(self, image: Image, wanted: Wanted, beside: Sequence[bytes] = ()) -> Results:
+    def before(self, image: Image, wanted: Wanted, beside: Sequence[bytes] = ()) -> Before:
         """What the functions of a file, or of one that hardly differs, became with such options.
 
         `beside` are other files that the run goes by.
         """
         salt = _hashed(_asked(wanted), *map(_hashed, beside), fingerprint().encode())
-        path = self._functions(image, salt)
+        name = _hashed(salt, without_code(image)).hex()
         try:
-            data = path.read_bytes()
+            return Before(name, salt, self._functions(name).read_bytes())
         except OSError:
-            data = b""
-        results = Results.parse(data, salt)
-        if results.damaged:
-            self.warn(f"{printable(str(path))}: {results.damaged} damaged, and not used")
-        return results
+            return Before(name, salt, b"")
 
-    def keep(self, image: Image, results: Results) -> None:
-        """Keeps what functions became, and takes away what was asked for least lately."""
-        path = self._functions(image, results.salt)
-        self._write(path, results.dump())
-        kept = sorted(path.parent.glob("*"), key=_age)
-        sizes = accumulate(one.stat().st_size for one in kept)
-        for one, size in zip(kept, sizes, strict=True):
+    def keep(self, name: str, results: bytes) -> None:
+        """Keeps what functions became, and takes away what was written longest ago."""
+        self._write(self._functions(name), results)
+        size = 0
+        for path in sorted(self._functions(name).parent.glob("*"), key=_age):
+            size += path.stat().st_size
             if size > MOST:
                 with suppress(OSError):
-                    one.unlink()
+                    path.unlink()
 
-    def _functions(self, image: Image, salt: bytes) -> Path:
-        return self.folder / "functions" / _hashed(salt, without_code(image)).hex()
+    def _functions(self, name: str) -> Path:
+        return self.folder / "functions" / name
 
     def _path(self, data: bytes, wanted: Wanted, debug: bytes | None) -> Path:
         asked = _asked(wanted).decode()

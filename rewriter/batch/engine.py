@@ -11,7 +11,9 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +37,7 @@ from rewriter.batch.summary import Line, Summary
 from rewriter.batch.task import Job, Runner, Task
 from rewriter.core.errors import BadInput, RetuneError
 from rewriter.core.target.ident import Ident
+from rewriter.elf import image as elf
 from rewriter.elf import manifest
 from rewriter.elf.emit import CannotWrite
 from rewriter.elf.note import NAME
@@ -171,7 +174,7 @@ class _Batch:
                 tasks.append(task)
         tasks.sort(key=lambda task: (-task.size, task.number))
         self.watch.begin(len(tasks), sum(task.size for task in tasks))
-        for task, outcome in runner.run(tasks, _job):
+        for task, outcome in runner.run(tasks, partial(_job, cache)):
             self._finish(task, outcome, log, cache, placer)
         if self.mirror is not None:
             self.mirror.finish(self.times)
@@ -278,9 +281,11 @@ class _Batch:
         data = outcome.data
         if cache is not None and original is not None:
             cache.put(original, task.wanted, outcome, task.debug)
+            if outcome.kept is not None:
+                cache.keep(*outcome.kept)
         new = hashlib.sha256(data).hexdigest() if data is not None else ""
         names = tuple(map(os.fspath, task.places))
-        bare = replace(outcome, data=None)
+        bare = replace(outcome, data=None, kept=None)
         log.add(Entry(names, task.old, new, bare))
         try:
             if data is not None:
@@ -299,12 +304,18 @@ class _Batch:
         self.watch.done(line, file.size)
 
 
-def _job(task: Task) -> Job | Outcome:
-    """Reads a file that is to be worked on."""
+def _job(cache: Cache | None, task: Task) -> Job | Outcome:
+    """Reads a file that is to be worked on, and what is known of such a one."""
     data = _unchanged(task)
     if isinstance(data, Outcome):
         return data
-    return Job(task.number, os.fspath(task.file.path), data, task.wanted, task.debug)
+    name = os.fspath(task.file.path)
+    before = None
+    if cache is not None:
+        with suppress(BadInput):  # the task says so
+            beside = () if task.debug is None else (task.debug,)
+            before = cache.before(elf.parse(data, name), task.wanted, beside)
+    return Job(task.number, name, data, task.wanted, task.debug, before)
 
 
 def _still(task: Task, outcome: Outcome, copied: bool) -> tuple[Outcome, bytes | None]:

@@ -57,9 +57,13 @@ class Figures:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one file, `reason` in one line; `data` is the new file where there is one."""
+    """What became of one file, `reason` in one line; `data` is the new file where there is one.
+
+    `kept` is what its functions became, with the name of the file that keeps it.
+    """
 
     status: str
     reason: str = ""
     figures: Figures = Figures()
     data: bytes | None = field(default=None, repr=False)
+    kept: tuple[str, bytes] | None = field(default=None, repr=False, compare=False)

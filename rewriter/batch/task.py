@@ -27,6 +27,7 @@ from rewriter.elf import image as elf
 from rewriter.elf.headers import printable
 from rewriter.identify.kallsyms import symbols
 from rewriter.report.verdict import LEADS_BACK, Comparison
+from rewriter.road.remembered.results import Results
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,18 @@ class Task:
 
 
 @dataclass(frozen=True)
+class Before:
+    """What functions of a file became in earlier runs: as a file of results, and where it is kept.
+
+    `salt` is what the run depends on beside the file and the CPU.
+    """
+
+    name: str
+    salt: bytes
+    results: bytes
+
+
+@dataclass(frozen=True)
 class Job:
     """A task with the bytes of its file: all that a process is told."""
 
@@ -58,6 +71,7 @@ class Job:
     data: bytes
     wanted: Wanted
     debug: bytes | None = None
+    before: Before | None = None
 
 
 Load = Callable[[Task], Job | Outcome]
@@ -99,10 +113,13 @@ def _retuned(job: Job) -> Outcome:
     if job.debug is not None:
         image = debug_files.with_lines(image, job.debug)
     loaded = Loaded(image, None)
-    patched = patch(loaded, job.wanted)
+    before = job.before
+    results = None if before is None else Results.parse(before.results, before.salt)
+    patched = patch(loaded, job.wanted, results=results)
+    kept = None if before is None or results is None else (before.name, results.dump())
     figures = _figures(patched)
     if patched.record is None:
-        return Outcome(NOTHING, figures=figures)
+        return Outcome(NOTHING, figures=figures, kept=kept)
     data = patched.data()
     assume = choose.assumed(job.wanted.assume)
     new = elf.parse(data, job.name)
@@ -110,7 +127,7 @@ def _retuned(job: Job) -> Outcome:
     found = _against(compared)
     if found:
         return Outcome(FAILED, _line(f"not verified: {found}"), figures)
-    return Outcome(TUNED, figures=figures, data=data)
+    return Outcome(TUNED, figures=figures, data=data, kept=kept)
 
 
 def _against(compared: Comparison) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -20,6 +21,8 @@ from rewriter.batch.pool.watch import Unwatched
 from rewriter.batch.task import Job, carry_out
 from rewriter.core.edit import Grade
 from rewriter.core.errors import BadUsage
+from rewriter.core.run.ledger import keeping
+from rewriter.elf.image import parse
 from rewriter.verify.terms.remembered import Decided, Memory, remembering
 from tests.support.batch.killed import tree_digests
 from tests.support.depth import depth
@@ -71,6 +74,41 @@ def test_other_options_are_another_result(tuned: tuple[bytes, Outcome], tmp_path
     for other in (Wanted(cpu="ev6", passes="bytes"), Wanted(cpu="ev67", passes="bitscan")):
         assert cache.get(data, other) is None
     assert cache.get(data + b"\0", QUICK) is None
+
+
+def test_a_file_that_changed_a_little_is_as_if_nothing_were_kept(
+    tuned: tuple[bytes, Outcome], tmp_path: Path
+) -> None:
+    """An instruction goes: what other functions became is asked for, and the bytes are the same."""
+    data, outcome = tuned
+    cache = Cache(tmp_path / "cache", print)
+    image = parse(data, "sample")
+    first = carry_out(Job(0, "sample", data, QUICK, before=cache.before(image, QUICK)))
+    assert first.data == outcome.data and first.kept is not None
+    cache.keep(*first.kept)
+    start, end = image.executable_ranges()[-1]
+    offset = image.offset_of(start + (end - start) // 8 * 4)
+    other = data[:offset] + bytes.fromhex("1f04ff47") + data[offset + 4 :]
+    before = cache.before(parse(other, "sample"), QUICK)
+    assert before.results == first.kept[1]
+    with keeping() as ledger:
+        again = carry_out(Job(0, "sample", other, QUICK, before=before))
+    assert ledger.counts["functions recalled"] > 0
+    assert again.status == TUNED
+    assert again.data == carry_out(Job(0, "sample", other, QUICK)).data
+    assert cache.before(image, Wanted(cpu="ev6")).results == b""
+
+
+def test_old_results_make_room_for_new_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rewriter.batch.cache.MOST", 250)
+    cache = Cache(tmp_path / "cache", print)
+    for age, name in enumerate("abc"):
+        cache.keep(name, bytes(100))
+        os.utime(tmp_path / "cache" / "functions" / name, (1000 + age, 1000 + age))
+    cache.keep("d", bytes(100))
+    assert {path.name for path in _kept(tmp_path / "cache", "functions")} == {"c", "d"}
 
 
 @pytest.mark.parametrize("place", [0, 70, -1], ids=["checksum", "head", "last byte"])
@@ -139,6 +177,7 @@ def test_patterns_are_kept(tree: Path, tmp_path: Path) -> None:
     data[len(data) // 2] ^= 4
     path.write_bytes(data)
     shutil.rmtree(cache / "results")
+    shutil.rmtree(cache / "functions")
     watch = Warned()
     run([tree], policy, jobs=1, cache=cache, output=tmp_path / "again", watch=watch)
     assert watch.said == [f"{path}: damaged, and not used"]
