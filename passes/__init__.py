@@ -82,9 +82,6 @@ ORDER: tuple[OwnPass, ...] = (
 IN_PLACE = frozenset(one.name for one in ORDER if one.change is Change.IN_PLACE)
 """Passes whose edits change superblocks and move nothing."""
 
-MOVING = frozenset(one.name for one in ORDER if one.change is Change.PLACES)
-"""Passes whose edits put instructions in other places."""
-
 
 def names() -> tuple[str, ...]:
     """The names of all passes in the order in which they run, those of other packages included."""

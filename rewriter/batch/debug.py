@@ -11,6 +11,7 @@ from rewriter.batch.find import Candidate
 from rewriter.batch.policy import IGNORE, REFUSE
 from rewriter.core.errors import BadInput
 from rewriter.elf import debug_files
+from rewriter.elf.debug_identity import link_of
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class DebugFiles:
         found = debug_files.find(image, file.path, roots, str(inside.parent))
         if found is not None:
             return debug_files.read_lines(image, found)
-        link = debug_files.link_of(image)
+        link = link_of(image)
         if link is not None and self.missing == REFUSE and not debug_files.has_lines(image):
             raise BadInput(
                 f"{image.name}: its debug file {link.name} is not there, and would no longer fit",

@@ -25,7 +25,8 @@ class Figures:
     """What was counted in one file; `text` is bytes of code, `seconds` of processor time.
 
     `machine` and `cpu` are those that it was tuned for, `size` its bytes.  `passes` counts edits by
-    pass, `left` functions that were left alone, by reason.
+    pass, `left` functions that were left alone, by reason.  `apart` is 1 where the file has another
+    build-id than its original, because a debug file of that would no longer fit.
     """
 
     machine: str = ""
@@ -37,6 +38,7 @@ class Figures:
     edits: int = 0
     saved: int = 0
     changed: int = 0
+    apart: int = 0
     seconds: float = 0.0
     passes: Mapping[str, int] = field(default_factory=dict)
     grades: Mapping[str, int] = field(default_factory=dict)

@@ -21,6 +21,7 @@ from rewriter.core.errors import BadInput, NothingToDo, VerificationFailed
 from rewriter.core.plural import counted
 from rewriter.elf.headers import printable
 from rewriter.report.grid import Grid, in_order, joined
+from rewriter.road.source_lines import NO_LONGER_FITS, REFUSED_BY_ID
 
 _TOLD = (REFUSED, FAILED, LOST)
 
@@ -96,6 +97,7 @@ class Summary:
             edits=sum(one.edits for one in every),
             saved=sum(one.saved for one in every),
             changed=sum(one.changed for one in every),
+            apart=sum(one.apart for one in every),
             passes=in_order(passes),
             grades=in_order(grades),
             left=in_order(left),
@@ -150,6 +152,9 @@ class Summary:
                 f"{counted(total.edits, 'edit')}, {counted(total.changed, 'byte')} changed,"
                 f" {counted(total.saved, 'instruction')} saved"
             )
+        if total.apart:
+            files = counted(total.apart, "file")
+            yield f"debug information: {NO_LONGER_FITS} {files}; {REFUSED_BY_ID}"
         every = ", ".join(f"{number} {status}" for status, number in self.counts.items())
         others = f"; {self.foreign} of other kinds" if self.foreign else ""
         yield f"{counted(len(self.each), 'file')}: {every or 'none'}{others}"

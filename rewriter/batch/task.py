@@ -24,6 +24,7 @@ from rewriter.core.errors import BadInput, BadUsage, RetuneError, VerificationFa
 from rewriter.core.run.guard import reason
 from rewriter.elf import debug_files
 from rewriter.elf import image as elf
+from rewriter.elf.debug_identity import with_old_identity
 from rewriter.elf.headers import printable
 from rewriter.identify.kallsyms import symbols
 from rewriter.report.verdict import LEADS_BACK, Comparison
@@ -149,10 +150,17 @@ def _figures(patched: Patched) -> Figures:
         edits=len(report.edits),
         saved=report.saved,
         changed=report.changed_bytes,
+        apart=int(_apart(patched)),
         passes=dict(Counter(edit.technique for edit in report.edits)),
         grades=report.grades,
         left=dict(Counter(one.reason for one in report.refused)),
     )
+
+
+def _apart(patched: Patched) -> bool:
+    """Whether debuggers refuse the debug file of the original."""
+    new = patched.loaded.image.data if patched.tuned is None else patched.tuned.data
+    return with_old_identity(patched.loaded.image, new) != new
 
 
 def _said(error: RetuneError, job: Job) -> str:

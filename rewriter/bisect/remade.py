@@ -17,6 +17,7 @@ from rewriter.api.choose import Chosen, Wanted, resolve
 from rewriter.bisect.units import Changes
 from rewriter.core.code.program import Function
 from rewriter.core.errors import RetuneError
+from rewriter.elf.debug_identity import with_old_identity
 from rewriter.elf.image import Image
 from rewriter.elf.manifest import Manifest
 from rewriter.road.pipeline import Progress, tune
@@ -44,7 +45,8 @@ class Remade:
             self.chosen.options, funcs=(re.escape(self.function.name),), only=wanted
         )  # fmt: skip
         target, cpu = self.chosen.target, self.chosen.cpu
-        return tune(self.old, target, cpu, options, self.progress, program=self.program).data
+        made = tune(self.old, target, cpu, options, self.progress, program=self.program)
+        return with_old_identity(self.old, made.data)
 
     def makes(self, ids: Iterable[str], changes: Changes, unit: int) -> bool:
         """Whether these edits are just the changes of a unit."""

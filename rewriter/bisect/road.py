@@ -16,6 +16,7 @@ from rewriter.bisect.state import State, key
 from rewriter.bisect.units import Changes, Unit
 from rewriter.core.errors import BadInput, NothingToDo, RetuneError
 from rewriter.core.target.capability import either
+from rewriter.elf.debug_identity import with_old_identity
 from rewriter.elf.image import Image
 from rewriter.elf.manifest import Manifest
 from rewriter.report.listing import Explanation
@@ -78,6 +79,7 @@ def culprit(
     """
     tester = _Tester(judge, state, progress)
     _ends(old, new, tester)
+    new = with_old_identity(old, new)
     target = targets.of(old)
     progress("analyse", 0, 1)
     reader: Reader = either(

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 @click.option(
     "--debuginfo",
     type=click.Choice(("refuse", "ignore")),
-    help="What if a debug file is not found.  [default: refuse for packages and with --debug-root]",
+    help="What if a debug file is not found.  [default: refuse with --debug-root, else ignore]",
 )
 @click.option(
     "--version-suffix", metavar="TEXT", default="", help="For packages: behind the version, +ev67."

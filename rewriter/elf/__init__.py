@@ -5,6 +5,7 @@ The doors are `image` and `emit`.
 compressed   A gzip file around an ELF file, as kernels are kept (vmlinux.gz): opened, and closed
              again
 debug_files  Debug information in a file of its own: which file that is, and what it says of lines
+debug_identity  What ties a file to its debug file, and another identity for one that no longer fits
 dwarf        Numbers of DWARF and its pointer encodings, as unwind tables have them (LSB 5.0 Core,
              10.5)
 emit         Writing: byte patches over a file of the same length, and files that are whole or not

@@ -1,25 +1,24 @@
 """Debug information in a file of its own: which file that is, and what it says of lines.
 
-A stripped file names its debug file by `.gnu_debuglink` (a name and the CRC-32 of that file's
-bytes) or by its build-id (`.build-id/xx/yyyy.debug`), as gdb looks for it.  The debug file is only
-read: it describes the code by addresses, and stays true for code that keeps its places.
+A stripped file names its debug file by `.gnu_debuglink` or by its build-id
+(`.build-id/xx/yyyy.debug`), as gdb looks for it.  The debug file is only read: it describes the
+code by addresses, and stays true for code that keeps its places.
 """
 
 from __future__ import annotations
 
-import os
 import stat
 import struct
 import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from rewriter.core.errors import BadInput
+from rewriter.elf.debug_identity import DEBUG_LINK, Link, build_id_of, link_of
 from rewriter.elf.headers import (
     SHF_EXECINSTR,
     SHT_NOBITS,
-    SHT_NOTE,
     Section,
     printable,
     read_headers,
@@ -28,48 +27,11 @@ from rewriter.elf.image import Image
 from rewriter.elf.lines.file import OTHERS, SHF_COMPRESSED
 from rewriter.elf.lines.table import NAME as LINES
 
-DEBUG_LINK, BUILD_ID = ".gnu_debuglink", ".note.gnu.build-id"
 ROOT = "usr/lib/debug"
 """Where a system or the tree of a package keeps debug files."""
 SHT_PROGBITS = 1
-_NT_GNU_BUILD_ID, _ELFCOMPRESS_ZLIB = 3, 1
+_ELFCOMPRESS_ZLIB = 1
 _LARGEST = 1 << 30  # bytes of one line table when it is no longer compressed
-
-
-@dataclass(frozen=True)
-class Link:
-    """What `.gnu_debuglink` says: the file's name, and the CRC-32 of its bytes."""
-
-    name: str
-    crc: int
-
-
-def link_of(image: Image) -> Link | None:
-    """The debug link of a file; None where it has none, BadInput where it is damaged."""
-    content = _content(image, DEBUG_LINK)
-    if content is None:
-        return None
-    name, ended, _ = content.partition(b"\0")
-    at = (len(name) + 4) & ~3  # the CRC is behind the name, aligned to 4 bytes
-    if not name or not ended or b"/" in name or len(content) < at + 4:
-        raise BadInput(f"{image.name}: {DEBUG_LINK} is damaged")
-    order = "<" if image.byteorder == "little" else ">"
-    (crc,) = struct.unpack_from(f"{order}I", content, at)
-    return Link(os.fsdecode(name), crc)
-
-
-def build_id_of(image: Image) -> str:
-    """The build-id of a file in hexadecimal digits; empty where it has none."""
-    order = "<" if image.byteorder == "little" else ">"
-    for section in image.sections:
-        if section.sh_type != SHT_NOTE:
-            continue
-        content = image.data[section.sh_offset : section.file_end]
-        if len(content) >= 16:
-            namesz, descsz, kind = struct.unpack_from(f"{order}3I", content)
-            if (namesz, kind, content[12:16]) == (4, _NT_GNU_BUILD_ID, b"GNU\0"):
-                return content[16 : 16 + descsz].hex()
-    return ""
 
 
 def has_lines(image: Image) -> bool:
@@ -186,13 +148,6 @@ def _decompressed(debug: Image, section: Section) -> bytes:
     if len(plain) != size or not inflate.eof:
         raise BadInput(f"{debug.name}: {section.name} has not the size that it says")
     return plain
-
-
-def _content(image: Image, name: str) -> bytes | None:
-    found = image.section(name)
-    if found is None or found.sh_type == SHT_NOBITS:
-        return None
-    return image.data[found.sh_offset : found.file_end]
 
 
 def _is_file(path: Path) -> bool:

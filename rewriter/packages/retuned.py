@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rewriter.batch.find import Root, known_ident
-from rewriter.batch.policy import REFUSE, Policy
+from rewriter.batch.policy import IGNORE, REFUSE, Policy
 from rewriter.batch.summary import Summary
 from rewriter.core.errors import BadInput, BadUsage
 from rewriter.core.plural import counted
@@ -73,13 +73,13 @@ def retuned(
     debug_roots: Sequence[Path] = (),
     suffix: str = "",
 ) -> PackageSummary:
-    """Retunes packages into a folder by a policy; files whose debug files lack are left alone.
+    """Retunes packages into a folder by a policy.
 
     Changed files get the time of SOURCE_DATE_EPOCH where that is set, else that of the original.
     """
     policy.check()
-    if policy.debuginfo is None:
-        policy = replace(policy, debuginfo=REFUSE)
+    if policy.debuginfo is None:  # the debug packages of most are not among those that are given
+        policy = replace(policy, debuginfo=REFUSE if debug_roots else IGNORE)
     made = Summary()
 
     def retune(trees: Sequence[Tree], debug: Path) -> None:

@@ -32,7 +32,13 @@ def emitted(work: Work) -> bytes:
     _put(image, data, code)
     whole = with_bodies(image, target, bytes(data), bodies)
     placed = ((d.function, d.stages[-1].places) for d in work.done.values() if d.stages)
-    return work.described.written(whole, [(f, places) for f, places in placed if places])
+    lined = work.described.written(whole, [(f, places) for f, places in placed if places])
+    return work.described.apart(lined, moved(work))
+
+
+def moved(work: Work) -> list[Function]:
+    """The functions whose instructions are in other places, or those of another routine."""
+    return [done.function for done in work.done.values() if done.moved]
 
 
 def _put(image: Image, data: bytearray, code: Mapping[int, bytes]) -> None:

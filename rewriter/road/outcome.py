@@ -42,6 +42,11 @@ class Done:
     stages: list[Stage] = field(default_factory=list)
     substitution: Substitution | None = None
 
+    @property
+    def moved(self) -> bool:
+        """Whether its instructions are in other places, or those of another routine."""
+        return self.substitution is not None or bool(self.stages and self.stages[-1].last)
+
     def take_back(self, gone: Collection[Edit], reason: str) -> None:
         """Edits that were made and are left alone after all."""
         self.edits = [edit for edit in self.edits if edit not in gone]

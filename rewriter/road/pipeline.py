@@ -9,7 +9,7 @@ from itertools import chain
 from operator import attrgetter
 from typing import Protocol
 
-from passes import MOVING, chosen, lacking
+from passes import chosen, lacking
 from passes.lib.steps import Pass
 from passes.substitute import Substitute
 from rewriter.analysis.program import Program, analyse
@@ -28,7 +28,7 @@ from rewriter.elf.image import Image
 from rewriter.identify.profiles import Direction, Heat, Profile, branches, known, moves
 from rewriter.identify.profiles import heat as heat_of
 from rewriter.road.acceptance import accepted
-from rewriter.road.emission import stages
+from rewriter.road.emission import moved, stages
 from rewriter.road.options import Options
 from rewriter.road.outcome import Done
 from rewriter.road.remembered.recalled import Recalled
@@ -189,11 +189,6 @@ def _road_of(
     return either(target, "tuning", image.name, bundled=bundled, sequential=sequential)
 
 
-def _moved(done: Done) -> bool:
-    """Whether instructions of a function are in other places."""
-    return any(edit.technique in MOVING for edit in done.edits)
-
-
 def _passes(options: Options, target: Target, cpu: Cpu) -> Iterator[Pass]:
     for one in chosen(options.passes):
         if not lacking(one, target, cpu):
@@ -257,8 +252,7 @@ class _Sequential:
 
     def told(self) -> tuple[str, ...]:
         """What is to be said of debug information."""
-        done = self.work.done.values()
-        return self.work.described.told([one.function for one in done if _moved(one)])
+        return self.work.described.told(moved(self.work))
 
     def _travel(self, wanted: Sequence[Function], progress: Progress) -> None:
         """Every function: those that wait for room that others leave come last."""

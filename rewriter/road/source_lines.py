@@ -8,6 +8,7 @@ from functools import cached_property
 
 from rewriter.core.code.program import Function
 from rewriter.core.errors import BadInput
+from rewriter.elf.debug_identity import has_identity, with_new_identity
 from rewriter.elf.image import Image
 from rewriter.elf.lines.file import LineTable, Part, line_table, with_lines
 from rewriter.elf.lines.moves import Places, moved
@@ -17,8 +18,9 @@ DESCRIBED = "debug information describes it"
 _STRANGE = "debug information that is not understood may describe it"
 _UNWRITTEN = "debug information describes it in ways that cannot follow"
 _PARTLY = "its lines are those of a part of it"
+NO_LONGER_FITS = "a debug file of the original no longer fits"
+REFUSED_BY_ID = "debuggers refuse it, by a new build-id"
 _STALE = (".debug_info", ".debug_loc", ".debug_loclists", ".debug_ranges", ".debug_rnglists")
-_ELSEWHERE = (".gnu_debuglink", ".gnu_debugaltlink", ".note.gnu.build-id")
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,15 @@ class Described:
         new = {part: moved(lines, by_part[part]) for part, lines in parts.items()}
         return with_lines(data, table, new)
 
+    def apart(self, data: bytes, functions: Sequence[Function]) -> bytes:
+        """A file in which these functions are in new places; debuggers refuse what does not fit."""
+        return with_new_identity(self.image, data) if self.astray(functions) else data
+
+    def astray(self, functions: Sequence[Function]) -> bool:
+        """Whether a debug file that is not here no longer fits when these functions moved."""
+        here = self.image.debug is not None or self.table is not None
+        return bool(functions) and not here and has_identity(self.image)
+
     def told(self, functions: Sequence[Function]) -> tuple[str, ...]:
         """What to say of debug information when these functions are in new places."""
         count = len(functions)
@@ -102,7 +113,6 @@ class Described:
             said = [s.name for s in self.image.sections if s.name in _STALE]
             stale = f"; what {', '.join(said)} say inside of these is as it was" if said else ""
             return (f"debug information: {NAME} follows {len(found)} of {many} that moved{stale}",)
-        apart = [s.name for s in self.image.sections if s.name in _ELSEWHERE]
-        if apart and self.table is None and self.image.debug is None:
-            return (f"debug information in a file of its own does not follow {many} that moved",)
+        if self.astray(functions):
+            return (f"debug information: {NO_LONGER_FITS} {many} that moved; {REFUSED_BY_ID}",)
         return ()

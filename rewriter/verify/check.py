@@ -29,6 +29,7 @@ from rewriter.core.run.guard import guarded
 from rewriter.core.run.workers import each
 from rewriter.core.target.cpu import Cpu
 from rewriter.core.target.protocol import Sequential
+from rewriter.elf.debug_identity import with_old_identity
 from rewriter.elf.image import Image
 from rewriter.elf.lines.file import without_grown
 from rewriter.verify.exception_check import FixupTables
@@ -121,6 +122,7 @@ def verify(
     the analysed file has.  Words of the listing that the new file is `like` are decoded already.
     With a `cpu` both must do the same on it, elsewhere perhaps not: of that, caches are asked.
     """
+    new = replace(new, data=with_old_identity(program.image, new.data))
     lines = LineCheck.of(program.image, new.data)
     new = replace(new, data=without_grown(new.data, program.image))
     substituted = Substituted(program, known or Known(program), new.data)

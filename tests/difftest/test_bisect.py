@@ -21,6 +21,7 @@ from rewriter.bisect.readers import BundledReader, PlainReader
 from rewriter.bisect.units import by_function, pieces
 from rewriter.core.code.program import Function
 from rewriter.elf import manifest
+from rewriter.elf.debug_identity import with_old_identity
 from rewriter.elf.image import load, parse
 from rewriter.verify.check import compare
 from rewriter.verify.regions import check
@@ -167,6 +168,7 @@ def test_a_subset_of_the_units_is_a_right_program(sample: Path, tmp_path: Path, 
     assert run("patch", sample, "-o", path, "--cpu", "ev67", "--passes", passes).exit_code == 0
     old = load(sample)
     bare, record = manifest.detach(path.read_bytes())
+    bare = with_old_identity(old, bare)  # no edit's, so in no candidate
     target = targets.of(old)
     reader = PlainReader(old, bare, record, target)
     changes, draw = reader.changes, random.Random(7)
@@ -237,6 +239,7 @@ def test_code_that_says_its_groups(run: Run, script: Script, tmp_path: Path) -> 
     assert run("patch", source, "-o", path, *options).exit_code == 0
     old = load(source)
     bare, record = manifest.detach(path.read_bytes())
+    bare = with_old_identity(old, bare)  # no edit's, so in no candidate
     target = targets.of(old)
     changes = BundledReader(old, bare, record, target).changes
     count = len(changes.units)

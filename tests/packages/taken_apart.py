@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from fixtures import inputs
@@ -20,20 +21,21 @@ class Split:
     whole: Path
 
 
-def tool(name: str, *arguments: object) -> str:
-    """What a program for Alpha prints; it ends well."""
-    command = (inputs.require_tool(f"alpha-linux-gnu-{name}"), *map(str, arguments))
+def tool(name: str, *arguments: object, machine: str = "alpha") -> str:
+    """What a program for a machine prints; it ends well."""
+    command = (inputs.require_tool(f"{machine}-linux-gnu-{name}"), *map(str, arguments))
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
-def split(folder: Path, *flags: str, compress: bool = True) -> Split:
+def split(folder: Path, *flags: str, compress: bool = True, machine: str = "alpha") -> Split:
     """Built and taken apart."""
+    run = partial(tool, machine=machine)
     library, debug, whole = (folder / name for name in ("lib.so", "lib.debug", "whole.so"))
     sources = (SOURCES / "corners" / "p01.c", SOURCES / "lines_other.c")
-    tool("gcc", "-g", "-O2", "-w", "-fPIC", "-shared", *flags, *sources, "-o", library)
+    run("gcc", "-g", "-O2", "-w", "-fPIC", "-shared", *flags, *sources, "-o", library)
     whole.write_bytes(library.read_bytes())
     packed = ("--compress-debug-sections",) if compress else ()
-    tool("objcopy", "--only-keep-debug", *packed, library, debug)
-    tool("strip", "--strip-unneeded", library)
-    tool("objcopy", f"--add-gnu-debuglink={debug}", library)
+    run("objcopy", "--only-keep-debug", *packed, library, debug)
+    run("strip", "--strip-unneeded", library)
+    run("objcopy", f"--add-gnu-debuglink={debug}", library)
     return Split(library, debug, whole)

@@ -13,8 +13,9 @@ from taken_apart import Split
 
 from fixtures import inputs, sources
 from fixtures.deb_files import DIR, FILE, Entry, package
-from rewriter.elf import debug_files, manifest
-from rewriter.elf.image import load
+from rewriter.elf import manifest
+from rewriter.elf.debug_identity import build_id_of
+from rewriter.elf.image import load, parse
 
 Run = Callable[..., Result]
 CPU = ("--cpu", "ev67", "--passes", "bytes,align")
@@ -36,7 +37,7 @@ def passes(data: bytes) -> set[str]:
 
 def by_id(parts: Split) -> str:
     """Where the debug file of a library is by its build-id."""
-    build_id = debug_files.build_id_of(load(str(parts.library)))
+    build_id = build_id_of(load(str(parts.library)))
     return f"usr/lib/debug/.build-id/{build_id[:2]}/{build_id[2:]}.debug"
 
 
@@ -75,11 +76,23 @@ def test_a_real_package(run: Run, out: Path, tmp_path: Path) -> None:
     assert (tmp_path / made.name).read_bytes() == made.read_bytes()
 
 
-def test_without_its_debug_file_it_is_left_alone(
+def test_without_its_debug_file_it_is_tuned(run: Run, debs: tuple[Path, Path], out: Path) -> None:
+    """That is the normal case: it is said once, and debuggers refuse the debug file."""
+    done = run("batch", debs[0], "-o", out, *CPU, "-j1")
+    assert done.exit_code == 0, done.output
+    told = "a debug file of the original no longer fits 1 file; debuggers refuse it"
+    assert done.stdout.count(told) == 1
+    old, new = (read(path / debs[0].name, "usr/lib.so") for path in (debs[0].parent, out))
+    assert {"align", "bytes"} <= passes(new)
+    assert build_id_of(parse(new, "new")) != build_id_of(parse(old, "old"))
+    assert manifest.revert(new) == old
+
+
+def test_without_its_debug_file_it_is_left_alone_if_asked(
     run: Run, debs: tuple[Path, Path], out: Path
 ) -> None:
     """The reason names the debug file and what to do; the package is copied as it is."""
-    done = run("batch", debs[0], "-o", out, *CPU, "-j1")
+    done = run("batch", debs[0], "-o", out, *CPU, "-j1", "--debuginfo", "refuse")
     assert done.exit_code == 4
     assert "refused: p:usr/lib.so: " in done.stdout
     assert "its debug file lib.debug is not there" in done.stdout
@@ -98,6 +111,8 @@ def test_with_its_debug_package(
     assert [one["path"] for one in said["each"]] == ["p:usr/lib.so"]
     new = read(out / debs[0].name, "usr/lib.so")
     assert passes(new) == {"bytes"}
+    assert build_id_of(parse(new, "new")) == build_id_of(load(apart.library))
+    assert "no longer fits" not in done.stdout
     assert (out / debs[1].name).read_bytes() == debs[1].read_bytes()
     # It is what `patch` makes with the same debug file.
     alone = tmp_path / "alone.so"

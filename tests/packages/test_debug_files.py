@@ -17,6 +17,7 @@ from fixtures import inputs
 from rewriter.core.errors import BadInput
 from rewriter.core.isa.instruction import Insn
 from rewriter.elf import debug_files
+from rewriter.elf.debug_identity import build_id_of, link_of
 from rewriter.elf.image import load
 from rewriter.elf.unwind.entries import frames
 from targets.alpha.image.pointers import is_nop
@@ -56,7 +57,7 @@ def test_what_a_debug_file_describes_keeps_its_place(
     new = folder / "new.so"
     done = run("patch", apart.library, "-o", new, "--cpu", "ev67", "--debug-file", apart.debug)
     assert done.exit_code == 0, done.output
-    assert "does not follow" not in done.stdout
+    assert "no longer fits" not in done.stdout
     assert run("verify", apart.library, new).exit_code == 0
     (folder / apart.debug.name).write_bytes(apart.debug.read_bytes())
     before, after = instructions(apart.library), instructions(new)
@@ -69,7 +70,7 @@ def test_what_a_debug_file_describes_keeps_its_place(
     tools = [tool("addr2line", "-e", p, *map(hex, places)) for p in (new, apart.whole)]
     assert tools[0] == tools[1]
     assert sum("?" not in line for line in said) > len(said) / 2
-    assert debug_files.build_id_of(load(new)) == debug_files.build_id_of(load(apart.library)) != ""
+    assert build_id_of(load(new)) == build_id_of(load(apart.library)) != ""
 
 
 def test_without_it_lines_are_wrong(run: Run, apart: Split, tmp_path: Path) -> None:
@@ -79,7 +80,7 @@ def test_without_it_lines_are_wrong(run: Run, apart: Split, tmp_path: Path) -> N
     new = folder / "new.so"
     done = run("patch", apart.library, "-o", new, "--cpu", "ev67")
     assert done.exit_code == 0, done.output
-    assert "debug information in a file of its own does not follow" in done.stdout
+    assert "a debug file of the original no longer fits" in done.stdout
     before, after = instructions(apart.library), instructions(new)
     assert not after.keys() <= before.keys()
 
@@ -120,10 +121,10 @@ def test_another_builds_debug_file_is_refused(run: Run, apart: Split, tmp_path: 
 def test_where_a_debug_file_is_looked_for(apart: Split, tmp_path: Path) -> None:
     """By build-id and by link, in the folders where packages and gdb have them."""
     image, content = load(apart.library), apart.debug.read_bytes()
-    build_id = debug_files.build_id_of(image)
+    build_id = build_id_of(image)
     notes = tool("readelf", "-n", apart.library)
     assert f"Build ID: {build_id}" in notes
-    link = debug_files.link_of(image)
+    link = link_of(image)
     assert link is not None
     assert link.name == apart.debug.name
     by_id = f"usr/lib/debug/.build-id/{build_id[:2]}/{build_id[2:]}.debug"
@@ -146,7 +147,7 @@ def test_damaged_debug_files_are_bad_input(apart: Split, tmp_path: Path) -> None
     """Whatever byte is wrong: it is the debug file, or it is refused; never a traceback."""
     image, good = load(apart.library), apart.debug.read_bytes()
     damaged = tmp_path / "damaged.debug"
-    bare = debug_files.link_of(image)
+    bare = link_of(image)
     assert bare is not None
     for at in range(0, len(good), max(1, len(good) // 60)):
         damaged.write_bytes(good[:at] + bytes((good[at] ^ 0xFF,)) + good[at + 1 :])

@@ -120,8 +120,12 @@ class BundledRoad:
 
     def told(self) -> tuple[str, ...]:
         """What is to be said of debug information."""
-        moved = [function for function, placing in self.placings.items() if placing.made]
-        return self.prepared.described.told(moved)
+        return self.prepared.described.told(self._moved())
+
+    def _moved(self) -> list[Function]:
+        """The functions whose instructions are in other places, or those of another routine."""
+        replaced = [one.candidate.function for one in self.replaced]
+        return replaced + [function for function, one in self.placings.items() if one.made]
 
     def run(self, order: Sequence[Function], progress: Progress) -> bytes:
         """Goes through what is wanted, in this order; the new file, as the verifier accepts it."""
@@ -223,7 +227,7 @@ class BundledRoad:
             for address, code in (*changed, *placing.laid.others):
                 offset = self.prepared.image.offset_of(address)
                 data[offset : offset + len(code)] = code
-        return bytes(data)
+        return self.prepared.described.apart(bytes(data), self._moved())
 
     def _accepted(self, progress: Progress) -> bytes:
         """The file as the verifier accepts it: regions that it does not show equal go back."""

@@ -23,6 +23,7 @@ from rewriter.core.run.garbage import seldom_collected
 from rewriter.core.run.guard import guarded
 from rewriter.core.run.workers import Apart, each
 from rewriter.core.target.bundling import Bundling
+from rewriter.elf.debug_identity import with_old_identity
 from rewriter.elf.image import Image
 from rewriter.verify.line_check import LineCheck
 from rewriter.verify.owners import Offsets, changed_offsets, owners
@@ -93,7 +94,7 @@ def verify(
     if len(old.data) != len(new.data):
         sizes = f"from {len(old.data)} to {len(new.data)}"
         return Verdict((f"the size changed {sizes} bytes",))
-    view = replace(old, data=new.data)
+    view = replace(old, data=with_old_identity(old, new.data))
     check = _Check(known, view, prover or Regions(known.target.proving))
     check.run(only, progress, jobs)
     wrong = check.wrong
