@@ -222,7 +222,7 @@ def _parse(data: bytes, headers: Headers, section: Section, label: str) -> _Note
         raise damaged
     _, *numbers, in_place, checksum, length = struct.unpack_from(order + HEAD, desc)
     payload_start = HEAD_SIZE + length + -length % NOTE_ALIGN
-    if payload_start > descsz or namesz == 0:
+    if payload_start > descsz or namesz == 0 or max(numbers) >> headers.layout.bits:
         raise damaged
     owner = content[12 : 12 + namesz - 1].decode("utf-8", "replace")
     saved = desc[HEAD_SIZE : HEAD_SIZE + length]

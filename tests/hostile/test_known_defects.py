@@ -27,6 +27,7 @@ from fixtures.hostile import bases, kernel, powerpc
 from fixtures.hostile.fields import elf_fields
 from fixtures.hostile.kinds import Case
 from fixtures.hostile.running import Outcome, run
+from rewriter.elf import note
 from rewriter.elf.image import parse
 from rewriter.elf.unwind.entries import frames
 
@@ -88,6 +89,16 @@ def test_an_unwind_entry_that_begins_outside_code(abi: str) -> None:
         ("explain", "in", "0x700", "--cpu", cpu),
     ):
         assert ended(odd, *arguments).status in (0, 3, 4)
+
+
+def test_a_note_whose_numbers_no_header_holds() -> None:
+    """They have 64 bits in every file; headers of 32 bits cannot take them back."""
+    new = bases.powerpc_retuned("powerpc")
+    start = new.index(note.MAGIC) + len(note.MAGIC)
+    for at in range(start, start + 32, 8):
+        odd = changed(new, at, b"\1")
+        assert ended(odd, "verify", "old", "in", "-j1", old=powerpc.library("powerpc")).status == 3
+        assert ended(odd, "edits", "in").status == 3
 
 
 def test_a_text_of_a_part_of_an_instruction(tmp_path: Path) -> None:
