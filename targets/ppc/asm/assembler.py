@@ -16,9 +16,9 @@ from pathlib import Path
 
 from rewriter.core.readings.machine import ByteOrder
 from targets.assembly import Assembled, AssemblyError
-from targets.ppc.asm import branches, rows, words
-from targets.ppc.asm.extended import raw
-from targets.ppc.asm.source import Statement, is_register, numbered, statements, value, valued
+from targets.ppc.asm import rows
+from targets.ppc.asm.extended import raw, reach, takes_label
+from targets.ppc.asm.source import Statement, is_register, statements, value, valued
 
 WORD = 4  # bytes
 NOP = 0x60000000
@@ -54,19 +54,13 @@ class _Assembler:
         """Pass two: the word of an instruction at its address."""
         mnemonic = statement.mnemonic
         operands = valued(statement.operands, self.symbols)
-        if branches.is_branch(mnemonic):
+        if takes_label(mnemonic):
             condition, comma, target = operands.rpartition(",")
-            distance = int(target) - here
+            distance, farthest = int(target) - here, reach(mnemonic)
+            if not -farthest <= distance < farthest:
+                raise ValueError(f"the target is {distance} bytes away, {farthest} are reached")
             operands = f"{condition}{comma}{distance}"
-            word = words.branch(self.width, mnemonic, condition + comma, distance)
-            branches.check(word, distance)
-        else:
-            try:
-                word = words.word(self.width, mnemonic, numbered(operands))
-            except words.UnknownMnemonic:
-                word = rows.word(raw(mnemonic, operands), self.width, self.byteorder)
-        rows.check(word, raw(mnemonic, operands), self.width, self.byteorder)
-        return word
+        return rows.word(raw(mnemonic, operands), self.width, self.byteorder)
 
     def _instruction(self, statement: Statement) -> None:
         self.insns.append((statement, self.address))

@@ -1,4 +1,4 @@
-"""Instructions by our own table: what a text means, and its word where Keystone knows none."""
+"""Instructions by our own table: the word that a text means."""
 
 from __future__ import annotations
 
@@ -19,38 +19,40 @@ _BITS = ("lt", "gt", "eq", "so")
 _BIT = re.compile(r"(?:4\*cr([0-7])\+)?(lt|gt|eq|so)")
 
 
-def check(word: int, text: str, width: int, byteorder: ByteOrder) -> None:
-    """ValueError unless the word is the instruction that the text says.
-
-    The text is of the table: `extended.raw`, with a branch's distance as its target.
-    """
-    found = table(width, byteorder).decode(word)
-    if found is None:
-        raise ValueError(f"Keystone made {word:#010x}, which is no instruction of {width} bits")
-    is_branch = any(operand.kind is Kind.TARGET for operand in found.op.format.operands)
-    if is_branch:  # the text of the table has the target in hexadecimal
-        front, _, distance = text.rpartition("," if "," in text else " ")
-        text = f"{front}{',' if ',' in text else ' '}{int(distance) % (1 << width):x}"
-    made = table(width, byteorder).text(found, 0)
-    if made != text:
-        raise ValueError(f"Keystone made {made!r}, not {text!r}")
-
-
 def word(text: str, width: int, byteorder: ByteOrder) -> int:
-    """The word of a text of the table; ValueError if there is none."""
+    """The word of a text of the table; ValueError if there is none.
+
+    The text is `extended.raw`, with a branch's distance as its target.
+    """
     rows = table(width, byteorder)
     mnemonic, _, operands = text.partition(" ")
-    problem = f"there is no instruction {mnemonic}"
+    problem = f"there is no instruction {mnemonic} of {width} bits"
     for op in _named(rows, mnemonic):
         match = _pattern(op).fullmatch(operands)
         if match is None:
             problem = f"operands are not of the form {op.format.syntax}"
             continue
         try:
-            return rows.encode(Insn(op, tuple(_values(rows, op, match.groupdict()))))
+            made = rows.encode(Insn(op, tuple(_values(rows, op, match.groupdict()))))
+            _check(rows, made, text)
         except ValueError as misfit:
             problem = str(misfit)
+        else:
+            return made
     raise ValueError(problem)
+
+
+def _check(rows: PpcTable, word: int, text: str) -> None:
+    """ValueError unless the word, decoded again, is the instruction that the text says."""
+    found = rows.decode(word)
+    if found is None:
+        raise ValueError(f"{word:#010x} is no instruction of {rows.width} bits")
+    if any(operand.kind is Kind.TARGET for operand in found.op.format.operands):
+        front, comma, distance = text.rpartition("," if "," in text else " ")
+        text = f"{front}{comma}{int(distance) % (1 << rows.width):x}"  # as the table writes it
+    made = rows.text(found, 0)
+    if made != text:
+        raise ValueError(f"the word {word:#010x} is {made!r}, not {text!r}")
 
 
 def _named(rows: PpcTable, mnemonic: str) -> Iterator[Op]:
@@ -82,8 +84,10 @@ def _values(rows: PpcTable, op: Op, found: dict[str, str]) -> Iterator[int]:
 
 
 def _value(rows: PpcTable, operand: Operand, text: str) -> int:
-    if operand.names:
-        return operand.base + operand.scale * operand.names.index(text)
-    if operand.kind is Kind.REGISTER:
-        return Reg(rows.register_names.index(text))
-    return int(text, 0)
+    names = operand.names or (rows.register_names if operand.kind is Kind.REGISTER else ())
+    if not names:
+        return int(text, 0)
+    if text not in names:
+        raise ValueError(f"{text} is no register of {operand.name}")
+    at = names.index(text)
+    return operand.base + operand.scale * at if operand.names else Reg(at)

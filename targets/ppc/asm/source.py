@@ -10,7 +10,6 @@ from pathlib import Path
 _COMMENT = re.compile(r"#.*")
 _INCLUDE = re.compile(r"\.include\s+(\w+)")
 _LABEL = re.compile(r"([A-Za-z_][\w$]*):\s*")
-_REGISTER = re.compile(r"\b(?:r|f|v|vs)(\d+)")
 _BIT = re.compile(r"4\*cr[0-7]\+(?:lt|gt|eq|so)")
 _NAME = re.compile(r"[A-Za-z_.][\w$]*")
 _CONDITIONS = frozenset({"lt", "gt", "eq", "so", "un", *(f"cr{field}" for field in range(8))})
@@ -80,11 +79,6 @@ def valued(operands: str, symbols: Mapping[str, int]) -> str:
 
 def _stays(part: str) -> bool:
     return not part or part in ",()" or is_register(part) or bool(_BIT.fullmatch(part))
-
-
-def numbered(operands: str) -> str:
-    """Operands with numbers for the names of registers, as Keystone wants them."""
-    return _REGISTER.sub(r"\1", operands)
 
 
 def value(text: str, symbols: Mapping[str, int]) -> int:
