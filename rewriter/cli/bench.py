@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,7 +28,7 @@ from rewriter.core.target.capability import either, needed
 @click.argument("source", metavar="IN", type=PATH)
 @click.option(
     "--suite",
-    type=click.Choice(["article", "itanium"]),
+    type=click.Choice(["article", "itanium", "mackerras"]),
     default="article",
     show_default=True,
     help="Which routines and calls, or one path of code.",
@@ -70,18 +72,26 @@ def bench(
     The suite `itanium` takes one straight function of an IA-64 file through the steps of Chapman
     and Heiser's article of 2004, and shows its cycles and bubbles beside theirs.
 
+    The suite `mackerras` calls the functions of a PowerPC file that flush a page, as they are and
+    retuned, and pairs of functions that copy a page or drop translations in two ways, and shows
+    the tables of Mackerras' talk beside them, with what the model does not see.
+
     \b
     Examples:
       retune bench vmlinux --cpu ev67
       retune bench vmlinux --cpu ev67 --machine cs20 --share 0.4
       retune bench vmlinux --cpu ev6 --json | jq .system_time_saved
       retune bench fastpath --suite itanium --cpu itanium2
+      retune bench vmlinux --suite mackerras --cpu 750
 
     Exit status: 0 done, 2 bad usage, 3 bad input.
     """
     if suite == "article":
         _refuse("article", function=function)
         _article(source, name, machine, share, view)
+    elif suite == "mackerras":
+        _refuse("mackerras", function=function, share=share)
+        _mackerras(source, name, machine, view)
     else:
         _refuse("itanium", machine=machine, share=share)
         _itanium(source, name, function or "fastpath", view)
@@ -152,3 +162,51 @@ def _itanium(source: Path, name: str, function: str, view: View) -> None:
     except ValueError as problem:
         raise BadInput(f"{image.name}: {found.name}: {problem}") from problem
     show.result(Story(cpu.name, found.name, stages), view)
+
+
+def _mackerras(source: Path, name: str, machine: str | None, view: View) -> None:
+    from rewriter.analysis.functions import find_functions
+    from rewriter.elf.unwind.entries import frames
+    from rewriter.report.suites.mackerras import Talk
+    from rewriter.suites import mackerras
+    from rewriter.suites.called import Caller
+
+    image = files.load(source).image
+    target = choose.target_of(image)
+    code = needed(target.sequential, "the suite mackerras", target, image.name)
+    needed(code.flushing, "the suite mackerras", target, image.name)
+    cpu = choose.cpu_for(image, target, "--cpu", name)
+    system = choose.system_named(code, machine) if machine else code.system(cpu)
+    caller, functions = Caller(code, cpu, system), find_functions(image, frames(image))
+    new, left = _flushed(source, name, [one.name for one in functions])
+    rows = (
+        *mackerras.flushes(caller, image, new, functions),
+        *mackerras.pairs(caller, image, functions),
+    )
+    if not rows:
+        known = (*mackerras.FLUSHES, *(n for _, *both in mackerras.PAIRS for n in both))
+        hint = f"it looks for {', '.join(known)}"
+        raise BadInput(f"{image.name}: none of the functions of the suite", hint=hint)
+    banks = tuple(mackerras.by_banks(caller, image, functions))
+    show.result(Talk(cpu.name, system, rows, banks, left), view)
+
+
+def _flushed(
+    source: Path, cpu: str, names: Collection[str]
+) -> tuple[Image, tuple[tuple[str, str], ...]]:
+    """A file with the functions that flush retuned, and what of them stays, with the reason."""
+    from rewriter.api.patch import patch
+    from rewriter.suites.mackerras import FLUSHES
+
+    loaded = files.load(source)
+    funcs = tuple(name for name in FLUSHES if name in names)
+    if not funcs:
+        return loaded.image, ()
+    with show.progress() as progress:
+        patched = patch(loaded, choose.Wanted(cpu, passes="flush,align", funcs=funcs), progress)
+    data = patched.tuned.data if patched.tuned is not None else loaded.image.data
+    skips = patched.tuned.skips if patched.tuned is not None else ()
+    left = [(skip.routine, skip.reason) for skip in skips if skip.technique == "flush"]
+    refused = patched.tuned.refusals if patched.tuned is not None else ()
+    left += [(one.function.name, one.reason) for one in refused]
+    return replace(loaded.image, data=data), tuple(left)

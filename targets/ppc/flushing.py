@@ -7,6 +7,8 @@ make fetch begin anew behind them.  `dcbf` also makes the data cache forget the 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.target.cpu import Cpu
 from rewriter.core.target.dispatched_cpu import Dispatched
@@ -66,6 +68,24 @@ class Flushes:
             return None
         memory = chip.pipeline.memory
         return (memory.icache if name in self.FORGETS else memory.dcache).line.value
+
+    def taken(self, cpu: Cpu, insn: Insn) -> int | None:
+        """By the class of the instruction."""
+        if not isinstance(cpu.pipeline, Dispatched) or cpu.traits is None:
+            return None
+        sched = cpu.pipeline.classes[cpu.traits(insn).sched]
+        busy = 1 if sched.busy is None else sched.busy.value
+        return busy if len(sched.pipes) == 1 else None
+
+    def banked(self, cpu: Cpu, busy: int) -> Cpu | None:
+        """POWER4 and 970: a parameter of their descriptions."""
+        pipeline = cpu.pipeline
+        if not isinstance(pipeline, Dispatched) or pipeline.memory.through is None:
+            return None
+        through = pipeline.memory.through
+        banks = replace(through, busy=replace(through.busy, value=busy))
+        memory = replace(pipeline.memory, through=banks)
+        return replace(cpu, pipeline=replace(pipeline, memory=memory))
 
     def sees_stores(self, cpu: Cpu) -> bool:
         """The instruction caches of POWER5 and later."""

@@ -76,6 +76,15 @@ class Fetching:
 
 
 @dataclass(frozen=True)
+class Banks:
+    """Banks of a cache, which lines go to in turn (no manual says it): each has a port of its own,
+    which a store takes for `busy` cycles."""
+
+    number: Figure
+    busy: Figure
+
+
+@dataclass(frozen=True)
 class Accesses:
     """Caches, and what loads and stores cost beside the latency of their class.
 
@@ -83,7 +92,8 @@ class Accesses:
     least; one that needs more than the store wrote, `partial` cycles.  `stores` wait in a queue
     until their line is there.  An access that is not aligned and crosses a multiple of `split`
     bytes takes its pipe, and its result, a cycle more.  `streams` is how many streams of lines the
-    chip asks for by itself; where it has none, it may pay that code asks ahead.
+    chip asks for by itself; where it has none, it may pay that code asks ahead.  With `through`,
+    stores go through the data cache, which they bring no line into, to banks of the next one.
     """
 
     icache: Cache
@@ -95,6 +105,7 @@ class Accesses:
     partial: Figure
     split: Figure
     streams: Figure
+    through: Banks | None = None
 
 
 @dataclass(frozen=True)

@@ -445,3 +445,11 @@ class Flushing(Protocol):
     def sees_stores(self, cpu: Cpu) -> bool:
         """Whether instructions are fetched as they were last stored."""
         ...
+
+    def taken(self, cpu: Cpu, insn: Insn) -> int | None:
+        """For how many cycles an instruction takes the only pipe that does it; None of others."""
+        ...
+
+    def banked(self, cpu: Cpu, busy: int) -> Cpu | None:
+        """A CPU whose stores take a bank of a cache for so many cycles; None where none has any."""
+        ...

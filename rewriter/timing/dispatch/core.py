@@ -250,7 +250,9 @@ class Core:
         if self._barrier.time > event.time:
             event = self._barrier
         if item.waiting and self._finished > event.time:
-            event = Event(self._finished, self._completed, causes.BARRIER)
+            # What finished last may complete later still: then only the cause is known.
+            since = self._completed if self._completed.time <= self._finished else event
+            event = Event(self._finished, since, causes.BARRIER)
         if self._left.maxlen and len(self._left) == self._left.maxlen and not item.folded:
             event = _after(event, self._left[0], causes.WINDOW)
         if new and self._groups.maxlen and len(self._groups) == self._groups.maxlen:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from rewriter.core.readings.interpret import Step
 from rewriter.core.target.dispatched_cpu import Accesses
 from rewriter.timing import causes
-from rewriter.timing.caches import Below, Tags
+from rewriter.timing.caches import Below, Bus, Tags
 from rewriter.timing.dispatch.core import Loaded
 from rewriter.timing.path import Event
 
@@ -44,13 +44,15 @@ class Memory:
         self._partial = figures.partial.value
         self._entries = figures.stores.value
         self._split = figures.split.value
+        self._through = figures.through
         self.restart()
 
     def restart(self) -> None:
         """Time starts again at zero."""
         self._stores: dict[int, list[_Store]] = {}
         self._queue: deque[int] = deque(maxlen=self._entries)
-        self._written = 0
+        self._written = self._begun = 0
+        self._banks = [Bus() for _ in range(self._through.number.value if self._through else 0)]
 
     def more(self, step: Step) -> int:
         """Cycles that an access takes more than others, because it is in two parts."""
@@ -87,15 +89,27 @@ class Memory:
         """A store: its line is asked for when it issues, written after it completes."""
         assert step.access is not None
         first, last = step.access, step.access + step.size - 1
-        ready = issued.time + self.read(first, issued.time, 1).latency
-        self._below.modify(first, issued.time)
-        self._written = max(completed.time, self._written, ready) + 1
+        if self._through is not None:
+            written = self._passed(first, completed.time, self._through.busy.value)
+            self._written = max(written, self._written)
+        else:
+            ready = issued.time + self.read(first, issued.time, 1).latency
+            self._below.modify(first, issued.time)
+            self._written = max(completed.time, self._written, ready) + 1
         self._queue.append(self._written)
         store = _Store(first, last, issued, self._written)
         for cell in range(first >> _CELL_SHIFT, (last >> _CELL_SHIFT) + 1):
             held = self._stores.setdefault(cell, [])
             held.append(store)
             del held[:-_KEPT]
+
+    def _passed(self, address: int, at: int, busy: int) -> int:
+        """When a store is in its bank of the next cache: they begin in order, in others at once."""
+        self._tags.find(address)
+        bank = self._banks[(address >> self._tags.shift) % len(self._banks)]
+        end = bank.take(max(at, self._begun), busy)
+        self._begun = end - busy
+        return max(end, self._below.absorb(address, self._begun))
 
 
 class CachedAccess:

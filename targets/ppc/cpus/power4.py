@@ -9,6 +9,7 @@ from __future__ import annotations
 from rewriter.core.target.cpu import Figure
 from rewriter.core.target.dispatched_cpu import (
     Accesses,
+    Banks,
     Dispatched,
     Fetching,
     Flight,
@@ -142,6 +143,10 @@ PIPELINE = Dispatched(
         partial=Figure(26, f"{GCC}: rs6000_adjust_cost, 14 more for a load wider than its store"),
         split=guess(64, "crossing half a line"),
         streams=Figure(8, "gcc config/rs6000/rs6000.cc: power4_cost, streams"),
+        through=Banks(
+            number=Figure(3, f"{LECTURE}: three controllers of the second cache"),
+            busy=guess(2, "cycles of a bank for a store"),
+        ),
     ),
     waiting=frozenset({"sync", "isync"}),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rewriter.core.target.cpu import Bypass, Figure
-from rewriter.core.target.dispatched_cpu import Queue
+from rewriter.core.target.dispatched_cpu import Banks, Queue
 from targets.ppc.cpus import classes as c
 from targets.ppc.cpus import power4
 from targets.ppc.cpus.sources import (
@@ -50,6 +50,12 @@ BYPASSES = (
     Bypass(_FLOAT, _STORE, Figure(10, GCC4)),
 )
 
+_BANKS = Banks(
+    number=guess(3, "banks of the second cache, as on the POWER4"),
+    busy=guess(2, "cycles of a bank for a store, as on the POWER4"),
+)
+"""TN2087: stores go through the first cache."""
+
 PIPELINE = replace(
     _BASE,
     classes=CLASSES,
@@ -60,7 +66,7 @@ PIPELINE = replace(
         Queue(frozenset({_PERMUTE}), guess(16, "permute queue")),
     ),
     fetch=replace(_BASE.fetch, mispredicted=Figure(16, f"{G5}: MispredictPenalty")),
-    memory=replace(_BASE.memory, inner=(cache(512, 8, 128, 12, TN2087),)),
+    memory=replace(_BASE.memory, inner=(cache(512, 8, 128, 12, TN2087),), through=_BANKS),
 )
 
 FEATURES = frozenset({GRAPHICS, SQRT, ALTIVEC}) | levels("2.01")
