@@ -13,6 +13,7 @@ difftest/   Differential tests: the original and the retuned file run, and what 
 elf/        ELF files: read and checked, and written as byte patches
 identify/   Which routines a file has: names, signatures, behaviour by shape, and profiles
 interface/  Retune existing ELF executables to the CPU that runs them, from Python
+kit/        Folders that try and time two libraries on a machine without retune
 packages/   Packages of distributions: unpacked without trust, packed again with all that they had
 report/     What people and programs look at: every report gives a JSON document, lines, and grids
 road/       The road of a file from bytes to verified bytes

@@ -5,21 +5,18 @@ Nothing here imports NumPy, LIEF, Z3, Rich or a target before a command's body r
 
 batch       `retune batch`
 bench       `retune bench`: modelled cycles of known routines or of one path, before and after
-bisect      `retune bisect`
-boot        `retune difftest boot`: two kernels booted with one initial file system
 check       `retune verify` and `retune revert`
-difftest    `retune difftest`: the original and the retuned file run, and what they do is compared
 group       The group of all commands: how every one of them ends
+kit         `retune kit`: a folder that tries and times two libraries on a machine without retune
 look        `retune identify`, `explain`, `edits`, `cpus`: nothing here writes a file
 options     Options that several commands share, each declared once
 patch       `retune patch`
-profile     `retune profile`: which way conditional moves and branches go
 report      `retune report`
 show        Results on stdout, progress on stderr: for people on a terminal, for programs elsewhere
 signatures  `retune signatures`: databases of known routines
-testing     What the differential tests share: how programs are run, and where reports go
 pages/      What the command says of itself: its versions, its manual pages, and completion in a
             shell
+running/    Commands that run the original and the retuned file
 """
 
 from __future__ import annotations
@@ -28,17 +25,18 @@ import click
 
 from rewriter.cli.batch import batch
 from rewriter.cli.bench import bench
-from rewriter.cli.bisect import bisect
 from rewriter.cli.check import revert, verify
-from rewriter.cli.difftest import difftest
 from rewriter.cli.group import Retune
+from rewriter.cli.kit import kit
 from rewriter.cli.look import cpus, edits, explain, identify
 from rewriter.cli.pages.completion import completion
 from rewriter.cli.pages.manual import manual
 from rewriter.cli.pages.versions import VERSION
 from rewriter.cli.patch import patch
-from rewriter.cli.profile import profile
 from rewriter.cli.report import report
+from rewriter.cli.running.bisect import bisect
+from rewriter.cli.running.difftest import difftest
+from rewriter.cli.running.profile import profile
 from rewriter.cli.signatures import signatures
 
 
@@ -73,6 +71,6 @@ def main() -> None:
 
 for _command in (
     patch, batch, identify, explain, verify, revert, cpus, edits, report, signatures, bench,
-    difftest, profile, bisect, manual, completion,
+    difftest, profile, bisect, kit, manual, completion,
 ):  # fmt: skip
     main.add_command(_command)

@@ -96,6 +96,19 @@ def symbols_of(data: bytes, name: str) -> Iterator[Symbol]:
         raise BadInput(f"{name}: LIEF cannot parse it: {printable(str(error))}") from error
 
 
+def name_of(data: bytes) -> str:
+    """The name by which programs ask the loader for a library (DT_SONAME), or nothing."""
+    import lief
+
+    lief.logging.disable()
+    try:
+        binary = lief.ELF.parse(io.BytesIO(data))
+        entry = binary.get(lief.ELF.DynamicEntry.TAG.SONAME) if binary is not None else None
+        return str(getattr(entry, "name", ""))
+    except Exception:  # as above: the binding promises no exception
+        return ""
+
+
 STT_FUNC, STT_GNU_IFUNC = 2, 10
 OPD = ".opd"
 """The section of function descriptors, in ABIs that have them."""

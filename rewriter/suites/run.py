@@ -24,6 +24,7 @@ from rewriter.suites.measure import Laboratory
 from rewriter.timing.bundled.trace import trace
 from rewriter.verify.routines.bundled_known import Tried
 from rewriter.verify.routines.resolved import picked
+from rewriter.verify.trials.engines.sweep import Code
 from rewriter.verify.trials.image import code_at, code_of, function_named
 
 STOPS = (
@@ -82,22 +83,30 @@ class SequentialClocks:
 
     def pair(self, name: str) -> tuple[Clock, Clock] | str:
         """The file's routine and the tuned one, or why one of them is not there."""
+        before = self.own(name)
+        if isinstance(before, str):
+            return before
+        tuned = next(suited(self.target, name, self.cpu), None)
+        if tuned is None:
+            return f"no tuned routine for {self.cpu.name}"
+        return before, self._clock(name, code_at(tuned, self.target.arena.new))
+
+    def own(self, name: str) -> Clock | str:
+        """The file's routine, or that it is not there."""
         image, target = self.image, self.target
         found = function_named(image, name)
         address = found[0] if found else picked(image, target, name, self.cpu)
         if address is None:
             return _NO_SYMBOL
-        tuned = next(suited(target, name, self.cpu), None)
-        if tuned is None:
-            return f"no tuned routine for {self.cpu.name}"
-        contract, trials = CONTRACTS[name], trials_of(target)
-        laboratory = Laboratory(self.cpu, self.system, trials)
         lowest = min(segment.p_vaddr for segment in image.segments if segment.p_memsz)
         base, outside = target.arena.old - lowest, target.arena.outside
-        old = code_of(image, name, address, base, target.relocated, outside=outside)
-        codes = old, code_at(tuned, target.arena.new)
-        before, after = (laboratory.bench(code, contract).cycles for code in codes)
-        return before, after
+        return self._clock(
+            name, code_of(image, name, address, base, target.relocated, outside=outside)
+        )
+
+    def _clock(self, name: str, code: Code) -> Clock:
+        laboratory = Laboratory(self.cpu, self.system, trials_of(self.target))
+        return laboratory.bench(code, CONTRACTS[name]).cycles
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ COMMANDS = [
     "difftest",
     "profile",
     "bisect",
+    "kit",
     "manual",
     "completion",
 ]

@@ -8,7 +8,7 @@ import click
 
 from rewriter.cli import show
 from rewriter.cli.options import PATH, View, viewing
-from rewriter.cli.testing import JUNIT, written
+from rewriter.cli.running.testing import JUNIT, written
 from rewriter.core.errors import BadUsage, VerificationFailed
 
 

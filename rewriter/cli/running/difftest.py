@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rewriter.cli import show, testing
-from rewriter.cli.boot import boot
+from rewriter.cli import show
 from rewriter.cli.options import JOBS, PATH, View, viewing
-from rewriter.cli.testing import JUNIT, MASK, TIMEOUT, Running, running
+from rewriter.cli.running import testing
+from rewriter.cli.running.boot import boot
+from rewriter.cli.running.testing import JUNIT, MASK, TIMEOUT, Running, running
 from rewriter.core.errors import BadInput, BadUsage
 
 if TYPE_CHECKING:

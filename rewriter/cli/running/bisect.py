@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import click
 
 from rewriter.api import files
-from rewriter.cli import show, testing
+from rewriter.cli import show
 from rewriter.cli.options import PATH, View, viewing
-from rewriter.cli.testing import MASK, TIMEOUT, Running, running
+from rewriter.cli.running import testing
+from rewriter.cli.running.testing import MASK, TIMEOUT, Running, running
 from rewriter.core.errors import BadInput, BadUsage
 
 if TYPE_CHECKING:

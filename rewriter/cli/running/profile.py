@@ -8,7 +8,7 @@ import click
 
 from rewriter.cli import show
 from rewriter.cli.options import PATH
-from rewriter.cli.testing import TIMEOUT, Running, running
+from rewriter.cli.running.testing import TIMEOUT, Running, running
 from rewriter.core.errors import BadUsage
 
 
