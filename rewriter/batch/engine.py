@@ -49,7 +49,7 @@ def run(
     policy: Policy,
     *,
     output: Path | None = None,
-    journal: Path | None = None,
+    journal: Path | Journal | None = None,
     cache: Path | None = None,
     scheduler: str | None = None,
     jobs: int | None = None,
@@ -62,7 +62,8 @@ def run(
     """Retunes all files of some trees, and files given by name, by a policy.
 
     Files are replaced in place, or with `output` all that is there is copied to that folder and
-    only the copies are retuned.  `journal` is a file from which a run that was killed goes on;
+    only the copies are retuned.  `journal` is a file from which a run that was killed goes on, or
+    one that is open already, for more than these trees, and stays so;
     `cache` a folder that keeps results; `scheduler` the address of a Dask scheduler that has the
     work done; else `jobs` processes (default: one a processor) do it, in `limit` bytes of memory
     together (default: what the machine gives), each file in `patience` seconds.  `keep_times` keeps
@@ -83,7 +84,8 @@ def run(
     try:
         return batch.run(log, kept, _runner(scheduler, jobs, limit, patience, known))
     finally:
-        log.close()
+        if log is not journal:
+            log.close()
         if kept is not None:
             kept.remember(known)
 
@@ -124,24 +126,25 @@ class _Batch:
         self.lines: dict[Path, Line] = {}
         self.choices: dict[Ident, tuple[Wanted, str, Mapping[str, Any]] | None] = {}
 
-    def open(self, path: Path | None) -> Journal | NoJournal:
+    def open(self, given: Path | Journal | None) -> Journal | NoJournal:
         """The journal; what a killed run left half done is finished or cleaned up."""
-        if path is None:
+        if given is None:
             return NoJournal()
-        log = journals.opened(
-            path,
-            {
-                "retune": fingerprint(),
-                "policy": self.policy.as_json(),
-                "roots": [os.fspath(root.path) for root in self.roots],
-                "output": None if self.output is None else os.fspath(self.output),
-                "keep_times": self.times.kept,
-                "debug": self.debug.as_json(),
-            },
-        )
+        log = given if isinstance(given, Journal) else journals.opened(given, self._about())
         if log.again:
             self._recover(log)
         return log
+
+    def _about(self) -> dict[str, Any]:
+        """What a run that goes on must have in common with the one that began."""
+        return {
+            "retune": fingerprint(),
+            "policy": self.policy.as_json(),
+            "roots": [os.fspath(root.path) for root in self.roots],
+            "output": None if self.output is None else os.fspath(self.output),
+            "keep_times": self.times.kept,
+            "debug": self.debug.as_json(),
+        }
 
     def _recover(self, log: Journal) -> None:
         folders = {Path(name).parent for entry in log.before.values() for name in entry.names}
@@ -249,7 +252,7 @@ class _Batch:
         if NAME.encode("ascii") not in data:
             return None
         try:
-            record = manifest.read(data, str(file.path))
+            record = manifest.read(data, file.shown)
         except RetuneError as error:
             return Outcome(REFUSED, str(error))
         if record is None:
@@ -298,8 +301,7 @@ class _Batch:
         self._tell(file, bare, how)
 
     def _tell(self, file: Candidate, outcome: Outcome, how: str = "") -> None:
-        path = os.fspath(file.path)
-        line = Line(path, outcome.status, outcome.reason, outcome.figures, how)
+        line = Line(file.shown, outcome.status, outcome.reason, outcome.figures, how)
         self.lines[file.path] = line
         self.watch.done(line, file.size)
 
@@ -309,7 +311,7 @@ def _job(cache: Cache | None, task: Task) -> Job | Outcome:
     data = _unchanged(task)
     if isinstance(data, Outcome):
         return data
-    name = os.fspath(task.file.path)
+    name = task.file.shown
     before = None
     if cache is not None:
         with suppress(BadInput):  # the task says so

@@ -24,10 +24,14 @@ ASIDE = re.compile(r"\.retune-[0-9a-f]{16}-\d+")
 
 @dataclass(frozen=True)
 class Root:
-    """A tree, or one file given by its name; `package` is the package that it belongs to."""
+    """A tree, or one file given by its name; `package` is the package that it belongs to.
+
+    A file of a `label` is called `LABEL:path/in/the/tree` in what people read, not by its path.
+    """
 
     path: Path
     package: str | None = None
+    label: str = ""
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,12 @@ class Candidate:
     links: int
     package: str | None = None
     named: bool = False
+    label: str = ""
+
+    @property
+    def shown(self) -> str:
+        """What it is called in what people read."""
+        return f"{self.label}:{self.inside[0]}" if self.label else os.fspath(self.path)
 
     @property
     def path(self) -> Path:
@@ -156,7 +166,16 @@ def _add(found: Found, group: list[tuple[Root, Path, os.stat_result]]) -> None:
         return
     inside = tuple(_inside(once[name][0], name) for name in names)
     found.candidates.append(
-        Candidate(tuple(names), inside, about.st_size, ident, about.st_nlink, root.package, named)
+        Candidate(
+            tuple(names),
+            inside,
+            about.st_size,
+            ident,
+            about.st_nlink,
+            root.package,
+            named,
+            root.label,
+        )
     )
 
 

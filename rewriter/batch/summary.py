@@ -98,6 +98,7 @@ class Summary:
             saved=sum(one.saved for one in every),
             changed=sum(one.changed for one in every),
             apart=sum(one.apart for one in every),
+            seconds=sum(one.seconds for one in every),
             passes=in_order(passes),
             grades=in_order(grades),
             left=in_order(left),
@@ -147,6 +148,7 @@ class Summary:
             found = counted(total.functions, "function")
             yield f"read: {found}, {read}, {counted(total.text, 'byte')} of text"
         if total.edits:
+            yield f"edits by pass: {joined(total.passes)}"
             yield f"evidence: {joined(total.grades)}"
             yield (
                 f"{counted(total.edits, 'edit')}, {counted(total.changed, 'byte')} changed,"
@@ -155,6 +157,8 @@ class Summary:
         if total.apart:
             files = counted(total.apart, "file")
             yield f"debug information: {NO_LONGER_FITS} {files}; {REFUSED_BY_ID}"
+        if total.seconds:
+            yield f"processor time: {total.seconds:.1f} s"
         every = ", ".join(f"{number} {status}" for status, number in self.counts.items())
         others = f"; {self.foreign} of other kinds" if self.foreign else ""
         yield f"{counted(len(self.each), 'file')}: {every or 'none'}{others}"

@@ -161,11 +161,11 @@ def batch(
         )
         packages = _packages(given)
         summary: PackageSummary | Summary
-        _check_kinds(bool(packages), journal, version_suffix)
+        _check_kinds(bool(packages), version_suffix)
         if packages:
             if output is None:
                 raise click.UsageError("'--in-place' is for trees, not for packages.", ctx)
-            summary = retuned(packages, policy, output, call, debug_roots, version_suffix)
+            summary = retuned(packages, policy, output, call, debug_roots, version_suffix, journal)
         else:
             summary = call(
                 list(_roots(given, package)),
@@ -178,7 +178,19 @@ def batch(
     if shown is not None:
         _page(shown, summary.files, given)
     show.result(summary, view)
+    if not view.json and view.verbosity >= 0:
+        _told(("report", shown), ("journal", journal))
     ctx.exit(summary.return_code)
+
+
+def _told(*written: tuple[str, Path | None]) -> None:
+    """Names what was written beside the results."""
+    from rewriter.elf.headers import printable
+
+    with show.printing():
+        for what, path in written:
+            if path is not None:
+                click.echo(f"{what}: {printable(str(path))}")
 
 
 def _page(path: Path, summary: Summary, given: tuple[str, ...]) -> None:
@@ -197,11 +209,8 @@ def _packages(given: tuple[str, ...]) -> list[Path]:
     return packages
 
 
-def _check_kinds(packages: bool, journal: Path | None, suffix: str) -> None:
+def _check_kinds(packages: bool, suffix: str) -> None:
     """Refuses an option that would do nothing."""
-    if packages and journal is not None:
-        hint = "A second run with the same '--cache' is quick."
-        raise click.UsageError(f"'--journal' is for trees, not for packages. {hint}")
     if suffix and not packages:
         raise click.UsageError("'--version-suffix' is for packages, not for trees.")
 

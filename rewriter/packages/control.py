@@ -91,6 +91,12 @@ def with_sums(md5sums: bytes, sums: Mapping[str, str]) -> bytes:
     return b"\n".join(lines)
 
 
+def sums(md5sums: bytes) -> dict[str, str]:
+    """The check sums that are listed, by path."""
+    rows = (line.partition("  ") for line in md5sums.decode("utf-8", "surrogateescape").split("\n"))
+    return {path.removeprefix("./"): digest for digest, gap, path in rows if gap}
+
+
 def conffiles(text: str) -> frozenset[str]:
     """Paths of conffiles, without the slash in front; flags as `remove-on-upgrade` are none."""
     names = (line.split()[-1] for line in text.splitlines() if line.strip())

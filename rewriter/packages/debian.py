@@ -27,10 +27,18 @@ from rewriter.packages.tarball import members
 
 Wanted = Callable[[bytes], bool]
 """Whether a file is one to be retuned, by its first bytes."""
+Kept = Callable[[Path, str], bool]
+"""Whether a file is what was made of an original with this SHA-256 by an earlier run."""
 HEAD = 64
-_VERSION, _CONTROL, _DATA = "debian-binary", "control.tar", "data.tar"
+_PART = ".retune-part"
+_VERSION, _CONTROL, DATA = "debian-binary", "control.tar", "data.tar"
+_READ = ("control", "conffiles", "md5sums")  # of a control archive
 _FIRST = 8  # where the first member's header is
 _SMALL_FILE = 1 << 24  # bytes that a file of a control archive may have
+
+
+def _never(path: Path, digest: str) -> bool:
+    return False
 
 
 @dataclass(frozen=True)
@@ -113,7 +121,7 @@ def _control_files(member: tuple[str, bytes], label: str) -> dict[str, bytes]:
         members(stream, len(packed), label) as inside,
     ):
         for path, entry in inside:
-            if path in ("control", "conffiles") and entry.isreg():
+            if path in _READ and entry.isreg():
                 if entry.size > _SMALL_FILE:
                     raise BadInput(f"{label}: {path} has {entry.size} bytes")
                 found[path] = inside.read(entry).read()
@@ -122,14 +130,23 @@ def _control_files(member: tuple[str, bytes], label: str) -> dict[str, bytes]:
     return found
 
 
-def unpack(package: Package, root: Path, debug: Path, wanted: Wanted) -> Unpacked:
+def control_file(package: Package, name: str) -> bytes:
+    """A file of the control archive that is read; empty where it is not there."""
+    kind, packed = package.member(_CONTROL)
+    return _control_files((f"{_CONTROL}{kind}", packed), package.label).get(name, b"")
+
+
+def unpack(
+    package: Package, root: Path, debug: Path, wanted: Wanted, kept: Kept = _never
+) -> Unpacked:
     """Writes the files to be retuned below `root`, and debug files below `debug`.
 
-    Conffiles are the administrator's, and stay.  Links are not made: a hard link in the package is
-    one to the same file afterwards.
+    What an earlier run made of a file stays where it is, if it is `kept`.  Conffiles are the
+    administrator's, and stay.  Links are not made: a hard link in the package is one to the same
+    file afterwards.
     """
-    suffix, packed = package.member(_DATA)
-    label, unpacked = f"{package.label}({_DATA}{suffix})", Unpacked(package, root)
+    suffix, packed = package.member(DATA)
+    label, unpacked = f"{package.label}({DATA}{suffix})", Unpacked(package, root)
     with (
         archive.opened(packed, suffix, label) as stream,
         members(stream, len(packed), label) as inside,
@@ -143,9 +160,23 @@ def unpack(package: Package, root: Path, debug: Path, wanted: Wanted) -> Unpacke
                 if head.startswith(archive.ELF):
                     _write(debug / path, head, content, 0o644)
             elif wanted(head):
-                _write(root / path, head, content, entry.mode & 0o777 | 0o600)
-                unpacked.digests[path] = _sha256(root / path)
+                _write(root / f"{path}{_PART}", head, content, entry.mode & 0o777 | 0o600)
+                unpacked.digests[path] = _settled(root / path, kept)
     return unpacked
+
+
+def _settled(path: Path, kept: Kept) -> str:
+    """Gives what was unpacked its name in one step, or leaves what is kept; the original's digest.
+
+    A run may be killed at any moment: what has its name is whole.
+    """
+    part = path.with_name(f"{path.name}{_PART}")
+    digest = _sha256(part)
+    if path.is_file() and kept(path, digest):
+        part.unlink()
+    else:
+        part.replace(path)
+    return digest
 
 
 def _write(path: Path, head: bytes, rest: IO[bytes], mode: int) -> None:
@@ -198,8 +229,8 @@ def packed(unpacked: Unpacked, versions: Versions, epoch: int | None) -> bytes:
         return package.path.read_bytes()
     growth, sums, new = 0, dict[str, str](), dict[str, bytes]()
     if changed:
-        kind, data = package.member(_DATA)
-        out = _Packed(kind, f"{package.label}({_DATA}{kind})")
+        kind, data = package.member(DATA)
+        out = _Packed(kind, f"{package.label}({DATA}{kind})")
         with (
             archive.opened(data, kind, out.label) as stream,
             members(stream, len(data), out.label) as inside,
@@ -212,7 +243,7 @@ def packed(unpacked: Unpacked, versions: Versions, epoch: int | None) -> bytes:
                 growth += fields.kib(len(content)) - fields.kib(entry.size)
                 sums[path] = hashlib.md5(content, usedforsecurity=False).hexdigest()
                 _add_changed(out, entry, content, epoch)
-        new[_DATA] = out.done()
+        new[DATA] = out.done()
     text = fields.with_size(fields.with_versions(package.control, versions), growth)
     text = fields.with_value(text, "Version", versions.get(package.key, package.version))
     return _ar(package, {_CONTROL: _control(package, text, sums, epoch), **new})

@@ -9,13 +9,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from rewriter.batch.files import journal as journals
 from rewriter.batch.find import Root, known_ident
+from rewriter.batch.fingerprint import fingerprint
 from rewriter.batch.policy import IGNORE, REFUSE, Policy
 from rewriter.batch.summary import Summary
-from rewriter.core.errors import BadInput, BadUsage
+from rewriter.core.errors import BadInput, BadUsage, VerificationFailed
 from rewriter.core.plural import counted
 from rewriter.elf.headers import printable
-from rewriter.packages.batch import REFUSED, Result, Tree, run
+from rewriter.packages import debian, resumed
+from rewriter.packages.batch import FAILED, REFUSED, Result, Tree, folder, run
 from rewriter.report.grid import Grid, in_order
 
 Engine = Callable[..., Summary]
@@ -31,7 +34,9 @@ class PackageSummary:
 
     @property
     def return_code(self) -> int:
-        """As for trees; 3 where a package was refused and no file failed."""
+        """As for trees; 1 where a package failed; 3 where one was refused and no file failed."""
+        if any(one.status == FAILED for one in self.packages):
+            return VerificationFailed.exit_code
         refused = any(one.status == REFUSED for one in self.packages)
         code = self.files.return_code
         return BadInput.exit_code if refused and code != 1 else code
@@ -50,7 +55,7 @@ class PackageSummary:
     def lines(self, verbosity: int = 0) -> Iterator[str]:
         """The packages that want a look, or all; the files; how many packages."""
         for one in self.packages:
-            if verbosity > 0 or one.status == REFUSED:
+            if verbosity > 0 or one.status in (REFUSED, FAILED):
                 name = printable(str(one.path if one.output is None else one.output))
                 files = f"{counted(one.files, 'file')} of it" if one.files else ""
                 said = one.reason or files
@@ -72,27 +77,58 @@ def retuned(
     engine: Engine,
     debug_roots: Sequence[Path] = (),
     suffix: str = "",
+    journal: Path | None = None,
 ) -> PackageSummary:
     """Retunes packages into a folder by a policy.
 
+    `journal` is a file from which a run that was killed goes on.
     Changed files get the time of SOURCE_DATE_EPOCH where that is set, else that of the original.
     """
     policy.check()
     if policy.debuginfo is None:  # the debug packages of most are not among those that are given
         policy = replace(policy, debuginfo=REFUSE if debug_roots else IGNORE)
-    made = Summary()
+    made, epoch = Summary(), _epoch()
 
     def retune(trees: Sequence[Tree], debug: Path) -> None:
         nonlocal made
-        roots = [Root(tree.path, tree.package) for tree in trees]
-        found = engine(roots, policy, debug_roots=(debug, *debug_roots))
-        made = replace(found, each=tuple(
-            replace(line, path=_named(line.path, trees), reason=_named(line.reason, trees))
-            for line in found.each
-        ))  # fmt: skip
+        roots = [Root(tree.path, tree.package, tree.package) for tree in trees]
+        found = engine(roots, policy, debug_roots=(debug, *debug_roots), journal=log)
+        named = (replace(line, reason=_named(line.reason, trees)) for line in found.each)
+        made = replace(found, each=tuple(named))
 
-    results = run(paths, output, retune, _wanted, suffix, _epoch())
+    log = None
+    if journal is not None:
+        about = _about(paths, policy, output, suffix, epoch, debug_roots)
+        log = journals.opened(journal, about)
+    try:
+        results = run(paths, output, retune, _wanted, suffix, epoch, log)
+        if log is not None and not made.each:
+            names = {path.name: debian.read(path).name for path in paths if path.is_file()}
+            made = replace(made, each=resumed.lines(log, folder(output, log), names))
+    finally:
+        if log is not None:
+            log.close()
     return PackageSummary(tuple(results), made)
+
+
+def _about(
+    paths: Sequence[Path],
+    policy: Policy,
+    output: Path,
+    suffix: str,
+    epoch: int | None,
+    debug_roots: Sequence[Path],
+) -> dict[str, Any]:
+    """What a run that goes on must have in common with the one that began."""
+    return {
+        "retune": fingerprint(),
+        "policy": policy.as_json(),
+        "packages": [os.fspath(path) for path in paths],
+        "output": os.fspath(output),
+        "version suffix": suffix,
+        "time": epoch,
+        "debug": [os.fspath(root) for root in debug_roots],
+    }
 
 
 def _wanted(head: bytes) -> bool:

@@ -10,10 +10,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import Result
@@ -23,10 +21,9 @@ from rewriter.batch.engine import run
 from rewriter.batch.files.journal import opened
 from rewriter.batch.policy import Policy
 from rewriter.core.errors import BadInput, BadUsage
-from tests.support.batch.killed import entries, kill_after, tree_digests
+from tests.support.batch.killed import KILLED, entries, in_child, kill_after, killing, tree_digests
 
 Run = Callable[..., Result]
-KILLED = 9
 
 
 @pytest.fixture
@@ -36,43 +33,6 @@ def two(tree: Path) -> Path:
     path = tree / "usr" / "lib" / "zother.so"
     path.write_bytes(bytes(data) + b"\0")
     return tree
-
-
-@contextmanager
-def killing(at: int) -> Iterator[None]:
-    """The process ends, without a word, just before one of its calls that change the disk."""
-    left = [at]
-    names = ("replace", "fsync", "link", "unlink", "open", "fchmod", "write")
-    before = {name: getattr(os, name) for name in names}
-
-    def counted(name: str) -> Callable[..., Any]:
-        def call(*arguments: Any, **others: Any) -> Any:
-            left[0] -= 1
-            if left[0] < 0:
-                os._exit(KILLED)
-            return before[name](*arguments, **others)
-
-        return call
-
-    for name in names:
-        setattr(os, name, counted(name))
-    try:
-        yield
-    finally:
-        for name, call in before.items():
-            setattr(os, name, call)
-
-
-def in_child(work: Callable[[], object]) -> int:
-    """Does something in a copy of this process; its exit status."""
-    pid = os.fork()
-    if pid == 0:
-        try:
-            work()
-        except BaseException:
-            os._exit(1)
-        os._exit(0)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
 @pytest.mark.parametrize("copied", [False, True], ids=["in place", "copied"])

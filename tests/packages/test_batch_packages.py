@@ -204,12 +204,11 @@ def test_paths_may_be_excluded(run: Run, tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_asked(run: Run, debs: tuple[Path, Path], out: Path, tmp_path: Path) -> None:
-    """Trees and packages together, packages in place, a journal for them; an rpm package."""
+    """Trees and packages together, packages in place; an rpm package."""
     cpu = ("--cpu", "ev67", "-j1")
     for arguments in (
         (debs[0], tmp_path, "-o", out, *cpu),
         (debs[0], "--in-place", *cpu),
-        (debs[0], "-o", out, "--journal", tmp_path / "j", *cpu),
         (debs[0], "-o", out, "--version-suffix", "a b", *cpu),
         (tmp_path, "-o", tmp_path / "absent", "--version-suffix", "+ev67", *cpu),
         (debs[0], "-o", debs[1], *cpu),
