@@ -6,11 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from passes import ORDER
 from rewriter.elf.headers import printable
 from rewriter.report.grid import in_order, joined
 from rewriter.report.html.render import packed, rendered
-from rewriter.report.html.words import GRADES, PASSES
+from rewriter.report.html.words import GRADES, sentences
 
 LARGEST = 15
 """Files whose bars are drawn."""
@@ -71,7 +70,7 @@ def archive(rows: Iterable[Row], title: str, retune: str) -> bytes:
         grade_words=GRADES,
         statuses=_parts(Counter(printable(row.status) for row in files), {}),
         reasons=in_order(Counter(printable(row.reason) for row in files if row.reason)),
-        techniques=_parts(Counter({p.name: edits[p.name] for p in ORDER if edits[p.name]}), PASSES),
+        techniques=_parts(+edits, sentences(edits)),
         most=_most(files),
         tables=packed(_columns(files)),
     )

@@ -18,7 +18,7 @@ from rewriter.report.html.sides import Sketch
 from rewriter.report.html.subject import Subject
 from rewriter.report.html.table import tables
 from rewriter.report.html.texts import text_of
-from rewriter.report.html.words import GRADES, PASSES
+from rewriter.report.html.words import GRADES, sentences
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,10 @@ def _figures(
 def _techniques(subject: Subject) -> Iterator[Technique]:
     """The passes in the order in which they run, without those that found nothing."""
     most = max(Counter(edit.technique for edit in subject.edits).values(), default=1)
-    for name in [one.name for one in ORDER]:
+    ours = [one.name for one in ORDER]
+    others = sorted({edit.technique for edit in subject.edits} - {*ours})
+    words = sentences((*ours, *others))
+    for name in (*ours, *others):
         edits = [edit for edit in subject.edits if edit.technique == name]
         left = {
             printable(why): number
@@ -137,7 +140,7 @@ def _techniques(subject: Subject) -> Iterator[Technique]:
         timed = [edit.cycles for edit in edits if edit.cycles is not None]
         yield Technique(
             name,
-            PASSES.get(name, ""),
+            words[name],
             len(edits),
             sum(saved.values()),
             100 * len(edits) / most,

@@ -12,6 +12,8 @@ from typing import Any
 
 import jinja2
 
+from rewriter.report.html.words import colours
+
 
 def packed(document: Any) -> str:
     """A JSON document, compressed, as text that stands in a page; the same for the same."""
@@ -30,7 +32,7 @@ def rendered(template: str, scripts: tuple[str, ...], **given: Any) -> bytes:
     page = (
         _environment()
         .get_template(template)
-        .render(style=_source("page.css"), script=script, script_digest=digest, **given)
+        .render(style=colours() + _source("page.css"), script=script, script_digest=digest, **given)
     )
     return page.encode("utf-8", "backslashreplace")
 
