@@ -45,6 +45,10 @@ LOOKS: Mapping[str, Look] = MappingProxyType({
         "Loops that fill memory no longer read what they are about to overwrite.",
         "#a8328c", "#ee86d2",
     ),
+    "flush": Look(
+        "Loops that flush caches go by this CPU's blocks, or go where it needs none.",
+        "#00688b", "#5cc4e6",
+    ),
     "cmov": Look(
         "Conditional moves that nearly always go one way become branches that are foreseen.",
         "#3d55c4", "#98a8f5",
