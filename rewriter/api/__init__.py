@@ -7,6 +7,7 @@ check     Two files compared, and the way back from a patched one
 difftest  The original and the retuned file run, and what they do compared
 facade    The Python interface `retune`: the work of the commands as functions with defaults
 files     The files that a command reads and writes: refused early, written whole
+host      The CPU of the machine that retune runs on, as Linux names it in /proc/cpuinfo
 identify  What is recognised in a file: functions, jump tables, and what points into the code
 profile   Profiles of which way conditional moves and branches go: counted, and merged
 report    The page of a retuned file: of a run, or of two files afterwards

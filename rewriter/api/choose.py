@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from rewriter.api import host
 from rewriter.core.errors import BadInput, BadUsage
 
 if TYPE_CHECKING:
@@ -44,18 +45,19 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Chosen:
-    """A tuning with every name looked up."""
+    """A tuning with every name looked up; `tune` is that of the CPU that decides what pays."""
 
     target: Target
     cpu: Cpu
+    tune: str
     options: Options
 
-    def record(self, wanted: Wanted) -> dict[str, Any]:
+    def record(self) -> dict[str, Any]:
         """The options as the manifest keeps them: what was used, not how it was spelled."""
         kept = dataclasses.asdict(self.options)
         del kept["cycles"]  # what is reported, not what is done
         kept = {k: sorted(v) if isinstance(v, frozenset) else v for k, v in kept.items()}
-        return {"tune": wanted.tune or self.cpu.name} | {
+        return {"tune": self.tune} | {
             k: list(v) if isinstance(v, tuple) else v for k, v in kept.items()
         }
 
@@ -141,7 +143,7 @@ def resolve_for(target: Target, wanted: Wanted) -> Chosen | None:
         cpu = dataclasses.replace(
             tune, name=cpu.name, description=cpu.description, features=cpu.features
         )
-    return Chosen(target, cpu, options)
+    return Chosen(target, cpu, tune.name, options)
 
 
 def made(wanted: Wanted, edits: Iterable[Edit]) -> None:
@@ -194,22 +196,41 @@ def _known(image: Image) -> bool:
 
 
 def cpu_named(target: Target, option: str, name: str) -> Cpu:
-    """A CPU by its name (ev67) or by its chip's (21264A), in any case."""
-    names = {key.casefold(): key for key in target.cpus}
-    if name.casefold() in names:
-        return target.cpus[names[name.casefold()]]
-    chips = {cpu.description.casefold(): cpu for cpu in target.cpus.values()}
-    if name.casefold() in chips:
-        return chips[name.casefold()]
+    """A CPU by its name (ev67), its chip's (21264A), or Linux's (EV67), in any case.
+
+    `native` is the CPU of this machine.
+    """
+    import targets
+
+    native = name.casefold() == host.NATIVE
+    wanted = host.cpu() if native else name
+    found = _called(target, wanted)
+    if found is not None:
+        return found
+    of = f"{option} native: this machine has {wanted!r}, which is" if native else ""
     known = f"known for {target.name}: {', '.join(target.cpus)}"
-    if name == "native":
-        raise BadUsage(
-            f"{option} native: retune runs on one machine and tunes for another", hint=known
-        )
-    suggestion = _like(name, target.cpus)
-    raise BadUsage(
-        f"{option} {name}: no such CPU", hint="; ".join(filter(None, (suggestion, known)))
-    )
+    others = (one.name for one in targets.every() if _called(one, wanted) is not None)
+    if owner := next(others, ""):
+        of = of or f"{option} {name}: is"
+        raise BadUsage(f"{of} a CPU of {owner}, not of {target.name}", hint=known)
+    if native:
+        raise BadUsage(f"{of} no CPU that retune knows", hint=known)
+    hint = "; ".join(filter(None, (_like(name, target.cpus), known)))
+    raise BadUsage(f"{option} {name}: no such CPU", hint=hint)
+
+
+def _called(target: Target, name: str) -> Cpu | None:
+    """The CPU of a target that is called so; None where none is."""
+    wanted = {name.casefold(), host.plain(name).casefold()}
+    if own := next((key for key in target.cpus if key.casefold() in wanted), None):
+        return target.cpus[own]
+    return next((one for one in target.cpus.values() if wanted & _names(one)), None)
+
+
+def _names(cpu: Cpu) -> set[str]:
+    """What else a CPU is called; `740/750` is one name of Linux's for two chips."""
+    every = (cpu.description, *cpu.called, *(part for n in cpu.called for part in n.split("/")))
+    return {name.casefold() for name in every}
 
 
 def cpu_for(image: Image, target: Target, option: str, name: str) -> Cpu:

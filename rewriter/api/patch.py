@@ -111,5 +111,5 @@ def _record(image: Image, tuned: Tuned, chosen: Chosen, wanted: Wanted) -> Manif
         edits=tuned.edits,
         patches=tuned.patches,
         skips=tuned.skips,
-        options=chosen.record(wanted),
+        options=chosen.record(),
     )

@@ -240,7 +240,7 @@ class _Batch:
             if wanted is None:
                 self.choices[ident] = None
             else:
-                options = chosen.record(wanted) if chosen is not None else {}
+                options = chosen.record() if chosen is not None else {}
                 name = chosen.cpu.name if chosen is not None else ""
                 self.choices[ident] = wanted, name, json.loads(json.dumps(options))
         return self.choices[ident]

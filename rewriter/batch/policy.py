@@ -36,6 +36,7 @@ from rewriter.api import choose, files
 from rewriter.api.choose import Wanted
 from rewriter.batch.globs import matches
 from rewriter.core.errors import BadUsage
+from rewriter.core.target.protocol import Target
 from rewriter.elf.headers import printable
 from rewriter.road.options import KEEP, LINES
 
@@ -130,6 +131,15 @@ class Policy:
         return self
 
 
+def _own(target: Target, wanted: Wanted) -> Wanted:
+    """With the CPUs' own names: `native` is another one on another machine."""
+
+    def own(option: str, name: str | None) -> str | None:
+        return None if name is None else choose.cpu_named(target, option, name).name
+
+    return dataclasses.replace(wanted, cpu=own("cpu", wanted.cpu), tune=own("tune", wanted.tune))
+
+
 def _target_with(cpu: str) -> tuple[str, str]:
     """The target that has a CPU of this name, and the CPU's own name."""
     refusals: list[BadUsage] = []
@@ -212,7 +222,8 @@ class _Reader:
                 self._asked(("functions", key), choose.check, only)
             if wanted.cpu is not None:
                 self._asked((name, "passes"), choose.resolve_for, known[name], wanted)
-        return policy
+        machines = {name: _own(known[name], one) for name, one in policy.machines.items()}
+        return dataclasses.replace(policy, machines=machines)
 
     def _asked(self, key: tuple[str, ...], question: Callable[..., object], *given: Any) -> None:
         try:

@@ -49,7 +49,7 @@ _TUNING = (
         "--cpu",
         metavar="NAME",
         shell_complete=completion.cpus,
-        help="The CPU that will run it; `retune cpus` lists.",
+        help="The CPU that will run it: as `retune cpus` or /proc/cpuinfo name it, or native.",
     ),
     click.option(
         "--tune",

@@ -28,6 +28,7 @@ class Catalog:
             target.name: {
                 cpu.name: {
                     "description": cpu.description,
+                    "called": list(cpu.called),
                     "features": sorted(cpu.features),
                     "figures": {
                         name: {"value": figure.value, "source": figure.source}
@@ -45,6 +46,8 @@ class Catalog:
             for cpu in target.cpus.values():
                 features = " ".join(sorted(cpu.features)) or "-"
                 yield f"{target.name} {cpu.name}: {cpu.description}; features: {features}"
+                if verbosity > 0 and cpu.called:
+                    yield f"{target.name} {cpu.name}: in /proc/cpuinfo {', '.join(cpu.called)}"
                 for name, figure in _figures(cpu) if verbosity > 0 else ():
                     yield f"{target.name} {cpu.name}: {name} {figure.value} ({figure.source})"
 

@@ -303,7 +303,8 @@ class Cpu:
     `features` are the names that rows of the table may need; `fetch_block` is the number of bytes
     that are fetched at once, aligned; `pipeline` is what the timing model reads, `traits` what it
     asks of an instruction.  With `placing`, a layout is judged by its loops: compilers have placed
-    them for such chips already.
+    them for such chips already.  `called` are the names by which Linux calls such chips in
+    /proc/cpuinfo.
     """
 
     name: str
@@ -314,6 +315,7 @@ class Cpu:
     pipeline: Pipeline | None = None
     traits: Callable[[Insn], Traits] | None = None
     placing: Placing | None = None
+    called: tuple[str, ...] = field(default=(), kw_only=True)
 
     @property
     def bundled(self) -> BundledCpu | None:

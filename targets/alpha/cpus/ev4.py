@@ -86,4 +86,4 @@ PIPELINE = InOrder(
     write_buffer=guess(4, "entries of 32 bytes"),
 )
 
-CPU = in_order("ev4", "21064", frozenset(), FETCH, PIPELINE)
+CPU = in_order("ev4", "21064", frozenset(), FETCH, PIPELINE, "EV4", "LCA4")

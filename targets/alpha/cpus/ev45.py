@@ -15,4 +15,4 @@ PIPELINE = replace(
     dcache=ev4.cache(16),
 )
 
-CPU = in_order("ev45", "21064A", frozenset(), ev4.FETCH, PIPELINE)
+CPU = in_order("ev45", "21064A", frozenset(), ev4.FETCH, PIPELINE, "EV45")

@@ -100,4 +100,4 @@ PIPELINE = InOrder(
     write_buffer=Figure(6, f"{HRM_164PC} 2-28: entries"),
 )
 
-CPU = in_order("ev5", "21164", frozenset(), FETCH, PIPELINE)
+CPU = in_order("ev5", "21164", frozenset(), FETCH, PIPELINE, "EV5")

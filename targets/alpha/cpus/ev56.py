@@ -14,4 +14,4 @@ PIPELINE = replace(
     ev5.PIPELINE, classes=extended(ev5.CLASSES, sext=Sched(("E0",), Figure(1, _GCC_SHIFT)))
 )
 
-CPU = in_order("ev56", "21164A", frozenset({"BWX"}), ev5.FETCH, PIPELINE)
+CPU = in_order("ev56", "21164A", frozenset({"BWX"}), ev5.FETCH, PIPELINE, "EV56")

@@ -199,4 +199,4 @@ PIPELINE = OutOfOrder(
 )
 
 FEATURES = frozenset({"BWX", "MVI", "WH64", "FIX"})
-CPU = out_of_order("ev6", "21264", FEATURES, FETCH_BLOCK, PIPELINE)
+CPU = out_of_order("ev6", "21264", FEATURES, FETCH_BLOCK, PIPELINE, "EV6")

@@ -5,4 +5,6 @@ from __future__ import annotations
 from targets.alpha.cpus import ev6
 from targets.alpha.cpus.sources import out_of_order
 
-CPU = out_of_order("ev67", "21264A", ev6.FEATURES | {"CIX"}, ev6.FETCH_BLOCK, ev6.PIPELINE)
+_FEATURES = ev6.FEATURES | {"CIX"}
+_CALLED = ("EV67", "EV68CB", "EV68AL", "EV68CX")
+CPU = out_of_order("ev67", "21264A", _FEATURES, ev6.FETCH_BLOCK, ev6.PIPELINE, *_CALLED)

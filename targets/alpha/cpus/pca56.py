@@ -15,4 +15,4 @@ PIPELINE = replace(
     inner=(),
 )
 
-CPU = in_order("pca56", "21164PC", frozenset({"BWX", "MVI"}), ev5.FETCH, PIPELINE)
+CPU = in_order("pca56", "21164PC", frozenset({"BWX", "MVI"}), ev5.FETCH, PIPELINE, "PCA56", "PCA57")

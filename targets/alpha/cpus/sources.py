@@ -36,19 +36,29 @@ def guess(value: int, what: str) -> Figure:
 
 
 def in_order(
-    name: str, description: str, features: frozenset[str], block: Figure, pipeline: InOrder
+    name: str,
+    description: str,
+    features: frozenset[str],
+    block: Figure,
+    pipeline: InOrder,
+    *called: str,
 ) -> Cpu:
     """A CPU that issues its nops like everything else."""
     figures = _shown(pipeline)
-    return Cpu(name, description, features, block, figures, pipeline, plain)
+    return Cpu(name, description, features, block, figures, pipeline, plain, called=called)
 
 
 def out_of_order(
-    name: str, description: str, features: frozenset[str], block: Figure, pipeline: OutOfOrder
+    name: str,
+    description: str,
+    features: frozenset[str],
+    block: Figure,
+    pipeline: OutOfOrder,
+    *called: str,
 ) -> Cpu:
     """A CPU that throws nops away before they are queued."""
     figures = _shown(pipeline)
-    return Cpu(name, description, features, block, figures, pipeline, discarding)
+    return Cpu(name, description, features, block, figures, pipeline, discarding, called=called)
 
 
 def _shown(pipeline: InOrder | OutOfOrder) -> dict[str, Figure]:

@@ -130,7 +130,7 @@ ISSUE = Bundled(
 
 FEATURES = frozenset({"LFETCH"})
 _FETCH = FRONT.fetch_bytes
-CPU = described("itanium2", "Itanium 2 (McKinley)", FEATURES, _FETCH, ISSUE)
+CPU = described("itanium2", "Itanium 2 (McKinley)", FEATURES, _FETCH, ISSUE, "McKinley")
 
 
 def _with_l3(megabytes: int, ways: Figure) -> Bundled:
@@ -145,4 +145,6 @@ MADISON = described(
     FEATURES,
     _FETCH,
     _with_l3(6, guess(24, "ways")),
+    "Madison",
+    "Madison up to 9M cache",
 )

@@ -31,10 +31,16 @@ def guess(value: int, what: str) -> Figure:
 
 
 def described(
-    name: str, description: str, features: frozenset[str], block: Figure, issue: Bundled
+    name: str,
+    description: str,
+    features: frozenset[str],
+    block: Figure,
+    issue: Bundled,
+    *called: str,
 ) -> BundledCpu:
     """A CPU whose figures are shown by name."""
-    return BundledCpu(name, description, features, block, dict(_shown(issue)), issue=issue)
+    figures = dict(_shown(issue))
+    return BundledCpu(name, description, features, block, figures, issue=issue, called=called)
 
 
 def _shown(issue: Bundled) -> dict[str, Figure]:

@@ -153,4 +153,5 @@ PIPELINE = Dispatched(
 
 FEATURES = frozenset({GRAPHICS, SQRT}) | levels("2.00")
 
-CPU = dispatched("power4", "POWER4", FEATURES, FETCH, PIPELINE, IN_SECTORS)
+_CALLED = ("POWER4", "POWER4+")
+CPU = dispatched("power4", "POWER4", FEATURES, FETCH, PIPELINE, IN_SECTORS, _CALLED)

@@ -97,4 +97,5 @@ PIPELINE = Dispatched(
     waiting=frozenset({"sync", "isync"}),
 )
 
-CPU = dispatched("603e", "603e", frozenset({GRAPHICS, OLD}), FETCH, PIPELINE, IN_LINES)
+_CALLED = ("603e", "603ev")
+CPU = dispatched("603e", "603e", frozenset({GRAPHICS, OLD}), FETCH, PIPELINE, IN_LINES, _CALLED)

@@ -118,4 +118,5 @@ PIPELINE = Dispatched(
     waiting=frozenset({"sync", "isync"}),
 )
 
-CPU = dispatched("750", "750, G3", frozenset({GRAPHICS, OLD}), FETCH, PIPELINE, IN_LINES)
+_CALLED = ("740/750", "745/755", "750CX", "750CXe", "750CL", "750FX", "750GX")
+CPU = dispatched("750", "750, G3", frozenset({GRAPHICS, OLD}), FETCH, PIPELINE, IN_LINES, _CALLED)

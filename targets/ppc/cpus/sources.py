@@ -148,10 +148,12 @@ def dispatched(
     block: Figure,
     pipeline: Dispatched,
     placing: Placing,
+    called: tuple[str, ...],
 ) -> Cpu:
     """A CPU with such a pipeline."""
     shown = _shown(pipeline) | dict(figures_of(placing, "loops"))
-    return Cpu(name, description, features, block, shown, pipeline, plain, placing)
+    made = (name, description, features, block, shown, pipeline, plain, placing)
+    return Cpu(*made, called=called)
 
 
 def _shown(pipeline: Dispatched) -> dict[str, Figure]:
