@@ -74,7 +74,7 @@ class Collected:
         self.addresses = self.listing.addresses[self.first]
         self.final = self.last - 1
         self.codes = self.listing.flows[self.final]
-        self.outside = np.zeros((self.nodes, self.listing.uses.shape[1]), dtype=np.uint64)
+        self.outside = np.zeros((self.nodes, self.listing.uses.columns), dtype=np.uint64)
         self.returned = np.zeros_like(self.outside)
         self._all = self._columns([self.convention.everything])
         self._parts: list[tuple[Edges, Edges, int, Masks]] = []
@@ -145,7 +145,7 @@ class Collected:
 
     def _columns(self, masks: Sequence[int]) -> Masks:
         """Register masks in as many 64-bit columns as the listing has."""
-        return in_columns(masks, self.listing.uses.shape[1])
+        return in_columns(masks, self.listing.uses.columns)
 
     def _masks(self, blocks: Edges, rule: Callable[[Insn], int]) -> Masks:
         """What a rule says of the instruction that ends each of the blocks."""

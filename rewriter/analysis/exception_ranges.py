@@ -110,4 +110,4 @@ def _may_throw(listing: Listing) -> NDArray[np.bool_]:
     more = [e.stores or e.rounds or bool(e.events) for e in effects]
     straight = listing.flows == FLOW_CODE[Flow.NEXT]
     noticed = np.array([*more, False, False])[listing.rows]
-    return np.asarray((loads & listing.defs.any(axis=1) | noticed) & straight)
+    return np.asarray((loads & listing.defs.some() | noticed) & straight)

@@ -153,12 +153,12 @@ class _Incoming:
 def summaries(graph: Graph) -> tuple[Masks, Masks]:
     """Per node: registers read before any write in it, and registers written."""
     uses, defs = graph.listing.uses, graph.listing.defs
-    read = np.zeros((graph.nodes, uses.shape[1]), dtype=np.uint64)
+    read = np.zeros((graph.nodes, uses.columns), dtype=np.uint64)
     written = np.zeros_like(read)
     length = graph.last - graph.first
     longest_first = np.argsort(-length, kind="stable")
     first, longer = graph.first[longest_first], _longer(length)
-    for n in range(uses.shape[1]):
+    for n in range(uses.columns):
         used, set_before = (np.zeros(len(first), dtype=np.uint64) for _ in range(2))
         for step, count in enumerate(longer):
             # Every block that is long enough takes its next instruction, in one operation.

@@ -295,7 +295,7 @@ def test_flow_of_the_listing() -> None:
     }
     for name, flow in (("bclr", Flow.RETURN_IF), ("blr", Flow.RETURN), ("bl", Flow.CALL)):
         assert flows[name] == FLOW_CODE[flow]
-    assert listing.uses.shape[1] == 1
+    assert listing.uses.columns == 1
     words = assembled(PROGRAM)[0]
     assert len(listing) >= len(words) // WORD
     at = listing.index(TEXT)

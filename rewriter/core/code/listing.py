@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from rewriter.core.addresses import NOWHERE, Addresses, first_at, shifted, span
 from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.isa.interned import Interned, Interner
 from rewriter.core.isa.operands import Kind, Words
 from rewriter.core.isa.table import Table, by_row
 
@@ -35,8 +36,8 @@ def among(codes: NDArray[np.int8], flows: Collection[Flow]) -> NDArray[np.bool_]
 class Listing:
     """Parallel arrays, one element per instruction position.
 
-    `addresses` ascend; `targets` holds the encoded target or NOWHERE; `uses` and `defs` hold a
-    register mask in as many 64-bit columns as the target's registers need.
+    `addresses` ascend; `targets` holds the encoded target or NOWHERE; `uses` and `defs` give
+    register masks in as many 64-bit columns as the target's registers need.
     """
 
     table: Table
@@ -45,8 +46,8 @@ class Listing:
     rows: NDArray[np.int16]
     flows: NDArray[np.int8]
     targets: Addresses
-    uses: NDArray[np.uint64]
-    defs: NDArray[np.uint64]
+    uses: Interned
+    defs: Interned
 
     def __len__(self) -> int:
         return len(self.addresses)
@@ -141,7 +142,11 @@ class Listing:
         other = np.flatnonzero((words != self.words) | (self.rows == INLINE))
         decoded = _decoded(self.table, self.addresses[other], words[other])
         changed = replace(
-            self, words=words, **{name: getattr(self, name).copy() for name in _DECODED}
+            self,
+            words=words,
+            uses=self.uses.with_others(other, decoded.uses),
+            defs=self.defs.with_others(other, decoded.defs),
+            **{name: getattr(self, name).copy() for name in _DECODED},
         )
         for name in _DECODED:
             getattr(changed, name)[other] = getattr(decoded, name)
@@ -184,8 +189,11 @@ class _Recent:
     span: tuple[int, int] = (0, 0)
 
 
-_DECODED = ("rows", "flows", "targets", "uses", "defs")
-"""What a word says."""
+_DECODED = ("rows", "flows", "targets")
+"""What a word says, beside the registers."""
+
+_AT_ONCE = 1 << 17
+"""Words whose masks are made at once: they are interned before the next are made."""
 
 
 def decode_words(
@@ -231,14 +239,16 @@ def decode_at(
 def _with_data(listing: Listing, at: NDArray[np.int64]) -> Listing:
     """The listing, in which the words at some positions are data now."""
     listing.rows[at], listing.flows[at], listing.targets[at] = INLINE, UNKNOWN, NOWHERE
-    listing.uses[at], listing.defs[at] = 0, 0
-    return listing
+    if not len(at):
+        return listing
+    uses, defs = (masks.with_mask(at, 0) for masks in (listing.uses, listing.defs))
+    return replace(listing, uses=uses, defs=defs)
 
 
 def _decoded(table: Table, addresses: Addresses, words: Words) -> Listing:
     rows = table.classify(words)
     flow_of = np.array([FLOW_CODE[op.flow] for op in table.rows] + [UNKNOWN], dtype=np.int8)
-    uses, defs = table.uses_and_defs(words, rows)
+    uses, defs = _masks(table, words, rows)
     return Listing(
         table=table,
         addresses=addresses,
@@ -249,6 +259,17 @@ def _decoded(table: Table, addresses: Addresses, words: Words) -> Listing:
         uses=uses,
         defs=defs,
     )
+
+
+def _masks(table: Table, words: Words, rows: NDArray[np.int16]) -> tuple[Interned, Interned]:
+    """The registers that words read, and those that they write."""
+    uses, defs = Interner(table.columns), Interner(table.columns)
+    for at in range(0, len(words), _AT_ONCE):
+        part = slice(at, at + _AT_ONCE)
+        read, written = table.uses_and_defs(words[part], rows[part])
+        uses.add(read)
+        defs.add(written)
+    return uses.all(), defs.all()
 
 
 def _targets(

@@ -55,7 +55,7 @@ def nops(
     table = listing.table
     rows = [op.flow is Flow.NEXT and not table.effects(op).stores for op in table.rows]
     may = np.array([*rows, False, False])[listing.rows]
-    may &= ~listing.defs.any(axis=1) | np.isin(listing.words, sorted(usual))
+    may &= ~listing.defs.some() | np.isin(listing.words, sorted(usual))
     words, of = np.unique(listing.words[may], return_inverse=True)
     insns = map(table.decode, words.tolist())
     found = np.array([insn is not None and is_nop(insn) for insn in insns], dtype=bool)

@@ -13,11 +13,12 @@ from enum import Enum
 from functools import cached_property
 from typing import Protocol
 
+import numpy as np
+
 from rewriter.core.addresses import addresses
 from rewriter.core.code.listing import FLOW_CODE, Listing
 from rewriter.core.code.program import Fixup
 from rewriter.core.isa.instruction import Flow
-from rewriter.core.isa.registers import in_columns
 from rewriter.core.readings.machine import ByteOrder
 
 
@@ -164,11 +165,8 @@ def seen(listing: Listing, every: Iterable[Held], everything: int) -> Listing:
     ranges = [(one.start, one.end) for one in every if one.holds is Holds.SEEN]
     if not ranges:
         return listing
-    uses = listing.uses.copy()
-    for start, end in ranges:
-        first, last = listing.span(start, end)
-        uses[first:last] = in_columns([everything], uses.shape[1])
-    return replace(listing, uses=uses)
+    at = np.concatenate([np.arange(*listing.span(*places)) for places in ranges])
+    return replace(listing, uses=listing.uses.with_mask(at, everything))
 
 
 class Exceptions(Protocol):

@@ -4,7 +4,9 @@ The door is
 `table`.
 
 instruction  The vocabulary of an instruction set: formats of operands, one `Op` per row, `Insn`
+interned     Masks of registers for millions of instructions: each distinct mask is kept once
 operands     The operands of an instruction: which bits of its word hold them, and what those mean
+interned     Masks of registers for millions of instructions: each distinct one is kept once
 registers    Registers and sets of them
 table        The rows of an instruction set, with all that is derived from them
 """

@@ -92,10 +92,13 @@ class Calls:
     def _written(self) -> list[int]:
         listing = self.program.listing
         spans = np.stack([listing.addresses.searchsorted(at) for at in self.program.ranges], axis=1)
-        none = np.zeros((1, listing.defs.shape[1]), dtype=np.uint64)
-        defs = np.concatenate((listing.defs, none))
-        masks = np.bitwise_or.reduceat(defs, spans.ravel(), axis=0)[::2]
-        return from_columns(np.where((spans[:, 0] < spans[:, 1])[:, None], masks, none))
+        none = np.zeros(1, dtype=np.uint64)
+        columns = [
+            np.bitwise_or.reduceat(np.append(listing.defs[:, n], none), spans.ravel())[::2]
+            for n in range(listing.defs.columns)
+        ]
+        some = (spans[:, 0] < spans[:, 1])[:, None]
+        return from_columns(np.where(some, np.stack(columns, axis=1), none))
 
     @cached_property
     def _links(self) -> tuple[dict[int, set[int]], dict[int, set[int]], dict[int, set[int]]]:
@@ -153,8 +156,8 @@ class Calls:
     @cached_property
     def _summaries(self) -> tuple[Masks, Masks]:
         """Per node: read by an instruction that calls no system, before any write; and written."""
-        listing, uses = self.program.listing, self.program.listing.uses.copy()
-        uses[among(self._flows, {Flow.TRAP, Flow.STOP})] = 0
+        listing = self.program.listing
+        uses = listing.uses.with_mask(among(self._flows, {Flow.TRAP, Flow.STOP}), 0)
         return summaries(replace(self._graph, listing=replace(listing, uses=uses)))
 
     @property
