@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -13,7 +14,7 @@ from typing import Protocol
 from passes.lib.fetch_slots import Wish, cheapest
 from passes.lib.steps import Change, OwnPass, Steps
 from rewriter.core.code.program import Function
-from rewriter.core.isa.instruction import AWAY, BRANCHING, Insn
+from rewriter.core.isa.instruction import AWAY, BRANCHING, Flow, Insn
 from rewriter.core.target.cpu import Cpu, Placing
 from rewriter.core.target.protocol import Target
 from rewriter.timing.engine import Engine
@@ -117,6 +118,28 @@ class Code:
         for number, (end, at) in enumerate(zip(ends, places, strict=False)):
             if at > end and self.falls_in(number):
                 yield number, (at - end) // self.size
+
+    @cached_property
+    def _blocks(self) -> list[int]:
+        """The numbers of instructions that branches lead to, or that stand behind a branch."""
+        behind = {n + 1 for n, (_, insn) in enumerate(self.items) if insn.op.flow is not Flow.NEXT}
+        return sorted({*self.heads(self.targets), *self.staying, *behind})
+
+    def block(self, number: int) -> int:
+        """The straight block of an instruction: what is in one is executed equally often."""
+        return bisect_right(self._blocks, number)
+
+    def passed_in_blocks(self, places: Sequence[int]) -> Counter[int]:
+        """The nops that control passes through, by the block of the instruction before them."""
+        found: Counter[int] = Counter()
+        for number, nops in self.passed(places):
+            found[self.block(number - 1)] += nops
+        return found
+
+    @cached_property
+    def passed_now(self) -> Counter[int]:
+        """The same where the instructions stand."""
+        return self.passed_in_blocks(self.places)
 
 
 def transfers(
@@ -273,7 +296,11 @@ class _ToBlocks:
 
 @dataclass(frozen=True)
 class _ToSectors:
-    """To a boundary, and of short loops so that they stand in one sector; `nested` ones, too."""
+    """To a boundary, and of short loops so that they stand in one sector; `nested` ones, too.
+
+    Nops that control passes through stand before a head where there are as many in the block
+    before it: a compiler has placed the loops that it knew to pay, and no way gets longer.
+    """
 
     code: Code
     placing: Placing
@@ -307,7 +334,9 @@ class _ToSectors:
             return 0
         gap, length = -at % self.boundary, code.length(number)
         crosses = length <= sector < (at + gap) % sector + length
-        return -at % sector if crosses else gap
+        most = code.passed_now[code.block(number - 1)] * code.size if passed else sector
+        fit = (room for room in ((-at % sector,) if crosses else ()) + (gap,) if room <= most)
+        return next(fit, 0)
 
 
 @dataclass(frozen=True)

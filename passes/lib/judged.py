@@ -37,8 +37,8 @@ class Judge:
     def best(self, code: Code, layouts: Iterable[Layout], placing: Placing) -> Layout | None:
         """The layout that saves most; None if none is better than what stands.
 
-        None makes a timed loop slower, takes the head of a loop off its boundary, or puts more nops
-        into loops.  One that saves no cycle has fewer nops on the way, and no fewer boundaries.
+        None makes a timed loop slower, takes the head of a loop off its boundary, or has more nops
+        on any way.  One that saves no cycle has fewer nops on the way, and no fewer boundaries.
         """
         judged = (self._judged(code, layout, placing) for layout in layouts)
         better = [layout for layout in judged if layout is not None]
@@ -50,7 +50,7 @@ class Judge:
         heads, loops = code.heads(code.targets), code.heads(code.loops)
         if any(old[n] % boundary == 0 and new[n] % boundary for n in loops):
             return None
-        if _inside(code, new) > _inside(code, old):
+        if code.passed_in_blocks(new) - code.passed_now:
             return None
         saved = self._saved(code, old, new)
         if saved is None:
@@ -90,8 +90,3 @@ class Judge:
             placed: list[Placed] = [(start + code.size * n, i, None) for n, i in enumerate(body)]
             self._known[key] = self._steady.cycles(placed, {at: i for at, i, _ in placed})
         return self._known[key]
-
-
-def _inside(code: Code, places: Sequence[int]) -> int:
-    """How many nops control passes through inside loops, in each of their passes."""
-    return sum(nops for number, nops in code.passed(places) if code.inside(number))

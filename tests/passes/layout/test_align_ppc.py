@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +12,9 @@ import pytest
 import targets
 from fixtures import inputs
 from rewriter.analysis.program import Program, analyse
-from rewriter.core.code.listing import decode_at
+from rewriter.core.code.listing import Listing, decode_at
+from rewriter.core.code.program import Function
+from rewriter.core.isa.instruction import AWAY, BRANCHING, Flow, Insn
 from rewriter.elf import image
 from rewriter.road.options import Options
 from rewriter.road.pipeline import Tuned, tune
@@ -49,6 +53,41 @@ def test_functions_are_laid_out(program: Program, tuned: Tuned) -> None:
     data = program.listing.rows < 0
     assert np.array_equal(data, new.rows < 0)
     assert np.array_equal(program.listing.words[data], new.words[data])
+
+
+def test_no_straight_block_has_more_nops(program: Program, tuned: Tuned) -> None:
+    """So no way through a function gets longer, however often its loops are gone through."""
+    new = program.target.listing(replace(program.image, data=tuned.data), program.listing)
+    moved = {edit.address for edit in tuned.edits}
+    for function in (f for f in program.functions if f.start in moved):
+        old_items, new_items = (
+            _items(program, listing, function) for listing in (program.listing, new)
+        )
+        places = [address for address, _, _ in old_items]
+        targets_of = (insn.target(at) for at, insn, _ in old_items if insn.op.flow in BRANCHING)
+        heads = {bisect_left(places, at) for at in targets_of if at is not None and at in function}
+        block, before, after = 0, Counter[int](), Counter[int]()
+        for n, (one, now) in enumerate(zip(old_items, new_items, strict=True)):
+            before[block] += one[2]
+            after[block] += now[2]
+            block += n in heads or (n > 0 and old_items[n - 1][1].op.flow is not Flow.NEXT)
+        assert not after - before, function.name
+
+
+_SAME = [(register, register, 0) for register in range(32)]
+
+
+def _items(program: Program, listing: Listing, function: Function) -> list[tuple[int, Insn, int]]:
+    """What does something: its address, and the nops before it that control passes through."""
+    found, nops, falls = list[tuple[int, Insn, int]](), 0, True
+    for at in range(*listing.span(function.start, function.end)):
+        insn = listing.insn(at)
+        if insn is not None and insn.name == "ori" and insn.operands in _SAME:
+            nops += 1
+        elif insn is not None:
+            found.append((int(listing.addresses[at]), insn, nops if falls else 0))
+            nops, falls = 0, insn.op.flow not in AWAY
+    return found
 
 
 def test_entries_stay(program: Program, tuned: Tuned) -> None:

@@ -42,8 +42,10 @@ g:  .cfi_startproc
 2:  addi 4, 4, -1
     cmpdi 4, 0
     bge 1b
-    {inside}
+    b 4f
+4:  {inside}
     add 3, 9, 6
+    b .Lx
     nop
     nop
     nop
