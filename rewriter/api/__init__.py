@@ -9,6 +9,7 @@ facade    The Python interface `retune`: the work of the commands as functions w
 files     The files that a command reads and writes: refused early, written whole
 host      The CPU of the machine that retune runs on, as Linux names it in /proc/cpuinfo
 identify  What is recognised in a file: functions, jump tables, and what points into the code
+kit       A kit of files: which sides it has, and whose model it is compared with
 profile   Profiles of which way conditional moves and branches go: counted, and merged
 report    The page of a retuned file: of a run, or of two files afterwards
 """

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from rewriter.api import choose, files
+from rewriter.api import files
 from rewriter.cli import show
 from rewriter.cli.options import PATH, View, viewing
 from rewriter.cli.pages import completion
 from rewriter.core.errors import BadUsage, VerificationFailed
-
-if TYPE_CHECKING:
-    from rewriter.kit.folder import Along
 
 
 @click.command()
@@ -92,11 +88,14 @@ def kit(
         raise BadUsage(
             "kit takes OLD, NEW and -o DIR, or --read RESULT", hint="see retune kit --help"
         )
+    from rewriter.api.kit import kit as folder
     from rewriter.kit.folder import Along
 
     only = frozenset(filter(None, (routines or "").split(",")))
     along = Along(programs, beside, loader, only)
-    _make(libraries, made, name, compiler, along, view)
+    with show.progress() as progress:
+        done = folder(libraries, made, name, compiler, along, progress)
+    show.result(done, view)
 
 
 def _read(path: Path, view: View) -> None:
@@ -106,34 +105,3 @@ def _read(path: Path, view: View) -> None:
     show.result(measured, view)
     if measured.wrong:
         raise VerificationFailed(f"{path}: {measured.wrong[0]}: do not install it")
-
-
-def _make(
-    libraries: tuple[Path, ...],
-    made: Path,
-    name: str | None,
-    compiler: str,
-    along: Along,
-    view: View,
-) -> None:
-    from rewriter.core.target.capability import needed
-    from rewriter.elf.manifest import carried
-    from rewriter.kit.folder import Order, Side, make
-
-    loaded = [files.load(path) for path in libraries]
-    names = ["old", "new", *(f"new{number}" for number in range(2, len(loaded)))]
-    sides = tuple(Side(side, one.image, one.data) for side, one in zip(names, loaded, strict=True))
-    old = sides[0].image
-    for side in sides[1:]:
-        if side.image.ident != old.ident:
-            raise BadUsage(f"{side.image.name}: is for another machine than {old.name}")
-    target = choose.target_of(old)
-    code = needed(target.sequential, "kit", target, old.name)
-    manifest = carried.read(sides[1].data, sides[1].image.name)
-    chosen = name or (manifest.cpu if manifest is not None else None)
-    if chosen is None:
-        raise BadUsage(f"--cpu is missing: {sides[1].image.name} carries no manifest")
-    cpu = choose.cpu_for(old, target, "--cpu", chosen)
-    with show.progress() as progress:
-        done = make(Order(sides, code, cpu, compiler, along), made, progress)
-    show.result(done, view)

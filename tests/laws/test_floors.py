@@ -45,6 +45,7 @@ SIDEWAYS = {
     ("rewriter.__main__", "rewriter.cli"),
     ("rewriter.api", "rewriter.road"),
     ("rewriter.api", "rewriter.report"),
+    ("rewriter.api", "rewriter.kit"),
     ("rewriter.batch", "rewriter.api"),
     ("rewriter.packages", "rewriter.batch"),
     ("rewriter.packages", "rewriter.report"),
