@@ -39,10 +39,17 @@ from rewriter.timing.dispatch.items import Item, Items
 from rewriter.timing.dispatch.memory import crosses
 from targets.ppc import routines
 
-LIBC = {"750": "ppc-libc", "7450": "ppc-libc", "power9": "ppc64el-libc"}
-"""The CPUs that there are routines for, and the libc that their machines have.
+LIBC = {
+    "750": "ppc-libc",
+    "7450": "ppc-libc",
+    "power4": "ppc64-libc",
+    "970": "ppc64-libc",
+    "power9": "ppc64el-libc",
+}
+"""The CPUs that there are routines for, and the libc that their machines have."""
 
-There is no little-endian 970, and the big-endian libc's variants are no better known."""
+USUAL = ("750", "7450", "power9")
+"""Those that are timed where none is named: the big-endian libc's variants are no better known."""
 
 SIZES = (0, 1, 3, 7, 8, 15, 16, 24, 31, 32, 48, 64, 100, 128, 200, 256, 512, 1024, 4096)
 FARTHEST = 65536
@@ -216,7 +223,7 @@ def main() -> int:
         _HEAD.format("cpu", "routine", "bytes", "points", "glibc", "ours", "ratio", "mean", "worst")
     )
     try:
-        for cpu in options.cpu or LIBC:
+        for cpu in options.cpu or USUAL:
             for name in options.names or routines.names(cpu):
                 try:
                     told = bounds(cpu, name) if options.bounds else None

@@ -30,16 +30,20 @@ MACHINES = {
     "750": PpcSweep(linkages(32)["standard"], 32, "big", "750", vectors=False),
     "7450": PpcSweep(linkages(32)["standard"], 32, "big", "7450", vectors=True),
     "970": PpcSweep(linkages(64)["standard"], 64, "big", "970", vectors=True),
+    "power4": PpcSweep(linkages(64)["standard"], 64, "big", "970", vectors=True),
     "power9": PpcSweep(linkages(64)["standard"], 64, "little", "power9", vectors=True),
 }
 """Each folder of routines, and the machine that runs them."""
-OURS = [(folder, name) for folder in MACHINES for name in routines.names(folder)]
+OWN = {"power4": ("memcpy", "mempcpy", "memmove")}
+"""Routines of a folder that are run, where another folder has all others from it."""
+OURS = [(folder, name) for folder in MACHINES for name in OWN.get(folder, routines.names(folder))]
 
 
 NEEDS = {
     "750": set(),
     "7450": {"ALTIVEC"},
     "970": {"64", "2.00", "ALTIVEC"},
+    "power4": {"64", "2.00"},
     "power9": {"64", "2.05", "2.07", "3.0", "64-3.0", "ALTIVEC", "ISEL"},
 }
 """Features that a CPU must have for the routines of a folder."""
@@ -94,9 +98,9 @@ STEPPED = [
     (folder, name)
     for folder in MACHINES
     for name in routines.names(folder)
-    if folder != "7450" or "ALTIVEC" in routines.routine(folder, name).needs
+    if folder not in ("7450", "970") or "ALTIVEC" in routines.routine(folder, name).needs
 ]
-"""What a 7450 has from the 750 is tried once."""
+"""What a 7450 has from the 750, and a 970 from the POWER4, is tried once."""
 
 
 @pytest.mark.parametrize(("folder", "name"), STEPPED)

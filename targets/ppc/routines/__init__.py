@@ -1,9 +1,10 @@
 """Our own tuned routines: assembly text, one file each, assembled by our own assembler.
 
 A folder is named after the processor that its routines are made for: `750/NAME.s` needs no more
-than a 750 has, `7450/NAME.s` also AltiVec, `970/NAME.s` 64 bits and big-endian memory,
+than a 750 has, `7450/NAME.s` also AltiVec, `power4/NAME.s` 64 bits and big-endian memory,
 `power9/NAME.s` ISA 3.0 and little-endian memory.  `shared/FOLDER/` holds bodies that several
-include.  What a 7450 does not do in another way it has from the 750: a routine, or only its body.
+include.  What a 7450 does not do in another way it has from the 750, and a 970 from the POWER4: a
+routine, or only its body.
 The entry is the label with the routine's name; a routine stands anywhere on a 64-byte boundary,
 calls nothing, and uses neither the stack nor registers that a caller keeps.
 
@@ -54,7 +55,8 @@ FOLDERS: Mapping[str, Folder] = MappingProxyType(
         for folder in (
             Folder("750", 32, "big"),
             Folder("7450", 32, "big", base="750"),
-            Folder("970", 64, "big"),
+            Folder("power4", 64, "big"),
+            Folder("970", 64, "big", base="power4"),
             Folder("power9", 64, "little"),
         )
     }
@@ -117,12 +119,12 @@ def routine(folder: str, name: str, kind: str = "") -> Routine:
     return replace(found, needs=frozenset(insn.op.needs for insn in found.insns()) - {""})
 
 
-_BEST_FIRST = ("7450", "750", "970", "power9")
+_BEST_FIRST = ("7450", "750", "970", "power4", "power9")
 _KINDS: Mapping[tuple[str, str], tuple[str, ...]] = MappingProxyType(
     {
         **dict.fromkeys((("750", "memcmp"), ("750", "strcmp")), ("words",)),
         **dict.fromkeys((("7450", "memcmp"), ("7450", "strcmp")), ("words",)),
-        ("970", "strcmp"): ("signs",),
+        **dict.fromkeys((("power4", "strcmp"), ("970", "strcmp")), ("signs",)),
         ("power9", "memcmp"): ("signs",),
     }
 )

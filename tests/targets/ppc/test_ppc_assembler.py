@@ -17,7 +17,13 @@ from targets.ppc.asm.extended import takes_label
 from targets.ppc.asm.source import statements, value, valued
 
 OURS = [(folder, name) for folder in routines.FOLDERS for name in routines.names(folder)]
-CPUS = {"750": "-m750cl", "7450": "-m7450", "970": "-mpower4 -maltivec", "power9": "-mpower9"}
+CPUS = {
+    "750": "-m750cl",
+    "7450": "-m7450",
+    "970": "-mpower4 -maltivec",
+    "power4": "-mpower4",
+    "power9": "-mpower9",
+}
 
 
 def _as(text: str, width: int, byteorder: str, cpu: str, folder: Path) -> bytes:

@@ -2,8 +2,8 @@
 #
 # Fewer than 64 bytes: doublewords from anywhere, all loaded in halves before they are stored; the
 # first and the last ones overlap.  More: 16 bytes bring the destination to a multiple of 16; then
-# doublewords where the source is at one, four in flight, else vectors from two or three blocks of
-# the source, of which none is read that has no byte of it.
+# doublewords where the source is at one, four in flight or of six lines in turn, else vectors from
+# two or three blocks of the source, of which none is read that has no byte of it.
 
         cmpldi  r5,16
         cmpldi  cr1,r5,32
@@ -40,33 +40,7 @@ copy_more:
         std     r9,-8(r10)
         blr
 
-copy_short:
-        cmpldi  cr1,r5,8
-        cmpldi  cr6,r5,4
-        cmpldi  cr7,r5,0
-        blt     cr1,copy_few
-        ld      r0,0(r4)
-        ld      r9,-8(r9)
-        std     r0,0(r6)
-        std     r9,-8(r10)
-        blr
-copy_few:
-        blt     cr6,copy_bytes
-        lwz     r0,0(r4)
-        lwz     r9,-4(r9)
-        stw     r0,0(r6)
-        stw     r9,-4(r10)
-        blr
-copy_bytes:                         # the first, the middle and the last one
-        beqlr   cr7
-        srdi    r7,r5,1
-        lbz     r0,0(r4)
-        lbzx    r8,r4,r7
-        lbz     r9,-1(r9)
-        stb     r0,0(r6)
-        stbx    r8,r6,r7
-        stb     r9,-1(r10)
-        blr
+        .include copy_short
 
 copy_long:
         clrldi  r12,r6,60
@@ -83,6 +57,9 @@ copy_long:
         cmpldi  cr1,r5,0
         cmpldi  cr6,r5,16
         bne     copy_shifted
+        subf    r0,r6,r10
+        cmpldi  cr7,r0,768
+        bge     cr7,copy_banks
         .p2align 4
 copy_lines:
         ld      r0,0(r4)
@@ -128,3 +105,5 @@ copy_shifted_blocks:
         addi    r6,r6,32
         bdnz    copy_shifted_blocks
         b       copy_rest
+
+        .include copy_banks

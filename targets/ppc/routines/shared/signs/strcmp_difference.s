@@ -1,4 +1,4 @@
-# As shared/970/strcmp_difference, but -1 or 1 where both strings begin at a doubleword.
+# As shared/power4/strcmp_difference, but -1 or 1 where both strings begin at a doubleword.
 
 strcmp_difference:
         subf    r3,r6,r5

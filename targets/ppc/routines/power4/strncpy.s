@@ -1,7 +1,7 @@
 # strncpy: r3 destination, r4 string, r5 bytes to write, zeros behind the string; r3 the
 # destination.
 #
-# As shared/970/string, with r5 the bytes that are left.  Zeros are doublewords, the last one in
+# As shared/power4/string, with r5 the bytes that are left.  Zeros are doublewords, the last one in
 # front of the end.
 
 strncpy:

@@ -1,6 +1,6 @@
 # strlen: r3 string; r3 bytes in front of its end.
 #
-# See shared/970/length.
+# See shared/power4/length.
 
 strlen: .include length
         cntlzd  r8,r8

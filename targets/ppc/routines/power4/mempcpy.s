@@ -1,6 +1,6 @@
 # mempcpy: r3 destination, r4 source, r5 bytes; r3 the address behind the last byte written.
 #
-# See shared/970/copy.
+# See shared/power4/copy.
 
 mempcpy:
         mr      r6,r3

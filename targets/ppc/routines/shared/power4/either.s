@@ -1,7 +1,7 @@
 # Goes on at the first doubleword of the string at r3 that has its end or a byte of r4, eight
 # equal ones; r8 is its address, r5 the doubleword, r6 what makes the bytes of r4 zero, bytes in
 # front not zero in either.  r7 and r9 are constants, r0, r10 and r11 are changed; see
-# shared/970/length.
+# shared/power4/length.
 
         clrrdi  r8,r3,3
         rlwinm  r10,r3,3,26,28      # bits in front of the string

@@ -1,6 +1,6 @@
 # strcpy: r3 destination, r4 string; r3 the destination.
 #
-# See shared/970/string.
+# See shared/power4/string.
 
 strcpy: mr      r6,r3
         .include string

@@ -1,6 +1,6 @@
 # rawmemchr: r3 bytes, r4 byte; r3 the address of the first such byte, which is there.
 #
-# See shared/970/find.
+# See shared/power4/find.
 
 rawmemchr:
         rlwimi  r4,r4,8,16,23

@@ -1,6 +1,6 @@
 # strcat: r3 a string, r4 what comes behind it; r3 the first.
 #
-# See shared/970/length and shared/970/string.
+# See shared/power4/length and shared/970/string.
 
 strcat: mr      r12,r4
         .include length

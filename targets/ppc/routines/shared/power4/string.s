@@ -1,7 +1,7 @@
 # Copies the string at r4 with its end to r6, which becomes the address of the end there.
 #
 # Bytes until the source is at a doubleword, then doublewords, to anywhere; the one with the end
-# byte by byte. Changes r0, r4, r5, r7, r9, r10; see shared/970/length for how a zero byte shows.
+# byte by byte. Changes r0, r4, r5, r7, r9, r10; see shared/power4/length for how a zero byte shows.
 
         andi.   r0,r4,7
         lis     r7,0x7f7f

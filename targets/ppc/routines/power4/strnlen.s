@@ -1,6 +1,6 @@
 # strnlen: r3 string, r4 limit; r3 bytes in front of its end, or the limit.
 #
-# See shared/970/find.
+# See shared/power4/find.
 
 strnlen:
         mr.     r5,r4

@@ -1,6 +1,6 @@
 # memmove: r3 destination, r4 source, r5 bytes, which may overlap; r3 the destination.
 #
-# Fewer than 64 bytes, and what does not overlap, as memcpy (shared/970/copy).  Else doublewords,
+# Fewer than 64 bytes, and what does not overlap, as memcpy (shared/power4/copy).  Else doublewords,
 # from the end where the destination is behind the source, and bytes up to the first doubleword.
 
 memmove:

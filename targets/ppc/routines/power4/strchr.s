@@ -1,6 +1,6 @@
 # strchr: r3 string, r4 byte; r3 the address of the first such byte or of the end, or zero.
 #
-# See shared/970/either.
+# See shared/power4/either.
 
 strchr: rlwimi  r4,r4,8,16,23
         rlwimi  r4,r4,16,0,15

@@ -1,6 +1,6 @@
 # Looks for a byte of r4, eight equal ones, from r3 up to the byte at r6; goes to `absent` where
 # there is none.  Else r8 is the address of the doubleword with the first one and r10 the mask of
-# those in it; it may be behind r6.  Changes r0, r5, r7 to r11; see shared/970/length for how
+# those in it; it may be behind r6.  Changes r0, r5, r7 to r11; see shared/power4/length for how
 # bytes are marked.
 
         clrrdi  r8,r3,3

@@ -1,6 +1,6 @@
 # memchr: r3 bytes, r4 byte, r5 how many; r3 the address of the first such byte, or zero.
 #
-# See shared/970/find.
+# See shared/power4/find.
 
 memchr: cmpldi  r5,0
         rlwimi  r4,r4,8,16,23

@@ -1,6 +1,6 @@
 # memset: r3 destination, r4 byte, r5 bytes; r3 the destination.
 #
-# See shared/970/fill.
+# See shared/power4/fill.
 
 memset: rlwimi  r4,r4,8,16,23
         rlwimi  r4,r4,16,0,15

@@ -1,6 +1,6 @@
 # bzero: r3 destination, r4 bytes.
 #
-# See shared/970/fill.
+# See shared/power4/fill.
 
 bzero:  mr      r5,r4
         li      r4,0

@@ -2,7 +2,7 @@
 #
 # Bytes until the first string is at a doubleword; then doublewords, the second's from anywhere as
 # long as they stay in its page of 4096 bytes, and over the page's end eight bytes.  See
-# shared/970/length.
+# shared/power4/length.
 
 strcmp:
         .include strcmp_start

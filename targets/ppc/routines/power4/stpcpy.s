@@ -1,6 +1,6 @@
 # stpcpy: r3 destination, r4 string; r3 the address of the end that was copied.
 #
-# See shared/970/string.
+# See shared/power4/string.
 
 stpcpy: mr      r6,r3
         .include string

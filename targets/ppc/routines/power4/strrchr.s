@@ -1,7 +1,7 @@
 # strrchr: r3 string, r4 byte; r3 the address of the last such byte or of the end, or zero.
 #
 # r12 is the address of the last doubleword so far that had the byte, r3 its marks.  See
-# shared/970/either.
+# shared/power4/either.
 
 strrchr:
         rlwimi  r4,r4,8,16,23

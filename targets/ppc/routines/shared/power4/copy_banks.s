@@ -1,0 +1,70 @@
+# 768 bytes at a time from r4 to r6 while so many are in front of r10: six lines at once, so that
+# stores that follow each other go to other banks of the second cache.  Then copy_lines for what is
+# left, or copy_rest.  Changes r0, r5, r7, r8, r11, r12, cr7 and CTR.
+
+copy_banks:
+        li      r0,4
+        mtctr   r0
+        .p2align 4
+copy_banks_pass:
+        ld      r0,0(r4)
+        ld      r5,128(r4)
+        ld      r7,256(r4)
+        ld      r8,384(r4)
+        ld      r11,512(r4)
+        ld      r12,640(r4)
+        std     r0,0(r6)
+        std     r5,128(r6)
+        std     r7,256(r6)
+        std     r8,384(r6)
+        std     r11,512(r6)
+        std     r12,640(r6)
+        ld      r0,8(r4)
+        ld      r5,136(r4)
+        ld      r7,264(r4)
+        ld      r8,392(r4)
+        ld      r11,520(r4)
+        ld      r12,648(r4)
+        std     r0,8(r6)
+        std     r5,136(r6)
+        std     r7,264(r6)
+        std     r8,392(r6)
+        std     r11,520(r6)
+        std     r12,648(r6)
+        ld      r0,16(r4)
+        ld      r5,144(r4)
+        ld      r7,272(r4)
+        ld      r8,400(r4)
+        ld      r11,528(r4)
+        ld      r12,656(r4)
+        std     r0,16(r6)
+        std     r5,144(r6)
+        std     r7,272(r6)
+        std     r8,400(r6)
+        std     r11,528(r6)
+        std     r12,656(r6)
+        ld      r0,24(r4)
+        ld      r5,152(r4)
+        ld      r7,280(r4)
+        ld      r8,408(r4)
+        ld      r11,536(r4)
+        ld      r12,664(r4)
+        std     r0,24(r6)
+        std     r5,152(r6)
+        std     r7,280(r6)
+        std     r8,408(r6)
+        std     r11,536(r6)
+        std     r12,664(r6)
+        addi    r4,r4,32
+        addi    r6,r6,32
+        bdnz    copy_banks_pass
+        addi    r4,r4,640
+        addi    r6,r6,640
+        subf    r0,r6,r10
+        cmpldi  cr7,r0,768
+        srdi    r5,r0,5
+        bge     cr7,copy_banks
+        mtctr   r5
+        cmpldi  cr7,r5,0
+        bne     cr7,copy_lines
+        b       copy_rest
