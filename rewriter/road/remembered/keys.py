@@ -79,8 +79,8 @@ class Keys:
     def _edges(self, blocks: range) -> Iterator[bytes]:
         """Edges from and to some blocks; what is in other functions by its address."""
         graph = self.program.graph
-        for order, ends in ((self._by_source, graph.source), (self._by_target, graph.target)):
-            low, high = np.searchsorted(ends[order], (blocks.start, blocks.stop))
+        for order, ends in (self._by_source, self._by_target):
+            low, high = np.searchsorted(ends, (blocks.start, blocks.stop))
             chosen = order[low:high]
             yield self._places(graph.source[chosen], blocks).tobytes()
             yield self._places(graph.target[chosen], blocks).tobytes()
@@ -120,12 +120,12 @@ class Keys:
         return found.digest()
 
     @cached_property
-    def _by_source(self) -> NDArray[np.int64]:
-        return np.argsort(self.program.graph.source, kind="stable")
+    def _by_source(self) -> _Ordered:
+        return _ordered(self.program.graph.source)
 
     @cached_property
-    def _by_target(self) -> NDArray[np.int64]:
-        return np.argsort(self.program.graph.target, kind="stable")
+    def _by_target(self) -> _Ordered:
+        return _ordered(self.program.graph.target)
 
     @cached_property
     def _labels(self) -> NDArray[np.uint64]:
@@ -146,6 +146,15 @@ class Keys:
     @cached_property
     def _callees(self) -> NDArray[np.uint64]:
         return _ascending(self.program.references.callees)
+
+
+_Ordered = tuple[NDArray[np.int64], NDArray[Any]]
+"""An order of edges, and their ends in it, which ascend."""
+
+
+def _ordered(ends: NDArray[Any]) -> _Ordered:
+    order = np.argsort(ends, kind="stable")
+    return order, ends[order]
 
 
 def without_code(image: Image) -> bytes:
