@@ -31,7 +31,7 @@ from rewriter.batch.outcome import NOTHING, REFUSED, TUNED, Figures, Outcome
 from rewriter.batch.task import Before
 from rewriter.core.errors import BadInput, BadUsage
 from rewriter.elf import manifest
-from rewriter.elf.emit import CannotWrite
+from rewriter.elf.emit import unwritten
 from rewriter.elf.headers import printable
 from rewriter.elf.image import Image
 from rewriter.road.remembered.keys import without_code
@@ -57,7 +57,7 @@ class Cache:
             folder.mkdir(parents=True, exist_ok=True)
             mode = folder.stat().st_mode
         except OSError as error:
-            raise CannotWrite(f"cannot write {label}: {error.strerror}") from error
+            raise unwritten(f"cannot write {label}", error) from error
         if mode & stat.S_IWOTH:
             raise BadUsage(f"{label}: everybody may write there", hint="chmod o-w, or another one")
 

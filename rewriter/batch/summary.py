@@ -12,12 +12,13 @@ from rewriter.batch.outcome import (
     DENIED,
     FAILED,
     LOST,
+    NOTHING,
     REFUSED,
     STATUSES,
     TUNED,
     Figures,
 )
-from rewriter.core.errors import BadInput, NothingToDo, VerificationFailed
+from rewriter.core.errors import BadInput, EveryFileRefused, NothingToDo, VerificationFailed
 from rewriter.core.plural import counted
 from rewriter.elf.headers import printable
 from rewriter.report.grid import Grid, in_order, joined
@@ -71,14 +72,17 @@ class Summary:
         | 1 | a file failed or was lost, or was refused where the policy makes that a failure |
         | 3 | a name leads to no file that retune can work on |
         | 4 | nothing to do: no file was changed, now or before |
+        | 5 | every file that the policy wants was refused |
         """
         counts = self.counts
         if counts.get(FAILED) or counts.get(LOST) or (self.strict and counts.get(REFUSED)):
             return VerificationFailed.exit_code
         if self.faults:
             return BadInput.exit_code
-        done = counts.get(TUNED) or counts.get(ALREADY)
-        return 0 if done else NothingToDo.exit_code
+        if counts.get(TUNED) or counts.get(ALREADY):
+            return 0
+        every = counts.get(REFUSED) and not counts.get(NOTHING)
+        return EveryFileRefused.exit_code if every else NothingToDo.exit_code
 
     @property
     def figures(self) -> Figures:

@@ -44,6 +44,12 @@ class NothingToDo(RetuneError):
     exit_code = 4
 
 
+class EveryFileRefused(RetuneError):
+    """Of many files none could be worked on: nothing was changed, and not because all is well."""
+
+    exit_code = 5
+
+
 class OutOfResources(RetuneError):
     """The system does not give what the work needs: memory, a process, room for the output."""
 

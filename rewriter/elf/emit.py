@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import stat
@@ -13,13 +14,20 @@ from pathlib import Path
 
 import numpy as np
 
-from rewriter.core.errors import BadInput, BadUsage
+from rewriter.core.errors import BadInput, BadUsage, OutOfResources
 from rewriter.core.run.interrupts import leaving
 from rewriter.elf.headers import printable
 
 
 class CannotWrite(BadUsage):
     """The output path cannot be written; whatever was there before is still there, whole."""
+
+
+class NoRoom(OutOfResources):
+    """The disk is full, or broken; whatever was there before is still there, whole."""
+
+
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,9 +153,14 @@ def _status(path: str | os.PathLike[str]) -> os.stat_result:
         raise BadInput(f"{path}: is gone: {error.strerror}") from error
 
 
-def _cannot(path: str | os.PathLike[str], error: OSError) -> CannotWrite:
-    shown = printable(os.fspath(path))
-    return CannotWrite(f"cannot write {shown}: {error.strerror or error}")
+def unwritten(what: str, error: OSError) -> CannotWrite | NoRoom:
+    """The error of something that could not be written; `what` says so, without the reason."""
+    kind = NoRoom if error.errno in _FULL else CannotWrite
+    return kind(f"{what}: {error.strerror or error}")
+
+
+def _cannot(path: str | os.PathLike[str], error: OSError) -> CannotWrite | NoRoom:
+    return unwritten(f"cannot write {printable(os.fspath(path))}", error)
 
 
 @contextlib.contextmanager

@@ -15,7 +15,7 @@ from rewriter.core.run import interrupts
 from rewriter.core.target.capability import trials_of
 from rewriter.core.target.cpu import Cpu
 from rewriter.core.target.protocol import Sequential
-from rewriter.elf.emit import CannotWrite
+from rewriter.elf.emit import unwritten
 from rewriter.elf.image import Image
 from rewriter.elf.linking import name_of
 from rewriter.kit.cases import Machine, Timed, checks, routines, timed, times
@@ -136,7 +136,7 @@ def _put(made: Path, output: Path) -> None:
             aside.rename(output)
         except OSError as error:
             shutil.rmtree(aside, ignore_errors=True)
-            raise CannotWrite(f"{output}: cannot be written: {error.strerror}") from error
+            raise unwritten(f"{output}: cannot be written", error) from error
 
 
 def _filled(order: Order, folder: Path, progress: Progress) -> Made:

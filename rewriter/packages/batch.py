@@ -13,7 +13,7 @@ from pathlib import Path
 
 from rewriter.batch.files.journal import Journal, NoJournal
 from rewriter.core.errors import BadInput, BadUsage, RetuneError, VerificationFailed
-from rewriter.elf.emit import CannotWrite, sync_folder, write_atomically
+from rewriter.elf.emit import sync_folder, unwritten, write_atomically
 from rewriter.elf.headers import printable
 from rewriter.packages import debian, resumed
 from rewriter.packages.checked import check
@@ -125,7 +125,7 @@ def _named(packed: Path, target: Path) -> None:
         sync_folder(target.parent)
     except OSError as error:
         shown = printable(str(target))
-        raise CannotWrite(f"cannot write {shown}: {error.strerror}") from error
+        raise unwritten(f"cannot write {shown}", error) from error
 
 
 def _read(path: Path) -> debian.Package:
@@ -152,7 +152,7 @@ def _made_output(paths: Sequence[Path], output: Path) -> None:
         output.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         shown = printable(str(output))
-        raise CannotWrite(f"cannot write to {shown}: {error.strerror}") from error
+        raise unwritten(f"cannot write to {shown}", error) from error
 
 
 def folder(output: Path, log: Journal | NoJournal) -> Path:
@@ -176,7 +176,7 @@ def _aside(output: Path, log: Journal | NoJournal) -> Iterator[Path]:
         work.mkdir(mode=0o700, exist_ok=lasting)
     except OSError as error:
         shown = printable(str(output))
-        raise CannotWrite(f"cannot write to {shown}: {error.strerror}") from error
+        raise unwritten(f"cannot write to {shown}", error) from error
     try:
         yield work
     except BaseException:

@@ -99,7 +99,7 @@ def test_other_options_need_the_original(run_cli: Run, tree: Path, kept: Path) -
     """A tuned file is not tuned again on top."""
     run_cli("batch", tree, "--in-place", "--cache", kept, *QUICK)
     result = run_cli("batch", tree, "--in-place", "--cpu", "ev6", "-j", "1")
-    assert result.exit_code == 4
+    assert result.exit_code == 5
     assert "it was tuned for ev67 with other options" in result.stdout
 
 

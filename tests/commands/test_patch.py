@@ -288,7 +288,7 @@ def test_a_full_disk_leaves_nothing(
     out = tmp_path / "out"
     result = run("patch", sample, "-o", out, "--cpu", "ev67")
     message = f"retune: cannot write {out}: No space left on device\n"
-    assert (result.exit_code, result.stdout, result.stderr) == (2, "", message)
+    assert (result.exit_code, result.stdout, result.stderr) == (71, "", message)
     assert files(tmp_path) == ["in/libsample.so"]
 
 

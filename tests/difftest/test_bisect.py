@@ -93,6 +93,29 @@ def test_a_window_of_a_function_that_stayed_in_place(
     assert len(ids) < number
 
 
+def test_the_command_has_its_callers_environment(
+    run: Run, script: Script, sample: Path, in_place: Path, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """A program of the user's PATH is found, and a variable of theirs; one that is not, is told."""
+    bare, record = manifest.detach(in_place.read_bytes())
+    at, tools = load(sample).offset_of(record.edits[0].address), tmp_path / "tools"
+    tools.mkdir()
+    looks(script, tmp_path, (at, bare[at : at + 4])).rename(tools / "my-look")
+    test = script("test", 'test "$MARK" = mine || exit 125; exec my-look "$1"')
+    asked = ("bisect", sample, in_place, "--json", "--", test, "{}")
+    monkeypatch.setenv("MARK", "mine")
+    missing = run(*asked)
+    assert (missing.exit_code, missing.stdout) == (3, "")
+    assert "the command fails with the original already" in missing.stderr
+    monkeypatch.setenv("PATH", f"{tools}:/usr/bin:/bin")
+    found = run(*asked)
+    assert (found.exit_code, found.stderr) == (0, "")
+    assert record.edits[0].id in {
+        edit["id"] for one in json.loads(found.stdout)["culprit"] for edit in one["edits"]
+    }
+
+
 def test_a_search_goes_on(
     run: Run, script: Script, sample: Path, in_place: Path, tmp_path: Path
 ) -> None:

@@ -37,7 +37,7 @@ def test_a_full_disk(beside: bool, started: Started, sample: Path, tmp_path: Pat
     more = ("--manifest", record) if beside else ()
     process = started("patch", sample, "-o", out, *FEW, *more, preexec_fn=limited)
     _, errors = process.communicate()
-    assert (process.returncode, errors) == (2, f"retune: cannot write {out}: File too large\n")
+    assert (process.returncode, errors) == (71, f"retune: cannot write {out}: File too large\n")
     assert sorted(os.listdir(tmp_path)) == ["in.so", "tmp"]
 
 

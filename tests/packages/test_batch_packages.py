@@ -93,7 +93,7 @@ def test_without_its_debug_file_it_is_left_alone_if_asked(
 ) -> None:
     """The reason names the debug file and what to do; the package is copied as it is."""
     done = run("batch", debs[0], "-o", out, *CPU, "-j1", "--debuginfo", "refuse")
-    assert done.exit_code == 4
+    assert done.exit_code == 5
     assert "refused: p:usr/lib.so: " in done.stdout
     assert "its debug file lib.debug is not there" in done.stdout
     assert "--debug-root" in done.stdout
@@ -141,7 +141,7 @@ def test_a_debug_file_of_another_build(
     other = (f"./{by_id(apart)}", FILE, apart.whole.read_bytes())
     wrong = package(tmp_path / "w-dbgsym_1_alpha.deb", other, name="w-dbgsym")
     done = run("batch", debs[0], wrong, "-o", out, *CPU, "-j1")
-    assert done.exit_code == 4
+    assert done.exit_code == 5
     assert "is of another build: its CRC-32 is" in done.stdout
     assert (out / debs[0].name).read_bytes() == debs[0].read_bytes()
 
@@ -164,7 +164,7 @@ def test_debug_files_in_trees(run: Run, apart: Split, tmp_path: Path) -> None:
     library.write_bytes(apart.library.read_bytes())
     options = ("--in-place", *CPU, "-j1")
     done = run("batch", tree, *options, "--debug-root", roots)
-    assert done.exit_code == 4
+    assert done.exit_code == 5
     assert library.read_bytes() == apart.library.read_bytes()
     assert run("batch", tree, *options).exit_code == 0
     assert {"align", "bytes"} <= passes(library.read_bytes())

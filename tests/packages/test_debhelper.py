@@ -205,12 +205,30 @@ def test_what_dh_retune_calls(built: Built) -> None:
     assert "--policy" not in cpu.stdout
     jobs = built.call("dh_retune", "--no-act", "-v", **host, DEB_BUILD_OPTIONS="parallel=3")
     assert "--jobs 3 " in jobs.stdout
+    for arch in ("ppc64el", "powerpc", "ppc64", "ia64"):
+        other = {"DEB_HOST_ARCH": arch, "DEB_HOST_ARCH_CPU": arch}
+        assert "retune batch" in built.call("dh_retune", "--no-act", "-v", **other).stdout, arch
+    foreign = {"DEB_HOST_ARCH": "amd64", "DEB_HOST_ARCH_CPU": "amd64"}
+    said = built.call("dh_retune", "--no-act", "-v", **foreign).stdout
+    assert "# tuneme: retune knows no amd64" in said
     for arguments, more in (
         (("-Ntuneme",), {}), ((), {"DEB_BUILD_OPTIONS": "noretune"}),
         ((), {"DEB_HOST_ARCH": "amd64", "DEB_HOST_ARCH_CPU": "amd64"}),
     ):  # fmt: skip
         nothing = built.call("dh_retune", "-v", "--no-act", *arguments, **{**host, **more})
         assert "retune batch" not in nothing.stdout, arguments
+
+
+def test_the_manual_page(built: Built) -> None:
+    """It is installed where man looks, without a complaint, and has each option of the command."""
+    (page,) = built.source.parent.glob("usr/local/share/man/man1/dh_retune.1")
+    tool = inputs.require_tool("mandoc")
+    linted = subprocess.run((tool, "-T", "lint", "-W", "error", page), capture_output=True)
+    assert linted.returncode == 0, linted.stdout
+    shown = subprocess.run((tool, "-T", "ascii", page), capture_output=True, text=True).stdout
+    text = re.sub(r".\x08", "", shown)
+    for said in ("--cpu=name", "--policy=file", "--debuginfo=refuse", "ppc64el", "retune.toml"):
+        assert said in text, said
 
 
 def test_a_build_ends_where_retune_cannot_go_on(built: Built, tmp_path: Path) -> None:

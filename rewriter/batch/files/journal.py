@@ -20,7 +20,7 @@ from typing import IO, Any
 
 from rewriter.batch.outcome import LOST, STATUSES, Figures, Outcome
 from rewriter.core.errors import BadInput, BadUsage
-from rewriter.elf.emit import CannotWrite, sync_folder
+from rewriter.elf.emit import sync_folder, unwritten
 from rewriter.elf.headers import printable
 
 FORMAT = 1
@@ -107,7 +107,7 @@ def opened(path: Path, about: Mapping[str, Any]) -> Journal:
     try:
         file = open(path, "a+b")  # noqa: SIM115  # closed with the journal
     except OSError as error:
-        raise CannotWrite(f"cannot write {label}: {error.strerror}") from error
+        raise unwritten(f"cannot write {label}", error) from error
     try:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -184,7 +184,7 @@ def _append(file: IO[bytes], document: Mapping[str, Any]) -> None:
         file.flush()
         os.fsync(file.fileno())
     except OSError as error:  # without a journal nothing more may be replaced
-        raise CannotWrite(f"the journal cannot be written: {error.strerror}") from error
+        raise unwritten("the journal cannot be written", error) from error
 
 
 def settled(entry: Entry, found: str) -> bool:

@@ -14,7 +14,7 @@ from pathlib import Path
 from rewriter.batch.files.placing import Placer, Times, attributes
 from rewriter.batch.find import Candidate, Root, walk
 from rewriter.core.errors import BadInput, BadUsage
-from rewriter.elf.emit import CannotWrite
+from rewriter.elf.emit import unwritten
 from rewriter.elf.headers import printable
 
 
@@ -58,7 +58,7 @@ class Mirror:
                 self.place(name).parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             where = _shown(Path(str(error.filename or self.output)))
-            raise CannotWrite(f"cannot write {where}: {error.strerror}") from error
+            raise unwritten(f"cannot write {where}", error) from error
 
     def finish(self, times: Times) -> None:
         """Gives folders the times of those that they are copies of."""

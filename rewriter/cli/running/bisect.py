@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +21,7 @@ from rewriter.core.errors import BadInput, BadUsage
 if TYPE_CHECKING:
     from rewriter.bisect.search import Outcome
     from rewriter.difftest.outcome import Masks
-    from rewriter.difftest.setting import Sides
+    from rewriter.difftest.setting import Sides, Wishes
 
 SKIPPED = 125
 """The status by which a command says that a candidate cannot be tested, as for `git bisect run`."""
@@ -55,7 +57,8 @@ def bisect(
     COMMAND is run with candidates, each OLD with some of NEW's edits. It says by its status what
     a candidate is: 0 good, 125 cannot be tested, any other (a signal and a run out of time, too)
     bad. `{}` stands for the candidate; without it a library stands in place of the one of its
-    name, as for `retune difftest program`; RETUNE_CANDIDATE has its path in any case.
+    name, as for `retune difftest program`; RETUNE_CANDIDATE has its path in any case. It runs in
+    an empty folder, with the environment of this command and what --env adds.
 
     Edits of one function stick together where its code moved, and routines in pieces with the
     functions in whose room they stand. For one bad edit it takes log2 of the number of functions,
@@ -89,7 +92,7 @@ def bisect(
     if manifest.revert_with(bare, record, label) != before.data:
         raise BadInput(f"{printable(str(old))}: is not the original of {label}")
     with testing.scratch() as folder, show.progress() as progress:
-        sides = arranged(old, new, command, how.wishes(), folder)
+        sides = arranged(old, new, command, _as_here(how.wishes()), folder)
         if compare:
             judge = _compared(sides, limit, patterns, folder)
         else:
@@ -97,6 +100,14 @@ def bisect(
         kept = State.opened(state, what(before.data, bare, (*command, str(compare))))
         found = culprit(before, bare, record, judge, kept, progress)
     show.result(Told(found), view)
+
+
+def _as_here(wishes: Wishes) -> Wishes:
+    """With this command's environment: COMMAND finds what the user's shell finds."""
+    from rewriter.difftest.setting import CANDIDATE
+
+    ours = {name: value for name, value in os.environ.items() if name != CANDIDATE}
+    return replace(wishes, environment={**ours, **wishes.environment})
 
 
 def _ended(sides: Sides, limit: float, folder: Path) -> Callable[[bytes], Outcome]:
