@@ -41,9 +41,12 @@ def followed(
     `pruned` takes out the labels that no path makes; `named` are addresses in text that data holds.
     """
     assumed, names = references, frozenset(named)
+
+    def settled(graph: Graph) -> References:
+        return _Settle(graph, memory, target, pruned(graph, references), names).run()
+
     for _ in range(_ROUNDS):
-        graph = graph_of(assumed)
-        found = _Settle(graph, memory, target, pruned(graph, references), names).run()
+        found = settled(graph_of(assumed))  # nobody holds one graph while the next is made
         more = _more(assumed.tables, found.tables)
         if not more:
             break

@@ -53,21 +53,50 @@ def solve(graph: Graph) -> Liveness:
     across a call (gcc -fipa-ra) does so only if nothing in the callee writes it, and a rewrite
     writes no register that the code it replaces did not write.
     """
-    read, written = summaries(graph)
-    crossing = np.isin(graph.kind, (CALL, RETURN))
-    passed = graph.passed.copy()
-    passed[crossing] |= _plainly_read(graph, read, written)[graph.target[crossing]]
-    _stopped_by_writes(graph, passed)
-    callee, _ = _fixed_point(graph, graph.kind != RETURN, passed, read, written, graph.outside)
-    outside = graph.outside | graph.returned
-    calls = graph.kind == CALL
+    shape = graph.nodes, graph.listing.uses.columns
+    live = Liveness(np.empty(shape, dtype=np.uint64), np.empty(shape, dtype=np.uint64))
+    kinds = graph.kind
+    ways = _Ways(
+        calls=kinds == CALL,
+        crossing=np.isin(kinds, (CALL, RETURN)),
+        falling=_falling(graph),
+        through=_Incoming.of(graph, kinds != RETURN),
+        within=_Incoming.of(graph, kinds != CALL),
+    )
+    # Registers know nothing of each other: each column is found for itself, in little memory.
+    for n in range(shape[1]):
+        live.live_in[:, n], live.live_out[:, n] = _column(graph, ways, n)
+    return live
+
+
+@dataclass(frozen=True)
+class _Ways:
+    """The edges of a graph: calls, those between functions, those into the next block; and those
+    by which a callee reads, and by which code goes on."""
+
+    calls: NDArray[np.bool_]
+    crossing: NDArray[np.bool_]
+    falling: tuple[Edges, Edges]
+    through: _Incoming
+    within: _Incoming
+
+
+def _column(graph: Graph, ways: _Ways, n: int) -> tuple[Masks, Masks]:
+    """A column of what is live into and out of each node."""
+    read, written = _summary(graph, n)
+    passed = graph.passed[:, n].copy()
+    crossing, calls = ways.crossing, ways.calls
+    passed[crossing] |= _plainly_read(ways.falling, read, written)[graph.target[crossing]]
+    _stopped_by_writes(graph, passed, n)
+    callee = ways.through.spread(passed, read, written, graph.outside[:, n].copy())
+    live_out = graph.outside[:, n] | graph.returned[:, n]
     entered = callee[graph.target[calls]] & passed[calls]
-    np.bitwise_or.at(outside, graph.source[calls], entered)
-    return Liveness(*_fixed_point(graph, ~calls, passed, read, written, outside))
+    np.bitwise_or.at(live_out, graph.source[calls], entered)
+    return ways.within.spread(passed, read, written, live_out), live_out
 
 
-def _plainly_read(graph: Graph, read: Masks, written: Masks) -> Masks:
-    """Per node: registers read before any write from its start to the next transfer of control.
+def _falling(graph: Graph) -> tuple[Edges, Edges]:
+    """Source and target of edges that no transfer of control makes.
 
     A label alone ends a block, but no code that is plain: behind a gp pair stands the other entry.
     """
@@ -75,56 +104,54 @@ def _plainly_read(graph: Graph, read: Masks, written: Masks) -> Masks:
     within = within[graph.source[within] < len(graph.last)]
     ends = graph.listing.flows[graph.last[graph.source[within]] - 1]
     falling = within[ends == FLOW_CODE[Flow.NEXT]]
-    source, target = graph.source[falling], graph.target[falling]
+    return graph.source[falling], graph.target[falling]
+
+
+def _plainly_read(falling: tuple[Edges, Edges], read: Masks, written: Masks) -> Masks:
+    """Per node: registers read before any write from its start to the next transfer of control."""
+    source, target = falling
     plain, chosen = read.copy(), np.arange(len(source))
     while len(chosen):
         before, more = source[chosen], plain[target[chosen]] & ~written[source[chosen]]
-        new = (more & ~plain[before]).any(axis=1)
+        new = (more & ~plain[before]) != 0
         plain[before[new]] |= more[new]
         chosen = np.flatnonzero(np.isin(target, before[new]))
     return plain
 
 
-def _stopped_by_writes(graph: Graph, passed: Masks) -> None:
+def _stopped_by_writes(graph: Graph, passed: Masks, n: int) -> None:
     """An access that faults is the last in its block: what the block writes before it is dead."""
     for edge in np.flatnonzero(graph.kind == FAULT).tolist():
         block = int(graph.source[edge])
         first, last = int(graph.first[block]), int(graph.last[block])
-        passed[edge] &= ~np.bitwise_or.reduce(graph.listing.defs[first : last - 1], axis=0)
-
-
-def _fixed_point(
-    graph: Graph, chosen: NDArray[np.bool_], passed: Masks, read: Masks, written: Masks, out: Masks
-) -> tuple[Masks, Masks]:
-    """What is live into and out of each node, by some of the edges; `out` is so from the start.
-
-    Registers know nothing of each other, so each column of them is found for itself.
-    """
-    order = graph.by_target
-    order = order[chosen[order]]
-    source, target, kind = graph.source[order], graph.target[order], graph.kind[order]
-    edges = _Incoming(source, target.searchsorted(np.arange(graph.nodes + 1)), kind == FAULT)
-    live_out = out.copy()
-    live_in = np.empty_like(read)
-    for n in range(read.shape[1]):
-        live_in[:, n] = edges.spread(passed[order, n], read[:, n], written[:, n], live_out[:, n])
-    return live_in, live_out
+        passed[edge] &= ~np.bitwise_or.reduce(graph.listing.defs[first : last - 1, n])
 
 
 @dataclass(frozen=True)
 class _Incoming:
-    """Edges in the order of their targets; those into a node are from its `starts` to the next.
-
-    Those that are `early` leave before their source ends.
+    """Some edges in the `order` of their targets; those into a node are from its `starts` to the
+    next.  Those that are `early` leave before their source ends.
     """
 
+    order: Edges
     source: Edges
     starts: Edges
     early: NDArray[np.bool_]
 
+    @classmethod
+    def of(cls, graph: Graph, chosen: NDArray[np.bool_]) -> _Incoming:
+        """Those of a graph that are chosen."""
+        order = graph.by_target
+        order = order[chosen[order]]
+        starts = graph.target[order].searchsorted(np.arange(graph.nodes + 1))
+        return cls(order, graph.source[order], starts, graph.kind[order] == FAULT)
+
     def spread(self, passed: Masks, read: Masks, written: Masks, live_out: Masks) -> Masks:
-        """Live into each node, and in place what is live out of it: only what is new goes on."""
-        first = read.copy()
+        """Live into each node, and in place what is live out of it: only what is new goes on.
+
+        All are one column; `passed` is that of every edge of the graph.
+        """
+        first, passed = read.copy(), passed[self.order]
         live_in = read | (live_out & ~written)
         changed = np.flatnonzero(live_in)
         while len(changed):
@@ -152,20 +179,25 @@ class _Incoming:
 
 def summaries(graph: Graph) -> tuple[Masks, Masks]:
     """Per node: registers read before any write in it, and registers written."""
+    columns = (_summary(graph, n) for n in range(graph.listing.uses.columns))
+    read, written = zip(*columns, strict=True)
+    return np.stack(read, axis=1), np.stack(written, axis=1)
+
+
+def _summary(graph: Graph, n: int) -> tuple[Masks, Masks]:
+    """A column of them."""
     uses, defs = graph.listing.uses, graph.listing.defs
-    read = np.zeros((graph.nodes, uses.columns), dtype=np.uint64)
-    written = np.zeros_like(read)
     length = graph.last - graph.first
     longest_first = np.argsort(-length, kind="stable")
-    first, longer = graph.first[longest_first], _longer(length)
-    for n in range(uses.columns):
-        used, set_before = (np.zeros(len(first), dtype=np.uint64) for _ in range(2))
-        for step, count in enumerate(longer):
-            # Every block that is long enough takes its next instruction, in one operation.
-            at = first[:count] + step
-            used[:count] |= uses[at, n] & ~set_before[:count]
-            set_before[:count] |= defs[at, n]
-        read[longest_first, n], written[longest_first, n] = used, set_before
+    first = graph.first[longest_first]
+    used, set_before = (np.zeros(len(first), dtype=np.uint64) for _ in range(2))
+    for step, count in enumerate(_longer(length)):
+        # Every block that is long enough takes its next instruction, in one operation.
+        at = first[:count] + step
+        used[:count] |= uses[at, n] & ~set_before[:count]
+        set_before[:count] |= defs[at, n]
+    read, written = (np.zeros(graph.nodes, dtype=np.uint64) for _ in range(2))
+    read[longest_first], written[longest_first] = used, set_before
     return read, written
 
 
