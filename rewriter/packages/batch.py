@@ -39,13 +39,17 @@ Retune = Callable[[Sequence[Tree], Path], object]
 
 @dataclass(frozen=True)
 class Result:
-    """What became of a package: `files` of it are others, `output` is None where it was refused."""
+    """What became of a package: `files` of it are others, `output` is None where it was refused.
+
+    `warning` is what who installs it must know.
+    """
 
     path: Path
     status: str
     output: Path | None = None
     files: int = 0
     reason: str = ""
+    warning: str = ""
 
 
 def run(
@@ -115,7 +119,7 @@ def _written(
     _named(packed, target)
     resumed.note(log, path, target, data)
     status = RETUNED if changed else RENAMED if one.package.key in versions else COPIED
-    return Result(path, status, target, changed)
+    return Result(path, status, target, changed, warning=debian.warning(one.package, versions))
 
 
 def _named(packed: Path, target: Path) -> None:

@@ -22,6 +22,7 @@ from rewriter.core.errors import BadInput
 from rewriter.elf.archive import members as archive
 from rewriter.elf.debug_files import ROOT as DEBUG
 from rewriter.elf.headers import printable
+from rewriter.packages import changelog
 from rewriter.packages import control as fields
 from rewriter.packages.tarball import members
 
@@ -74,11 +75,15 @@ class Package:
 
 @dataclass
 class Unpacked:
-    """What of a package is on the disk: the SHA-256 of each file below `root`, by path."""
+    """What of a package is on the disk: the SHA-256 of each file below `root`, by path.
+
+    `changelog` says whether there is one that a new version gets an entry in.
+    """
 
     package: Package
     root: Path
     digests: dict[str, str] = field(default_factory=dict)
+    changelog: bool = False
 
     def changed(self) -> dict[str, Path]:
         """The files that are others now."""
@@ -154,6 +159,7 @@ def unpack(
         for path, entry in inside:
             if not entry.isreg() or path in package.conffiles:
                 continue
+            unpacked.changelog |= path == changelog.place(package.name)
             content = inside.read(entry)
             head = content.read(HEAD)
             if path.startswith(f"{DEBUG}/"):
@@ -228,7 +234,8 @@ def packed(unpacked: Unpacked, versions: Versions, epoch: int | None) -> bytes:
     if not changed and package.key not in versions:
         return package.path.read_bytes()
     growth, sums, new = 0, dict[str, str](), dict[str, bytes]()
-    if changed:
+    told = unpacked.changelog and package.key in versions
+    if changed or told:
         kind, data = package.member(DATA)
         out = _Packed(kind, f"{package.label}({DATA}{kind})")
         with (
@@ -236,17 +243,32 @@ def packed(unpacked: Unpacked, versions: Versions, epoch: int | None) -> bytes:
             members(stream, len(data), out.label) as inside,
         ):
             for path, entry in inside:
-                if path not in changed or not entry.isreg():
-                    out.add(entry, inside.read(entry) if entry.isreg() else None)
+                content = inside.read(entry) if entry.isreg() else None
+                if content is not None and path in changed:
+                    made = changed[path].read_bytes()
+                elif content is not None and told and path == changelog.place(package.name):
+                    made = _with_entry(package, versions, content, entry.mtime, epoch)
+                else:
+                    out.add(entry, content)
                     continue
-                content = changed[path].read_bytes()
-                growth += fields.kib(len(content)) - fields.kib(entry.size)
-                sums[path] = hashlib.md5(content, usedforsecurity=False).hexdigest()
-                _add_changed(out, entry, content, epoch)
+                growth += fields.kib(len(made)) - fields.kib(entry.size)
+                sums[path] = hashlib.md5(made, usedforsecurity=False).hexdigest()
+                _add_changed(out, entry, made, epoch)
         new[DATA] = out.done()
     text = fields.with_size(fields.with_versions(package.control, versions), growth)
     text = fields.with_value(text, "Version", versions.get(package.key, package.version))
     return _ar(package, {_CONTROL: _control(package, text, sums, epoch), **new})
+
+
+def _with_entry(
+    package: Package, versions: Versions, content: IO[bytes], time: float, epoch: int | None
+) -> bytes:
+    """The changelog with an entry for the new version, of the time that changed files get."""
+    maintainer = fields.value(package.control, "Maintainer")
+    told = changelog.NewVersion(
+        versions[package.key], maintainer, int(time) if epoch is None else epoch
+    )
+    return changelog.with_entry(content.read(), told, package.label)
 
 
 def _control(package: Package, text: str, sums: Mapping[str, str], epoch: int | None) -> bytes:
@@ -327,8 +349,25 @@ def _ar(package: Package, new: Mapping[str, bytes]) -> bytes:
 
 
 def file_name(package: Package, versions: Versions) -> str:
-    """The file's name, with the new version where the old one stands in it (less its epoch)."""
-    new = versions.get(package.key, package.version).rpartition(":")[2]
-    old = package.version.rpartition(":")[2]
+    """The file's name, with the new version where the old one stands in it.
+
+    dpkg-deb leaves the epoch out of it; apt writes its colon as `%3a`.
+    """
+    old, new = package.version, versions.get(package.key, package.version)
+    for colon in ("%3a", "%3A", ":"):
+        name, ended, rest = package.path.name.partition(f"_{old.replace(':', colon)}_")
+        if old and ended:
+            return f"{name}_{new.replace(':', colon)}_{rest}"
+    old, new = (version.partition(":")[2] or version for version in (old, new))
     name, ended, rest = package.path.name.partition(f"_{old}_")
     return f"{name}_{new}_{rest}" if old and ended else package.path.name
+
+
+def warning(package: Package, versions: Versions) -> str:
+    """What who installs a package with its new version must know; empty where that is nothing."""
+    if package.key not in versions or fields.value(package.control, "Multi-Arch") != "same":
+        return ""
+    return (
+        f"{package.name} is Multi-Arch: same: beside {versions[package.key]} no other"
+        " architecture's package can be installed that has not this version, too"
+    )

@@ -47,6 +47,7 @@ class PackageSummary:
             {
                 "path": str(one.path), "status": one.status, "files": one.files,
                 "output": None if one.output is None else str(one.output), "reason": one.reason,
+                "warning": one.warning,
             }
             for one in self.packages
         ]  # fmt: skip
@@ -60,6 +61,7 @@ class PackageSummary:
                 files = f"{counted(one.files, 'file')} of it" if one.files else ""
                 said = one.reason or files
                 yield ": ".join(filter(None, (one.status, name, printable(said))))
+        yield from (f"warning: {printable(one.warning)}" for one in self.packages if one.warning)
         yield from self.files.lines(verbosity)
         counts = Counter(one.status for one in self.packages)
         every = ", ".join(f"{number} {status}" for status, number in in_order(counts).items())

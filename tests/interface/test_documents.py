@@ -21,6 +21,17 @@ READ = (README, *(DOCS / f"{name}.md" for name in ("guide", "extending", "troubl
 EVERY = [block for page in READ for block in blocks(page)]
 SESSIONS = [block for block in EVERY if block.language == "console"]
 HELLO = '#include <stdio.h>\nint main(void) { return puts("hello from the libc") < 0; }\n'
+THROW = """#include <cstdio>
+#include <stdexcept>
+int main()
+{
+    try {
+        throw std::runtime_error("caught through the retuned libgcc_s");
+    } catch (const std::exception& error) {
+        return std::puts(error.what()) < 0;
+    }
+}
+"""
 CONTROL = """Package: libsample
 Version: 1.0
 Architecture: alpha
@@ -46,6 +57,14 @@ def _qemu(folder: Path, request: pytest.FixtureRequest) -> None:
     (folder / "hello.c").write_text(HELLO)
 
 
+def _ppc(folder: Path, request: pytest.FixtureRequest) -> None:
+    for name in ("qemu-ppc", "qemu-ppc64le", "powerpc-linux-gnu-g++", "powerpc64le-linux-gnu-g++"):
+        inputs.require_tool(name)
+    for name in ("ppc-libgcc_s", "ppc64el-libgcc_s"):
+        inputs.require(name)
+    (folder / "throw.cc").write_text(THROW)
+
+
 def _package(folder: Path, request: pytest.FixtureRequest) -> None:
     if shutil.which("dpkg-deb") is None:
         pytest.skip("no dpkg-deb: not a Debian system")
@@ -68,6 +87,7 @@ PREPARED: dict[str, Callable[[Path, pytest.FixtureRequest], None]] = {
     "tuned": _tuned,
     "qemu": _qemu,
     "package": _package,
+    "ppc": _ppc,
     "example": _example,
 }
 
