@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -11,9 +11,11 @@ import numpy as np
 from passes.lib.insert import Declined, Finder, Insertion, Setting, Slots
 from passes.lib.steps import Change, OwnPass, Steps
 from rewriter.analysis.program import Program
+from rewriter.core.code.dataflow import registers_of
 from rewriter.core.code.program import Function
 from rewriter.core.edit import Evidence, Grade
 from rewriter.core.isa.instruction import Insn
+from rewriter.core.isa.registers import Reg
 from rewriter.core.readings.interpret import Step
 from rewriter.core.target.idioms import Flushing
 from rewriter.core.target.protocol import Target
@@ -21,10 +23,10 @@ from rewriter.timing.described import NotDescribed
 from rewriter.timing.model import simulate
 from rewriter.timing.straight import Probe
 from rewriter.verify.walk.equivalence import Different
-from rewriter.verify.walk.flushes.coherent import Around, needless
-from rewriter.verify.walk.flushes.covered import same_blocks
+from rewriter.verify.walk.flushes.coherent import Around, Instead, needless
+from rewriter.verify.walk.flushes.covered import left_behind, same_blocks
 from rewriter.verify.walk.flushes.reading import NEEDLESS, blocks_of
-from rewriter.verify.walk.flushes.shapes import FlushLoop, Round, flush_loops
+from rewriter.verify.walk.flushes.shapes import FlushLoop, Round, flush_loops, stepped
 
 _KIND = "loop that flushes"
 
@@ -160,31 +162,55 @@ class _Site:
         flush = next((i for i in insns if self.known.flushed(i) == second.walker), None)
         if flush is None or self._forbids(second):
             return Declined(_KIND, second.head, "no block is forgotten where a round begins")
-        count = around.count(first)
-        steps, more = (self._steps(loop, around.left(loop, count)) for loop in (first, second))
-        if steps is None or more is None:
-            return Declined(_KIND, first.head, "what is left in a register may be read")
-        (_, head), *rest = (*self._in(first, steps), *self._in(second, (flush, *more)))
-        saved = sum(map(self.cycles, (first, second)), Fraction()) * (count or 1)
-        evidence = replace(NEEDLESS, detail="all but its barriers and one block")
-        kind = "flush that fetch does not need"
-        return Insertion(kind, first.head, (head,), evidence, saved, elsewhere=tuple(rest))
+        instead = Instead(around, first, second, self.setting.prover)
+        for steps, more in self._instead(around, first, second):
+            fits = len(steps) <= len(first.places) and len(more) < len(second.places)
+            if fits and instead.leaves_the_same(steps, more):
+                (_, head), *rest = (*self._in(first, steps), *self._in(second, (flush, *more)))
+                saved = sum(map(self.cycles, (first, second)), Fraction())
+                evidence = replace(NEEDLESS, detail="all but its barriers and one block")
+                kind = "flush that fetch does not need"
+                count = _count(around, first) or 1
+                return Insertion(
+                    kind, first.head, (head,), evidence, saved * count, elsewhere=tuple(rest)
+                )
+        return Declined(_KIND, first.head, "what is left in a register may be read")
+
+    def _instead(
+        self, around: Around, first: FlushLoop, second: FlushLoop
+    ) -> Iterator[tuple[tuple[Insn, ...], tuple[Insn, ...]]]:
+        """What may leave in registers what two loops do: nothing, sums with a constant, or the way
+        by the count and a copy of the first walking register."""
+        yield (), ()
+        count = _count(around, first)
+        if count is not None:
+            steps, more = (self._sums(around, loop, count) for loop in (first, second))
+            if steps is not None and more is not None:
+                yield steps, more
+            return
+        copied = self.known.plus(first.walker, 0, second.walker)
+        bits = first.step.bit_length() - 1
+        if copied is not None and first.step == 1 << bits:
+            for register in _counters(around, first):
+                yield self.known.walked(first.walker, register, bits), (copied,)
+
+    def _sums(self, around: Around, loop: FlushLoop, count: int) -> tuple[Insn, ...] | None:
+        """What a loop leaves where it may be read, each from where a walking register began."""
+        read = around.read_behind(loop)
+        wanted = [register for register in loop.rounds[0].left if read >> register & 1]
+        found = []
+        for register in sorted(wanted, key=lambda register: register == loop.walker):
+            place = left_behind(loop, register, count - 1)
+            insn = None if place is None else self.known.plus(*place, register)
+            if insn is None:
+                return None
+            found.append(insn)
+        return tuple(found)
 
     def _in(self, loop: FlushLoop, insns: Sequence[Insn]) -> Iterator[tuple[int, Insn]]:
         """Instructions in the places of a loop, nops behind them."""
         places = self.places(loop)
         return zip(places, (*insns, *[self.nop()] * (len(places) - len(insns))), strict=True)
-
-    def _steps(
-        self, loop: FlushLoop, left: Mapping[int, tuple[int, int]] | None
-    ) -> tuple[Insn, ...] | None:
-        """What leaves the same in registers in the place of a loop; None if nothing does."""
-        if left is None:
-            return None
-        ordered = sorted(left, key=lambda register: register == loop.walker)
-        found = [self.known.plus(*left[register], register) for register in ordered]
-        steps = tuple(insn for insn in found if insn is not None)
-        return steps if len(steps) == len(found) < len(loop.places) else None
 
     def cycles(self, loop: FlushLoop) -> Fraction:
         """What a round takes; nothing where no model says it."""
@@ -193,6 +219,27 @@ class _Site:
             return Fraction(_cycles([insns], loop, self.setting), _PAGE)
         except NotDescribed:
             return Fraction()
+
+
+def _count(around: Around, loop: FlushLoop) -> int | None:
+    """How often a loop goes round, where that is a constant."""
+    with around.program.target.table.terms() as terms:
+        state = around.states(loop, terms)
+        counter = None if state is None else state.get(Reg(around.known.COUNTER))
+        return counter.value if counter is not None and counter.kind == "const" else None
+
+
+def _counters(around: Around, loop: FlushLoop) -> list[int]:
+    """Registers read later that hold the count where a loop begins, and are not written in it."""
+    known, read = around.known, around.read_behind(loop)
+    with around.program.target.table.terms() as terms:
+        state = around.states(loop, terms)
+        if state is None:
+            return []
+        counter = state.get(Reg(known.COUNTER))
+        others = (r for r in registers_of(read) if r != known.COUNTER)
+        found = [r for r in others if r not in loop.rounds[0].left]
+        return [int(register) for register in found if state.get(register) is counter]
 
 
 @dataclass(frozen=True)
@@ -256,11 +303,9 @@ class _Loop:
         left: dict[int, tuple[int, int]] = {}
         found: list[Insn | None] = []
         for insn in insns:
-            register, linear = known.flushed(insn), target.linear(insn)
-            if linear is not None and register is None:
-                result, source, distance = linear
-                root, far = left.get(source, (source, 0))
-                left[result] = root, far + distance
+            register = known.flushed(insn)
+            if register is None:
+                stepped(left, insn, target)
             if register is None or left.get(register, (register, 0))[1] in kept:
                 found.append(insn)
             else:

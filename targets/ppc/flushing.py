@@ -29,6 +29,9 @@ class Flushes:
     FORGETS = frozenset({"icbi"})
     COUNTER: int = CTR
 
+    def __init__(self, bits: int) -> None:
+        self._bits, self._rows = bits, table(bits, "big")
+
     def flushed(self, insn: Insn) -> int | None:
         """The register with the address; None with a sum of two, or one processor's caches only."""
         if insn.name not in self.FLUSHES or insn.operand("ra0") != ZERO:
@@ -52,6 +55,19 @@ class Flushes:
         if not -_FAR <= distance < _FAR or source == GPR:
             return None
         return Insn(table(32, "big").find("addi"), (target, source, distance))
+
+    def walked(self, register: int, count: int, bits: int) -> tuple[Insn, ...]:
+        """A shift, an addition, and the shift back."""
+        add = Insn(self._rows.find("add"), (register, register, count))
+        return self._shifted(count, bits), add, self._shifted(count, -bits)
+
+    def _shifted(self, register: int, bits: int) -> Insn:
+        """slwi or srwi, sldi or srdi."""
+        if self._bits == 32:
+            ends = (0, 31 - bits) if bits > 0 else (-bits, 31)
+            return Insn(self._rows.find("rlwinm"), (register, register, bits % 32, *ends))
+        name, end = ("rldicr", 63 - bits) if bits > 0 else ("rldicl", -bits)
+        return Insn(self._rows.find(name), (register, register, bits % 64, end))
 
     def leaving(self, distance: int) -> Insn:
         """bdz."""

@@ -91,7 +91,6 @@ class Ppc:
     conditional_moves: ConditionalMoves | None = None
     completing: Completing | None = None
     whole_lines: WholeLines | None = None
-    flushing: Flushing | None = Flushes()
     stack: int = SP
     signatures = Path(__file__).with_name("signatures.json")
     page = placing.PAGE
@@ -119,6 +118,7 @@ class Ppc:
         self._distances = Distances(switches.ENTRY_SIZE, byteorder, bits)
         self.combining: Combining | None = Combinations(bits, byteorder)
         self.hints: Hints | None = Touches() if bits == 32 else None
+        self.flushing: Flushing | None = Flushes(bits)
         self.table: Table = self._rows
         self.tables = kernel_tables.tables(bits, byteorder)
         self.emulated = EMULATED.get((bits, byteorder))

@@ -430,6 +430,10 @@ class Flushing(Protocol):
         """target = source + distance; None where that is too far."""
         ...
 
+    def walked(self, register: int, count: int, bits: int) -> tuple[Insn, ...]:
+        """register = register + (count << bits); in `count` is what was there, if it has room."""
+        ...
+
     def leaving(self, distance: int) -> Insn:
         """The branch that takes one off the counter, and goes if nothing is left."""
         ...

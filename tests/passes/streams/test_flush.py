@@ -156,11 +156,12 @@ class Ran:
 
 
 def run(made: Made, image: Image, case: Case, start: int, count: int) -> Ran:
-    """A function from a start, for so many rounds where it is told."""
+    """A function from a start, for so many rounds where it is told, or for 20 bytes each."""
     function, memory = made.function(case), Memory()
     code = image.read(function.start, function.end - function.start)
     memory.map(function.start, code, write=False)
-    registers = {3: start, 4: count, 5: start + 0x10000, LR: STOP}
+    second = start + 20 * count if "end" in case.flags else count
+    registers = {3: start, 4: second, 5: start + 0x10000, LR: STOP}
     runner = Interpreter(made.target.table, memory, registers)
     phases: list[Phase] = []
     blocks: set[tuple[str, int]] = set()
@@ -293,6 +294,21 @@ def test_loops_that_are_not_for_fetch_alone_stay(made: Made) -> None:
         kept = places(made, made.image, case, "icbi")[:1]
         left = {at: word for at, word in gone.items() if at not in kept}
         assert made.refuses(case, changed(made, made.image, left)), name
+
+
+def test_what_nothing_reads_says_nothing_of_the_new_code(made: Made) -> None:
+    """The way by a register that the old code sets for nobody: the new one may set another."""
+    case = named("dead-scratch-power7")
+    new = made.new(case)
+    (add, *_) = (
+        at for at, insn in made.insns(new, case) if insn.name == "addi" and insn.operand("rt") == 3
+    )
+    by_scratch = {add: bytes.fromhex("7c635a14")}  # add r3,r3,r11
+    assert made.refuses(case, changed(made, new, by_scratch))
+    start = made.function(case).start
+    dead = changed(made, new, {start: bytes.fromhex("39600000")})  # li r11,0
+    assert not made.refuses(case, dead)
+    assert made.refuses(case, changed(made, dead, by_scratch))
 
 
 def test_a_range_that_is_a_block_short_is_refused(made: Made) -> None:

@@ -22,9 +22,9 @@ from rewriter.core.target.idioms import Flushing
 from rewriter.elf.unwind.entries import Fde
 from rewriter.verify.terms.prover import Prover
 from rewriter.verify.walk.equivalence import Different
-from rewriter.verify.walk.flushes.coherent import Around, needless
+from rewriter.verify.walk.flushes.coherent import Around, Instead, needless
 from rewriter.verify.walk.flushes.covered import same_blocks, same_registers
-from rewriter.verify.walk.flushes.shapes import FlushLoop, Place, flush_loops, stepped
+from rewriter.verify.walk.flushes.shapes import FlushLoop, flush_loops
 from rewriter.verify.walk.frames import one_frame
 
 NEEDLESS = Evidence(Grade.PROVED, ("the CPU fetches instructions as they were last stored",))
@@ -137,40 +137,29 @@ class _Reader:
             return []
         found: list[FlushLoop] = []
         for first, second in needless(around, loops, self.prover):
-            count = around.count(first)
-            lefts = around.left(first, count), around.left(second, count)
-            if self._stands_for(first, None, lefts[0]) and self._stands_for(
-                second, second.walker, lefts[1]
-            ):
-                for loop in (first, second):
-                    self._same_frame(around.function, loop)
-                    self._entered(around.function, loop)
-                    self._restore(loop, loop)
-                    found.append(loop)
-                self.shown.setdefault(around.function.start, []).append(NEEDLESS)
+            steps, more = self._here(first), self._here(second)
+            if steps is None or not more or not self._forgets(more[0], second):
+                continue
+            instead = Instead(around, first, second, self.prover)
+            if not instead.leaves_the_same(steps, more[1:]):
+                continue
+            for loop in (first, second):
+                self._same_frame(around.function, loop)
+                self._entered(around.function, loop)
+                self._restore(loop, loop)
+                found.append(loop)
+            self.shown.setdefault(around.function.start, []).append(NEEDLESS)
         return found
 
-    def _stands_for(
-        self, loop: FlushLoop, register: int | None, wanted: Mapping[int, Place] | None
-    ) -> bool:
-        """Whether what is in a loop's places leaves in registers what is `wanted`.
+    def _here(self, loop: FlushLoop) -> list[Insn] | None:
+        """What the new file has in a loop's places, without nops; None where data is."""
+        insns = self.new.insns_at(loop.places.start, loop.places.stop)
+        found = [insn for insn in insns if insn is not None and not self._is_nop(insn)]
+        return found if all(insn is not None for insn in insns) else None
 
-        If there is a register, a flush of its block comes first, and else none.
-        """
-        here = [insn for at in loop.places if not self._is_nop(insn := self.new.insn(at))]
-        if register is not None:
-            first, here = here[:1], here[1:]
-            if not first or first[0] is None or first[0].name != loop.name:
-                return False
-            if self.known.flushed(first[0]) != register:
-                return False
-        left: dict[int, Place] = {}
-        for insn in here:
-            if insn is None or not stepped(left, insn, self.program.target):
-                return False
-        if wanted is None or not left.keys() <= loop.rounds[0].left.keys():
-            return False
-        return all(left.get(number, (number, 0)) == place for number, place in wanted.items())
+    def _forgets(self, insn: Insn, loop: FlushLoop) -> bool:
+        """Whether an instruction does to one block what a loop does first."""
+        return insn.name == loop.name and self.known.flushed(insn) == loop.walker
 
     def _is_nop(self, insn: Insn | None) -> bool:
         return insn is not None and self.program.target.is_nop(insn)
