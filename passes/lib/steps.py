@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import ABCMeta, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -76,7 +76,7 @@ class Pass(Protocol):
         ...
 
 
-class OwnPass(ABC):
+class OwnPass(metaclass=ABCMeta):
     """One of ours: a target says which features it needs, and whether there is work for it."""
 
     name: str

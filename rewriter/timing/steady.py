@@ -8,7 +8,7 @@ falls through, and every access hits.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Protocol
@@ -77,7 +77,7 @@ class Slotted(Protocol):
         """Cycles a pass that the busier half takes."""
 
 
-class Steady(ABC):
+class Steady(metaclass=ABCMeta):
     """The steady state of loops on one CPU.  Raises NotDescribed.
 
     Schedulers ask what kind of order helps: `stepper` where instructions issue in order, `slotted`

@@ -102,6 +102,9 @@ class Probe(Concrete):
     def step(self, insn: Insn, address: int) -> Step:
         """What an instruction does; control goes on behind it."""
         self.access = None
+        return self._step(insn, address)
+
+    def _step(self, insn: Insn, address: int) -> Step:
         self.execute(insn, address)
         where, size, store = self.access or (None, 0, False)
         return Step(address, insn, where, size, store, None)

@@ -243,7 +243,8 @@ class PairedExceptions:
 class NoExceptions:
     """No table: no access goes on elsewhere."""
 
-    size, sorted = 1, False
+    size = 1
+    sorted = False
 
     def where(self, image: Sections) -> range:
         """Nowhere."""

@@ -3,6 +3,7 @@
 The door is
 `table`.
 
+flow         Where control goes after an instruction
 instruction  The vocabulary of an instruction set: formats of operands, one `Op` per row, `Insn`
 interned     Masks of registers for millions of instructions: each distinct mask is kept once
 operands     The operands of an instruction: which bits of its word hold them, and what those mean

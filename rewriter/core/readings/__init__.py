@@ -10,4 +10,5 @@ machine    What a row's meaning sees: a machine with registers, memory, control,
 recorder   The reading of a meaning that finds out what it reads and writes
 symbolic   The symbolic reading: registers and memory as terms over the state at the start
 unaligned  The symbolic reading where accesses may stand anywhere: memory as bytes, in either order
+unknown    Values of which nothing is known, for readings that ask only what is read and written
 """

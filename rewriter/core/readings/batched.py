@@ -38,7 +38,7 @@ class Batched(Machine):
 
     def __post_init__(self) -> None:
         self._kind = np.dtype(f"u{self.width // 8}")
-        self._signed = np.dtype(f"i{self.width // 8}")
+        self._number = np.dtype(f"i{self.width // 8}")
 
     def get(self, source: Reg | Lanes) -> Lanes:
         if not isinstance(source, Reg):
@@ -52,7 +52,7 @@ class Batched(Machine):
             self.registers[register] = value
 
     def _at(self, address: Lanes, size: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        offset = (address - self.base).view(self._signed).astype(np.int64)
+        offset = (address - self.base).view(self._number).astype(np.int64)
         misaligned = self.aligned and np.any(address % address.dtype.type(size))
         if misaligned or np.any((offset < 0) | (offset + size > self.memory.shape[1])):
             raise IndexError(f"{size}-byte access outside its lane or misaligned")
@@ -100,7 +100,7 @@ class Batched(Machine):
         return value >> amount
 
     def ashr(self, value: Lanes, amount: Lanes) -> Lanes:
-        shifted = value.view(self._signed) >> amount.view(self._signed)
+        shifted = value.view(self._number) >> amount.view(self._number)
         return np.asarray(shifted.view(self._kind))
 
     def eq(self, a: Lanes, b: Lanes) -> NDArray[np.bool_]:
@@ -110,7 +110,7 @@ class Batched(Machine):
         return np.less(a, b)
 
     def slt(self, a: Lanes, b: Lanes) -> NDArray[np.bool_]:
-        return np.asarray(np.less(a.view(self._signed), b.view(self._signed)))
+        return np.asarray(np.less(a.view(self._number), b.view(self._number)))
 
     def both(self, a: NDArray[np.bool_], b: NDArray[np.bool_]) -> NDArray[np.bool_]:
         return np.logical_and(a, b)

@@ -51,7 +51,7 @@ class LimitReached(Exception):
         self.limit = limit
 
 
-class Unspecified(NotImplementedError):
+class Unspecified(Exception):
     """An instruction whose result the table does not say, and no handler was given."""
 
     def __init__(self, address: int, name: str) -> None:
@@ -223,6 +223,12 @@ class _Machine(Concrete):
         self.pc = 0
         self.answer = opaque
 
+    def begin(self, following: int) -> None:
+        """An instruction begins, with `following` behind it: nothing was accessed yet."""
+        self.following = following
+        self.target = None
+        self.access = None
+
     def get(self, source: Reg | int) -> int:
         return self.registers[source] if source.__class__ is Reg else source
 
@@ -391,16 +397,13 @@ class Interpreter:
                 return
             machine.pc = pc
             does, operands, following, plain, _ = decoded.get(pc) or self._decode(pc)
-            machine.following = following
-            machine.target = machine.access = None
+            machine.begin(following)
             does(machine, *operands)
             target = machine.target
             pc = following if target is None else target
             if machine.access is not None:
-                yield Step(
-                    *(plain.address, plain.insn),
-                    *(machine.access, machine.size, machine.stored, target),
-                )
+                where, size, stored = machine.access, machine.size, machine.stored
+                yield Step(plain.address, plain.insn, where, size, stored, target)
             elif target is not None:
                 yield Step(plain.address, plain.insn, None, 0, False, target)
             else:
@@ -420,8 +423,7 @@ class Interpreter:
                 return
             machine.pc = pc
             does, operands, following, _plain, on = decoded.get(pc) or self._decode(pc)
-            machine.following = following
-            machine.target = machine.access = None
+            machine.begin(following)
             does(machine, *operands)
             if machine.access is not None and machine.stored:
                 stored(machine.access, machine.size)

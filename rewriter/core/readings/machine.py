@@ -9,7 +9,7 @@ integer has no fixed width.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import ABCMeta, abstractmethod
 from typing import Any, Literal, TypeAlias
 
 from rewriter.core.isa.instruction import Insn
@@ -21,7 +21,7 @@ ByteOrder: TypeAlias = Literal["little", "big"]
 Value = Any  # an int, a NumPy array, a Term: each machine knows its own
 
 
-class Machine(ABC):
+class Machine(metaclass=ABCMeta):
     """State and arithmetic for one reading of the table.
 
     `width` is the register width in bits, `byteorder` that of memory; `following` is the address

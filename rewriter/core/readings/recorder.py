@@ -9,19 +9,8 @@ from rewriter.core.isa.instruction import Effects, Op
 from rewriter.core.isa.operands import Kind
 from rewriter.core.isa.registers import Reg
 from rewriter.core.readings.machine import ByteOrder, Machine, Value
+from rewriter.core.readings.unknown import NEXT, UNKNOWN
 
-
-class _Any:
-    """A value of which nothing is known; every operation gives another such value."""
-
-    def _other(self, *_: Any) -> _Any:
-        return _ANY
-
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _other
-    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __invert__ = __neg__ = _other
-
-
-_ANY, _NEXT = _Any(), _Any()
 _OPERAND = 1 << 16  # times n + 1 stands for "the register in operand n"
 
 
@@ -45,21 +34,21 @@ class Recorder(Machine):
     @property
     def next(self) -> Value:
         self.placed = True
-        return _NEXT
+        return NEXT
 
     def get(self, source: Reg | Value) -> Value:
         if isinstance(source, Reg):
             self.reads.append(source)
-        return _ANY
+        return UNKNOWN
 
     def set(self, register: Reg, value: Value) -> None:
         self.writes.append(register)
-        if value is _NEXT:
+        if value is NEXT:
             self.links.append(register)
 
     def load(self, address: Value, size: int) -> Value:
         self.loads, self.size = True, self.size + size
-        return _ANY
+        return UNKNOWN
 
     def store(self, address: Value, value: Value, size: int) -> None:
         self.stores, self.size = True, self.size + size
@@ -67,7 +56,7 @@ class Recorder(Machine):
     def conditional_store(self, address: Value, value: Value, size: int) -> Value:
         self.stores, self.size = True, self.size + size
         self.events.append("conditional store")
-        return _ANY
+        return UNKNOWN
 
     def event(self, name: str, *values: Value) -> None:
         self.events.append(name)
@@ -84,58 +73,58 @@ class Recorder(Machine):
     # Arithmetic on unknowns gives unknowns.
 
     def const(self, value: int) -> Value:
-        return _ANY
+        return UNKNOWN
 
     def code(self, address: int) -> Value:
-        return _ANY
+        return UNKNOWN
 
     def negate(self, condition: Value) -> Value:
-        return _ANY
+        return UNKNOWN
 
     def ctpop(self, value: Value) -> Value:
-        return _ANY
+        return UNKNOWN
 
     def cttz(self, value: Value) -> Value:
-        return _ANY
+        return UNKNOWN
 
     def ctlz(self, value: Value) -> Value:
-        return _ANY
+        return UNKNOWN
 
     def opaque(self, name: str, *values: Value) -> Value:
-        return _ANY
+        return UNKNOWN
 
     def shl(self, value: Value, amount: Value) -> Value:
-        return _ANY
+        return UNKNOWN
 
     def lshr(self, value: Value, amount: Value) -> Value:
-        return _ANY
+        return UNKNOWN
 
     def ashr(self, value: Value, amount: Value) -> Value:
-        return _ANY
+        return UNKNOWN
 
     def eq(self, a: Value, b: Value) -> Value:
-        return _ANY
+        return UNKNOWN
 
     def ult(self, a: Value, b: Value) -> Value:
-        return _ANY
+        return UNKNOWN
 
     def slt(self, a: Value, b: Value) -> Value:
-        return _ANY
+        return UNKNOWN
 
     def both(self, a: Value, b: Value) -> Value:
-        return _ANY
+        return UNKNOWN
 
     def umulh(self, a: Value, b: Value) -> Value:
-        return _ANY
+        return UNKNOWN
 
     def ite(self, condition: Value, a: Value, b: Value) -> Value:
-        return _ANY
+        return UNKNOWN
 
 
 def record(op: Op, width: int) -> Effects:
     """The effects of a row on registers of `width` bits, with its lowest or highest selectors."""
     named = tuple(
-        Reg(_OPERAND * (n + 1)) if operand.kind is Kind.REGISTER else _ANY
+        Reg(_OPERAND * (n + 1)) if operand.kind is Kind.REGISTER else UNKNOWN
         for n, operand in enumerate(op.format.operands)
     )
     selectors = [n for n, o in enumerate(op.format.operands) if o.kind is Kind.SELECTOR]
@@ -153,7 +142,7 @@ def record_insn(op: Op, width: int, values: tuple[int, ...]) -> Effects:
     """The effects of an instruction whose operands have these values: all registers are fixed."""
     kinds = [operand.kind for operand in op.format.operands]
     operands = tuple(
-        Reg(value) if kind is Kind.REGISTER else value if kind is Kind.SELECTOR else _ANY
+        Reg(value) if kind is Kind.REGISTER else value if kind is Kind.SELECTOR else UNKNOWN
         for kind, value in zip(kinds, values, strict=True)
     )
     return _run(op, width, operands)

@@ -37,8 +37,13 @@ class Symbolic(Machine):
 
     def snapshot(self) -> Symbolic:
         """The state as it is now; the terms are shared."""
-        now = object.__new__(self.__class__)
-        now.__dict__.update(self.__dict__)
+        now = self.__class__.__new__(self.__class__)
+        now.terms, now.constants, now.byteorder = self.terms, self.constants, self.byteorder
+        now.movable, now.memory, now.control = self.movable, self.memory, self.control
+        now.width, now.cell, now._is_big = self.width, self.cell, self._is_big
+        now.following, now._placed, now._accesses = self.following, self._placed, self._accesses
+        now._base, now._low, now._high = self._base, self._low, self._high
+        now._zero, now._eight = self._zero, self._eight
         now.registers = dict(self.registers)
         now.events, now.stored = list(self.events), list(self.stored)
         now.loaded, now.narrow = set(self.loaded), set(self.narrow)
@@ -48,6 +53,7 @@ class Symbolic(Machine):
         self.memory = self.terms.make("mem", data="M")
         self._accesses: list[tuple[Term, Term, int]] = []
         self._placed = False
+        self.following = 0
         self.width = self.terms.width
         self.cell = self.width // 8
         self._is_big = self.byteorder == "big"

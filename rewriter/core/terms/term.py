@@ -100,6 +100,8 @@ class Terms:
     is for what is found again: what instructions made of terms.
     """
 
+    __deletable__ = ("_constants", "_tables", "computed", "false", "true")
+
     def __init__(self, width: int) -> None:
         self.width = width
         self.ones = (1 << width) - 1
@@ -114,7 +116,8 @@ class Terms:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.__dict__.clear()  # nothing can be made or folded any more
+        # Nothing can be made or folded any more.
+        del self._tables, self._constants, self.computed, self.true, self.false
 
     def make(self, kind: str, *args: Term, data: int | str = "") -> Term:
         """The term of this kind, without folding."""

@@ -109,7 +109,8 @@ class SteadyInOrder(Steady):
 
     def __init__(self, cpu: Cpu, pipeline: InOrder, table: Table) -> None:
         super().__init__(cpu, pipeline, table)
-        self.in_order: InOrder = pipeline
+        self.in_order: InOrder | None = pipeline
+        self._pipeline = pipeline
         self._fits: dict[tuple[str, ...], bool] = {}
 
     def cycles(self, code: Sequence[Placed], text: Mapping[int, Insn]) -> Fraction:
@@ -120,7 +121,7 @@ class SteadyInOrder(Steady):
     def least(self, code: Sequence[Placed]) -> int:
         """Each fetch block takes a cycle, and the branch back its bubbles."""
         blocks = {address & -self.block for address, _, _ in code}
-        return len(blocks) + self.in_order.taken.value
+        return len(blocks) + self._pipeline.taken.value
 
     def once(self, code: Sequence[Placed]) -> list[Times]:
         """When each instruction issues, and has its results, in straight code that runs once."""
@@ -132,19 +133,19 @@ class SteadyInOrder(Steady):
 
     def spread(self, code: Sequence[Placed]) -> int:
         """Cycles from the first issue to the last, if every cycle were full."""
-        return -(-len(code) // self.in_order.width.value) - 1
+        return -(-len(code) // self._pipeline.width.value) - 1
 
     def stepper(self) -> RepeatedInOrder:
         """A pipeline that has not run yet."""
-        return RepeatedInOrder(self.in_order, self.fits)
+        return RepeatedInOrder(self._pipeline, self.fits)
 
     def fits(self, members: Sequence[Node]) -> bool:
         """Whether instructions may issue together."""
         classes = tuple([node.name for node in members])
         found = self._fits.get(classes)
         if found is None:
-            found = len(classes) <= self.in_order.width.value
-            for one, other in self.in_order.exclusions:
+            found = len(classes) <= self._pipeline.width.value
+            for one, other in self._pipeline.exclusions:
                 found = found and not (one & {*classes} and other & {*classes})
             found = found and assign([node.pipes for node in members]) is not None
             self._fits[classes] = found

@@ -6,12 +6,12 @@ not.  A policy says which outcome a check sees when the entry is there.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import ABCMeta, abstractmethod
 from dataclasses import dataclass, field
 from random import Random
 
 
-class Policy(ABC):
+class Policy(metaclass=ABCMeta):
     """Whether an entry that nothing invalidated is still there at a check."""
 
     @abstractmethod
