@@ -42,7 +42,7 @@ fuzz-programs:
 	@$(BIN)/python scripts/fuzz_programs.py $(or $(N),500)
 
 clean:
-	rm -rf build .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf build rewriter/compiled .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 distclean: clean
 	rm -rf .venv *.egg-info

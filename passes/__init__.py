@@ -29,6 +29,7 @@ from collections.abc import Container
 from functools import cache
 from importlib.metadata import EntryPoint
 
+import rewriter  # noqa: F401  # first: it says where compiled modules are
 from passes.align import Align
 from passes.bitscan import BitScan
 from passes.bytes import Bytes

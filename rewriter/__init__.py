@@ -21,3 +21,7 @@ suites/     Suites of routines that articles measured
 timing/     Timing models: they read a CPU's description and a trace of executed steps
 verify/     The independent verifier: two files in, a verdict out
 """
+
+from rewriter.core.compiled import install
+
+install()

@@ -87,7 +87,7 @@ make_venv() {
 }
 
 install_python_packages() {
-    local extra='' stamp=$venv/.setup-$level
+    local extra='[compile]' stamp=$venv/.setup-$level
     [[ $level = test ]] && extra='[dev]'
     [[ $stamp -nt setup.cfg && $stamp -nt pyproject.toml ]] && return
     say "pip install -e .$extra"
@@ -105,7 +105,13 @@ compile_modules() {
     "$venv/bin/python" -m compileall -q "${folders[@]}"
 }
 
+compile_hottest() {
+    # A line where something was compiled, or why nothing can be; nothing where all is as it was.
+    "$venv/bin/python" -m rewriter.cli.install.compiling
+}
+
 install_packages
 make_venv
 install_python_packages
+compile_hottest
 compile_modules

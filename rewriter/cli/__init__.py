@@ -14,6 +14,7 @@ patch       `retune patch`
 report      `retune report`
 show        Results on stdout, progress on stderr: for people on a terminal, for programs elsewhere
 signatures  `retune signatures`: databases of known routines
+install/    How retune is built and installed: pages and compiled modules as files of a wheel
 pages/      What the command says of itself: its versions, its manual pages, and completion in a
             shell
 running/    Commands that run the original and the retuned file

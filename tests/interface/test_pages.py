@@ -16,6 +16,7 @@ import pytest
 from fixtures.inputs import require_tool
 from rewriter.cli import main
 from rewriter.cli.pages import completion, installed, roff, tree
+from rewriter.core.compiled import FINDER
 
 BIN = Path(sys.executable).parent
 PAGES = tree.pages(main, "1.2.3")
@@ -41,7 +42,8 @@ def test_version_names_what_a_result_depends_on() -> None:
         f"Python {platform.python_version()} on {platform.machine()}",
     ]
     names = ("lief", "numpy", "z3-solver", "ortools", "click", "rich")
-    assert lines[2:] == [f"{name} {importlib.metadata.version(name)}" for name in names]
+    assert lines[-1] == f"modules: {FINDER.state}"
+    assert lines[2:-1] == [f"{name} {importlib.metadata.version(name)}" for name in names]
 
 
 def test_every_command_has_a_page() -> None:

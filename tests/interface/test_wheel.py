@@ -17,12 +17,13 @@ from pathlib import Path
 import pytest
 
 from fixtures import inputs
+from rewriter.core.compiled import FINDER, FOLDER, PURE
 
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCT = ("rewriter", "passes", "targets")
 EXTRA = ("distributed", "hypothesis")
 """Libraries of extras: who asks for what needs one is told which is missing before any work."""
-LEFT = shutil.ignore_patterns("__pycache__", "*.egg-info")
+LEFT = shutil.ignore_patterns("__pycache__", "*.egg-info", "compiled")
 
 
 def settings() -> configparser.ConfigParser:
@@ -33,7 +34,10 @@ def settings() -> configparser.ConfigParser:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder with both, built from a copy of the sources as `python3 -m build` does it."""
+    """The folder with both, built from a copy of the sources as `python3 -m build` does it.
+
+    Nothing is compiled: that takes long.
+    """
     sources, out = tmp_path_factory.mktemp("sources"), tmp_path_factory.mktemp("dist")
     for name in (*PRODUCT, "fixtures", "docs"):
         shutil.copytree(ROOT / name, sources / name, ignore=LEFT)
@@ -41,7 +45,14 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if path.is_file() and path.name != ".git":
             shutil.copy(path, sources)
     command = (sys.executable, "-m", "build", "--no-isolation", "--outdir", str(out))
-    done = subprocess.run(command, cwd=sources, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command,
+        cwd=sources,
+        env={**os.environ, PURE: "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return out
 
@@ -108,12 +119,34 @@ def test_the_wheel_holds_the_product_and_nothing_else(built: Path) -> None:
     moved = {name.replace("rewriter/interface/", "retune/") for name in sources}
     assert modules == moved
     files = {p for top in PRODUCT for p in (ROOT / top).rglob("*") if p.is_file()}
+    files = {p for p in files if FOLDER not in p.parents}
     data = {str(p.relative_to(ROOT)) for p in files if p.suffix not in (".py", ".pyc", ".md")}
     assert data - {"rewriter/interface/py.typed"} <= set(names)
     for path in ("man/man1/retune.1", "man/man1/retune-patch.1", "doc/retune/README.md"):
         assert any(name.endswith(f"data/share/{path}") for name in names)
     for path in ("bash-completion/completions/retune", "zsh/site-functions/_retune"):
         assert any(name.endswith(f"data/share/{path}") for name in names)
+
+
+def test_a_wheel_with_compiled_modules_is_for_one_python(tmp_path: Path) -> None:
+    """Those that are there already are taken into it."""
+    if not FINDER.modules:
+        pytest.skip(f"modules are {FINDER.state}")
+    sources = tmp_path / "sources"
+    for name in (*PRODUCT, "docs"):
+        shutil.copytree(ROOT / name, sources / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("setup.cfg", "pyproject.toml", "README.md", "CHANGELOG.md", "LICENSE"):
+        shutil.copy(ROOT / name, sources)
+    command = (sys.executable, "-m", "build", "--no-isolation", "--wheel", "--outdir", tmp_path)
+    done = subprocess.run(command, cwd=sources, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    path = next(tmp_path.glob("*.whl"))
+    assert f"-cp{sys.version_info.major}{sys.version_info.minor}-" in path.name
+    assert not path.name.endswith("-any.whl")
+    with zipfile.ZipFile(path) as wheel:
+        names = {name for name in wheel.namelist() if name.startswith("rewriter/compiled/")}
+    there = {p for p in FOLDER.rglob("*") if p.is_file()}
+    assert names == {str(p.relative_to(ROOT)) for p in there}
 
 
 def test_the_source_distribution_makes_the_same_wheel(built: Path) -> None:

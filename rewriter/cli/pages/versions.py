@@ -1,4 +1,4 @@
-"""`retune --version`: retune, Python, and the libraries that a result depends on."""
+"""`retune --version`: retune, Python, the libraries that a result depends on, what is compiled."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ def shown(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
         return
     from importlib.metadata import PackageNotFoundError, version
 
+    from rewriter.core.compiled import FINDER
+
     def of(name: str) -> str:
         try:
             return version(name)
@@ -26,6 +28,7 @@ def shown(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     click.echo(f"Python {platform.python_version()} on {platform.machine()}")
     for name in LIBRARIES:
         click.echo(f"{name} {of(name)}")
+    click.echo(f"modules: {FINDER.state}")
     ctx.exit()
 
 
@@ -35,5 +38,5 @@ VERSION = click.option(
     is_eager=True,
     expose_value=False,
     callback=shown,
-    help="Show the versions of retune and of the libraries that it uses.",
+    help="Show the versions of retune and its libraries, and whether modules are compiled.",
 )
