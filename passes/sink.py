@@ -68,6 +68,7 @@ class _Sunk:
         self.shown = Shown(setting.target, setting.prover, program.is_kernel)
         flows = program.listing.flows
         self._branches: list[int] = np.flatnonzero(flows == FLOW_CODE[Flow.BRANCH]).tolist()
+        self._row_starts: dict[int, list[int]] = {}  # of the function in hand
 
     def found(self, function: Function, slots: Slots) -> Iterator[Insertion | Declined]:
         """The sites of a function."""
@@ -126,11 +127,18 @@ class _Sunk:
 
         They are locked, or the last before a row of the unwind table, which goes by them.
         """
-        places, frame = superblock.addresses(), self.program.frames.get(function.start)
-        starts = [] if frame is None else [at for at, _ in rows.rows(frame)]
+        places, starts = superblock.addresses(), self._starts(function)
         inside = starts[bisect_right(starts, places[0]) : bisect_right(starts, superblock.end)]
         last = (places[bisect_left(places, at) - 1] for at in inside)
         return frozenset((*self.setting.locked.intersection(places), *last))
+
+    def _starts(self, function: Function) -> list[int]:
+        """Where the rows of a function's unwind entry begin."""
+        if function.start not in self._row_starts:
+            frame = self.program.frames.get(function.start)
+            found = [] if frame is None else [at for at, _ in rows.rows(frame)]
+            self._row_starts = {function.start: found}
+        return self._row_starts[function.start]
 
 
 def _standing(program: Program, superblock: Superblock, slots: Slots) -> Superblock | None:
