@@ -16,15 +16,15 @@ from rewriter.analysis.exception_ranges import ExceptionRanges
 from rewriter.analysis.functions import find_functions, with_called
 from rewriter.analysis.relations import Facts, LinearEffects, relations
 from rewriter.analysis.reservations import locked_addresses, near_locks
-from rewriter.core.addresses import Sides, addresses, first_at, sides
+from rewriter.core.addresses import Sides, first_at, sides
 from rewriter.core.assumptions import EVERY, STANDARD, TABLES
-from rewriter.core.code.listing import FLOW_CODE, UNKNOWN, Listing
+from rewriter.core.code.listing import FLOW_CODE, UNKNOWN, Listing, among
 from rewriter.core.code.nops import is_kept, kept, nops
 from rewriter.core.code.program import Fixup, Function, JumpTable, Pin
 from rewriter.core.code.superblock import Superblock, straight
-from rewriter.core.code.system_tables import Held, Holds, seen
+from rewriter.core.code.system_tables import Held, Holds, is_written, seen, shaped
 from rewriter.core.errors import BadInput
-from rewriter.core.isa.instruction import Flow, Insn
+from rewriter.core.isa.instruction import Flow, Insn, To, leading
 from rewriter.core.run.garbage import seldom_collected
 from rewriter.core.target.protocol import References, Sequential, whole
 from rewriter.elf.headers import ET_EXEC
@@ -39,6 +39,7 @@ from rewriter.elf.pins import (
 )
 from rewriter.elf.probes import NOTES
 from rewriter.elf.sequences import DESCRIPTORS, sequences
+from rewriter.elf.sites import but_for_switches, sites
 from rewriter.elf.unwind import entries as unwind
 
 _IN_FLIGHT = 100
@@ -316,8 +317,40 @@ class Program:
         table = self._known_at_run_time or self._looked_at(function)
         if table:
             return f"its code is known by address at run time: {table}"
-        unread = self.target.tables.unread if self.is_kernel else ""
-        return f"the kernel names code in places that are not read: {unread}" if unread else ""
+        if not self.is_kernel:
+            return ""
+        if _holds(function, self._turning) or function.start in self._beside:
+            return "it may run before addresses are translated"
+        return f"the kernel names code in {self._unread}" if self._unread else ""
+
+    @cached_property
+    def _unread(self) -> str:
+        return self.target.tables.unread(self.image)
+
+    @cached_property
+    def _turning(self) -> list[int]:
+        """Addresses that run before addresses are translated, or of what turns that on and off."""
+        listing, tables = self.listing, self.target.tables
+        rows = [n for n, op in enumerate(listing.table.rows) if op.name in tables.turns]
+        found: list[int] = listing.addresses[np.isin(listing.rows, rows)].tolist()
+        for name in tables.apart:
+            where = self.image.table(name)
+            first, last = listing.span(where.start, where.stop)
+            found += listing.addresses[first:last].tolist()
+        return sorted(found)
+
+    @cached_property
+    def _beside(self) -> frozenset[int]:
+        """Starts of the functions to which such code leads itself."""
+        listing, found = self.listing, set[int]()
+        goes = among(listing.flows, leading(To.PLACE))
+        for function in self.functions:
+            if _holds(function, self._turning):
+                first, last = listing.span(function.start, function.end)
+                places = listing.targets[first:last][goes[first:last]].tolist()
+                owners = map(self.function_at, places)
+                found |= {owner.start for owner in owners if owner is not None}
+        return frozenset(found)
 
     @cached_property
     def _known_at_run_time(self) -> str:
@@ -336,15 +369,8 @@ class Program:
     def _written(self) -> list[int]:
         """Addresses of instructions in whose place other code may stand."""
         size = self.target.table.size
-        ranges = (range(h.start, h.end, size) for h in self.held if self._is_written(h))
+        ranges = (range(h.start, h.end, size) for h in self.held if is_written(self.listing, h))
         return sorted({address for places in ranges for address in places})
-
-    def _is_written(self, held: Held) -> bool:
-        """Whether other code may stand there than the listing shows."""
-        if held.holds is not Holds.SWITCHED:
-            return held.holds is Holds.WRITTEN
-        at = self.listing.positions(addresses([held.start]))
-        return not np.all(self.listing.flows[at] == FLOW_CODE[Flow.BRANCH])
 
     @cached_property
     def _data(self) -> list[int]:
@@ -390,11 +416,14 @@ def analyse(image: Image, target: Sequential, assume: frozenset[str] = EVERY) ->
     entries.update(pad for pad in exceptions.abroad if listing.has(pad))
     pads = [pad for pad in exceptions.pads if listing.has(pad)]
     held = (*target.tables.held(image), *_looked_at(image, target.table.size, words))
+    named_by_words = sites(image, target, listing)
+    if target.is_kernel(image):
+        held = (*held, *shaped(listing, target.tables.shapes))
     entries.update(h.start for h in held if h.holds is Holds.ENTERED and listing.has(h.start))
     references, graph = jumps.followed(
         partial(
             _graph,
-            seen(listing, held, target.everything),
+            seen(listing, (*held, *named_by_words), target.everything),
             target,
             functions,
             (entries, pads),
@@ -409,6 +438,7 @@ def analyse(image: Image, target: Sequential, assume: frozenset[str] = EVERY) ->
         ),
         named,
     )
+    held = (*held, *but_for_switches(named_by_words, references.tables))
     if TABLES not in assume:
         open_ended = {table.jump for table in references.tables if not table.exact}
         unresolved = references.unresolved | open_ended

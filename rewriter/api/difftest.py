@@ -48,7 +48,7 @@ def boot(
     target = choose.target_of(before.image)
     boots = needed(target.boots, "difftest boot", target, before.name)
     setup = Setup(
-        machine=machine or boots.machine,
+        machine=machine or boots.machines.get(cpu or "", boots.machine),
         memory=memory or boots.memory,
         parameters=f"{boots.parameters} {append}".rstrip(),
         initrd=files.read(initrd),

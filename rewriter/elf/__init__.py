@@ -21,6 +21,7 @@ pins         Addresses in text that data, symbols or the unwinder rely on
 probes       Static probes: the places at which debuggers and tracers stop to look at operands
 sequences    Restartable sequences: code that the kernel aborts where it was interrupted in its
              middle
+sites        Instructions over which a kernel writes, as single words of its data name them
 archive/     Files inside files: archives, packages and relocatable objects
 caves/       Room for new code in a file whose layout stays
 lines/       Source lines in debug information, and how they follow code that moves

@@ -7,9 +7,10 @@ from itertools import compress
 
 import numpy as np
 
-from rewriter.core.addresses import addresses, contains
+from rewriter.core.addresses import Addresses, addresses, contains, shifted
 from rewriter.core.code.listing import Listing
 from rewriter.core.code.program import Function, Pin
+from rewriter.core.isa.operands import Words
 from rewriter.core.target.protocol import Sequential
 from rewriter.elf.headers import ET_DYN, PF_W, PT_GNU_RELRO, PT_LOAD, SHF_ALLOC, SHF_EXECINSTR
 from rewriter.elf.image import Image
@@ -147,13 +148,36 @@ def text_words(image: Image, listing: Listing) -> Iterator[tuple[int, int]]:
     size = image.bits // 8
     if image.bits == 32 and image.e_type == ET_DYN:
         return
+    for start, words in _data(image, size):
+        yield from _in_text(listing, start, size, words.astype(np.uint64))
+
+
+_DISTANCE = 4  # bytes
+
+
+def site_words(image: Image, listing: Listing) -> Iterator[tuple[int, int]]:
+    """Words of data that read like the distance from their place to an instruction."""
+    for start, words in _data(image, _DISTANCE):
+        places = shifted(start, _DISTANCE * np.arange(len(words)))
+        distances = words.astype(np.uint32).view(np.int32).astype(np.int64).astype(np.uint64)
+        named = (places + distances) & np.uint64((1 << image.bits) - 1)
+        yield from _in_text(listing, start, _DISTANCE, named)
+
+
+def _data(image: Image, size: int) -> Iterator[tuple[int, Words]]:
+    """The words of each section of data, with the address of the first."""
     for section in image.sections:
         code = section.sh_flags & SHF_EXECINSTR
         if section.sh_type not in _DATA_TYPES or code or not section.sh_flags & SHF_ALLOC:
             continue
         start = section.sh_addr + -section.sh_addr % size
         end = start + max(section.sh_addr + section.sh_size - start, 0) // size * size
-        words = image.words(start, end, size).astype(np.uint64)
-        at = np.minimum(np.searchsorted(listing.addresses, words), len(listing) - 1)
-        for n in np.flatnonzero(listing.addresses[at] == words).tolist():
-            yield start + size * n, int(words[n])
+        yield start, image.words(start, end, size)
+
+
+def _in_text(
+    listing: Listing, start: int, size: int, named: Addresses
+) -> Iterator[tuple[int, int]]:
+    """Of words from an address on, each with what it names: those that name an instruction."""
+    for n in np.flatnonzero(contains(listing.addresses, named)).tolist():
+        yield start + size * n, int(named[n])

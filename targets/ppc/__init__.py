@@ -4,6 +4,7 @@ abi            The three calling standards: who may read which register when con
 arithmetic     What the table leaves open, on plain numbers, for trials: undefined results, dcbz
 asm            An assembler for tuned routines
 bit_counts     How the steps of a search for a bit are said, with 32 and 64 bits
+boots          How kernels are booted: a PowerMac of 32 bits, an LPAR of 64
 combining      Instructions of later chips that do what several did before
 cpus           CPUs: names, features, and pipelines, every figure with its source
 flushing       Blocks of caches that code flushes one by one

@@ -46,6 +46,7 @@ from targets.machines import is_ppc
 from targets.ppc import idioms, routines
 from targets.ppc.abi import FRAME_BASES, STANDARDS
 from targets.ppc.bit_counts import BitCounts
+from targets.ppc.boots import BOOTS
 from targets.ppc.combining import Combinations
 from targets.ppc.cpus import CPUS
 from targets.ppc.flushing import Flushes
@@ -81,7 +82,6 @@ class Ppc:
     name = "ppc"
     fits = staticmethod(is_ppc)
     bundling = None
-    boots = None
     cpus: Mapping[str, Cpu] = CPUS
     needs: Mapping[str, frozenset[str]] = {}
     spelling: Idioms = idioms
@@ -122,6 +122,7 @@ class Ppc:
         self.table: Table = self._rows
         self.tables = kernel_tables.tables(bits, byteorder)
         self.emulated = EMULATED.get((bits, byteorder))
+        self.boots = BOOTS.get((bits, byteorder))
         self.arena = WIDE if bits == 64 else NARROW
         self.trials = PpcTrials(bits, byteorder)
         self.resolving: Resolving | None = Hwcaps() if bits == 64 else None

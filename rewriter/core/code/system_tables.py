@@ -135,9 +135,14 @@ class Held:
     target: int | None = None
 
 
+def table_of(image: Sections, name: str) -> range:
+    """The addresses of the section, or part of one, of a name."""
+    return image.table(name) or image.enclosed(name)
+
+
 def held(layout: Layout, image: Sections, order: ByteOrder) -> Iterator[Held]:
     """What the entries of a table name in a file, in their order."""
-    where = image.table(layout.name) or image.enclosed(layout.name)
+    where = table_of(image, layout.name)
     for at in range(where.start, where.stop - layout.size + 1, layout.size):
         entry = image.read(at, layout.size)
         for named in layout.named:
@@ -161,12 +166,41 @@ def switched(listing: Listing, every: Iterable[Held]) -> Listing:
 
 
 def seen(listing: Listing, every: Iterable[Held], everything: int) -> Listing:
-    """A listing in which code at which somebody outside looks reads all registers: `everything`."""
-    ranges = [(one.start, one.end) for one in every if one.holds is Holds.SEEN]
+    """A listing in which code reads all registers, `everything`, where somebody else may do so.
+
+    He looks at it there, or what he puts into its place reads them.
+    """
+    ranges = [
+        (one.start, one.end) for one in every if one.holds is Holds.SEEN or is_written(listing, one)
+    ]
     if not ranges:
         return listing
     at = np.concatenate([np.arange(*listing.span(*places)) for places in ranges])
     return replace(listing, uses=listing.uses.with_mask(at, everything))
+
+
+def is_written(listing: Listing, held: Held) -> bool:
+    """Whether other code may stand there than the listing shows."""
+    if held.holds is not Holds.SWITCHED:
+        return held.holds is Holds.WRITTEN
+    at = listing.positions(addresses([held.start]))
+    return not np.all(listing.flows[at] == FLOW_CODE[Flow.BRANCH])
+
+
+Shape = tuple[tuple[int, int], ...]
+"""Code that stands so: of each instruction a mask, and what is left of it there."""
+
+
+def shaped(listing: Listing, shapes: Iterable[Shape]) -> Iterator[Held]:
+    """The instructions that begin code of some shapes, over which the system writes."""
+    for shape in shapes:
+        count = max(len(listing) - len(shape) + 1, 0)
+        found = np.ones(count, dtype=np.bool_)
+        for n, (mask, word) in enumerate(shape):
+            found &= listing.words[n : n + count] & np.uint64(mask) == np.uint64(word)
+        for at in np.flatnonzero(found).tolist():
+            place = int(listing.addresses[at])
+            yield Held("code of a known shape", place, Holds.WRITTEN, place, place + 1)
 
 
 class Exceptions(Protocol):
@@ -267,15 +301,34 @@ class NoExceptions:
 class SystemTables:
     """All tables of a system that name code: the exception table, and those that hold it still.
 
-    `unread` says what else of a kernel names code and is not found yet: while there is such, the
-    kernel's functions are left alone.
+    Where the bounds of the table `bounded` cannot be read, the system's code is left alone: of
+    others in the same section the bounds are not known either.  With `sites`, single words of data
+    name, each from its own place, an instruction that the system writes over.  `apart` are sections
+    whose code runs before addresses are translated, or where it was not linked to run; so may what
+    they call, and whatever has an instruction of `turns`.  The system writes over instructions that
+    begin code of one of `shapes`.
     """
 
     order: ByteOrder
     exceptions: Exceptions = NoExceptions()  # noqa: RUF009  # it has no state
     layouts: tuple[Layout, ...] = ()
-    unread: str = ""
+    bounded: str = ""
+    sites: bool = False
+    apart: tuple[str, ...] = ()
+    turns: frozenset[str] = frozenset()
+    shapes: tuple[Shape, ...] = ()
 
     def held(self, image: Sections) -> tuple[Held, ...]:
         """What the tables of a file hold where it is, but for accesses that may fault."""
         return tuple(one for layout in self.layouts for one in held(layout, image, self.order))
+
+    def unread(self, image: Sections) -> str:
+        """What of a kernel names code and cannot be found, or nothing."""
+        if not self.bounded or image.enclosed(self.bounded).start:
+            return ""
+        return f"tables of which no symbol says where they begin, as __start_{self.bounded} does"
+
+    def places(self, image: Sections) -> tuple[range, ...]:
+        """The addresses of the tables that are read."""
+        names = (layout.name for layout in self.layouts)
+        return (self.exceptions.where(image), *(table_of(image, name) for name in names))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Literal
 
 
 class Place(enum.Enum):
@@ -33,10 +34,11 @@ class Boots:
     """The machine that the emulator is.
 
     `emulator` is a program of the Debian package `package`; `options` are those that its machine
-    `machine` needs. `parameters` begin the kernel's command line. `cpus` maps CPUs to the
-    emulator's names; on those of `packaged` the firmware runs that comes with the emulator, the
-    others need another. `memory` is in MiB. Instructions below `user_end` are the user's; those
-    from the kernel's first segment on are the kernel's; what is between is firmware.
+    `machine` needs; CPUs of `machines` need another. `parameters` begin the kernel's command line.
+    `cpus` maps CPUs to the emulator's names; on those of `packaged` the firmware runs that comes
+    with the emulator, the others need another. `memory` is in MiB. Instructions from `user_start`
+    to before `user_end` are the user's, those below it of `low`; those from the kernel's first
+    segment to before `high` are the kernel's; all others are firmware.
     """
 
     emulator: str
@@ -49,3 +51,7 @@ class Boots:
     memory: int
     user_end: int
     volatile: tuple[Volatile, ...]
+    machines: Mapping[str, str] = field(default_factory=dict)
+    user_start: int = 0
+    low: Literal["kernel", "firmware"] = "firmware"
+    high: int = 1 << 64

@@ -35,11 +35,12 @@ class Kernel:
                 f"{self.name}: is no kernel: it is loaded where user programs are",
                 hint=f"kernels lie above {boots.user_end:#x}",
             )
-        owners = {0: USER, boots.user_end: FIRMWARE, min(loaded): KERNEL}
+        owners = {0: boots.low, boots.user_start: USER, boots.user_end: FIRMWARE}
+        owners |= {min(loaded): KERNEL, boots.high: FIRMWARE}
         # Functions may touch: an end must not hide the start of the next.
         owners |= {end: KERNEL for _, end in self.waits}
         owners |= {start: WAIT for start, _ in self.waits}
-        return tuple(sorted(owners.items()))
+        return tuple(sorted((at, owner) for at, owner in owners.items() if at < 1 << 64))
 
 
 def kernel(data: bytes, name: str) -> Kernel:

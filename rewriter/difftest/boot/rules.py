@@ -12,13 +12,17 @@ POWERED_OFF = "reboot: Power down"
 PANIC = "Kernel panic - not syncing"
 
 _IDLE = ("__delay", "arch_cpu_idle", "cpu_idle_poll", "default_idle_call", "ndelay", "udelay")
+_IDLE_PPC = (
+    *("ppc6xx_idle", "power_save_ppc32_restore"),
+    *("dedicated_cede_loop", "pseries_lpar_idle", "shared_cede_loop", "snooze_loop"),
+)
 _JITTER = (
     *("crypto_sha3_final", "crypto_sha3_update", "jent_apt_insert", "jent_condition_data"),
     *("jent_delta", "jent_entropy_init", "jent_gen_entropy", "jent_get_nstime", "jent_hash_time"),
     *("jent_lfsr_time", "jent_loop_shuffle", "jent_measure_jitter", "jent_memaccess"),
     *("jent_rct_insert", "jent_stuck", "keccakf_round"),
 )
-WAITING = frozenset((*_IDLE, *_JITTER))
+WAITING = frozenset((*_IDLE, *_IDLE_PPC, *_JITTER))
 """Functions of Linux whose number of instructions depends on time, not on the code's quality.
 
 They wait, or collect entropy from the clock: how often the collector repeats its work (SHA-3 for

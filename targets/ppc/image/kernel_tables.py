@@ -1,6 +1,7 @@
 """Tables in which Linux for PowerPC keeps addresses of its code.
 
-Sources: Linux 6.1 arch/powerpc/include/asm/extable.h, feature-fixups.h, bug.h, jump_label.h and
+Sources: Linux 6.1 arch/powerpc/include/asm/extable.h, feature-fixups.h, bug.h, jump_label.h,
+code-patching-asm.h, static_call.h, kernel/vmlinux.lds.S, kernel/kprobes.c,
 lib/feature-fixups.c, lib/restart_table.c, kernel/trace/ftrace.c.
 """
 
@@ -20,8 +21,28 @@ from rewriter.core.code.system_tables import (
 from rewriter.core.readings.machine import ByteOrder
 
 _WORD = 4  # bytes of an instruction
-_UNREAD = "single instructions that it writes over when it starts (code-patching-asm.h)"
+_APART = (".head.text",)
+"""Vectors, which are copied to address 0, and what runs until the MMU is on (kernel/head_*.S)."""
+
+_TURNS = frozenset({"rfi", "rfid", "hrfid", "rfscv"})
+"""Instructions by which entry code turns translation on and off."""
+
 _LONGEST = 6 * _WORD  # what is written over at most where an entry names its start alone
+
+_HIGH, _WHOLE = 0xFFFF0000, 0xFFFFFFFF
+_STATIC_CALL = (
+    (0, 0),  # the branch by which the system chooses what is called
+    (_HIGH, 0x3D800000),  # lis r12,target@ha
+    (_HIGH, 0x818C0000),  # lwz r12,target@l(r12)
+    (_WHOLE, 0x7D8903A6),  # mtctr r12
+    (_WHOLE, 0x4E800420),  # bctr
+    (_WHOLE, 0x38600000),  # li r3,0
+    (_WHOLE, 0x4E800020),  # blr
+)
+_RETURN_PROBE = ((_WHOLE, 0x60000000), (_WHOLE, 0x4E800020))  # nop; blr
+"""Where functions return to whose return is probed: the system puts a trap there when it starts."""
+
+_SHAPES = (_STATIC_CALL, _RETURN_PROBE)
 
 FEATURES = ("__ftr_fixup", "__mmu_ftr_fixup", "__fw_ftr_fixup")
 """Code that is written over where the CPU, its MMU or the firmware has a feature or lacks it."""
@@ -41,7 +62,8 @@ BARRIERS = (
 def tables(bits: int, order: ByteOrder) -> SystemTables:
     """The tables of a kernel whose addresses have some bits, 32 or 64."""
     exceptions = PairedExceptions("__ex_table", Pointer(0, 4), Pointer(4, 4), order)
-    return SystemTables(order, exceptions, tuple(_layouts(bits // 8)), _UNREAD)
+    layouts = tuple(_layouts(bits // 8))
+    return SystemTables(order, exceptions, layouts, "__jump_table", True, _APART, _TURNS, _SHAPES)
 
 
 def _layouts(size: int) -> Iterator[Layout]:
@@ -57,7 +79,8 @@ def _layouts(size: int) -> Iterator[Layout]:
     switch = Named(Holds.SWITCHED, Pointer(0, 4), _WORD, Pointer(4, 4))
     yield Layout("__jump_table", 8 + size, (switch,))
     begin, stop, resume = (Pointer(n * size, size, From.ZERO) for n in range(3))
-    yield Layout("mcount_loc", size, (Named(Holds.KEPT, begin, _WORD),))
+    # A call that may be made or not, and keeps registers that calls may change.
+    yield Layout("mcount_loc", size, (Named(Holds.WRITTEN, begin, _WORD),))
     masked = Named(Holds.WRITTEN, begin, stop)
     yield Layout("__soft_mask_table", 2 * size, (masked,))
     yield Layout("__restart_table", 3 * size, (masked, Named(Holds.ENTERED, resume)))

@@ -162,3 +162,46 @@ def test_control_may_come_where_a_table_says(room: Room) -> None:
     program = analyse(room.holding(Alpha(), old), Tabled((_held(room, Holds.ENTERED, 1),)))
     assert program.graph.entered[program.graph.block_at(room.place.start + 4)]
     assert not program.held_addresses
+
+
+@pytest.mark.parametrize("holds", [Holds.WRITTEN, Holds.SEEN])
+def test_what_may_stand_there_reads_every_register(room: Room, holds: Holds) -> None:
+    """Else what only that code reads is dead, and goes."""
+    code = "addq a0,1,t3; unop; addq a1,a2,v0; ret"
+    plain, held = (
+        analyse(room.holding(Alpha(), code), target)
+        for target in (Alpha(), Tabled((_held(room, holds, 1),)))
+    )
+    start = room.place.start
+    everything = Alpha().everything
+    assert plain.live_into(start) != everything
+    unwritten = everything & ~(1 << plain.listing.table.register_names.index("t3"))
+    assert held.live_into(start) & unwritten == unwritten
+
+
+class Kernel(Alpha):
+    """A kernel whose system has tables of which something else is known than of Linux for Alpha."""
+
+    def __init__(self, tables: SystemTables) -> None:
+        self.tables = tables  # type: ignore[misc]
+
+    def is_kernel(self, image: Memory) -> bool:  # type: ignore[override]
+        """Always."""
+        return True
+
+
+@pytest.mark.parametrize(
+    ("tables", "reason"),
+    [
+        (SystemTables("little"), ""),
+        (SystemTables("little", turns=frozenset({"addq"})), "before addresses are translated"),
+        (SystemTables("little", turns=frozenset({"mulq"})), ""),
+        (SystemTables("little", apart=(".text",)), "before addresses are translated"),
+        (SystemTables("little", bounded="nowhere"), "__start_nowhere"),
+    ],
+    ids=["nothing", "turns", "does not turn", "apart", "not bounded"],
+)
+def test_code_of_a_kernel_that_is_left_alone(room: Room, tables: SystemTables, reason: str) -> None:
+    program = analyse(room.holding(Alpha(), "addq a0,a1,v0; ret"), Kernel(tables))
+    found = program.not_understood(room.place)
+    assert reason in found and bool(found) is bool(reason)
