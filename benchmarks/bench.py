@@ -21,6 +21,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from benchmarks import gorton
 from benchmarks.batch import chosen, copied, text_of
 from benchmarks.spending import Spent, spend
 from fixtures import programs
@@ -120,6 +121,16 @@ def gain_rows(program: str, original: Path, patched: Path, cpu: str) -> Iterator
     yield Row(what, f"{new.moves:,}", f"{old.moves:,}", new.moves / old.moves)
 
 
+def point_rows(original: Path, patched: Path, cpu: str) -> Iterator[Row]:
+    """What the article of 2001 asks of code, as often as programs execute it."""
+    texts = {path: gorton.text_of_library(path) for path in (original, patched)}
+    for program in programs.BENCH:
+        old, new = (gorton.of_program(program, path, cpu, texts[path]) for path in texts)
+        for what, count in gorton.COLUMNS.items():
+            ratio = count(new) / count(old) if count(old) else None
+            yield Row(f"{program}: {what}", f"{count(new):,}", f"{count(old):,}", ratio)
+
+
 def hint_rows(patched: Path) -> Iterator[Row]:
     """Modelled cycles of filling 4 KB in the loops that `writehint` gave a version.
 
@@ -189,6 +200,7 @@ def measure(cpu: str, runs: int) -> Iterable[Row]:
             return
         yield from _attempt("writehint", functools.partial(hint_rows, patched))
         original = find(LIBC)
+        yield from _attempt("points", functools.partial(point_rows, original, patched, cpu))
         for program in programs.BENCH:
             yield from _attempt(
                 program, functools.partial(gain_rows, program, original, patched, cpu)
