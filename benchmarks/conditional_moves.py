@@ -1,7 +1,7 @@
 """What `cmov` does for the libc's programs: conditional moves that are executed, and cycles.
 
     python benchmarks/conditional_moves.py [--cpu ev67] [--timed] [PROGRAM...]
-    python benchmarks/conditional_moves.py --make OUT [PROGRAM...]
+    python benchmarks/conditional_moves.py --make OUT [--kernel | PROGRAM...]
     python benchmarks/conditional_moves.py --kernel [--timed] [--profile FILE] [--cpu ev67]
 
 What becomes of the recorded conditional moves, by how often they were executed.  Then, for each
@@ -13,8 +13,9 @@ take so little that they can be timed.
 With --kernel what becomes of the conditional moves of a kernel's boot with the test initramfs,
 which is counted first unless a profile is given, and the modelled cycles that are saved where each
 stands, as often as it was executed; with --timed also the modelled cycles of some of the boot's
-system calls.  With --make the profile that comes with retune is counted anew: of all programs,
-conditional moves only.
+system calls.  With --make the profile that comes with retune is counted anew: conditional moves of
+all programs, branches of those alone that nothing is measured with; with --kernel those of a boot
+that are executed a hundred times or more.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeVar
@@ -42,7 +44,7 @@ from rewriter.api import profile
 from rewriter.core.edit import Edit, Skip
 from rewriter.elf.image import Image, load
 from rewriter.identify.profiles import KNOWN, Direction, Profile, moves, parse
-from rewriter.identify.profiles.directions import MOVE, Directions, merged, text_hash
+from rewriter.identify.profiles.directions import BRANCH, MOVE, Directions, merged, text_hash
 from rewriter.road.options import Options
 from rewriter.road.pipeline import Tuned, tune
 from targets.alpha import Alpha
@@ -50,9 +52,17 @@ from targets.alpha.cpus import CPUS
 from targets.alpha.systems import UP1000, USUAL
 
 NOTES = (
-    "libc.so.6.1 of Debian's libc6.1-alpha-cross 2.36-8cross1, conditional moves only:",
-    "made by benchmarks/conditional_moves.py --make from programs of fixtures/programs.py:",
+    "libc.so.6.1 of Debian's libc6.1-alpha-cross 2.36-8cross1,",
+    "made by benchmarks/conditional_moves.py --make from programs of fixtures/programs.py;",
+    "branches of those alone whose names do not begin with bench:",
 )
+BOOT_NOTES = (
+    "Linux 6.1 for Alpha, generic, of Debian's linux-source-6.1:",
+    "made by benchmarks/conditional_moves.py --make --kernel from a boot with the test initramfs;",
+    "what was executed a hundred times or more",
+)
+_LIMIT = 1500.0  # seconds of a boot
+_OFTEN = 100
 _BRANCH, _MADE = "are branches now", {FOR_NOBODY: "went: nothing came of what they moved"}
 _EVERY = 211  # system calls of a boot: a prime, for calls that are made in turn
 _HARD = 20
@@ -73,7 +83,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         if options.make is not None:
-            options.make.write_text(made(options.programs).written(), encoding="ascii")
+            profiled = made_of_boot() if options.kernel else made(options.programs)
+            options.make.write_text(profiled.written(), encoding="ascii")
             return 0
         if options.kernel:
             with TemporaryDirectory() as folder:
@@ -96,10 +107,19 @@ def made(names: Sequence[str]) -> Directions:
     libc, found = find("alpha-libc"), list[Directions]()
     for name in names:
         print(name, file=sys.stderr, flush=True)
-        found.append(profile.programs(libc, [str(programs.build(name))]).directions)
+        one = profile.programs(libc, [str(programs.build(name))]).directions
+        kinds = (MOVE,) if name in programs.BENCH else (MOVE, BRANCH)
+        kept = {where: count for where, count in one.counts.items() if where[0] in kinds}
+        found.append(replace(one, counts=kept))
     whole = merged(found)
-    moves = {where: one for where, one in whole.counts.items() if where[0] == MOVE}
-    return Directions(whole.text, moves, (*NOTES, " ".join(names)))
+    return Directions(whole.text, whole.counts, (*NOTES, " ".join(names)))
+
+
+def made_of_boot() -> Directions:
+    """The profile of the kernel from a boot with the test initramfs."""
+    whole = profile.boot(find("alpha-vmlinux"), initramfs.build(), limit=_LIMIT).directions
+    often = {where: one for where, one in whole.counts.items() if one.executed >= _OFTEN}
+    return Directions(whole.text, often, BOOT_NOTES)
 
 
 def libraries(folder: Path, cpu: str, profiled: Path | None) -> tuple[dict[str, Path], str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
@@ -13,18 +13,21 @@ from typing import Protocol
 
 from passes.lib.fetch_slots import Wish, cheapest
 from passes.lib.steps import Change, OwnPass, Steps
+from passes.lib.weights import Counted, Guessed, Weights
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import AWAY, BRANCHING, Flow, Insn
 from rewriter.core.target.cpu import Cpu, Placing
 from rewriter.core.target.protocol import Target
+from rewriter.identify.profiles import Direction
 from rewriter.timing.engine import Engine
 from rewriter.timing.engines import engine_of
 
 LONGEST_LOOP = 128
 """Bytes: a fetch slot lost in each round of a longer loop is less than nops on the way in."""
 
-_PASSES = 16
-"""So often is a slot lost that the head of a short loop loses."""
+_NOP = 2
+"""What a nop costs where control passes, in slots of a fetch block: its own, and what executing it
+takes besides."""
 
 _HIDDEN = 2
 """Cycles before a call that other work hides: for no more of them nops are executed."""
@@ -53,6 +56,7 @@ class Code:
     They are all of one size.  `fixed` are addresses that must stay; `loops` are heads of loops of
     at most `LONGEST_LOOP`, and `targets` all addresses that branches go to.  `aside` are those of
     instructions where control seldom comes, and no loop is made by a way back from there.
+    `branches` say which way conditional branches went, where that was counted.
     """
 
     function: Function
@@ -61,6 +65,14 @@ class Code:
     loops: Collection[int]
     targets: Collection[int]
     aside: Collection[int] = frozenset()
+    branches: Mapping[int, Direction] = field(default_factory=dict)
+
+    @cached_property
+    def weights(self) -> Weights:
+        """How often control comes to instructions."""
+        if any(address in self.branches for address in self.places):
+            return Counted(self.items, self.branches)
+        return Guessed(self.heads(self.loops).keys())
 
     @cached_property
     def size(self) -> int:
@@ -170,7 +182,9 @@ class Align(OwnPass):
 
     A boundary costs nothing behind a jump or return.  Before a loop's head that control also
     falls into, nops run once for an entry and pay in every iteration; but not inside another
-    loop, where they would run in each of its passes.
+    loop, where they would run in each of its passes.  Where branches were counted, nops stand
+    wherever they cost less than what is lost without them: the slots before a branch target in its
+    block, and the cycle of a second transfer of control that is reached in one block.
 
               ldq t12,x(gp)                 ldq t12,x(gp)
               jsr ra,(t12)                  unop
@@ -237,8 +251,9 @@ def _gaps(code: Code, cpu: Cpu) -> tuple[_Gaps, ...]:
 class _ToBlocks:
     """To a fetch block's start what branches lead to, and to its end calls that lose time inside.
 
-    Nops are executed before the head of a loop that is not inside another, and before a call where
-    control goes on elsewhere than the chip expects; what is left moves where control does not pass.
+    Nops are executed before the head of a loop that is not inside another, before a call where
+    control goes on elsewhere than the chip expects, and where counts of branches say that they pay;
+    what is left moves where control does not pass.
     """
 
     code: Code
@@ -251,10 +266,11 @@ class _ToBlocks:
 
     @cached_property
     def levels(self) -> tuple[Collection[int], ...]:
-        """All that branches lead to and all calls, heads of loops and calls, nothing."""
+        """All that branches lead to, calls and second transfers; loops and calls; nothing."""
         code = self.code
         calls = {address for address, insn in code.items if insn.op.flow.calls}
-        return {*code.targets, *code.loops, *calls}, {*code.loops, *calls}, ()
+        seconds = {code.places[number] for number in self._seconds}
+        return {*code.targets, *code.loops, *calls, *seconds}, {*code.loops, *calls}, ()
 
     def placed(self, part: _Part, heads: Mapping[int, set[int]]) -> list[int] | None:
         """Where a part's instructions stand, with the nops that cost least."""
@@ -271,16 +287,55 @@ class _ToBlocks:
     def _wishes(self, number: int, wanted: Collection[int]) -> Iterator[Wish]:
         """What the place of an instruction costs that is wanted as a head, or as a call."""
         code, slots = self.code, self.boundary // self.code.size
+        weights, nop = code.weights, _NOP * code.weights.passed(number)
         if any(address in code.targets for address in wanted):
             is_loop = any(address in code.loops for address in wanted)
             passed = code.falls_in(number)
-            may = not passed or (is_loop and not code.inside(number))
-            often = _PASSES if is_loop else 1
-            yield Wish(number, tuple(often * n for n in range(slots)), int(passed) if may else None)
+            may = not passed or weights.counted or (is_loop and not code.inside(number))
+            often = weights.entered(number)
+            costs = tuple(self._before(number, slot, is_loop, often) for slot in range(slots))
+            yield Wish(number, costs, passed * nop if may else None)
+        if number in self._seconds:
+            gap, lost = self._seconds[number], slots * weights.passed(number)
+            costs = (*[0] * gap, *[lost] * (slots - gap))
+            yield Wish(number, costs, nop)
         lost = self._lost(number)
         if lost:
-            costs = (*[slots * lost] * (slots - 1), 0)
-            yield Wish(number, costs, 1 if lost > _HIDDEN else None)
+            often = weights.passed(number)
+            costs = (*[slots * lost * often] * (slots - 1), 0)
+            yield Wish(number, costs, nop if lost > _HIDDEN else None)
+
+    def _before(self, number: int, slot: int, is_loop: bool, often: int) -> int:
+        """The slots that are lost where a branch leads so often to a slot of a block.
+
+        Those before it; of a short loop that was counted, those of the blocks that it has more, and
+        where these are as many, the first slot is the better one.
+        """
+        if not (is_loop and self.code.weights.counted):
+            return often * slot
+        slots, length = self.boundary // self.code.size, self.code.length(number) // self.code.size
+        blocks = (slot + length - 1) // slots - (length - 1) // slots
+        return often * slots * blocks + slot
+
+    @cached_property
+    def _seconds(self) -> Mapping[int, int]:
+        """Transfers that may be reached in one block with a branch that is not taken: by number,
+        how many instructions the branch stands before.
+
+        None where nothing was counted: a guess costs more than it gains by the 21264's model, since
+        branch targets lose their places for it.
+        """
+        counted = self.code.weights.counted
+        if self._engine is None or not self._engine.second_transfer or not counted:
+            return {}
+        found, last, slots = dict[int, int](), None, self.boundary // self.code.size
+        for number, (_, insn) in enumerate(self.code.items):
+            if insn.op.flow is Flow.NEXT:
+                continue
+            if last is not None and number - last < slots:
+                found[number] = number - last
+            last = number if insn.op.flow is Flow.BRANCH else None
+        return found
 
     def _lost(self, number: int) -> int:
         """Cycles that a call loses where it does not end its block."""

@@ -17,5 +17,7 @@ shapes     Recognising what a value is by what it does, whatever instructions sp
 steps      The place of a pass on the road: what its edits do, and which step it becomes
 technique  What a pass is: it looks at one block and proposes rewrites of it
 tune       Applies techniques to a superblock: propose, drop what died, prove, keep or try the next
+weights    How often control comes to the instructions of a function: counted by a profile, or
+           guessed
 worth      Whether a tuned routine gains by a CPU's model: both in the calls that programs make most
 """

@@ -24,6 +24,7 @@ from rewriter.core.target.protocol import CannotMove
 from rewriter.elf.emit import Patch
 from rewriter.elf.unwind import lsda
 from rewriter.elf.unwind import rows as unwind_rows
+from rewriter.identify.profiles import Direction
 from rewriter.timing.described import NotDescribed
 
 
@@ -55,6 +56,7 @@ def move(
     cpu: Cpu,
     carried: Mapping[int, int | None],
     judge: Judge,
+    branches: Mapping[int, Direction],
 ) -> Moved | None:
     """The function in its best layout; None if it is in it already, CannotMove if it must stay."""
     program = nops.program
@@ -68,6 +70,7 @@ def move(
         program.target.moved(items, function, shared, int, pads)
         return None  # nothing can slide; what must stay was said
     code = _code(program, function, (entries, held), items, _aside(program, slots, added))
+    code = replace(code, branches=branches)
     layouts = _unwound_layouts(program, code, align, cpu)
     if cpu.placing is None or added:
         layout = next(layouts, None)

@@ -64,7 +64,17 @@ class Layout:
         if reason := work.described.stays(function):
             raise CannotMove(reason)
         slots, carried = work.slots.get(function, {}), work.carried.get(function, {})
-        return move(work.nops, function, slots, added, self.align, work.cpu, carried, self._judge)
+        return move(
+            work.nops,
+            function,
+            slots,
+            added,
+            self.align,
+            work.cpu,
+            carried,
+            self._judge,
+            work.branched,
+        )
 
     @cached_property
     def _judge(self) -> Judge:

@@ -25,7 +25,17 @@ from rewriter.core.target.cpu import Cpu
 from rewriter.core.target.protocol import Sequential, Target
 from rewriter.elf.emit import APART, Patch, difference
 from rewriter.elf.image import Image
-from rewriter.identify.profiles import Direction, Heat, Profile, branches, known, moves
+from rewriter.identify.profiles import (
+    BRANCH,
+    MOVE,
+    NONE,
+    Counts,
+    Direction,
+    Heat,
+    Profile,
+    known,
+    of_kind,
+)
 from rewriter.identify.profiles import heat as heat_of
 from rewriter.road.acceptance import accepted
 from rewriter.road.emission import moved, stages
@@ -89,7 +99,8 @@ def tune(
     """
     progress("analyse", 0, 1)
     with spending("analyse"):
-        counted = _directions(image, target, profile), branches(profile)
+        counts = _directions(image, target, profile)
+        counted = of_kind(counts, MOVE), of_kind(counts, BRANCH)
         road = _road_of(image, target, cpu, options, jobs, *counted, program, results)
     progress("analyse", 1, 1)
     heat = heat_of(profile, road.functions) if profile is not None else None
@@ -150,11 +161,11 @@ class Road(Protocol):
         ...
 
 
-def _directions(image: Image, target: Target, profile: Profile | None) -> Mapping[int, Direction]:
-    """Which way conditional moves went: by the profile, else by one that comes with retune."""
+def _directions(image: Image, target: Target, profile: Profile | None) -> Counts:
+    """Which way conditions went: by the profile, else by one that comes with retune."""
     if target.sequential is None or target.sequential.conditional_moves is None:
-        return {}
-    return moves(profile) or known(image)
+        return NONE
+    return profile.directions if profile is not None and profile.directions else known(image)
 
 
 def _road_of(

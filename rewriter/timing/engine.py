@@ -29,7 +29,8 @@ class Engine(Protocol):
     `line` is how many bytes a line of its first data cache has.  `asks_ahead`: lines that are
     asked for come while the code goes on, so that it may pay to ask early.  `mispredicted` are the
     cycles that a conditional branch costs which was not foreseen; `tournament` is its predictor, if
-    that has two levels and a choice.
+    that has two levels and a choice.  `second_transfer` are the cycles that a transfer of control
+    costs which is reached in one fetch block with another.
     """
 
     @property
@@ -40,6 +41,8 @@ class Engine(Protocol):
     def mispredicted(self) -> int: ...
     @property
     def tournament(self) -> Tournament | None: ...
+    @property
+    def second_transfer(self) -> int: ...
 
     def chip(self, system: System, text: Mapping[int, Insn]) -> Chip:
         """A chip just switched on.  `text` has what stands in the fetch blocks that will run."""

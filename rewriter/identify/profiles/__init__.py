@@ -17,7 +17,10 @@ from rewriter.core.code.program import Function
 from rewriter.core.errors import BadInput
 from rewriter.elf.image import Image
 from rewriter.identify.profiles import bolt, directions, opreport, perf, readprofile
+from rewriter.identify.profiles.directions import BRANCH, MOVE
 from rewriter.identify.profiles.samples import (
+    NONE,
+    Counts,
     Direction,
     Gathered,
     Heat,
@@ -26,7 +29,22 @@ from rewriter.identify.profiles.samples import (
     shares,
 )
 
-__all__ = ["Direction", "Heat", "Place", "Profile", "branches", "heat", "known", "moves", "parse"]
+__all__ = [
+    "BRANCH",
+    "MOVE",
+    "NONE",
+    "Counts",
+    "Direction",
+    "Heat",
+    "Place",
+    "Profile",
+    "branches",
+    "heat",
+    "known",
+    "moves",
+    "of_kind",
+    "parse",
+]
 
 KNOWN = Path(__file__).with_name("known")
 """Profiles of directions that come with retune, by the first digits of their text's hash."""
@@ -60,25 +78,27 @@ def parse(data: bytes, label: str, image: Image) -> Profile:
 
 def moves(profile: Profile | None) -> dict[int, Direction]:
     """Which way the conditional moves of an image went, by address, as far as that is known."""
-    counts = profile.directions if profile is not None else {}
-    return {at: one for (kind, at), one in counts.items() if kind == directions.MOVE}
+    return of_kind(profile.directions if profile is not None else NONE, MOVE)
 
 
 def branches(profile: Profile | None) -> dict[int, Direction]:
     """Which way the conditional branches of an image went, by address, likewise."""
-    counts = profile.directions if profile is not None else {}
-    return {at: one for (kind, at), one in counts.items() if kind == directions.BRANCH}
+    return of_kind(profile.directions if profile is not None else NONE, BRANCH)
 
 
-def known(image: Image) -> dict[int, Direction]:
-    """Which way the conditional moves of an image went, if retune has a profile of its text."""
+def of_kind(counts: Counts, wanted: str) -> dict[int, Direction]:
+    """The counts of conditional moves or of branches, by address."""
+    return {at: one for (kind, at), one in counts.items() if kind == wanted}
+
+
+def known(image: Image) -> Counts:
+    """Which way the conditions of an image went, if retune has a profile of its text."""
     text = directions.text_hash(image)
     path = KNOWN / f"{text[:16]}.txt"
     if not path.is_file():
-        return {}
+        return NONE
     found = directions.parse(path.read_text("ascii"), path.name)
-    counts = found.counts if found.text == text else {}
-    return {at: one for (kind, at), one in counts.items() if kind == directions.MOVE}
+    return found.counts if found.text == text else NONE
 
 
 def heat(profile: Profile, functions: Iterable[Function]) -> Heat:

@@ -15,6 +15,8 @@ class InOrderEngine:
     """Its loads wait for the stores before them, and it stops at the first miss that is needed."""
 
     asks_ahead = False
+    second_transfer = 0
+    """A branch that is not taken leaves the rest of its block."""
 
     def __init__(self, cpu: Cpu, pipeline: InOrder) -> None:
         self._cpu, self._pipeline = cpu, pipeline

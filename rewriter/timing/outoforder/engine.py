@@ -17,6 +17,8 @@ class OutOfOrderEngine:
     """It goes on behind misses, and replays loads that a store has only some bytes of."""
 
     asks_ahead = True
+    second_transfer = 1
+    """One transfer of control is predicted a cycle (21264 Hardware Reference Manual, 2.2.1)."""
 
     def __init__(self, cpu: Cpu, pipeline: OutOfOrder) -> None:
         self._cpu, self._pipeline = cpu, pipeline

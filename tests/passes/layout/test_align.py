@@ -22,6 +22,7 @@ from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.elf.image import Image, load
 from rewriter.elf.unwind import rows
+from rewriter.identify.profiles import BRANCH, known, of_kind
 from rewriter.road.options import Options
 from rewriter.road.pipeline import Tuned, tune
 from targets.alpha.cpus import CPUS
@@ -221,6 +222,9 @@ def test_nothing_else_changed(program: Program, tuned: Tuned, moved: list[Functi
             at = image.offset_of(table.address)
             allowed.update(range(at, at + 4 * len(table.targets)))
         allowed.update(range(*program.frames[function.start].instructions))
+    for section in image.sections:  # by which debuggers know that debug files do not fit any more
+        if section.name in (".note.gnu.build-id", ".gnu_debuglink"):
+            allowed.update(range(section.sh_offset, section.sh_offset + section.sh_size))
     changed = (range(patch.offset, patch.end) for patch in tuned.patches)
     assert all(offset in allowed for run in changed for offset in run)
     again = analyse(replace(image, data=tuned.data), program.target)
@@ -228,15 +232,43 @@ def test_nothing_else_changed(program: Program, tuned: Tuned, moved: list[Functi
 
 
 def test_no_fewer_targets_are_aligned(program: Program, new: Image, moved: list[Function]) -> None:
+    """Where nothing was counted."""
+    counted = of_kind(known(program.image), BRANCH)
+    others = [f for f in moved if not any(f.start <= at < f.end for at in counted)]
+    assert len(others) >= 5
     before, after = (
-        sum(_aligned(image, function, LONGEST_LOOP) for function in moved)
+        sum(_aligned(image, function, LONGEST_LOOP) for function in others)
         for image in (program.image, new)
     )
     assert after > before
     # The heads of long loops are left where nops before them would run too often.
     whole = 1 << 30
-    before, after = (sum(_aligned(i, f, whole) for f in moved) for i in (program.image, new))
+    before, after = (sum(_aligned(i, f, whole) for f in others) for i in (program.image, new))
     assert after > 0.9 * before
+
+
+def test_branches_that_are_taken_lose_fewer_slots(
+    program: Program, new: Image, moved: list[Function]
+) -> None:
+    """By the counts that come with retune: forward, the slots before the target in its fetch block;
+    back, the blocks from the target to the branch."""
+    counted = of_kind(known(program.image), BRANCH)
+    forward, back = [0, 0], [0, 0]
+    for function in moved:
+        places = _places(program, new, function)
+        there = dict(_real(new, function))
+        for old, insn in _real(program.image, function):
+            if old not in counted:
+                continue
+            for n, (at, one) in enumerate(((old, insn), (places[old], there[places[old]]))):
+                goal = one.target(at)
+                assert goal is not None
+                if goal > at:
+                    forward[n] += counted[old].held * (goal % BLOCK // 4)
+                else:
+                    back[n] += counted[old].held * (at // BLOCK - goal // BLOCK)
+    assert 0 < forward[1] < forward[0]
+    assert 0 < back[1] <= back[0]
 
 
 def _aligned(image: Image, function: Function, longest: int) -> int:
