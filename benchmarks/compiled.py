@@ -23,7 +23,7 @@ def seconds(source: Path, output: Path, cpu: str, pure: str) -> float:
     environment = {**os.environ, PURE: pure}
     number = os.posix_spawn(sys.executable, [*command, "--cpu", cpu, "-j1", "-q"], environment)
     _, status, used = os.wait4(number, 0)
-    assert os.waitstatus_to_exitcode(status) == 0
+    assert os.waitstatus_to_exitcode(status) in (0, 4), "not patched"  # 4: nothing to do
     return used.ru_utime + used.ru_stime
 
 

@@ -85,11 +85,10 @@ class Steady(metaclass=ABCMeta):
     issue depends on, so that an exact scheduler may go by it.
     """
 
-    slotted: Slotted | None = None
-    in_order: InOrder | None = None
-
     def __init__(self, cpu: Cpu, pipeline: Pipeline, table: Table) -> None:
         self.cpu, self.table, self._described = cpu, table, pipeline
+        self.slotted: Slotted | None = None
+        self.in_order: InOrder | None = None
         self.block = cpu.fetch_block.value
         self._nodes: dict[tuple[Insn, str], Node] = {}
 

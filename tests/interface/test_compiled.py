@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
+import targets
 from fixtures import inputs
 from rewriter.cli.install import compiling
 from rewriter.core.compiled import FINDER, LIST, PURE, Compiled, digest, python, source
+from rewriter.timing.engines import engine_of
 
 
 @pytest.fixture
@@ -123,6 +125,16 @@ for name, module in list(sys.modules.items()):
 def test_what_inherits_from_a_compiled_class_is_compiled() -> None:
     """No object could be made of a class that is not."""
     assert _run(HEIRS) == ""
+
+
+def test_every_pipeline_says_what_schedulers_ask() -> None:
+    """An attribute that only a class had a value for was not there in a compiled heir's objects."""
+    for target in targets.every():
+        for cpu in target.cpus.values():
+            if target.sequential is not None and cpu.pipeline is not None:
+                steady = engine_of(cpu).steady(target.table)
+                assert steady.in_order is None or steady.slotted is None
+                assert engine_of(cpu).asks_ahead in (True, False)
 
 
 def test_an_output_has_the_same_bytes_both_ways(tmp_path: Path) -> None:

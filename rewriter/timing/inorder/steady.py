@@ -109,7 +109,7 @@ class SteadyInOrder(Steady):
 
     def __init__(self, cpu: Cpu, pipeline: InOrder, table: Table) -> None:
         super().__init__(cpu, pipeline, table)
-        self.in_order: InOrder | None = pipeline
+        self.in_order = pipeline
         self._pipeline = pipeline
         self._fits: dict[tuple[str, ...], bool] = {}
 

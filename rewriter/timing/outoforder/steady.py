@@ -12,7 +12,7 @@ from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.table import Table
 from rewriter.core.target.cpu import Cpu, OutOfOrder, Sched
 from rewriter.timing.outoforder.places import letter
-from rewriter.timing.steady import Slotted, State, Steady, ends
+from rewriter.timing.steady import State, Steady, ends
 from rewriter.timing.steady_node import Node, Placed, Reads
 
 _EVERYWHERE = -1  # no cluster: a result that both see at once
@@ -187,7 +187,7 @@ class SteadyOutOfOrder(Steady):
 
     def __init__(self, cpu: Cpu, pipeline: OutOfOrder, table: Table) -> None:
         super().__init__(cpu, pipeline, table)
-        self.slotted: Slotted | None = self
+        self.slotted = self
         self.upper, self.lower = pipeline.window.upper, pipeline.window.lower
         self._pipeline = pipeline
         self._halves: dict[tuple[Insn | None, ...], str] = {}
