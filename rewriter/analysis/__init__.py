@@ -16,7 +16,7 @@ labels            Which addresses in text a function really makes, of those that
                   could add up to
 liveness          Which registers anything may read, at every block: one fixed point over the whole
                   text; and which anything that is seen may come from, in a function
-loops             The innermost loops of a text
+loops             The innermost loops of a text, and how many loops each block is in
 program           Everything that retune knows about a file's text before it touches it
 reaching          Which instructions a register's value may come from, by all paths through a
                   function

@@ -1,12 +1,13 @@
-"""The innermost loops of a text."""
+"""The loops of a text: the innermost, and how many each block is in."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rewriter.analysis.program import Program
 from rewriter.core.code.listing import among
@@ -46,3 +47,57 @@ def _without_inner(heads: Mapping[int, int]) -> Iterator[Loop]:
         if head > end and not any(heads[other] <= latch for other in inside):
             yield Loop(head, latch)
             end = latch
+
+
+def depths(program: Program) -> NDArray[np.int64]:
+    """How many natural loops each block of a text is in; loops with one head count as one."""
+    graph = program.graph
+    found = np.zeros(len(graph.first), dtype=np.int64)
+    for function in program.functions:
+        blocks = graph.blocks_of(function)
+        after = graph.within(blocks)
+        before: dict[int, list[int]] = {}
+        for block, following in after.items():
+            for one in following:
+                before.setdefault(one, []).append(block)
+        entries = {blocks.start, *(block for block in blocks if graph.entered[block])}
+        for head, latches in _retreating(after, entries).items():
+            body = _body(before, head, latches)
+            if not entries & (body - {head}):
+                found[list(body)] += 1
+    return found
+
+
+def _retreating(
+    after: Mapping[int, Sequence[int]], entries: Collection[int]
+) -> dict[int, list[int]]:
+    """Edges to a block on the way to it, depth first from the entries: sources by target."""
+    found: dict[int, list[int]] = {}
+    seen: set[int] = set()
+    for entry in sorted(entries):
+        if entry in seen:
+            continue
+        seen.add(entry)
+        way = {entry: iter(after.get(entry, ()))}
+        while way:
+            block, following = next(reversed(way.items()))
+            one = next(following, None)
+            if one is None:
+                del way[block]
+            elif one in way:
+                found.setdefault(one, []).append(block)
+            elif one not in seen:
+                seen.add(one)
+                way[one] = iter(after.get(one, ()))
+    return found
+
+
+def _body(before: Mapping[int, Sequence[int]], head: int, latches: Sequence[int]) -> set[int]:
+    """All from which control comes to a latch without passing the head, and the head."""
+    body, waiting = {head}, list(latches)
+    while waiting:
+        block = waiting.pop()
+        if block not in body:
+            body.add(block)
+            waiting += before.get(block, ())
+    return body

@@ -27,7 +27,7 @@ class Wanted:
     """What somebody asks of the tuning, names not yet looked up.
 
     The fields are the options of `retune patch`: `passes` and `assume` are lists as a,b,... or
-    `none` or `all`, `timed` is `--cycles`.
+    `none` or `all`, `timed` is `--cycles`, `min_gain` per cent.
     """
 
     cpu: str | None = None
@@ -41,6 +41,7 @@ class Wanted:
     timed: bool = False
     debug: str = "keep"
     assume: str = "all"
+    min_gain: float | None = None
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,8 @@ def check(wanted: Wanted) -> None:
             except (re.error, RecursionError, OverflowError) as error:
                 raise BadUsage(f"{option} {pattern}: not a regular expression: {error}") from error
     assumed(wanted.assume)
+    if wanted.min_gain is not None and not 0 <= wanted.min_gain <= 100:
+        raise BadUsage(f"--min-gain {wanted.min_gain:g}: not between 0 and 100 per cent")
     for option, name in (("--cpu", wanted.cpu), ("--tune", wanted.tune)):
         if name is not None and not name.strip():
             raise BadUsage(f"{option} is empty", hint="`retune cpus` lists the CPUs")

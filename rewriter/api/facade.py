@@ -68,6 +68,7 @@ def patch(
     max_edits: int | None = None,
     debug: str = "keep",
     assume: Sequence[str] | None = None,
+    min_gain: float | None = None,
     cycles: bool = False,
     profile: str | os.PathLike[str] | None = None,
     jobs: int = 1,
@@ -81,8 +82,9 @@ def patch(
     path. `progress` is called with a stage, how much of it is done, and how much there is.
 
     `data()` of the result is the new file with its note, `report` what was done, `record` the
-    manifest, None where no edit was made. Raises BadUsage for a name that is not known, BadInput
-    for a file that cannot be followed, VerificationFailed where the result is not shown equal.
+    manifest, None where no edit was made or less than `min_gain` per cent is expected. Raises
+    BadUsage for a name that is not known, BadInput for a file that cannot be followed,
+    VerificationFailed where the result is not shown equal.
     """
     loaded = load(source)
     wanted = Wanted(
@@ -97,6 +99,7 @@ def patch(
         timed=cycles,
         debug=debug,
         assume=_listed(assume) or "all",
+        min_gain=min_gain,
     )
     heat = None
     if profile is not None:

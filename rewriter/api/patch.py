@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from rewriter.api import choose
 from rewriter.api.choose import Chosen, Wanted
 from rewriter.api.files import Loaded
-from rewriter.core.errors import BadInput
+from rewriter.core.errors import BadInput, BadUsage
 from rewriter.core.run.ledger import Ledger, spending
 from rewriter.elf import compressed, manifest, note
 from rewriter.elf.headers import printable
@@ -30,7 +30,7 @@ def quiet(stage: str, done: int, total: int) -> None:
 
 @dataclass(frozen=True)
 class Patched:
-    """What became of a file: `record` is its manifest, None where nothing was done.
+    """What became of a file: `record` is its manifest, None where nothing is written.
 
     `tuned` is what the road gave, None where no pass ran.
     """
@@ -41,7 +41,7 @@ class Patched:
     record: Manifest | None = None
 
     def data(self) -> bytes:
-        """The file to write, with its manifest; the original's bytes where nothing was done."""
+        """The file to write, with its manifest; the original's where there is none."""
         if self.tuned is None or self.record is None:
             return self.loaded.data
         name = printable(self.loaded.image.name)
@@ -87,11 +87,26 @@ def patch(
     cpu, options = chosen.cpu, chosen.options
     tuned = tune(loaded.image, chosen.target, cpu, options, progress, profile, jobs, None, results)
     choose.made(wanted, tuned.edits)
+    report = Report.of(tuned)
+    if kept := _kept(loaded.image, tuned, wanted.min_gain):
+        return Patched(loaded, replace(report, kept=kept), tuned)
     with spending("note"):
         record = _record(loaded.image, tuned, chosen, wanted)
     if record is not None and loaded.opened is not None:
         record = replace(record, wrapping=compressed.wrapping_of(loaded.opened))
-    return Patched(loaded, Report.of(tuned), tuned, record)
+    return Patched(loaded, report, tuned, record)
+
+
+def _kept(image: Image, tuned: Tuned, percent: float | None) -> str:
+    """Why a file is kept as it is though something was done; empty where it is not."""
+    if percent is None or not tuned.edits:
+        return ""
+    if tuned.expected is None:
+        raise BadUsage(
+            f"{image.name}: --min-gain: nothing says what this code executes fewer",
+            hint="without it the file is tuned",
+        )
+    return tuned.expected.below(percent)
 
 
 def timed(report: Report, ledger: Ledger, jobs: int) -> Report:

@@ -27,7 +27,7 @@ from typing import Any
 from rewriter.api.choose import Wanted
 from rewriter.batch import patterns
 from rewriter.batch.fingerprint import fingerprint
-from rewriter.batch.outcome import NOTHING, REFUSED, TUNED, Figures, Outcome
+from rewriter.batch.outcome import BELOW, NOTHING, REFUSED, TUNED, Figures, Outcome
 from rewriter.batch.task import Before
 from rewriter.core.errors import BadInput, BadUsage
 from rewriter.elf import manifest
@@ -38,7 +38,7 @@ from rewriter.road.remembered.keys import without_code
 from rewriter.road.remembered.results import Results
 from rewriter.verify.terms.remembered import Memory, remembering
 
-_LASTING = frozenset({TUNED, NOTHING, REFUSED})
+_LASTING = frozenset({TUNED, NOTHING, BELOW, REFUSED})
 """What would be the same again."""
 
 MOST = 1 << 30

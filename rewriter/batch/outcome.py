@@ -8,16 +8,19 @@ from typing import Any
 
 TUNED = "tuned"
 NOTHING = "nothing to do"
+BELOW = "gain too small"
 ALREADY = "tuned before"
 DENIED = "left alone"
 REFUSED = "refused"
 FAILED = "failed"
 LOST = "lost"
 
-STATUSES = (TUNED, ALREADY, NOTHING, DENIED, REFUSED, FAILED, LOST)
-"""`tuned before` carries the note of an earlier run; `left alone` is by the policy; `refused` is a
-file that retune cannot work on; `failed` one whose output was not verified or not written; `lost`
-one whose process ended or took too much memory: the only one that is tried again on resuming."""
+STATUSES = (TUNED, ALREADY, NOTHING, BELOW, DENIED, REFUSED, FAILED, LOST)
+"""`tuned before` carries the note of an earlier run; `gain too small` is one that could be tuned
+and promises less than is wanted, and stays as it was; `left alone` is by the policy; `refused` is
+a file that retune cannot work on; `failed` one whose output was not verified or not written;
+`lost` one whose process ended or took too much memory: the only one that is tried again on
+resuming."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,8 @@ class Figures:
     """What was counted in one file; `text` is bytes of code, `seconds` of processor time.
 
     `machine` and `cpu` are those that it was tuned for, `size` its bytes.  `passes` counts edits by
-    pass, `left` functions that were left alone, by reason.  `apart` is 1 where the file has another
+    pass, `left` functions that were left alone, by reason.  `expected` are executed instructions
+    fewer in per cent, and `basis` what that rests on.  `apart` is 1 where the file has another
     build-id than its original, because a debug file of that would no longer fit.
     """
 
@@ -39,6 +43,8 @@ class Figures:
     saved: int = 0
     changed: int = 0
     apart: int = 0
+    expected: float | None = None
+    basis: str = ""
     seconds: float = 0.0
     passes: Mapping[str, int] = field(default_factory=dict)
     grades: Mapping[str, int] = field(default_factory=dict)

@@ -11,6 +11,7 @@ passes = ["bytes", "align"]
 [options]
 assume = "all"
 debug = "keep"
+min_gain = 0.5                   # per cent; a file that promises less is kept as it is
 
 [paths]                          # globs, from the root of each tree; so for [packages]
 allow = ["usr/lib/**"]
@@ -47,7 +48,7 @@ _LONGEST = 1 << 16
 
 _LISTS = {"allow": "names", "deny": "names"}
 _SECTIONS = {
-    "options": {"assume": "list", "debug": "debug"},
+    "options": {"assume": "list", "debug": "debug", "min_gain": "percent"},
     "paths": _LISTS,
     "packages": _LISTS,
     "functions": _LISTS,
@@ -250,6 +251,8 @@ class _Reader:
             place, value = (table, key), found[key]
             if keys[key] == "debug":
                 values[key] = self._one_of(place, value, (KEEP, LINES))
+            elif keys[key] == "percent":
+                values[key] = self._percent(place, value)
             elif keys[key] == "list" and isinstance(value, list):
                 values[key] = ",".join(self._names(place, value))
             else:
@@ -269,6 +272,11 @@ class _Reader:
         if not isinstance(value, str) or not value:
             raise self._wrong(key, "a text")
         return value
+
+    def _percent(self, key: tuple[str, ...], value: object) -> float:
+        if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value <= 100:
+            raise self._wrong(key, "a number from 0 to 100")
+        return float(value)
 
     def _one_of(self, key: tuple[str, ...], value: object, known: Collection[str]) -> str:
         if not isinstance(value, str) or value not in known:

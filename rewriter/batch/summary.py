@@ -9,6 +9,7 @@ from typing import Any
 
 from rewriter.batch.outcome import (
     ALREADY,
+    BELOW,
     DENIED,
     FAILED,
     LOST,
@@ -22,6 +23,7 @@ from rewriter.core.errors import BadInput, EveryFileRefused, NothingToDo, Verifi
 from rewriter.core.plural import counted
 from rewriter.elf.headers import printable
 from rewriter.report.grid import Grid, in_order, joined
+from rewriter.report.summary.expected import fewer
 from rewriter.road.source_lines import NO_LONGER_FITS, REFUSED_BY_ID
 
 _TOLD = (REFUSED, FAILED, LOST)
@@ -71,7 +73,7 @@ class Summary:
         | 0 | every file is tuned, was before, or is left alone as the policy says |
         | 1 | a file failed or was lost, or was refused where the policy makes that a failure |
         | 3 | a name leads to no file that retune can work on |
-        | 4 | nothing to do: no file was changed, now or before |
+        | 4 | nothing to do, or less than is wanted: no file was changed, now or before |
         | 5 | every file that the policy wants was refused |
         """
         counts = self.counts
@@ -81,7 +83,7 @@ class Summary:
             return BadInput.exit_code
         if counts.get(TUNED) or counts.get(ALREADY):
             return 0
-        every = counts.get(REFUSED) and not counts.get(NOTHING)
+        every = counts.get(REFUSED) and not (counts.get(NOTHING) or counts.get(BELOW))
         return EveryFileRefused.exit_code if every else NothingToDo.exit_code
 
     @property
@@ -176,7 +178,7 @@ def _timeless(figures: Figures) -> dict[str, Any]:
 
 def _of_all(figures: Figures) -> dict[str, Any]:
     document = _timeless(figures)
-    del document["machine"], document["cpu"]
+    del document["machine"], document["cpu"], document["expected"], document["basis"]
     return document
 
 
@@ -184,5 +186,7 @@ def _said(line: Line) -> str:
     if line.status == TUNED and not line.reason:
         edits, saved = line.figures.edits, line.figures.saved
         text = f"{counted(edits, 'edit')}, {counted(saved, 'instruction')} saved"
+        if line.figures.expected is not None:
+            text += f", {fewer(line.figures.expected)} expected"
         return f"{text} ({line.how})" if line.how else text
     return printable(line.reason)

@@ -19,7 +19,7 @@ from rewriter.api.choose import Wanted
 from rewriter.api.files import Loaded
 from rewriter.api.patch import Patched, patch
 from rewriter.batch.find import Candidate
-from rewriter.batch.outcome import FAILED, LOST, NOTHING, REFUSED, TUNED, Figures, Outcome
+from rewriter.batch.outcome import BELOW, FAILED, LOST, NOTHING, REFUSED, TUNED, Figures, Outcome
 from rewriter.core.errors import BadInput, BadUsage, RetuneError, VerificationFailed
 from rewriter.core.run.guard import reason
 from rewriter.elf import debug_files
@@ -120,7 +120,8 @@ def _retuned(job: Job) -> Outcome:
     kept = None if before is None or results is None else (before.name, results.dump())
     figures = _figures(patched)
     if patched.record is None:
-        return Outcome(NOTHING, figures=figures, kept=kept)
+        status = BELOW if patched.report.kept else NOTHING
+        return Outcome(status, patched.report.kept, figures, kept=kept)
     data = patched.data()
     assume = choose.assumed(job.wanted.assume)
     new = elf.parse(data, job.name)
@@ -139,7 +140,9 @@ def _against(compared: Comparison) -> str:
 
 
 def _figures(patched: Patched) -> Figures:
-    image, report = patched.loaded.image, patched.report
+    """What was counted; edits that were not written are none."""
+    image, report, written = patched.loaded.image, patched.report, patched.record is not None
+    edits, expected = report.edits if written else (), report.expected
     return Figures(
         machine=choose.target_of(image).name,
         cpu=report.cpu,
@@ -147,12 +150,14 @@ def _figures(patched: Patched) -> Figures:
         text=sum(end - start for start, end in image.executable_ranges()),
         functions=report.functions,
         instructions=report.instructions,
-        edits=len(report.edits),
-        saved=report.saved,
-        changed=report.changed_bytes,
-        apart=int(_apart(patched)),
-        passes=dict(Counter(edit.technique for edit in report.edits)),
-        grades=report.grades,
+        edits=len(edits),
+        saved=report.saved if written else 0,
+        changed=report.changed_bytes if written else 0,
+        apart=int(written and _apart(patched)),
+        expected=None if expected is None else round(expected.percent, 3),
+        basis="" if expected is None else expected.basis,
+        passes=dict(Counter(edit.technique for edit in edits)),
+        grades=report.grades if written else {},
         left=dict(Counter(one.reason for one in report.refused)),
     )
 

@@ -13,7 +13,7 @@ import click
 
 from rewriter.api import files
 from rewriter.cli import show
-from rewriter.cli.options import JOBS, PATH, View, viewing
+from rewriter.cli.options import JOBS, MIN_GAIN, PATH, View, viewing
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 @click.option("--passes", metavar="LIST", help="Passes to run: a,b,... or all.")
 @click.option("--assume", metavar="LIST", help="What proofs may rest on: a,b,... or none or all.")
 @click.option("--debug", type=click.Choice(("keep", "lines")), help="As for `retune patch`.")
+@MIN_GAIN
 @click.option(
     "--refused",
     type=click.Choice(("keep", "fail")),
@@ -98,6 +99,7 @@ def batch(
     passes: str | None,
     assume: str | None,
     debug: str | None,
+    min_gain: float | None,
     refused: str | None,
     exclude: tuple[str, ...],
     debug_roots: tuple[Path, ...],
@@ -149,7 +151,8 @@ def batch(
     if timeout is not None and scheduler is not None:
         raise click.UsageError("'--timeout' is not for '--scheduler'.", ctx)
     said = {"tune": tune, "passes": passes, "assume": assume, "debug": debug}
-    policy = _policy(policy_file, refused, debuginfo).overridden(cpus, **said).without(exclude)
+    policy = _policy(policy_file, refused, debuginfo).without(exclude)
+    policy = policy.overridden(cpus, **said, min_gain=min_gain)
     with _watching(view) as watch:
         call = partial(
             run,

@@ -64,6 +64,12 @@ _TUNING = (
         help="Passes to run: a,b,... or none or all.  [default: all that the CPU supports]",
     ),
 )
+MIN_GAIN = click.option(
+    "--min-gain",
+    type=click.FloatRange(0, 100),
+    metavar="PERCENT",
+    help="Keep a file as it is that is expected to execute fewer instructions by less than that.",
+)
 _SELECTING = (
     click.option("--funcs", multiple=True, metavar="RE", help="Only functions whose name matches."),
     click.option("--skip-funcs", multiple=True, metavar="RE", help="No function that matches."),
@@ -131,7 +137,7 @@ def tuning(body: Body) -> Body:
 
 def selecting(body: Body) -> Body:
     """The options of `tuning` and those that choose functions and edits, as `wanted`."""
-    return _all((*_TUNING, *_SELECTING, ASSUME), _gather(body))
+    return _all((*_TUNING, *_SELECTING, MIN_GAIN, ASSUME), _gather(body))
 
 
 def viewing(body: Body) -> Body:

@@ -90,7 +90,8 @@ def patch(
 
     \b
     Exit status: 0 done, 1 the output could not be verified (nothing is written), 2 bad usage,
-    3 bad input, 4 nothing to do (OUT is then an identical copy, without a note).
+    3 bad input, 4 nothing to do, or less than --min-gain (OUT is then an identical copy, without
+    a note).
     """
     from rewriter.api.patch import patch as retuned
     from rewriter.api.patch import timed

@@ -37,6 +37,7 @@ from rewriter.identify.profiles import (
     of_kind,
 )
 from rewriter.identify.profiles import heat as heat_of
+from rewriter.report.summary.expected import Expected, expected
 from rewriter.road.acceptance import accepted
 from rewriter.road.emission import moved, stages
 from rewriter.road.options import Options
@@ -58,7 +59,8 @@ class Tuned:
     `patches` are the bytes of the original that changed, by file offset (what stands behind its end
     is new); `proofs` counts (asked, solved, by grade); `room` has
     the bytes that routines in pieces found and took, by kind; `debug` is what is to be said of
-    debug information; `names` are those of all functions.
+    debug information; `names` are those of all functions; `expected` is None where nothing can say
+    it.
     """
 
     data: bytes
@@ -75,6 +77,7 @@ class Tuned:
     room: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     debug: tuple[str, ...] = ()
     names: frozenset[str] = frozenset()
+    expected: Expected | None = None
 
 
 @seldom_collected()
@@ -120,6 +123,7 @@ def tune(
         room=road.room,
         debug=road.told(),
         names=frozenset(function.name for function in road.functions),
+        expected=road.expected(heat),
     )
 
 
@@ -158,6 +162,10 @@ class Road(Protocol):
 
     def told(self) -> tuple[str, ...]:
         """What is to be said of debug information."""
+        ...
+
+    def expected(self, heat: Heat | None) -> Expected | None:
+        """How many executed instructions fewer the edits promise; None where nothing can say it."""
         ...
 
 
@@ -264,6 +272,12 @@ class _Sequential:
     def told(self) -> tuple[str, ...]:
         """What is to be said of debug information."""
         return self.work.described.told(moved(self.work))
+
+    def expected(self, heat: Heat | None) -> Expected | None:
+        """How many executed instructions fewer the edits promise."""
+        edits = (one.edits for one in self.work.done.values() if one.edits)
+        with spending("expected"):
+            return expected(self.work.program, edits, heat)
 
     def _travel(self, wanted: Sequence[Function], progress: Progress) -> None:
         """Every function: those that wait for room that others leave come last."""

@@ -55,6 +55,11 @@ def test_a_policy() -> None:
         ('"align"]', '"aline"]', "p.toml:6: alpha.passes: --passes bytes,aline: no such pass"),
         ('    "*.debug",', "    7,", "p.toml:10: paths.deny: must be a list of texts"),
         ('"main"', '"ma(in"', "p.toml:16: functions.deny:"),
+        (
+            "[paths]",
+            "[options]\nmin_gain = true\n[paths]",
+            "p.toml:9: options.min_gain: must be a number from 0 to 100",
+        ),
         ("[paths]", "[path]", "p.toml:8: path: no such key (did you mean paths?"),
         ("[functions]", "functions = 1\n[x]", "p.toml:8: paths.functions: no such key"),
         ('["main"]', '["main"', "p.toml: not TOML: "),

@@ -188,6 +188,24 @@ def test_nothing_to_do(run_cli: Run, tmp_path: Path) -> None:
     assert (result.exit_code, result.stdout) == (4, "0 files: none; 1 of other kinds\n")
 
 
+def test_what_promises_too_little_stays(run_cli: Run, tree: Path) -> None:
+    """By the policy's number as by the option's, and the line says both; it is no edit in sums."""
+    before = (tree / "usr/again.so").read_bytes()
+    policy = tree.parent / "p.toml"
+    policy.write_text('[alpha]\ncpu = "ev67"\npasses = "bytes"\n[options]\nmin_gain = 60\n')
+    for options in ((*QUICK, "--min-gain", "60"), ("--policy", policy, "-j", "1")):
+        result = run_cli("batch", tree, "--in-place", "--json", *options)
+        assert result.exit_code == 4
+        document = json.loads(result.stdout)
+        assert document["files"] == {"gain too small": 1}
+        assert (document["total"]["edits"], document["total"]["passes"]) == (0, {})
+        (each,) = document["each"]
+        assert each["basis"] == "static weights of loops"
+        assert each["reason"].startswith("expected: ")
+        assert each["reason"].endswith("; at least 60 % is wanted")
+        assert (tree / "usr/again.so").read_bytes() == before
+
+
 def test_a_file_that_changes_meanwhile(tree: Path, quick: Policy) -> None:
     """What was put there after the file was looked at is not replaced by what is out of date."""
     path = tree / "usr/again.so"

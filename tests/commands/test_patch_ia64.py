@@ -38,6 +38,15 @@ def tuned(original: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def test_no_gain_is_promised_for_bundles(original: Path, run: Run, tmp_path: Path) -> None:
+    """Nothing says what such code executes fewer, so a wish for it is refused, with the reason."""
+    options = ("--cpu", "itanium2", "--funcs", "callback_.*", "--min-gain", "1")
+    done = run("patch", original, "-o", tmp_path / "out", *options)
+    assert done.exit_code == 2
+    assert "--min-gain: nothing says what this code executes fewer" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
 def test_every_changed_region_is_proved(tuned: Path, run: Run) -> None:
     document = json.loads(run("edits", tuned, "--json").stdout)
     grades = Counter(edit["grade"] for edit in document["edits"])

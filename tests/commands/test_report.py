@@ -21,6 +21,7 @@ from rewriter.report import listing
 from rewriter.report.edits import Listed, gain
 from rewriter.report.grid import Grid
 from rewriter.report.summary import brief
+from rewriter.report.summary.expected import Expected
 from rewriter.report.summary.report import Report
 from rewriter.report.tables import render
 from rewriter.report.verdict import Comparison
@@ -46,6 +47,7 @@ class Outcome:
     heat: Heat | None = None
     room: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     debug: Sequence[str] = ()
+    expected: Expected | None = None
 
 
 DONE = Outcome(

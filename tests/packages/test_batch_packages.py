@@ -100,6 +100,16 @@ def test_without_its_debug_file_it_is_left_alone_if_asked(
     assert (out / debs[0].name).read_bytes() == debs[0].read_bytes()
 
 
+def test_a_package_that_promises_too_little_is_copied(
+    run: Run, debs: tuple[Path, Path], out: Path
+) -> None:
+    done = run("batch", debs[0], "-o", out, *CPU, "-j1", "--min-gain", "90", "-v")
+    assert done.exit_code == 4, done.output
+    assert "gain too small: p:usr/lib.so: expected: " in done.stdout
+    assert done.stdout.endswith("1 file: 1 gain too small\n1 package: 1 copied\n")
+    assert (out / debs[0].name).read_bytes() == debs[0].read_bytes()
+
+
 def test_with_its_debug_package(
     run: Run, debs: tuple[Path, Path], out: Path, apart: Split, tmp_path: Path
 ) -> None:

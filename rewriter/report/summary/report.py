@@ -21,6 +21,7 @@ from rewriter.report.edits import edit_grid, edit_json, edit_lines, rounded
 from rewriter.report.grid import Grid, in_order, joined
 from rewriter.report.hot import Hot
 from rewriter.report.summary import brief
+from rewriter.report.summary.expected import Expected
 from rewriter.report.summary.tallies import Tally, tallied
 from rewriter.report.summary.timings import Timings
 
@@ -50,11 +51,13 @@ class Outcome(Protocol):
     def room(self) -> Mapping[str, tuple[int, int]]: ...
     @property
     def debug(self) -> Sequence[str]: ...
+    @property
+    def expected(self) -> Expected | None: ...
 
 
 @dataclass(frozen=True)
 class Report:
-    """The figures of one run."""
+    """The figures of one run; `kept` is why its edits were not written, empty where they were."""
 
     cpu: str
     functions: int = 0
@@ -70,6 +73,8 @@ class Report:
     room: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     debug: tuple[str, ...] = ()
     timings: Timings | None = None
+    expected: Expected | None = None
+    kept: str = ""
 
     @classmethod
     def of(cls, outcome: Outcome) -> Report:
@@ -93,6 +98,7 @@ class Report:
             hot=Hot.of(heat, outcome.edits, outcome.refusals) if heat is not None else None,
             room=dict(outcome.room),
             debug=tuple(outcome.debug),
+            expected=outcome.expected,
         )
 
     @property
@@ -102,12 +108,12 @@ class Report:
         | status | meaning |
         |---|---|
         | 0 | edits were made |
-        | 4 | nothing to do: the output is an identical copy |
+        | 4 | nothing to do, or less than was wanted: the output is an identical copy |
 
         Everything else (1 verification failed, 2 bad usage, 3 bad input) is an error that is
         raised, and then there is no report.
         """
-        return 0 if self.edits else NothingToDo.exit_code
+        return 0 if self.edits and not self.kept else NothingToDo.exit_code
 
     @property
     def saved(self) -> int:
@@ -154,6 +160,8 @@ class Report:
             "debug": list(self.debug),
             "edits": [edit_json(edit) for edit in self.edits],
             "skips": [_skip_json(skip) for skip in self.skips],
+            "expected": None if self.expected is None else self.expected.as_json(),
+            "kept": self.kept,
             "profile": self.hot.as_json() if self.hot is not None else None,
             **({"timings": self.timings.as_json()} if self.timings is not None else {}),
         }  # fmt: skip
@@ -215,6 +223,7 @@ class Report:
             *self.debug[: brief.DEBUG],
             *([f"evidence: {joined(self.grades)}"] if self.edits else []),
             *brief.assumed(self._assuming, self.preconditions),
+            *self._expected(),
             self._done(),
         ]
         yield from brief.passes(brief.by_pass(self.tallies), brief.LINES - len(rest))
@@ -257,7 +266,12 @@ class Report:
             yield f"evidence: {joined(self.grades)}"
         for precondition, number in self.preconditions.items():
             yield f"assumed by {counted(number, 'edit')}: {printable(precondition)}"
+        yield from self._expected()
         yield self._done()
+
+    def _expected(self) -> Iterator[str]:
+        if self.edits and self.expected is not None and not self.kept:
+            yield f"expected: {self.expected}"
 
     def _read(self) -> str:
         instructions = counted(self.instructions, "instruction")
@@ -266,6 +280,8 @@ class Report:
     def _done(self) -> str:
         if not self.edits:
             return "nothing to do"
+        if self.kept:
+            return f"kept as it was: {self.kept}"
         changed, saved = counted(self.changed_bytes, "byte"), counted(self.saved, "instruction")
         return f"{counted(len(self.edits), 'edit')}, {changed} changed, {saved} saved"
 

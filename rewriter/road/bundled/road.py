@@ -21,6 +21,7 @@ from rewriter.core.target.bundled_cpu import BundledCpu
 from rewriter.core.target.bundling import Bundling, Code, Routine
 from rewriter.core.target.cpu import Cpu
 from rewriter.elf.image import Image
+from rewriter.identify.profiles import Heat
 from rewriter.road.bundled.function import Placing, Reordered, behind, edits_of
 from rewriter.road.bundled.hints import PASS as HINT
 from rewriter.road.bundled.hints import hint_edit, hinting
@@ -121,6 +122,9 @@ class BundledRoad:
     def told(self) -> tuple[str, ...]:
         """What is to be said of debug information."""
         return self.prepared.described.told(self._moved())
+
+    def expected(self, heat: Heat | None) -> None:
+        """Nothing: a new order saves cycles, and instructions only where a nop goes."""
 
     def _moved(self) -> list[Function]:
         """The functions whose instructions are in other places, or those of another routine."""
