@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 from fixtures import inputs
 from rewriter.cli import main
 from rewriter.elf import note
+from rewriter.elf.debug_identity import with_old_identity
 from rewriter.elf.image import Image, load, parse
 
 Run = Callable[..., Result]
@@ -290,7 +291,7 @@ def refused(data: bytes, original: Path, tmp_path: Path, run: Run) -> str:
 
 
 def test_a_changed_time_is_found(original: Path, tuned: Path, tmp_path: Path, run: Run) -> None:
-    image = parse(bare(tuned), "tuned")
+    image = parse(with_old_identity(load(original), bare(tuned)), "tuned")
     start = min(changed_functions(original, tuned, run))
     offset = described(image, start)
     data = bytearray(image.data)
@@ -379,7 +380,8 @@ def test_a_jump_table_follows_and_a_wrong_word_is_found(
 ) -> None:
     out = tmp_path / "switch.so"
     run("patch", original, "-o", out, "--cpu", "itanium2", "--funcs", SWITCH)
-    before, after = load(original), parse(bare(out), "tuned")
+    before = load(original)
+    after = parse(with_old_identity(before, bare(out)), "tuned")
     old, new = words(before, 15), words(after, 15)
     assert old != new
     places = dict(zip(old, new, strict=True))

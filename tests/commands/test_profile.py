@@ -49,7 +49,7 @@ def test_the_summary_names_hot_functions(
     sample: Path, profile: Path, tmp_path: Path, run: Run
 ) -> None:
     out = tmp_path / "out.so"
-    done = run("patch", sample, "-o", out, *OPTIONS, "--profile", profile)
+    done = run("patch", sample, "-o", out, "-v", *OPTIONS, "--profile", profile)
     assert done.exit_code == 0
     lines = done.stdout.splitlines()
     at = lines.index(

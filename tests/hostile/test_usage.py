@@ -81,7 +81,7 @@ def test_an_edit_that_is_there_may_be_skipped(line: tuple[object, ...]) -> None:
 
 
 def test_one_is_no_plural(line: tuple[object, ...]) -> None:
-    said = run(*line, "--funcs", "sample_copy_string").stdout
+    said = run(*line, "-v", "--funcs", "sample_copy_string").stdout
     proofs = next(text for text in said.splitlines() if text.startswith("proofs: "))
     assert "1 pattern," in proofs and " patterns" not in proofs
 

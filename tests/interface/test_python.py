@@ -15,6 +15,8 @@ import retune
 
 from fixtures import inputs
 from rewriter.difftest.setting import Wishes
+from rewriter.elf.debug_identity import with_old_identity
+from rewriter.elf.image import load
 
 
 @pytest.fixture
@@ -72,7 +74,8 @@ def test_verify_accepts_what_patch_made(sample: Path, tuned: retune.Patched) -> 
 def test_verify_refuses_one_wrong_bit(share: float, sample: Path, tuned: retune.Patched) -> None:
     """Each is a register of an instruction that retune wrote."""
     assert tuned.tuned is not None
-    patches, changed = tuned.tuned.patches, bytearray(tuned.tuned.data)
+    patches = tuned.tuned.patches
+    changed = bytearray(with_old_identity(load(sample), tuned.tuned.data))
     changed[patches[int(share * len(patches))].offset & ~3] ^= 1
     verdict = retune.verify(sample, bytes(changed))
     assert not verdict.ok

@@ -23,6 +23,7 @@ from rewriter.elf.caves import unwind
 from rewriter.elf.caves.build import room_of, with_bodies
 from rewriter.elf.caves.room import Caves, Room, gap
 from rewriter.elf.caves.sections import ALIGNMENTS, FRAMES, SEARCH, TEXT, Part, grow, new_parts
+from rewriter.elf.debug_identity import with_old_identity
 from rewriter.elf.headers import PT_LOAD, read_headers
 from rewriter.elf.image import Image, load, parse
 from rewriter.elf.unwind import entries
@@ -49,9 +50,9 @@ def noted(patched: Patched) -> Path:
 
 
 @pytest.fixture(scope="module")
-def bare(noted: Path) -> bytes:
-    """The same without the note."""
-    return manifest.detach(noted.read_bytes())[0]
+def bare(noted: Path, original: Image) -> bytes:
+    """The same without the note, and with the build-id that it had."""
+    return with_old_identity(original, manifest.detach(noted.read_bytes())[0])
 
 
 # Room -------------------------------------------------------------------------------------

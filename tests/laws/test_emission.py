@@ -190,7 +190,7 @@ def test_failed_write_leaves_the_old_file(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, step, fail)
-    with pytest.raises(CannotWrite, match=r"out: No space left on device$"):
+    with pytest.raises(emit.NoRoom, match=r"out: No space left on device$"):
         emit.write_atomically(out, b"new", out)
     assert out.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [out]

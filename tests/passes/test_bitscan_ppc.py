@@ -15,6 +15,7 @@ from rewriter.analysis.program import Program, analyse
 from rewriter.core.edit import Grade
 from rewriter.core.isa.instruction import Insn
 from rewriter.elf import image
+from rewriter.elf.debug_identity import with_old_identity
 from rewriter.road.options import Options
 from rewriter.road.pipeline import Tuned, tune
 from rewriter.verify.check import verify
@@ -88,7 +89,7 @@ def test_the_verifier_refuses_other_counts(program: Program, tuned: Tuned) -> No
         ]
         words = [insn.replace(rs=(rs + 1) % 32), insn.replace(ra=(ra + 1) % 32)]
         for other in (*words, *(Insn(op, (ra, rs)) for op in others)):
-            data = bytearray(tuned.data)
+            data = bytearray(with_old_identity(program.image, tuned.data))
             offset = program.image.offset_of(at)
             data[offset : offset + 4] = program.target.encode(other)
             owner = program.function_at(at)

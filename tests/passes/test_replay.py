@@ -22,6 +22,7 @@ from rewriter.analysis.program import Program, analyse
 from rewriter.core.code.superblock import straight
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.readings.concrete import Misaligned
+from rewriter.elf.debug_identity import with_old_identity
 from rewriter.elf.image import load
 from rewriter.road.options import Options
 from rewriter.road.pipeline import Tuned, tune
@@ -243,7 +244,7 @@ def test_the_verifier_finds_a_wrong_one(program: Program, tuned: Tuned, change: 
     replays = (e for e in tuned.edits if e.technique == "replay")
     edits = [e for e in replays if "lda" in e.new][:3]
     for edit in edits:
-        data = bytearray(tuned.data)
+        data = bytearray(with_old_identity(program.image, tuned.data))
         at = _place(program, tuned, edit.routine, edit.new)
         words = [program.image.offset_of(at + 4 * n) for n in range(3)]
         ldl, sll, lda = (

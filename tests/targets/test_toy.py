@@ -95,13 +95,16 @@ def test_nothing_to_do_without_the_instruction(run: Run, path: Path, tmp_path: P
 def test_a_kernel_whose_tables_are_not_all_read_is_left_alone(
     run: Run, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Toy, "tables", SystemTables("big", unread="notes on stone"))
+    monkeypatch.setattr(Toy, "tables", SystemTables("big", bounded="stone"))
     patch = ("patch", path, "--dry-run", "--cpu", "toy2")
     assert run(*patch).exit_code == 0, "it is no kernel"
     monkeypatch.setattr(Toy, "is_kernel", lambda toy, image: True)
     done = run(*patch)
     assert done.exit_code == 4
-    reason = "the kernel names code in places that are not read: notes on stone"
+    reason = (
+        "the kernel names code in tables of which no symbol says where they begin,"
+        " as __start_stone does"
+    )
     assert f"left alone: 2 functions: {reason}" in done.stdout
 
 

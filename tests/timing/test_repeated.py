@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 
@@ -12,6 +16,7 @@ from hypothesis import strategies as st
 from benchmarks import ppc_timing
 from benchmarks.ppc_timing import COMPILERS
 from fixtures.inputs import require_tool
+from rewriter.core.compiled import PURE
 from rewriter.core.isa.instruction import Insn
 from rewriter.timing.dispatch import steady as dispatch
 from rewriter.timing.engines import engine_of
@@ -24,6 +29,12 @@ from targets.alpha.isa.rows import TABLE
 from targets.ppc.cpus import CPUS as PPCS
 
 CODE = 0x10000
+
+INTERPRETED = str(dispatch.__file__).endswith(".py")
+replacing = pytest.mark.skipif(
+    not INTERPRETED,
+    reason="what is replaced here is compiled: test_all_of_it_interpreted runs them",
+)
 
 # Short chains and long ones, what keeps a unit, two issues of one instruction, stores before loads
 # of the same place, and calls and branches, of which few are dispatched or mapped in one cycle.
@@ -94,6 +105,7 @@ def _alpha(name: str) -> Steady:
     return engine_of(ALPHAS[name]).steady(TABLE)
 
 
+@replacing
 @pytest.mark.parametrize("name", PPCS)
 @given(made=_placed(PPC, "bdnz ."))
 @settings(max_examples=40, deadline=None)
@@ -106,6 +118,7 @@ def test_dispatched_passes_end_as_if_each_were_run(
     assert told == _told(dispatch, _without, ppc_timing.steady(name), code)[0]
 
 
+@replacing
 @pytest.mark.parametrize("name", ["ev6", "ev67"])
 @given(made=_placed(ALPHA, "bne t0,."))
 @settings(max_examples=200, deadline=None)
@@ -117,6 +130,7 @@ def test_passes_out_of_order_end_as_if_each_were_run(
     assert told == _told(outoforder, _without, _alpha(name), code)[0]
 
 
+@replacing
 @pytest.mark.parametrize("name", ["603e", "power9"])
 def test_few_passes_are_run(name: str) -> None:
     """A short loop repeats itself soon."""
@@ -132,6 +146,7 @@ def _never(run: Callable[[], int], state: Callable[[], State]) -> Iterator[int]:
     return ends(run, lambda: ())
 
 
+@replacing
 def test_a_state_that_leaves_out_all_is_found_out() -> None:
     """The comparison above can fail."""
     different = 0
@@ -140,3 +155,14 @@ def test_a_state_that_leaves_out_all_is_found_out() -> None:
         told, _ = _told(outoforder, _never, _alpha("ev6"), code)
         different += told != _told(outoforder, _without, _alpha("ev6"), code)[0]
     assert different
+
+
+@pytest.mark.skipif(INTERPRETED, reason="they are interpreted already")
+def test_all_of_it_interpreted() -> None:
+    """In a process of its own, without compiled modules."""
+    command = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__)
+    done = subprocess.run(
+        command, env={**os.environ, PURE: "1"}, capture_output=True, text=True, timeout=600
+    )
+    assert done.returncode == 0, done.stdout
+    assert re.search(r"\b[1-9]\d* passed", done.stdout)

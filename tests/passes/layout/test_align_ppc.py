@@ -16,6 +16,7 @@ from rewriter.core.code.listing import Listing, decode_at
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import AWAY, BRANCHING, Flow, Insn
 from rewriter.elf import image
+from rewriter.elf.debug_identity import with_old_identity
 from rewriter.road.options import Options
 from rewriter.road.pipeline import Tuned, tune
 from rewriter.verify.check import verify
@@ -114,7 +115,7 @@ def test_a_moved_function_with_another_word_is_refused(program: Program, tuned: 
             continue
         if new.words[at] == listing.words[at] or not program.graph.reached.any():
             continue
-        data = bytearray(tuned.data)
+        data = bytearray(with_old_identity(program.image, tuned.data))
         offset = program.image.offset_of(address)
         (nop,) = target.nops(4)
         other = insn.replace(bd=insn.operand("bd") + 4) if insn.has("bd") else nop

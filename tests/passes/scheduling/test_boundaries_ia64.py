@@ -13,6 +13,7 @@ from fixtures import inputs
 from rewriter.core.code.program import Function
 from rewriter.core.readings.interpret import Memory
 from rewriter.core.target.bundling import Region, Routine
+from rewriter.elf.debug_identity import with_old_identity
 from rewriter.elf.image import load
 from rewriter.road.bundled.road import BundledRoad, prepared
 from rewriter.road.options import Options
@@ -90,7 +91,7 @@ def test_a_head_in_the_libc() -> None:
     head = next(p for p in placing.laid.places if p.new != plain[p.old])
     assert (plain[head.old] % BLOCK, head.new % BLOCK) == (BUNDLE, 0)
     nop = head.new - BUNDLE
-    mutant = bytearray(data)
+    mutant = bytearray(with_old_identity(image, data))
     at = image.offset_of(nop)
     assert mutant[at : at + BUNDLE] == layout.NOPS
     mutant[at : at + BUNDLE] = assemble("adds sp=16,sp ;;\n").code

@@ -18,6 +18,8 @@ from rewriter.analysis.loops import innermost
 from rewriter.analysis.program import Program, analyse
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.readings.interpret import Step
+from rewriter.elf.debug_identity import with_old_identity
+from rewriter.elf.emit import difference
 from rewriter.elf.image import Image, load
 from rewriter.road.options import Options
 from rewriter.road.pipeline import Tuned, tune
@@ -77,7 +79,8 @@ def test_a_loop_keeps_its_instructions(tuned: Tuned) -> None:
 def test_only_loops_changed(program: Program, tuned: Tuned) -> None:
     spans = [loop for found in innermost(program).values() for loop in found]
     addresses = {at for s in spans for at in range(s.head, s.latch + 4)}
-    for patch in tuned.patches:
+    new = with_old_identity(program.image, tuned.data)
+    for patch in difference(program.image.data, new):
         pairs = zip(
             range(patch.offset, patch.end), zip(patch.old, patch.new, strict=True), strict=True
         )
@@ -156,7 +159,7 @@ def test_the_verifier_finds_a_wrong_order(program: Program, tuned: Tuned) -> Non
     for edit in tuned.edits[::25]:
         new, loop = replace(program.image, data=tuned.data), loops[edit.address]
         for at in _dependent(new, loop.head, loop.latch)[:2]:
-            data = bytearray(tuned.data)
+            data = bytearray(with_old_identity(program.image, tuned.data))
             place = new.offset_of(at)
             data[place - 4 : place + 4] = data[place : place + 4] + data[place - 4 : place]
             function = program.function_at(edit.address)

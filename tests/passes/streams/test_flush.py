@@ -17,6 +17,7 @@ from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.readings.interpret import Interpreter, LimitReached, Memory
 from rewriter.core.target.protocol import Sequential
+from rewriter.elf.debug_identity import with_old_identity
 from rewriter.elf.image import Image, load
 from rewriter.road.options import Options
 from rewriter.road.pipeline import Tuned, tune
@@ -88,7 +89,7 @@ class Made:
 
     def new(self, case: Case) -> Image:
         """The library as it then is, without its note."""
-        return replace(self.image, data=self.tuned(case).data)
+        return replace(self.image, data=with_old_identity(self.image, self.tuned(case).data))
 
     def insns(self, image: Image, case: Case) -> list[tuple[int, Insn]]:
         """A function's instructions in an image, without nops at its end."""

@@ -18,6 +18,7 @@ from rewriter.core.code.groups import Slot
 from rewriter.core.code.superblock import Superblock
 from rewriter.core.readings.interpret import Memory
 from rewriter.core.target.bundled_cpu import BundledCpu
+from rewriter.elf.debug_identity import with_old_identity
 from rewriter.elf.image import load
 from rewriter.road.bundled.hints import hinting
 from rewriter.road.bundled.road import BundledRoad, prepared
@@ -186,7 +187,8 @@ def road() -> tuple[BundledRoad, bytes]:
     skip = frozenset({SKIPPED})
     options = Options(passes=("prefetch", "schedule"), funcs=FUNCS, skip=skip)
     road = BundledRoad(prepared(image, TARGET, cpu(), options))
-    return road, road.run(road.functions, lambda stage, done, total: None)
+    data = road.run(road.functions, lambda stage, done, total: None)
+    return road, with_old_identity(image, data)
 
 
 def test_loops_of_the_libc(road: tuple[BundledRoad, bytes]) -> None:

@@ -22,6 +22,7 @@ from passes.streams.walk import Walked
 from rewriter.analysis.program import Program, analyse
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.readings.interpret import Interpreter, Memory
+from rewriter.elf.debug_identity import with_old_identity
 from rewriter.elf.image import load
 from rewriter.road.options import Options
 from rewriter.road.pipeline import Tuned, tune
@@ -236,7 +237,7 @@ def test_programs_run_the_same(name: str, libc: Path, tuned: Tuned, tmp_path: Pa
 
 def _verdict(program: Program, tuned: Tuned, at: int, insn: Insn) -> str:
     """What the verifier says of the tuned file with another instruction at an address."""
-    data = bytearray(tuned.data)
+    data = bytearray(with_old_identity(program.image, tuned.data))
     offset = program.image.offset_of(at)
     data[offset : offset + 4] = ALPHA.encode(insn)
     owner = program.function_at(at)

@@ -13,6 +13,7 @@ from fixtures import inputs
 from passes import Prefetch, lacking, offered
 from rewriter.analysis.program import Program, analyse
 from rewriter.core.isa.instruction import Insn
+from rewriter.elf.debug_identity import with_old_identity
 from rewriter.elf.image import load
 from rewriter.road.options import Options
 from rewriter.road.pipeline import Tuned, tune
@@ -129,7 +130,7 @@ def test_the_verifier_lets_nothing_else_in(program: Program, tuned: Tuned) -> No
     rows, (function,) = program.target.table, [f for f in program.functions if f.name == "walk"]
 
     def said(place: int, insn: Insn) -> tuple[str, ...]:
-        data = bytearray(tuned.data)
+        data = bytearray(with_old_identity(program.image, tuned.data))
         offset = program.image.offset_of(place)
         data[offset : offset + 4] = program.target.encode(insn)
         image = replace(program.image, data=bytes(data))

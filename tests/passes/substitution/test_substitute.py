@@ -22,6 +22,7 @@ from rewriter.core.target.protocol import CannotMove
 from rewriter.elf import manifest
 from rewriter.elf.caves.build import caves_of
 from rewriter.elf.caves.room import Caves
+from rewriter.elf.debug_identity import with_old_identity
 from rewriter.elf.image import Image, load, parse
 from rewriter.elf.unwind import entries
 from rewriter.elf.unwind import rows as unwind_rows
@@ -315,7 +316,7 @@ def test_what_a_routine_writes_includes_what_it_calls(known: Known) -> None:
 def test_a_flipped_bit_in_what_was_replaced_is_seen(known: Known, ev67: Path) -> None:
     """New code in place, and the branches to caves."""
     image, chance = known.program.image, random.Random(6)
-    bare = manifest.detach(ev67.read_bytes())[0]
+    bare = with_old_identity(image, manifest.detach(ev67.read_bytes())[0])
     check = partial(verify, known.program, progress=lambda *_: None, known=known)
     missed = []
     for name in ("strlen", "ffsll", "memcpy", "memset"):
@@ -335,7 +336,7 @@ def test_a_flipped_bit_in_what_was_replaced_is_seen(known: Known, ev67: Path) ->
 def test_another_routine_than_the_one_it_was_is_seen(known: Known, ev67: Path) -> None:
     """memmove's entry leads to strlen's code: tuned, but no memmove."""
     image = known.program.image
-    bare = bytearray(manifest.detach(ev67.read_bytes())[0])
+    bare = bytearray(with_old_identity(image, manifest.detach(ev67.read_bytes())[0]))
     target, memmove = known.program.target, _named(known, "memmove")
     strcmp = _named(known, "strcmp").address
     word = target.table.decode(int.from_bytes(bare[strcmp : strcmp + 4], "little"))

@@ -20,6 +20,7 @@ from rewriter.contracts import CONTRACTS
 from rewriter.contracts.contract import Case
 from rewriter.core.edit import Grade
 from rewriter.core.target.bundling import Code
+from rewriter.elf.debug_identity import with_old_identity
 from rewriter.elf.image import Image, load, parse
 from rewriter.road.bundled.road import BundledRoad, prepared
 from rewriter.road.bundled.routines import NO_ROOM, BundledRoutines, Replacement
@@ -120,7 +121,7 @@ def verdict(patched: Patched, data: bytes) -> Verdict:
 
 def mutant(patched: Patched, *changes: tuple[int, bytes]) -> str:
     """What the verifier says of the file with other bytes at some addresses."""
-    data = bytearray(patched.data)
+    data = bytearray(with_old_identity(patched.old, patched.data))
     for address, content in changes:
         at = patched.old.offset_of(address)
         assert data[at : at + len(content)] != content

@@ -10,6 +10,7 @@ from rewriter.analysis.functions import find_functions
 from rewriter.core.code.groups import Slot
 from rewriter.core.code.program import Function
 from rewriter.core.errors import BadInput, RetuneError
+from rewriter.elf.debug_identity import with_old_identity
 from rewriter.elf.image import Image
 from rewriter.elf.manifest import detach
 from rewriter.verify.regions.check import Verdict, verify
@@ -65,7 +66,7 @@ class Ia64Base:
     @classmethod
     def tuned(cls, shared: Shared, grown: Image) -> Ia64Base:
         """What became of it; what the verifier does not accept is no base."""
-        data, _ = detach(grown.data)
+        data = with_old_identity(shared.known.image, detach(grown.data)[0])
         verdict = shared.verify(data)
         if not verdict.ok:
             raise ValueError(f"the tuned file itself is refused: {verdict.findings[:3]}")

@@ -13,6 +13,7 @@ from rewriter.core.code.listing import Listing
 from rewriter.core.code.program import Function
 from rewriter.core.errors import BadInput, RetuneError
 from rewriter.core.isa.instruction import Insn
+from rewriter.elf.debug_identity import with_old_identity
 from rewriter.elf.image import Image
 from rewriter.elf.manifest import detach
 from rewriter.verify.check import Verdict, verify
@@ -77,7 +78,7 @@ class PlainBase:
     @classmethod
     def tuned(cls, shared: Shared, grown: Image) -> PlainBase:
         """What became of it; what the verifier does not accept is no base."""
-        data, _ = detach(grown.data)
+        data = with_old_identity(shared.program.image, detach(grown.data)[0])
         verdict = shared.verify(data)
         if not verdict.ok or verdict.listing is None:
             raise ValueError(f"the tuned file itself is refused: {verdict.findings[:3]}")

@@ -18,6 +18,7 @@ import targets
 from rewriter.analysis.program import analyse
 from rewriter.core.errors import RetuneError
 from rewriter.elf import image, manifest
+from rewriter.elf.debug_identity import with_old_identity
 from rewriter.verify.check import Verdict, verify
 from tests.support.depth import depth
 from tests.verification.mutants.mutants import Bench, Maker, Mutant, batches, is_wrong
@@ -33,7 +34,7 @@ KINDS = {  # shares of what is tried
 @pytest.fixture(scope="module")
 def bench(libc: Path, libc_proved: Path) -> Bench:
     loaded = image.load(str(libc))
-    right, _ = manifest.detach(libc_proved.read_bytes())
+    right = with_old_identity(loaded, manifest.detach(libc_proved.read_bytes())[0])
     return Bench(analyse(loaded, targets.of(loaded)), right)
 
 

@@ -19,6 +19,7 @@ from rewriter.cli import main
 from rewriter.core.code.program import Function
 from rewriter.core.errors import RetuneError
 from rewriter.elf import image, manifest
+from rewriter.elf.debug_identity import with_old_identity
 from rewriter.elf.headers import read_headers
 from rewriter.elf.image import Image
 from rewriter.report.verdict import compare
@@ -41,7 +42,7 @@ def _quiet(stage: str, done: int, total: int) -> None:
 
 def _bench(original: Path, tuned: Path) -> Bench:
     loaded = image.load(str(original))
-    right, _ = manifest.detach(tuned.read_bytes())
+    right = with_old_identity(loaded, manifest.detach(tuned.read_bytes())[0])
     return Bench(analyse(loaded, targets.of(loaded)), right)
 
 

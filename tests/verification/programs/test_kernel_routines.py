@@ -14,6 +14,7 @@ from rewriter.contracts import CONTRACTS
 from rewriter.contracts.contract import Contract, View
 from rewriter.core.code.program import Function
 from rewriter.core.target.protocol import CannotMove, Tuned
+from rewriter.elf.debug_identity import with_old_identity
 from rewriter.elf.gap import text_gap
 from rewriter.elf.headers import read_headers
 from rewriter.elf.image import Image
@@ -55,7 +56,7 @@ def data(kernel: Program) -> bytes:
         "behind the text", "in place of routines"
     }  # fmt: skip
     assert all(used <= found for found, used in done.room.values())
-    return done.data
+    return with_old_identity(kernel.image, done.data)
 
 
 def _quiet(stage: str, done: int, total: int) -> None:
@@ -284,7 +285,7 @@ def lodged(kernel: Program, known: Known) -> bytes:
     assert {s.routine for s in done.skips if s.technique == "align"} == {lost[0].name}
     assert not any(at in lost[0] for at in _move_in(kernel, known, done.data))
     assert all(used <= found for found, used in done.room.values())
-    return done.data
+    return with_old_identity(kernel.image, done.data)
 
 
 def test_a_routine_whose_room_went_back_is_put_elsewhere(

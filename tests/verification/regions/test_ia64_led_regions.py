@@ -10,6 +10,7 @@ import pytest
 import targets
 from fixtures.inputs import require
 from rewriter.core.target.bundling import Bundling
+from rewriter.elf.debug_identity import with_old_identity
 from rewriter.elf.image import Image, load, parse
 from rewriter.road.bundled.road import BundledRoad, prepared
 from rewriter.road.options import Options
@@ -36,7 +37,7 @@ def target(image: Image) -> Bundling:
 def road(image: Image, target: Bundling) -> tuple[BundledRoad, bytes]:
     options = Options(passes=("align", "schedule"), funcs=(FUNCTION,))
     road = BundledRoad(prepared(image, target, target.cpus["itanium2"], options))
-    return road, road.run(road.functions, lambda *progress: None)
+    return road, with_old_identity(image, road.run(road.functions, lambda *progress: None))
 
 
 def _findings(image: Image, data: bytes, target: Bundling) -> Sequence[str]:

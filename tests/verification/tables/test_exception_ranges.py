@@ -14,6 +14,7 @@ from rewriter.analysis.program import Program
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import COMING_BACK
 from rewriter.core.leb128 import padded_uleb
+from rewriter.elf.debug_identity import with_old_identity
 from rewriter.elf.image import Image
 from rewriter.elf.unwind import lsda
 from rewriter.road import pipeline
@@ -52,7 +53,7 @@ def tuned(program: Program, functions: dict[str, Function]) -> Tuned:
 
 @pytest.fixture(scope="module")
 def new(program: Program, tuned: Tuned) -> Image:
-    return replace(program.image, data=tuned.data)
+    return replace(program.image, data=with_old_identity(program.image, tuned.data))
 
 
 def _frame_has_ranges(program: Program, function: Function) -> bool:

@@ -13,6 +13,7 @@ import pytest
 from rewriter.analysis.program import Program
 from rewriter.core.code.listing import INLINE, UNKNOWN, Listing
 from rewriter.core.code.program import Function
+from rewriter.elf.debug_identity import with_old_identity
 from rewriter.elf.image import parse
 from rewriter.elf.unwind import entries
 from rewriter.elf.unwind import rows as unwind_rows
@@ -187,7 +188,7 @@ def test_one_wrong_entry_of_an_edited_function_is_found(
     program: Program, tuned: Tuned, what: str
 ) -> None:
     where, _ = _one_of_each(program, tuned)
-    assert not _verdict(program, _changed(tuned, where, WRONG[what])).ok
+    assert not _verdict(program, _changed(program, tuned, where, WRONG[what])).ok
 
 
 @pytest.mark.parametrize("what", ["is dead", "sets another register"])
@@ -195,11 +196,11 @@ def test_one_wrong_entry_of_a_function_without_edits_is_found(
     program: Program, tuned: Tuned, what: str
 ) -> None:
     _, where = _one_of_each(program, tuned)
-    assert not _verdict(program, _changed(tuned, where, WRONG[what])).ok
+    assert not _verdict(program, _changed(program, tuned, where, WRONG[what])).ok
 
 
-def _changed(tuned: Tuned, where: int, change: Change) -> bytes:
-    data = bytearray(tuned.data)
+def _changed(program: Program, tuned: Tuned, where: int, change: Change) -> bytes:
+    data = bytearray(with_old_identity(program.image, tuned.data))
     entry = ENTRY.unpack(data[where : where + ENTRY.size])
     data[where : where + ENTRY.size] = ENTRY.pack(*change(*entry))
     return bytes(data)
@@ -208,7 +209,7 @@ def _changed(tuned: Tuned, where: int, change: Change) -> bytes:
 def test_two_entries_for_one_access_are_found(program: Program, tuned: Tuned) -> None:
     first, second = list(_one_of_each(program, tuned))
     distance, word = ENTRY.unpack(tuned.data[first : first + ENTRY.size])
-    data = bytearray(tuned.data)
+    data = bytearray(with_old_identity(program.image, tuned.data))
     data[second : second + ENTRY.size] = ENTRY.pack(distance + first - second, word)
     assert not _verdict(program, bytes(data)).ok
 
@@ -217,7 +218,7 @@ def test_code_that_leaves_its_entries_behind_is_found(program: Program, tuned: T
     section = program.image.section("__ex_table")
     assert section is not None
     whole = slice(section.sh_offset, section.file_end)
-    data = bytearray(tuned.data)
+    data = bytearray(with_old_identity(program.image, tuned.data))
     data[whole] = program.image.data[whole]
     assert not _verdict(program, bytes(data)).ok
 
