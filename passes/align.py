@@ -292,8 +292,7 @@ class _ToBlocks:
             is_loop = any(address in code.loops for address in wanted)
             passed = code.falls_in(number)
             may = not passed or weights.counted or (is_loop and not code.inside(number))
-            often = weights.entered(number)
-            costs = tuple(self._before(number, slot, is_loop, often) for slot in range(slots))
+            costs = tuple(weights.entered(number) * slot for slot in range(slots))
             yield Wish(number, costs, passed * nop if may else None)
         if number in self._seconds:
             gap, lost = self._seconds[number], slots * weights.passed(number)
@@ -304,18 +303,6 @@ class _ToBlocks:
             often = weights.passed(number)
             costs = (*[slots * lost * often] * (slots - 1), 0)
             yield Wish(number, costs, nop if lost > _HIDDEN else None)
-
-    def _before(self, number: int, slot: int, is_loop: bool, often: int) -> int:
-        """The slots that are lost where a branch leads so often to a slot of a block.
-
-        Those before it; of a short loop that was counted, those of the blocks that it has more, and
-        where these are as many, the first slot is the better one.
-        """
-        if not (is_loop and self.code.weights.counted):
-            return often * slot
-        slots, length = self.boundary // self.code.size, self.code.length(number) // self.code.size
-        blocks = (slot + length - 1) // slots - (length - 1) // slots
-        return often * slots * blocks + slot
 
     @cached_property
     def _seconds(self) -> Mapping[int, int]:
