@@ -43,7 +43,7 @@ from passes.cmov import FOR_NOBODY, Cmov
 from rewriter.api import profile
 from rewriter.core.edit import Edit, Skip
 from rewriter.elf.image import Image, load
-from rewriter.identify.profiles import KNOWN, Direction, Profile, moves, parse
+from rewriter.identify.profiles import KNOWN, Direction, Profile, of_kind, parse
 from rewriter.identify.profiles.directions import BRANCH, MOVE, Directions, merged, text_hash
 from rewriter.road.options import Options
 from rewriter.road.pipeline import Tuned, tune
@@ -134,7 +134,7 @@ def libraries(folder: Path, cpu: str, profiled: Path | None) -> tuple[dict[str, 
         found[label] = folder / label / original.name
         found[label].parent.mkdir()
         found[label].write_bytes(tuned.data)
-    return found, "\n".join(_told(tuned, moves(given)))
+    return found, "\n".join(_told(tuned, of_kind(given.directions, MOVE)))
 
 
 def booted(folder: Path, cpu: str, profiled: Path | None, timed: bool) -> Iterator[str]:
@@ -145,7 +145,7 @@ def booted(folder: Path, cpu: str, profiled: Path | None, timed: bool) -> Iterat
         profiled = folder / "boot"
         profiled.write_text(profile.boot(original, initramfs.build()).directions.written())
     given = parse(profiled.read_bytes(), str(profiled), image)
-    tuned, counted = _tuned(image, cpu, given, offered(Alpha())), moves(given)
+    tuned, counted = _tuned(image, cpu, given, offered(Alpha())), of_kind(given.directions, MOVE)
     yield from _told(tuned, counted)
     saved = sum((e.cycles or 0) * counted[e.address].executed for e in _own(tuned.edits))
     yield f"{round(saved):,} modelled cycles saved where they stand, as often as counted"

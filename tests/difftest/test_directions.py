@@ -146,7 +146,8 @@ def test_the_libc_has_a_profile_of_its_own(run: Run, tmp_path: Path) -> None:
     libc, tuned = inputs.require("alpha-libc"), tmp_path / "libc.so.6.1"
     loaded = image.load(libc)
     known = profiles.KNOWN / f"{directions.text_hash(loaded)[:16]}.txt"
-    counts = profiles.moves(profiles.parse(known.read_bytes(), "known", loaded))
+    profile = profiles.parse(known.read_bytes(), "known", loaded)
+    counts = profiles.of_kind(profile.directions, profiles.MOVE)
     listing = Alpha().listing(loaded)
     assert len(counts) > 500
     for address in counts:

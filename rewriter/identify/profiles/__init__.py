@@ -38,10 +38,8 @@ __all__ = [
     "Heat",
     "Place",
     "Profile",
-    "branches",
     "heat",
     "known",
-    "moves",
     "of_kind",
     "parse",
 ]
@@ -74,16 +72,6 @@ def parse(data: bytes, label: str, image: Image) -> Profile:
         hint="readprofile's binary, `perf script`, `opreport -l`, BOLT pre-aggregated,"
         " or of `retune profile`",
     )
-
-
-def moves(profile: Profile | None) -> dict[int, Direction]:
-    """Which way the conditional moves of an image went, by address, as far as that is known."""
-    return of_kind(profile.directions if profile is not None else NONE, MOVE)
-
-
-def branches(profile: Profile | None) -> dict[int, Direction]:
-    """Which way the conditional branches of an image went, by address, likewise."""
-    return of_kind(profile.directions if profile is not None else NONE, BRANCH)
 
 
 def of_kind(counts: Counts, wanted: str) -> dict[int, Direction]:
