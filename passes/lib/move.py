@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 
 import numpy as np
 
@@ -17,13 +17,14 @@ from passes.lib.nops import Added, Nops
 from rewriter.analysis.program import Program
 from rewriter.core.assumptions import RETURNS
 from rewriter.core.code.listing import FLOWS
-from rewriter.core.code.program import BEYOND, Function, JumpTable
+from rewriter.core.code.program import BEYOND, Fixup, Function, JumpTable
 from rewriter.core.isa.instruction import AWAY, COMING_BACK, Insn
 from rewriter.core.target.cpu import Cpu
 from rewriter.core.target.protocol import CannotMove
 from rewriter.elf.emit import Patch
 from rewriter.elf.unwind import lsda
 from rewriter.elf.unwind import rows as unwind_rows
+from rewriter.elf.unwind.entries import Fde
 from rewriter.identify.profiles import Direction
 from rewriter.timing.described import NotDescribed
 
@@ -148,11 +149,15 @@ def _unwound_layouts(program: Program, code: Code, align: Align, cpu: Cpu) -> It
 
     A range that begins earlier than it did may be too long for its field: then it begins there.
     """
-    fit, known = partial(_unwinds, program, code), False
+    frame = program.frames.get(code.function.start)
+    if frame is None:
+        yield from align.layouts(code, cpu)
+        return
+    fit, known = partial(_unwinds, code, frame), False
     for layout in filter(fit, align.layouts(code, cpu)):
         known = True
         yield layout
-    sites = lsda.lsda_ranges(program.image, program.frames[code.function.start])
+    sites = lsda.lsda_ranges(program.image, frame)
     if sites and not known:
         at = (bisect_left(code.places, site.start) for site in sites)
         starts = {place for n in at for place in code.places[n : n + 1]}
@@ -160,16 +165,18 @@ def _unwound_layouts(program: Program, code: Code, align: Align, cpu: Cpu) -> It
         yield from filter(fit, align.layouts(held, cpu))
 
 
-def _unwinds(program: Program, code: Code, layout: Layout) -> bool:
+def _unwinds(code: Code, frame: Fde, layout: Layout) -> bool:
     """Whether the exception ranges fit their table in a layout."""
-    places, frame = _Places(layout, code.function), program.frames[code.function.start]
+    places = _Places(layout, code.function)
     ranges = lsda.retime(frame, places.start, places.end_of_before)
     return ranges is not None
 
 
 def _unwound(program: Program, function: Function, places: _Places) -> tuple[Patch, ...]:
     """What the unwinder is told of a function in its new places."""
-    frame = program.frames[function.start]
+    frame = program.frames.get(function.start)
+    if frame is None:
+        return ()
     try:
         rows = unwind_rows.retime(frame, places.end_of_before)
     except ValueError as error:
@@ -199,6 +206,7 @@ def _code(
     fixed = {*places[: bisect_left(places, max((function.start, *entries)))]}
     fixed |= {function.start, *entries, *others, *_locked(program, function, items)}
     fixed |= {address for address, insn in items if program.target.stays(insn)}
+    fixed |= {address for address in places if address in program.switched_to}
     targets, loops = set[int](), set[int]()
     for n, target in transfers(function, items, aside):
         targets.add(target)
@@ -240,17 +248,12 @@ def check_ways_in(program: Program, function: Function, entries: Collection[int]
     if RETURNS not in program.assume:
         raise CannotMove("--assume does not allow other return addresses")
     frame = program.frames.get(function.start)
-    if frame is None or frame.end != function.end:
+    if frame is not None:
+        _check_unwound(program, function, frame)
+    elif not _known_by_chain(program, function):
         raise CannotMove("no unwind entry of its own")
-    if frame.cie.signal_frame:
-        raise CannotMove("unwinders know its bytes")
-    ranges = lsda.lsda_ranges(program.image, frame)
-    if any(not function.start <= site.start <= site.end <= function.end for site in ranges):
-        raise CannotMove("exception ranges beyond its end")
     if any(fixup.resume not in function for fixup in program.fixups_of(function)):
         raise CannotMove("an access resumes in another function")
-    if any(site.landing_pad not in (None, *program.pads_of(function)) for site in ranges):
-        raise CannotMove("a landing pad of its exception ranges is not its own")
     graph, blocks = program.graph, program.graph.blocks_of(function)
     here = slice(blocks.start, blocks.stop)
     entered = blocks.start + np.flatnonzero(graph.entered[here] & ~graph.landed[here])
@@ -259,6 +262,24 @@ def check_ways_in(program: Program, function: Function, entries: Collection[int]
     # What is between load-locked and store-conditional stays where it is.
     if not starts <= program.locked_addresses:
         raise CannotMove("something outside leads into it")
+
+
+def _known_by_chain(program: Program, function: Function) -> bool:
+    """Whether its symbol says where a function ends, in a system that needs no unwind entries."""
+    return function.source == "symbol" and program.is_kernel and program.target.tables.chained
+
+
+def _check_unwound(program: Program, function: Function, frame: Fde) -> None:
+    """That what unwinders are told of a function is of it alone."""
+    if frame.end != function.end:
+        raise CannotMove("no unwind entry of its own")
+    if frame.cie.signal_frame:
+        raise CannotMove("unwinders know its bytes")
+    ranges = lsda.lsda_ranges(program.image, frame)
+    if any(not function.start <= site.start <= site.end <= function.end for site in ranges):
+        raise CannotMove("exception ranges beyond its end")
+    if any(site.landing_pad not in (None, *program.pads_of(function)) for site in ranges):
+        raise CannotMove("a landing pad of its exception ranges is not its own")
 
 
 def held_by_jumps(program: Program, function: Function) -> frozenset[int]:
@@ -327,18 +348,19 @@ def rewritten_fixups(
     """The exception entries of a function's accesses, by address; CannotMove if one is too far.
 
     `carried` says which access has another's entry now (`Rewritten.carried`), and `place` gives
-    an old address' new one.
+    an old address' new one.  Where accesses of a table ascend, they do so again.
     """
-    found, table = {}, program.target.tables.exceptions
-    for fixup in program.fixups_of(function):
+    table, old, new = program.target.tables.exceptions, program.fixups_of(function), list[Fixup]()
+    entries, dead = sorted(fixup.entry for fixup in old), dict[int, bytes]()
+    for fixup in old:
         access = carried.get(fixup.access, fixup.access)
-        there = place(access) if access is not None else None
-        if table.sorted and there != fixup.access:
-            raise CannotMove("the exception table must stay in order")
-        if there is None:
-            found[fixup.entry] = table.dead(fixup.entry)
+        if access is not None:
+            new.append(replace(fixup, access=place(access), resume=place(fixup.resume)))
+        elif table.sorted:
+            raise CannotMove("an entry of an exception table that is in order must stay")
         else:
-            found[fixup.entry] = table.entry(
-                replace(fixup, access=there, resume=place(fixup.resume))
-            )
-    return found
+            dead[fixup.entry] = table.dead(fixup.entry)
+    if table.sorted:
+        ascending = zip(entries, sorted(new, key=attrgetter("access")), strict=True)
+        new = [replace(fixup, entry=entry) for entry, fixup in ascending]
+    return dead | {fixup.entry: table.entry(fixup) for fixup in new}

@@ -201,6 +201,8 @@ class Tuner:
         )
         if len(made) != 1 or not same or not gone:
             raise Different("an exception entry names the access")
+        if len(entries) > 1 and self.target.tables.exceptions.sorted:
+            raise Different("each entry of an exception table that is in order stays")
         keeper = made[0] if made[0] in entries else entries[0]
         return {
             trace.addresses[slot]: trace.addresses[made[0]] if slot == keeper else None

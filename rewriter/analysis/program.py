@@ -22,7 +22,7 @@ from rewriter.core.code.listing import FLOW_CODE, UNKNOWN, Listing, among
 from rewriter.core.code.nops import is_kept, kept, nops
 from rewriter.core.code.program import Fixup, Function, JumpTable, Pin
 from rewriter.core.code.superblock import Superblock, straight
-from rewriter.core.code.system_tables import Held, Holds, is_written, seen, shaped
+from rewriter.core.code.system_tables import Held, Holds, is_written, seen, shaped, switched
 from rewriter.core.errors import BadInput
 from rewriter.core.isa.instruction import Flow, Insn, To, leading
 from rewriter.core.run.garbage import seldom_collected
@@ -174,6 +174,16 @@ class Program:
         at, keeps = first_at(self.listing.addresses, address), self.target.keeps_nop
         there = at < len(self.listing) and int(self.listing.addresses[at]) == address
         return not (there and is_kept(self.listing, at, keeps, self.held_addresses))
+
+    @cached_property
+    def switched_to(self) -> frozenset[int]:
+        """Where branches lead that the system may put into the code."""
+        return frozenset(h.target for h in self.held if h.target is not None)
+
+    @cached_property
+    def traced(self) -> frozenset[int]:
+        """Addresses of calls that are made or not, of what looks at all registers."""
+        return frozenset(h.start for h in self.held if h.holds is Holds.TRACED)
 
     @cached_property
     def near_locks(self) -> frozenset[int]:
@@ -388,13 +398,20 @@ def _holds(function: Function, ascending: Sequence[int]) -> bool:
     return at < len(ascending) and ascending[at] in function
 
 
+def listed(image: Image, target: Sequential, like: Listing | None = None) -> Listing:
+    """The text of a file, with branches where its system may put some."""
+    listing = target.listing(image, like)
+    switches = target.tables.switches(image)
+    return switched(listing, switches) if switches else listing
+
+
 @seldom_collected()
 def analyse(image: Image, target: Sequential, assume: frozenset[str] = EVERY) -> Program:
     """Reads a whole file's text; `assume` names what may be relied on beyond it.
 
     BadInput where it has none.
     """
-    listing = target.listing(image)
+    listing = listed(image, target)
     if not len(listing):
         raise BadInput(f"{image.name}: holds no code", hint="not even one instruction")
     frames = unwind.frames(image)

@@ -18,7 +18,7 @@ from operator import attrgetter
 
 import numpy as np
 
-from rewriter.analysis.program import Program, analyse
+from rewriter.analysis.program import Program, analyse, listed
 from rewriter.core.assumptions import EVERY
 from rewriter.core.code.listing import Listing
 from rewriter.core.code.program import Function
@@ -135,7 +135,7 @@ def verify(
     changed = changed_offsets(baseline, new.data)
     prover = prover or Prover.of(program.target)
     view = replace(program.image, data=new.data)
-    listing = program.target.listing(view, like or program.listing)
+    listing = listed(view, program.target, like or program.listing)
     check = _Check(program, view, listing, prover, substituted, lines, only, set(followed), cpu)
     check.run(changed, progress, jobs)
     return Verdict(

@@ -50,8 +50,11 @@ class FixupTables:
     def problems(self, listing: Listing) -> Iterator[str]:
         """What is wrong with the new table by itself; `listing` is the new file's text."""
         accesses = [fixup.access for fixup in self.after.values()]
-        if self.program.target.tables.exceptions.sorted and accesses != sorted(accesses):
-            yield "the exception table is not in order"
+        if self.program.target.tables.exceptions.sorted:
+            if accesses != sorted(accesses):
+                yield "the exception table is not in order"
+            for entry in sorted(self.before.keys() - self.after.keys()):
+                yield f"the exception entry at {entry:#x} is for nothing, in a table in order"
         times = Counter(accesses)
         for entry in self.changed:
             fixup = self.after.get(entry)

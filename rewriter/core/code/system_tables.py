@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
+from types import MappingProxyType
 from typing import Protocol
 
 import numpy as np
@@ -96,20 +97,22 @@ class Holds(Enum):
     WRITTEN = "other code may stand there"
     ENTERED = "control may come there"
     SEEN = "whoever stops control there looks at registers and memory"
+    TRACED = "a call may be made there, or none; whoever is called looks at all and keeps it"
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
     """What an entry says of the code from `start` to before `end`.
 
-    `end` is a field of the entry too, or how many bytes; `target` is where a branch may lead.  An
-    entry whose `start` is 0 says nothing.
+    `end` is a field of the entry too, or how many bytes; `target` is where a branch may lead.  What
+    it holds begins `ahead` bytes before `start`.  An entry whose `start` is 0 says nothing.
     """
 
     holds: Holds
     start: Pointer
     end: Pointer | int = 0
     target: Pointer | None = None
+    ahead: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,13 +155,14 @@ def held(layout: Layout, image: Sections, order: ByteOrder) -> Iterator[Held]:
             size = named.end
             end = start + size if isinstance(size, int) else size.read(entry, at, order)
             to = None if named.target is None else named.target.read(entry, at, order)
-            yield Held(layout.name, at, named.holds, start, end, to)
+            yield Held(layout.name, at, named.holds, start - named.ahead, end, to)
 
 
 def switched(listing: Listing, every: Iterable[Held]) -> Listing:
-    """A listing in which what may become a branch is one that may be taken or not."""
+    """A listing in which what does nothing and may become a branch is one, taken or not."""
     pairs = {one.start: one.target for one in every if one.target is not None}
     at = listing.positions(addresses(pairs))
+    at = at[listing.flows[at] == FLOW_CODE[Flow.NEXT]]
     flows, targets = listing.flows.copy(), listing.targets.copy()
     flows[at] = FLOW_CODE[Flow.BRANCH]
     targets[at] = addresses(pairs[place] for place in listing.addresses[at].tolist())
@@ -170,8 +174,9 @@ def seen(listing: Listing, every: Iterable[Held], everything: int) -> Listing:
 
     He looks at it there, or what he puts into its place reads them.
     """
+    looked = (Holds.SEEN, Holds.TRACED)
     ranges = [
-        (one.start, one.end) for one in every if one.holds is Holds.SEEN or is_written(listing, one)
+        (one.start, one.end) for one in every if one.holds in looked or is_written(listing, one)
     ]
     if not ranges:
         return listing
@@ -181,10 +186,14 @@ def seen(listing: Listing, every: Iterable[Held], everything: int) -> Listing:
 
 def is_written(listing: Listing, held: Held) -> bool:
     """Whether other code may stand there than the listing shows."""
-    if held.holds is not Holds.SWITCHED:
+    if held.holds not in _SHOWN:
         return held.holds is Holds.WRITTEN
     at = listing.positions(addresses([held.start]))
-    return not np.all(listing.flows[at] == FLOW_CODE[Flow.BRANCH])
+    return not np.all(listing.flows[at] == FLOW_CODE[_SHOWN[held.holds]])
+
+
+_SHOWN = MappingProxyType({Holds.SWITCHED: Flow.BRANCH, Holds.TRACED: Flow.CALL})
+"""What a listing must show of code that may stand there or not, so that nothing else does."""
 
 
 Shape = tuple[tuple[int, int], ...]
@@ -303,7 +312,9 @@ class SystemTables:
 
     Where the bounds of the table `bounded` cannot be read, the system's code is left alone: of
     others in the same section the bounds are not known either.  With `sites`, single words of data
-    name, each from its own place, an instruction that the system writes over.  `apart` are sections
+    name, each from its own place, an instruction that the system writes over.  A system that is
+    `chained` finds who called whom by the chain of frames on the stack, and by nothing else that
+    says where in a function control is.  `apart` are sections
     whose code runs before addresses are translated, or where it was not linked to run; so may what
     they call, and whatever has an instruction of `turns`.  The system writes over instructions that
     begin code of one of `shapes`.
@@ -314,6 +325,7 @@ class SystemTables:
     layouts: tuple[Layout, ...] = ()
     bounded: str = ""
     sites: bool = False
+    chained: bool = False
     apart: tuple[str, ...] = ()
     turns: frozenset[str] = frozenset()
     shapes: tuple[Shape, ...] = ()
@@ -321,6 +333,12 @@ class SystemTables:
     def held(self, image: Sections) -> tuple[Held, ...]:
         """What the tables of a file hold where it is, but for accesses that may fault."""
         return tuple(one for layout in self.layouts for one in held(layout, image, self.order))
+
+    def switches(self, image: Sections) -> tuple[Held, ...]:
+        """Those of them that may become a branch."""
+        switching = (one for one in self.layouts if any(named.target for named in one.named))
+        every = (one for layout in switching for one in held(layout, image, self.order))
+        return tuple(one for one in every if one.holds is Holds.SWITCHED)
 
     def unread(self, image: Sections) -> str:
         """What of a kernel names code and cannot be found, or nothing."""

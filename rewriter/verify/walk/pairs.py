@@ -81,7 +81,7 @@ class Pairs:
         same = old.same_words(new)
         if same and old.addresses == new.addresses and old.insns == new.insns:
             return True
-        if reads_place(old.flows[-1], old.defs[-1], old.kinds):
+        if reads_place(old.flows[-1], old.defs[-1], old.kinds) or self._traced(old):
             return False
         if pair.link is not None and pair.old != pair.new:
             places = pair.link, (pair.old, pair.new)
@@ -158,9 +158,14 @@ class Pairs:
         self, terms: Terms, pair: Pair, old: Segment, new: Segment, facts: Facts
     ) -> Compared:
         faulting, throwing = bool(old.fixups or new.fixups), self.pads.slots(old, new)
+        traced = self._traced(old)
+        leaving = (
+            (faulting, (*slots, *(one.exits[n] for n in traced)))
+            for one, slots in zip((old, new), throwing, strict=True)
+        )
         before, after = (
-            self._run(terms, segment, place, pair.link, facts, (faulting, slots))
-            for segment, place, slots in zip((old, new), pair[:2], throwing, strict=True)
+            self._run(terms, segment, place, pair.link, facts, ways)
+            for segment, place, ways in zip((old, new), pair[:2], leaving, strict=True)
         )
         comparison = Comparison(self.prover, terms, self.target.table.register_names)
         sides = (before, old.insns), (after, new.insns)
@@ -170,10 +175,13 @@ class Pairs:
         waiting = [access for access in matching.old if access.fixup is not None]
         old_throwers = self.pads.throwers(before, old, throwing[0], False)
         throwers = self.pads.throwers(after, new, throwing[1], True)
-        for slot, other in zip(old.exits, new.exits, strict=True):
+        for n, (slot, other) in enumerate(zip(old.exits, new.exits, strict=True)):
             self.pads.same_call(old, new, slot, other)
-            leaving = bool(waiting) and waiting[0].slot <= slot
-            if leaving or (throwers and throwers[0].slot <= other):
+            may_fault = bool(waiting) and waiting[0].slot <= slot
+            if n in traced:
+                stages.follow(other)
+                self._seen(comparison, (before, old, slot), (after, new, other))
+            if may_fault or (throwers and throwers[0].slot <= other):
                 stages.follow(other)  # by what holds before: the way leaves before the exit
             while waiting and waiting[0].slot <= slot:
                 self._resumes(matching, waiting.pop(0), before, after)
@@ -212,6 +220,25 @@ class Pairs:
             faults.accesses(before, old.insns, old.fixups, self.target),
             faults.accesses(after, new.insns, new.fixups, self.target),
         )
+
+    def _traced(self, old: Segment) -> list[int]:
+        """Which exits of the old code, by number, are calls that are traced or not made."""
+        traced = self.program.traced  # of most files none
+        if not traced:
+            return []
+        return [n for n, slot in enumerate(old.exits) if old.addresses[slot] in traced]
+
+    def _seen(
+        self, comparison: Comparison, old: tuple[Run, Segment, int], new: tuple[Run, Segment, int]
+    ) -> None:
+        """That a call stands where it did, and every register is the same before it."""
+        (before, segment, slot), (after, other, there) = old, new
+        if segment.addresses[slot] != other.addresses[there]:
+            raise Different("a call that may be traced moved")
+        states = before.exits[slot - 1].snapshot(), after.exits[there - 1].snapshot()
+        for state in states:
+            state.control = None  # a branch before it is an exit of its own
+        comparison.check(*states, self.target.everything)
 
     def _resumes(
         self, matching: faults.Matching, access: faults.Access, before: Run, after: Run

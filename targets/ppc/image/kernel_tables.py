@@ -1,8 +1,9 @@
 """Tables in which Linux for PowerPC keeps addresses of its code.
 
 Sources: Linux 6.1 arch/powerpc/include/asm/extable.h, feature-fixups.h, bug.h, jump_label.h,
-code-patching-asm.h, static_call.h, kernel/vmlinux.lds.S, kernel/kprobes.c,
-lib/feature-fixups.c, lib/restart_table.c, kernel/trace/ftrace.c.
+code-patching-asm.h, static_call.h, kernel/vmlinux.lds.S, kernel/kprobes.c, kernel/stacktrace.c,
+lib/feature-fixups.c, lib/restart_table.c, kernel/trace/ftrace.c, ftrace_mprofile.S, Kconfig
+(BUILDTIME_TABLE_SORT).
 """
 
 from __future__ import annotations
@@ -61,9 +62,18 @@ BARRIERS = (
 
 def tables(bits: int, order: ByteOrder) -> SystemTables:
     """The tables of a kernel whose addresses have some bits, 32 or 64."""
-    exceptions = PairedExceptions("__ex_table", Pointer(0, 4), Pointer(4, 4), order)
-    layouts = tuple(_layouts(bits // 8))
-    return SystemTables(order, exceptions, layouts, "__jump_table", True, _APART, _TURNS, _SHAPES)
+    exceptions = PairedExceptions("__ex_table", Pointer(0, 4), Pointer(4, 4), order, sorted=True)
+    return SystemTables(
+        order,
+        exceptions,
+        tuple(_layouts(bits // 8)),
+        bounded="__jump_table",
+        sites=True,
+        chained=True,
+        apart=_APART,
+        turns=_TURNS,
+        shapes=_SHAPES,
+    )
 
 
 def _layouts(size: int) -> Iterator[Layout]:
@@ -79,8 +89,9 @@ def _layouts(size: int) -> Iterator[Layout]:
     switch = Named(Holds.SWITCHED, Pointer(0, 4), _WORD, Pointer(4, 4))
     yield Layout("__jump_table", 8 + size, (switch,))
     begin, stop, resume = (Pointer(n * size, size, From.ZERO) for n in range(3))
-    # A call that may be made or not, and keeps registers that calls may change.
-    yield Layout("mcount_loc", size, (Named(Holds.WRITTEN, begin, _WORD),))
+    # ftrace looks at the instruction before it, which saves the link register, too.
+    traced = Named(Holds.TRACED, begin, _WORD), Named(Holds.KEPT, begin, ahead=_WORD)
+    yield Layout("mcount_loc", size, traced)
     masked = Named(Holds.WRITTEN, begin, stop)
     yield Layout("__soft_mask_table", 2 * size, (masked,))
     yield Layout("__restart_table", 3 * size, (masked, Named(Holds.ENTERED, resume)))

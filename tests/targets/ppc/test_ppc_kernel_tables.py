@@ -89,11 +89,14 @@ def test_every_table_of_the_64_bit_kernel_is_there() -> None:
 
 
 def test_calls_to_be_counted_stand_behind_the_return_address() -> None:
-    places = [one.start for one in named("ppc64el-vmlinux") if one.table == "mcount_loc"]
-    assert len(places) > 30000
-    for place in places:
-        assert _is_call(_word("ppc64el-vmlinux", place))
-        assert _word("ppc64el-vmlinux", place - 4) == MFLR_R0
+    name, places = "ppc64el-vmlinux", {Holds.TRACED: list[range](), Holds.KEPT: list[range]()}
+    for one in named(name):
+        if one.table == "mcount_loc":
+            places[one.holds].append(range(one.start, one.end))
+    assert len(places[Holds.TRACED]) == len(places[Holds.KEPT]) > 30000
+    for call, before in zip(*places.values(), strict=True):
+        assert _is_call(_word(name, call.start)) and len(call) == 4
+        assert _word(name, before.start) == MFLR_R0 and before == range(call.start - 4, call.start)
 
 
 def test_a_switch_that_is_a_branch_leads_to_its_target() -> None:

@@ -5,17 +5,29 @@ The tables are made up; they name code of our own in a function of the sample.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import struct
+from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
+from passes.lib.move import check_ways_in, rewritten_fixups
 from rewriter.analysis.program import Program, analyse
-from rewriter.core.code.listing import Listing
-from rewriter.core.code.system_tables import Held, Holds, Sections, SystemTables, switched
+from rewriter.core.code.program import Fixup
+from rewriter.core.code.system_tables import (
+    CannotMove,
+    Held,
+    Holds,
+    Sections,
+    SystemTables,
+)
 from rewriter.core.isa.instruction import Op
 from rewriter.core.target.protocol import Memory
+from rewriter.elf.image import Image
 from rewriter.verify.check import verify
+from rewriter.verify.exception_check import FixupTables
 from targets.alpha import Alpha
 from tests.support.sample_code import Room, sample_room
 
@@ -30,6 +42,10 @@ class Made(SystemTables):
         """What was given."""
         return self.every
 
+    def switches(self, image: Sections) -> tuple[Held, ...]:
+        """Those of it with a target."""
+        return tuple(one for one in self.every if one.target is not None)
+
 
 class Tabled(Alpha):
     """Alpha on a system with such tables."""
@@ -39,10 +55,6 @@ class Tabled(Alpha):
             Made("little", Alpha.tables.exceptions, every=every),
             behind_calls,
         )
-
-    def listing(self, image: Memory, like: Listing | None = None) -> Listing:
-        """With branches where the tables say so."""
-        return switched(super().listing(image, like), self.tables.every)
 
     def keeps_nop(self, op: Op) -> bool:
         """As linkers do for other machines."""
@@ -129,8 +141,19 @@ _SWITCH = "mov a2,v0; unop; addq a1,a2,v0; ret; addq v0,1,v0; ret"
         ("addq a1,a2,v0; unop; ret; unop; addq v0,1,v0; ret", False),
         ("mov a2,v0; unop; addq a1,a2,v0; ret; addq v0,2,v0; ret", False),
         ("mov a2,v0; addq a1,a2,v0; unop; ret; addq v0,1,v0; ret", False),
+        ("mov a2,v0; unop; addq a1,a2,v0; ret; ret; addq v0,1,v0; ret", False),
     ],
-    ids=["same", "behind it", "nothing", "before it", "value gone", "ahead", "target", "moved"],
+    ids=[
+        "same",
+        "behind it",
+        "nothing",
+        "before it",
+        "value gone",
+        "ahead",
+        "target",
+        "moved",
+        "target moved",
+    ],
 )
 def test_what_may_become_a_branch_is_one(room: Room, new: str, is_right: bool) -> None:
     target = Tabled((_held(room, Holds.SWITCHED, 1, to=4),))
@@ -145,6 +168,109 @@ def test_the_graph_has_both_ways_of_a_switch(room: Room) -> None:
     block = graph.block_holding(room.place.start + 4)
     following = graph.within(graph.blocks_of(room.place))[block]
     assert {graph.block_at(room.place.start + at) for at in (8, 16)} == set(following)
+
+
+_CALL = "addq a0,a1,t3; mov ra,t6; bsr ra,.+4; addq a1,a2,v0; mov t6,ra; ret"
+"""The call, word 2, is one that may be traced; t3 is read by nobody else."""
+
+
+@pytest.mark.parametrize(
+    ("new", "is_right"),
+    [
+        (_CALL, True),
+        ("addq a1,a0,t3; mov ra,t6; bsr ra,.+4; addq a2,a1,v0; mov t6,ra; ret", True),
+        ("subq a0,a1,t3; mov ra,t6; bsr ra,.+4; addq a1,a2,v0; mov t6,ra; ret", False),
+        ("unop; mov ra,t6; bsr ra,.+4; addq a1,a2,v0; mov t6,ra; ret", False),
+        ("mov ra,t6; addq a0,a1,t3; bsr ra,.+4; addq a1,a2,v0; mov t6,ra; ret", True),
+        ("addq a0,a1,t3; mov ra,t6; unop; addq a1,a2,v0; mov t6,ra; ret", False),
+        ("addq a0,a1,t3; mov ra,t6; unop; bsr ra,.+4; addq a1,a2,v0; mov t6,ra; ret", False),
+        ("addq a0,a1,t3; mov ra,t6; bsr ra,.+8; addq a1,a2,v0; mov t6,ra; ret", False),
+        ("addq a0,a1,t3; mov ra,t6; bsr t1,.+4; addq a1,a2,v0; mov t6,ra; ret", False),
+    ],
+    ids=["same", "behind", "other", "gone", "order", "no call", "moved", "elsewhere", "link"],
+)
+def test_who_is_called_to_trace_finds_every_register(room: Room, new: str, is_right: bool) -> None:
+    held = _held(room, Holds.TRACED, 2)
+    target = Tabled((held,))
+    assert not analyse(room.holding(Alpha(), _CALL), target).not_understood(room.place)
+    assert (not _findings(room, _CALL, new, target)) is is_right
+    assert not _findings(room, _CALL, _CALL.replace("addq a0,a1,t3", "unop"), Tabled(()))
+
+
+def test_a_nop_that_may_become_a_traced_call_is_written_over(room: Room) -> None:
+    """Stores may pass a nop, and whoever is called would see them or not."""
+    code = "mov ra,t6; unop; addq a1,a2,v0; mov t6,ra; ret"
+    program = analyse(room.holding(Alpha(), code), Tabled((_held(room, Holds.TRACED, 1),)))
+    assert "writes over" in program.not_understood(room.place)
+
+
+@dataclass(frozen=True)
+class Sorted:
+    """An exception table that the system searches by halving, with entries by name of file."""
+
+    of: Mapping[str, tuple[Fixup, ...]]
+    size: int = 8
+    sorted: bool = True
+
+    def where(self, image: Sections) -> range:
+        """Nowhere in particular."""
+        return range(0)
+
+    def read(self, image: Sections) -> tuple[Fixup, ...]:
+        """The entries of a file."""
+        assert isinstance(image, Image)
+        return self.of[image.name]
+
+    def entry(self, fixup: Fixup) -> bytes:
+        """Both addresses."""
+        return struct.pack("<II", fixup.access, fixup.resume)
+
+    def dead(self, at: int) -> bytes:
+        """Nothing."""
+        return bytes(self.size)
+
+
+def _faulting(room: Room, *words: int) -> tuple[Fixup, ...]:
+    """Entries from 0x1000 on for accesses by number of word; each resumes behind the access."""
+    places = ((n, room.place.start + 4 * word) for n, word in enumerate(words) if word)
+    return tuple(Fixup(0x1000 + 8 * n, at, at + 4, ()) for n, at in places)
+
+
+def _program(room: Room, exceptions: Sorted) -> Program:
+    target = Tabled(())
+    target.tables = Made("little", exceptions)
+    return analyse(replace(room.holding(Alpha(), _LOADS), name="old"), target)
+
+
+_LOADS = "unop; ldq t0,0(a0); ldq t1,8(a0); addq t0,t1,v0; ret"
+
+
+def test_accesses_of_a_table_in_order_ascend_again(room: Room) -> None:
+    start = room.place.start
+    program = _program(room, Sorted({"old": _faulting(room, 1, 2)}))
+    swapped = {start + 4: start + 8, start + 8: start + 4, start + 12: start + 12}
+    new = rewritten_fixups(program, room.place, {}, lambda at: swapped[at])
+    entry = program.target.tables.exceptions.entry
+    assert new == {
+        0x1000: entry(Fixup(0, start + 4, start + 12, ())),
+        0x1008: entry(Fixup(0, start + 8, start + 4, ())),
+    }
+    with pytest.raises(CannotMove):
+        rewritten_fixups(program, room.place, {start + 4: None}, int)
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [((1, 2), ""), ((2, 1), "not in order"), ((0, 2), "for nothing"), ((1, 0), "for nothing")],
+)
+def test_what_is_searched_by_halving_stays_in_order(
+    room: Room, words: tuple[int, ...], problem: str
+) -> None:
+    exceptions = Sorted({"old": _faulting(room, 1, 2), "new": _faulting(room, *words)})
+    program = _program(room, exceptions)
+    tables = FixupTables(program, replace(program.image, name="new"))
+    found = "; ".join(tables.problems(program.listing))
+    assert problem in found and bool(found) is bool(problem)
 
 
 @pytest.mark.parametrize("holds", [Holds.WRITTEN, Holds.KEPT])
@@ -164,7 +290,7 @@ def test_control_may_come_where_a_table_says(room: Room) -> None:
     assert not program.held_addresses
 
 
-@pytest.mark.parametrize("holds", [Holds.WRITTEN, Holds.SEEN])
+@pytest.mark.parametrize("holds", [Holds.WRITTEN, Holds.SEEN, Holds.TRACED])
 def test_what_may_stand_there_reads_every_register(room: Room, holds: Holds) -> None:
     """Else what only that code reads is dead, and goes."""
     code = "addq a0,1,t3; unop; addq a1,a2,v0; ret"
@@ -205,3 +331,20 @@ def test_code_of_a_kernel_that_is_left_alone(room: Room, tables: SystemTables, r
     program = analyse(room.holding(Alpha(), "addq a0,a1,v0; ret"), Kernel(tables))
     found = program.not_understood(room.place)
     assert reason in found and bool(found) is bool(reason)
+
+
+@pytest.mark.parametrize(
+    ("chained", "source", "moves"),
+    [(True, "symbol", True), (True, "call", False), (False, "symbol", False)],
+    ids=["chained", "no known end", "unwound"],
+)
+def test_who_unwinds_by_frames_alone_needs_no_entries(
+    room: Room, chained: bool, source: str, moves: bool
+) -> None:
+    """Then it is the symbol that says where a function ends; what is called has none."""
+    tables, function = SystemTables("little", chained=chained), replace(room.place, source=source)
+    program = analyse(room.holding(Alpha(), "addq a0,a1,v0; ret"), Kernel(tables))
+    check_ways_in(program, function, ())
+    alone = replace(program, frames={})
+    with nullcontext() if moves else pytest.raises(CannotMove, match="no unwind entry of its own"):
+        check_ways_in(alone, function, ())
