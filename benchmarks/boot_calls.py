@@ -4,7 +4,7 @@
 initial file system, twice. In the first boot the emulator counts what each routine executes, in the
 second it prints the registers where a routine is entered and where a search comes back. Printed is
 how often each routine is called, and its share of the kernel's instructions; `--write` keeps it in
-`rewriter/contracts/calls.json`, which `bench --suite article` and the placement of routines read.
+`rewriter/contracts/calls.json`, which the placement of routines and `retune kit` read.
 """
 
 from __future__ import annotations
@@ -109,16 +109,21 @@ class Counting(Plugin):
 
 @dataclass
 class Calls:
-    """Calls by routine and point, as they are read from a log."""
+    """Calls by routine and point, as they are read from a log; with `since`, those that come after
+    control was at this address the last time."""
 
     routines: Mapping[int, str]
+    since: int | None = None
     points: dict[str, Counter[tuple[int, ...]]] = field(default_factory=dict)
     unfinished: list[tuple[str, dict[str, int]]] = field(default_factory=list)
 
     def read(self, log: Log) -> None:
         """Everything that a boot printed."""
         for address, registers in log.states():
-            if address in self.routines:
+            if address == self.since:
+                self.points.clear()
+                self.unfinished.clear()
+            elif address in self.routines:
                 self._enter(self.routines[address], registers)
             else:
                 self._back(address, registers)
@@ -172,9 +177,9 @@ def callers(log: Log, entries: Mapping[int, str]) -> frozenset[int]:
     )
 
 
-def booted(image: Kernel, plugin: Plugin, folder: Path) -> Boot:
+def booted(image: Kernel, plugin: Plugin, folder: Path, initrd: Path) -> Boot:
     """One boot; RuntimeError unless it powers off."""
-    setup = Setup(BOOTS.machine, BOOTS.memory, BOOTS.parameters, initramfs.build().read_bytes())
+    setup = Setup(BOOTS.machine, BOOTS.memory, BOOTS.parameters, initrd.read_bytes())
     done = boot(image, BOOTS, setup, plugin, LIMIT, folder)
     if done.ending is not Ending.OFF:
         raise RuntimeError(f"{image.name}: {done.account}")
@@ -182,18 +187,24 @@ def booted(image: Kernel, plugin: Plugin, folder: Path) -> Boot:
 
 
 def recorded(image: Kernel, folder: Path) -> tuple[Mapping[str, int], Calls]:
-    """Instructions by owner, and the calls."""
-    known = routines(image)
+    """Instructions by owner, and the calls, of a boot with the test's initial file system."""
+    known, initrd = routines(image), initramfs.build()
     plugin = compiled(folder, executed.SOURCE)
-    counted = booted(image, Counting(plugin.path, known), folder).executed or {}
-    entries = {routine.start: routine.name for routine in known}
-    log = Log(folder / "log", frozenset(entries))
-    booted(image, log, folder)
-    full = Log(folder / "log", frozenset(entries) | callers(log, entries))
-    booted(image, full, folder)
-    calls = Calls(entries)
+    counted = booted(image, Counting(plugin.path, known), folder, initrd).executed or {}
+    return counted, called(image, folder, initrd)
+
+
+def called(image: Kernel, folder: Path, initrd: Path, since: int | None = None) -> Calls:
+    """The calls of a boot, or of what comes after control was at `since`."""
+    entries = {routine.start: routine.name for routine in routines(image)}
+    wanted = frozenset(entries) | ({since} if since is not None else set())
+    log = Log(folder / "log", wanted)
+    booted(image, log, folder, initrd)
+    full = Log(folder / "log", wanted | callers(log, entries))
+    booted(image, full, folder, initrd)
+    calls = Calls(entries, since)
     calls.read(full)
-    return counted, calls
+    return calls
 
 
 def grouped(points: Counter[tuple[int, ...]]) -> list[tuple[tuple[int, ...], int]]:
@@ -214,18 +225,23 @@ def document(counted: Mapping[str, int], calls: Calls, data: bytes) -> dict[str,
     """What is kept."""
     names = set(calls.routines.values())
     within = {name: count for name, count in counted.items() if name in names and count}
-    known = COPIES | FILLS | PAGES | SEARCHES
     return {
         "source": "one boot of the real generic Alpha kernel, Linux 6.1, with the test's initial"
         " file system, in qemu-system-alpha: benchmarks/boot_calls.py",
         "kernel_sha256": hashlib.sha256(data).hexdigest(),
         "instructions": whole(counted),
         "executed": dict(sorted(within.items(), key=lambda item: -item[1])),
-        "calls": {
-            name: [[*point, number] for point, number in grouped(points)]
-            for name, points in sorted(calls.points.items())
-            if name in known
-        },
+        "calls": groups(calls),
+    }
+
+
+def groups(calls: Calls) -> dict[str, list[list[int]]]:
+    """The calls of each routine as they are kept: those that are alike are one entry."""
+    known = COPIES | FILLS | PAGES | SEARCHES
+    return {
+        name: [[*point, number] for point, number in grouped(points)]
+        for name, points in sorted(calls.points.items())
+        if name in known
     }
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fixtures import initramfs
 from fixtures.programs import plugin_path
 from fixtures.trace import INSIDE, Recording, parse
-from rewriter.difftest.boot.kernel import KERNEL, kernel
+from rewriter.difftest.boot.kernel import KERNEL, Kernel, kernel
 from rewriter.difftest.boot.machine import Ending, Setup, boot
 from rewriter.difftest.executed import Observer
 from rewriter.elf.image import Image
@@ -34,20 +34,31 @@ def system_calls(path: Path, every: int) -> Recording:
     """
     booted = kernel(path.read_bytes(), path.name)
     (entry,) = _addresses(booted.image, (ENTRY,))
+    return _recorded(booted, initramfs.build(), f"enter={entry:#x},every={every}")
+
+
+def system_time(path: Path, initrd: Path, every: int, length: int, said: str) -> Recording:
+    """What runs in a kernel between programs, from one that is left to one that goes on: system
+    calls, page faults and interrupts, `length` of each `every`, those next to one another.
+
+    The console must have the line `said`.
+    """
+    booted = kernel(path.read_bytes(), path.name)
+    return _recorded(booted, initrd, f"every={every},length={length}", said)
+
+
+def _recorded(booted: Kernel, initrd: Path, which: str, said: str = "") -> Recording:
     lowest = min(start for start, owner in booted.owners(BOOTS) if owner == KERNEL)
-    setup = Setup(
-        BOOTS.machine, BOOTS.memory, BOOTS.parameters, initramfs.build().read_bytes(), "ev67"
-    )
+    setup = Setup(BOOTS.machine, BOOTS.memory, BOOTS.parameters, initrd.read_bytes(), "ev67")
     with tempfile.TemporaryDirectory() as name:
         out = Path(name) / "trace"
         library = plugin_path("trace")
-        told = (
-            f"{library},out={out},base={lowest:#x},user_end={BOOTS.user_end:#x}"
-            f",enter={entry:#x},every={every}"
-        )
+        told = f"{library},out={out},base={lowest:#x},user_end={BOOTS.user_end:#x},{which}"
         done = boot(booted, BOOTS, setup, Observer(library, told), _LIMIT, Path(name))
         if done.ending is not Ending.OFF:
-            raise RuntimeError(f"{path.name} {done.account}")
+            raise RuntimeError(f"{booted.name} {done.account}")
+        if said not in ("", *done.console.splitlines()):
+            raise RuntimeError(f"{booted.name} did not print: {said}")
         return parse(out.read_bytes())
 
 

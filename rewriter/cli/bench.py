@@ -16,12 +16,13 @@ from rewriter.cli.pages import completion
 from rewriter.core.errors import BadInput, BadUsage
 
 if TYPE_CHECKING:
-    from rewriter.core.target.bundling import Bundling
-    from rewriter.core.target.cpu import Cpu, System
-    from rewriter.core.target.protocol import Sequential, Target
+    from rewriter.api.files import Loaded
+    from rewriter.core.target.cpu import System
+    from rewriter.core.target.protocol import Sequential
     from rewriter.elf.image import Image
-    from rewriter.suites.run import Clocks
-from rewriter.core.target.capability import either, needed
+from rewriter.core.target.capability import needed
+
+_ALL = "the tuned routines, as if patch put in each of them (--retuned FILE counts what it did)"
 
 
 @click.command()
@@ -46,7 +47,13 @@ from rewriter.core.target.capability import either, needed
     "--share",
     type=click.FloatRange(0, 1),
     metavar="X",
-    help="What the routines take of system time, of 1.  [default: what was counted in a boot]",
+    help="What the routines take of system time, of 1.  [default: what was counted]",
+)
+@click.option(
+    "--retuned",
+    type=PATH,
+    metavar="FILE",
+    help="The kernel that patch made of IN, for the suite article.  [default: all tuned routines]",
 )
 @click.option(
     "--function", metavar="NAME", help="The path of the suite itanium.  [default: fastpath]"
@@ -58,16 +65,18 @@ def bench(
     name: str,
     machine: str | None,
     share: float | None,
+    retuned: Path | None,
     function: str | None,
     view: View,
 ) -> None:
     """Time the known routines of IN, as they are and as retuned.
 
-    IN is a kernel or a library with symbols. Each routine is run on the built-in interpreter and
-    timed by the CPU's model, first as it stands in IN, then as the tuned routine for the CPU. The
-    suite `article` uses the routines and machines of Gorton's article of 2001; its mix of calls was
-    counted in a boot of Linux 6.1, which is printed with the result. Machines are described for
-    Alpha and PowerPC.
+    The suite `article` takes an Alpha kernel with symbols. Each routine of Gorton's article of 2001
+    is run on the built-in interpreter and timed by the CPU's model in the article's machines, first
+    as it stands in IN, then as it is in FILE, or as the tuned routine for the CPU. Sizes of calls
+    and their share of system time were counted in a boot of Linux 6.1 that compiles programs, which
+    is printed with the result. Both the fall of system time and old / new - 1 are printed, beside
+    what the article measured.
 
     The suite `itanium` takes one straight function of an IA-64 file through the steps of Chapman
     and Heiser's article of 2004, and shows its cycles and bubbles beside theirs.
@@ -80,7 +89,8 @@ def bench(
     Examples:
       retune bench vmlinux --cpu ev67
       retune bench vmlinux --cpu ev67 --machine cs20 --share 0.4
-      retune bench vmlinux --cpu ev6 --json | jq .system_time_saved
+      retune bench vmlinux --cpu ev6 --retuned vmlinux.tuned
+      retune bench vmlinux --cpu ev6 --json | jq .machines[].falls_by
       retune bench fastpath --suite itanium --cpu itanium2
       retune bench vmlinux --suite mackerras --cpu 750
 
@@ -88,12 +98,12 @@ def bench(
     """
     if suite == "article":
         _refuse("article", function=function)
-        _article(source, name, machine, share, view)
+        _article(source, name, machine, share, retuned, view)
     elif suite == "mackerras":
-        _refuse("mackerras", function=function, share=share)
+        _refuse("mackerras", function=function, share=share, retuned=retuned)
         _mackerras(source, name, machine, view)
     else:
-        _refuse("itanium", machine=machine, share=share)
+        _refuse("itanium", machine=machine, share=share, retuned=retuned)
         _itanium(source, name, function or "fastpath", view)
 
 
@@ -103,44 +113,72 @@ def _refuse(suite: str, **given: object) -> None:
             raise BadUsage(f"--{option}: the suite {suite} has no use for it")
 
 
-def _article(source: Path, name: str, machine: str | None, share: float | None, view: View) -> None:
-    from rewriter.report.suites.article import Suite, Timing
+def _article(
+    source: Path,
+    name: str,
+    machine: str | None,
+    share: float | None,
+    retuned: Path | None,
+    view: View,
+) -> None:
+    from rewriter.report.suites.article import Article, OnMachine
     from rewriter.suites import article
-    from rewriter.suites.run import run
+    from rewriter.suites.run import SequentialClocks, run
+    from rewriter.suites.weighed import weighed
     from rewriter.timing.described import NotDescribed
 
-    image = files.load(source).image
+    loaded = files.load(source)
+    image, (code, systems) = loaded.image, _machines(loaded.image, machine)
+    cpu = choose.cpu_for(image, code, "--cpu", name)
+    patched = _made_of(loaded, retuned) if retuned is not None else None
+    jobs = (*article.MIX, *article.SEEN, *article.sizes(code.page))
+    found, left = list[OnMachine](), dict[str, str]()
+    for system in systems:
+        try:
+            with show.progress() as progress:
+                clocked, missed = run(
+                    SequentialClocks(image, code, cpu, system, patched), jobs, progress
+                )
+        except NotDescribed as problem:
+            raise BadUsage(f"--cpu {name}: {problem}") from problem
+        left |= dict(missed)
+        routines = tuple(weighed(clocked, article.COUNTED, system.name))
+        found.append(OnMachine(system, tuple(clocked), routines, share))
+    whose = f"what {retuned} has" if retuned is not None else _ALL
+    show.result(Article(cpu.name, tuple(found), whose, tuple(left.items())), view)
+
+
+def _machines(image: Image, machine: str | None) -> tuple[Sequential, tuple[System, ...]]:
+    """The article's machines, or that of them which is asked for; BadInput for a file that is no
+    kernel for them."""
+    from rewriter.identify.trusted import is_kernel
+    from rewriter.suites.article import MACHINES
+
     target = choose.target_of(image)
-    cpu = choose.cpu_for(image, target, "--cpu", name)
-    clocks, system = _clocks(image, target, cpu, machine)
-    try:
-        with show.progress() as progress:
-            timed, left = run(clocks, article.MIX, progress)
-    except NotDescribed as problem:
-        raise BadUsage(f"--cpu {name}: {problem}") from problem
-    timings = tuple(Timing(*row) for row in timed)
-    part = (article.SHARE, article.BASIS) if share is None else (share, "--share")
-    show.result(Suite(cpu.name, system, *part, timings, tuple(left)), view)
+    code = target.sequential
+    if code is None or not set(MACHINES) <= set(code.systems) or not is_kernel(image):
+        raise BadInput(
+            f"{image.name}: the suite article is about kernels for the machines"
+            f" {' and '.join(MACHINES)}",
+            hint="--suite mackerras takes PowerPC kernels, --suite itanium paths of IA-64 files",
+        )
+    if machine is None:
+        return code, tuple(code.systems[name] for name in MACHINES)
+    system = choose.system_named(code, machine)
+    if system.name not in MACHINES:
+        raise BadUsage(f"--machine {machine}: the article has {' and '.join(MACHINES)}")
+    return code, (system,)
 
 
-def _clocks(
-    image: Image, target: Target, cpu: Cpu, machine: str | None
-) -> tuple[Clocks, System | None]:
-    """What times a file's routines, and the machine around the CPU where it is described apart."""
-    from rewriter.suites.run import BundledClocks, SequentialClocks
+def _made_of(loaded: Loaded, retuned: Path) -> Image:
+    """The image of a retuned file; BadInput unless it was made of this one."""
+    from rewriter.api.check import revert
 
-    def bundled(code: Bundling) -> tuple[Clocks, System | None]:
-        if machine is not None:
-            raise BadUsage(f"--machine {machine}: no machines are described for {target.name}")
-        if cpu.bundled is None:
-            raise BadUsage(f"--cpu {cpu.name}: no model of its pipeline is there")
-        return BundledClocks(image, code, cpu.bundled), None
-
-    def sequential(code: Sequential) -> tuple[Clocks, System | None]:
-        system = choose.system_named(code, machine) if machine else code.system(cpu)
-        return SequentialClocks(image, code, cpu, system), system
-
-    return either(target, "bench", image.name, bundled=bundled, sequential=sequential)
+    other = files.load(retuned)
+    original, _ = revert(other.data, str(retuned))
+    if original != loaded.data:
+        raise BadInput(f"{retuned}: was not made of {loaded.image.name}")
+    return other.image
 
 
 def _itanium(source: Path, name: str, function: str, view: View) -> None:

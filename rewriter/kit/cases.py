@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from rewriter.contracts import CONTRACTS
 from rewriter.contracts.contract import MASK64, Arena, Case, Contract, Kind, Result, View, widen
 from rewriter.core.readings.machine import ByteOrder
-from rewriter.suites.article import MIX
+from rewriter.suites.article import BOOT
 
 END = MASK64
 """The number in the place of a routine's behind the last case."""
@@ -117,7 +117,7 @@ def timed(names: Sequence[str], machine: Machine) -> tuple[Timed, ...]:
 
 
 def _points(name: str) -> Iterator[Mapping[str, int]]:
-    counted = [job.point for job in MIX if job.routine == name]
+    counted = [job.point for job in BOOT if job.routine == name]
     yield from counted
     if counted:
         return

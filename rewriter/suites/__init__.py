@@ -9,4 +9,5 @@ itanium    Chapman and Heiser's "Itanium tricks and gotchas" (2004) as a suite: 
 mackerras  Mackerras' talk "Low-Level Optimizations in the PowerPC/Linux Kernels" as a suite
 measure    Modelled cycles of a routine on a case of its contract
 run        Runs the article's jobs: the routines of a file against the tuned ones of its target
+weighed    What a routine's calls take of system time, and what is left of it where they are retuned
 """

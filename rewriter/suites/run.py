@@ -4,25 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from typing import Protocol
 
-from rewriter.analysis.functions import bundled_code
 from rewriter.contracts import CONTRACTS
-from rewriter.contracts.contract import Contract
 from rewriter.core.errors import BadInput
 from rewriter.core.readings.concrete import Misaligned
 from rewriter.core.readings.interpret import AccessFault, BadInstruction, LimitReached, Unspecified
-from rewriter.core.target.bundled_cpu import BundledCpu
-from rewriter.core.target.bundling import Bundling
 from rewriter.core.target.capability import trials_of
 from rewriter.core.target.cpu import Cpu, System
 from rewriter.core.target.protocol import Sequential, suited
 from rewriter.elf.image import Image
 from rewriter.suites.article import Job
 from rewriter.suites.measure import Laboratory
-from rewriter.timing.bundled.trace import trace
-from rewriter.verify.routines.bundled_known import Tried
 from rewriter.verify.routines.resolved import picked
 from rewriter.verify.trials.engines.sweep import Code
 from rewriter.verify.trials.image import code_at, code_of, function_named
@@ -34,25 +26,26 @@ STOPS = (
 
 Clock = Callable[[Mapping[str, int], bool], int]
 """Modelled cycles of one call: the point of a contract, and whether caches know it."""
-Timed = tuple[Job, int, int]
 Left = tuple[str, str]
 _NO_SYMBOL = "the file has no such symbol"
 
 
-class Clocks(Protocol):
-    """Times the routines of a file, and the tuned ones."""
+@dataclass(frozen=True)
+class Clocked:
+    """Modelled cycles of one job, as the routine is and retuned: when the caches know the call, and
+    when they hold nothing."""
 
-    def pair(self, name: str) -> tuple[Clock, Clock] | str:
-        """The file's routine and the tuned one, or why one of them is not there."""
-        ...
+    job: Job
+    warm: tuple[int, int]
+    cold: tuple[int, int]
 
 
 def run(
-    clocks: Clocks, jobs: Iterable[Job], progress: Callable[[str, int, int], None]
-) -> tuple[list[Timed], list[Left]]:
-    """(job, cycles as it is, cycles retuned), and the routines left out with the reason."""
+    clocks: SequentialClocks, jobs: Iterable[Job], progress: Callable[[str, int, int], None]
+) -> tuple[list[Clocked], list[Left]]:
+    """The jobs with their times, and the routines left out with the reason."""
     jobs, pairs = list(jobs), dict[str, tuple[Clock, Clock] | str]()
-    timed: list[Timed] = []
+    timed: list[Clocked] = []
     left: dict[str, str] = {}
     for done, job in enumerate(jobs):
         progress("simulate", done, len(jobs))
@@ -62,30 +55,39 @@ def run(
         if isinstance(pair, str):
             left[job.routine] = pair
             continue
+        old, new = pair
         try:
-            before, after = (clock(job.point, job.warm) for clock in pair)
+            warm, cold = ((old(job.point, known), new(job.point, known)) for known in (True, False))
         except STOPS as stop:
             left[job.routine] = str(stop)
             continue
-        timed.append((job, before, after))
+        timed.append(Clocked(job, warm, cold))
     progress("simulate", len(jobs), len(jobs))
     return timed, list(left.items())
 
 
 @dataclass(frozen=True)
 class SequentialClocks:
-    """On the built-in interpreter, and the model of a CPU in a machine."""
+    """On the built-in interpreter, and the model of a CPU in a machine.
+
+    Retuned routines are those of the file `retuned`, where there is one, else the tuned ones that
+    come along.
+    """
 
     image: Image
     target: Sequential
     cpu: Cpu
     system: System
+    retuned: Image | None = None
 
     def pair(self, name: str) -> tuple[Clock, Clock] | str:
-        """The file's routine and the tuned one, or why one of them is not there."""
+        """The file's routine and the retuned one, or why one of them is not there."""
         before = self.own(name)
         if isinstance(before, str):
             return before
+        if self.retuned is not None:
+            after = replace(self, image=self.retuned).own(name)
+            return after if isinstance(after, str) else (before, after)
         tuned = next(suited(self.target, name, self.cpu), None)
         if tuned is None:
             return f"no tuned routine for {self.cpu.name}"
@@ -107,37 +109,3 @@ class SequentialClocks:
     def _clock(self, name: str, code: Code) -> Clock:
         laboratory = Laboratory(self.cpu, self.system, trials_of(self.target))
         return laboratory.bench(code, CONTRACTS[name]).cycles
-
-
-@dataclass(frozen=True)
-class BundledClocks:
-    """On the machine that runs whole groups, and the model of a CPU with its caches."""
-
-    image: Image
-    target: Bundling
-    cpu: BundledCpu
-
-    @cached_property
-    def _tried(self) -> Tried:
-        return Tried(self.image, self.target, bundled_code(self.image, self.target))
-
-    def pair(self, name: str) -> tuple[Clock, Clock] | str:
-        """The file's routine and the tuned one, or why one of them is not there."""
-        found = function_named(self.image, name)
-        if found is None:
-            return _NO_SYMBOL
-        tuned = next(iter(self.target.substituting.routines(name)), None)
-        if tuned is None:
-            return f"no tuned routine for {self.cpu.name}"
-        place, contract = self.target.arena.new, CONTRACTS[name]
-        alone = replace(self._tried, alone=(place, tuned.code))
-        return (
-            partial(self._cycles, self._tried, found[0], contract),
-            partial(self._cycles, alone, place + tuned.entry, contract),
-        )
-
-    def _cycles(
-        self, tried: Tried, entry: int, contract: Contract, point: Mapping[str, int], warm: bool
-    ) -> int:
-        case = contract.case(self.target.substituting.arena, point)
-        return trace(self.cpu, tried.harness.steps(entry, case), warm).cycles
