@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 
 from passes.lib.insert import Declined
 from passes.lib.steps import Change, OwnPass, Steps
@@ -60,14 +60,13 @@ class Reordered:
 class _Part:
     """Items of a superblock, which is as it was in the original.
 
-    `kept` are addresses that must keep what is there, `rows` those that nothing passes, and `nop`
+    `held` tells the addresses that must keep what is there, and those that nothing passes; `nop`
     is what stands where nothing else does.
     """
 
     original: Superblock
     items: Sequence[Item]
-    kept: Collection[int]
-    rows: Sequence[int]
+    held: Callable[[], tuple[Collection[int], Sequence[int]]]
     nop: Insn
 
     @cached_property
@@ -84,15 +83,20 @@ class _Part:
         return replace(self.original, slots=slots, exits=exits)
 
     @cached_property
-    def numbers(self) -> frozenset[int]:
+    def kept(self) -> Collection[int]:
         """The slots that must keep what is there."""
-        return frozenset(self._number(now) for was, now, _ in self.items if was in self.kept)
+        kept, _ = self._held
+        return frozenset(self._number(now) for was, now, _ in self.items if was in kept)
 
     @cached_property
-    def cuts(self) -> frozenset[int]:
+    def cuts(self) -> Collection[int]:
         """The slots before which nothing passes."""
-        at = (bisect_left(self.items, row, key=_original) for row in self.rows)
+        at = (bisect_left(self.items, row, key=_original) for row in self._held[1])
         return frozenset(self._number(self.items[n][1]) for n in at if 0 < n < len(self.items))
+
+    @cached_property
+    def _held(self) -> tuple[Collection[int], Sequence[int]]:
+        return self.held()
 
     def _number(self, place: int) -> int:
         return (place - self.items[0][1]) // self.nop.size
@@ -241,23 +245,24 @@ class Scheduler:
         first = bisect_left(items, block.address, key=_original)
         inside = items[first : bisect_left(items, block.end, key=_original)]
         size = self.program.listing.table.size
-        if len(inside) < 2 or any(insn.size != size for _, _, insn in inside):
+        if sum(self._free(insn) for _, _, insn in inside) < 2:
+            return  # no two could change places
+        if any(insn.size != size for _, _, insn in inside):
             return
         if any(
             insn.op.flow in BRANCHING and was not in block.exits for was, _, insn in inside[:-1]
         ):
             return  # an earlier pass made a branch: control comes to places inside
-        kept = self._kept(function, self._blocks(inside[0][0], inside[-1][0]))
-        rows, nop = self._rows(function)[0], next(iter(self.target.nops(size)))
+        held, nop = partial(self._held, function, inside), next(iter(self.target.nops(size)))
         for start in range(0, len(inside), LONGEST):
             part = inside[start : start + LONGEST]
             live = block.live if part[-1] is inside[-1] else -1
-            yield _Part(replace(block, live=live), part, kept, rows, nop)
+            yield _Part(replace(block, live=live), part, held, nop)
 
     def _ordered(self, part: _Part) -> Reordered | None:
         """A part in a better order, if one is found; raises Different, NotDescribed."""
         block, devices = part.incumbent, self.program.is_kernel
-        found = faster(Problem(block, part.numbers, part.cuts, self.target, self.steady, devices))
+        found = faster(Problem(block, part, self.target, self.steady, devices))
         if found is None:
             return None
         evidence = self._shown.evidence(block, found.block)
@@ -276,7 +281,7 @@ class Scheduler:
     def _runs(self, function: Function, inside: Sequence[Item]) -> list[range]:
         """Stretches of `inside`, by index, in which instructions may change places."""
         blocks = self._blocks(inside[0][0], inside[-1][0])
-        kept, (rows, _) = self._kept(function, blocks), self._rows(function)
+        kept, rows = self._held(function, inside)
         goals = (insn.target(address) for address, _, insn in inside)
         # Control may come to a block's start, and to where a branch leads; an unwind row begins at
         # its place.
@@ -302,14 +307,15 @@ class Scheduler:
     def _start(self, block: int) -> int:
         return int(self.program.listing.addresses[self.program.graph.first[block]])
 
-    def _kept(self, function: Function, blocks: range) -> set[int]:
-        """Addresses that must keep what is there."""
-        program = self.program
+    def _held(self, function: Function, inside: Sequence[Item]) -> tuple[set[int], Sequence[int]]:
+        """Addresses that must keep what is there, and those that nothing passes."""
+        program, blocks = self.program, self._blocks(inside[0][0], inside[-1][0])
         kept = {self._start(block) for block in blocks if program.graph.entered[block]}
         if program.has_locked(function):
             kept |= program.locked_addresses
         kept |= {fixup.access for fixup in program.fixups_of(function)}
-        return kept | self._rows(function)[1]
+        rows, said = self._rows(function)
+        return kept | said, rows
 
     def _rows(self, function: Function) -> tuple[list[int], set[int]]:
         """Where unwind rows begin, and the instructions that they go by."""

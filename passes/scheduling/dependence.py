@@ -92,16 +92,28 @@ def dependences(
     devices: bool = False,
 ) -> Dependences:
     """The dependences of one pass whose accesses are at `places`, or may be to devices."""
-    before, results, writer = _straight(insns, places, target, steady)
-    if devices:
-        _in_their_order(insns, before, target)
+    before, results, writer = straight(insns, places, target, steady, devices)
     carried = _carried(insns, writer, target, steady)
     return Dependences(
         tuple(map(frozenset, before)), tuple(map(tuple, results)), tuple(map(tuple, carried))
     )
 
 
-def _straight(
+def straight(
+    insns: Sequence[Insn],
+    places: Sequence[Where | None],
+    target: Sequential,
+    steady: Steady,
+    devices: bool = False,
+) -> tuple[list[set[int]], list[list[Edge]], dict[int, int]]:
+    """The same of straight code: `before`, `results`, and what writes each register last."""
+    before, results, writer = _direct(insns, places, target, steady)
+    if devices:
+        _in_their_order(insns, before, target)
+    return before, results, writer
+
+
+def _direct(
     insns: Sequence[Insn], places: Sequence[Where | None], target: Sequential, steady: Steady
 ) -> tuple[list[set[int]], list[list[Edge]], dict[int, int]]:
     table = target.table

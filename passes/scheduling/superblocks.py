@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Protocol
 
-from passes.scheduling.dependence import Dependences, Edge, accesses, dependences, free
+from passes.scheduling.dependence import Edge, accesses, free, straight
 from rewriter.core.code.superblock import Superblock
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.masks import bits
@@ -28,17 +29,25 @@ Order = tuple[int, ...]
 _Key = tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Problem:
-    """A superblock to be put in order.
+class Ties(Protocol):
+    """What ties slots, by number, to their places; asked only where another order could gain.
 
-    Slots of `kept`, by number, stay in their place, and nothing passes them but what may pass the
-    exits among them; before those of `cuts` nothing passes either.
+    Those of `kept` stay, and nothing passes them but what may pass the exits among them; before
+    those of `cuts` nothing passes either.
     """
 
+    @property
+    def kept(self) -> Collection[int]: ...
+    @property
+    def cuts(self) -> Collection[int]: ...
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A superblock to be put in order."""
+
     block: Superblock
-    kept: frozenset[int]
-    cuts: frozenset[int]
+    ties: Ties
     target: Sequential
     steady: Steady
     devices: bool
@@ -54,7 +63,9 @@ class Problem:
         ties = (not free(insn, self.target) for insn in self.insns)
         nops = map(self.target.is_nop, self.insns)
         return tuple(
-            n for n, held in enumerate(zip(ties, nops, strict=True)) if any(held) or n in self.kept
+            n
+            for n, held in enumerate(zip(ties, nops, strict=True))
+            if any(held) or n in self.ties.kept
         )
 
     @cached_property
@@ -66,12 +77,12 @@ class Problem:
     @cached_property
     def results(self) -> Sequence[Sequence[Edge]]:
         """For each, those that read what it makes, with the cycles that takes."""
-        return self._depends.results
+        return self._depends[1]
 
     @cached_property
-    def _depends(self) -> Dependences:
+    def _depends(self) -> tuple[Sequence[Collection[int]], Sequence[Sequence[Edge]]]:
         where = [place for _, _, place in self.code]
-        return dependences(self.insns, where, self.target, self.steady, self.devices)
+        return straight(self.insns, where, self.target, self.steady, self.devices)[:2]
 
     @cached_property
     def before(self) -> list[int]:
@@ -88,10 +99,10 @@ class Problem:
         """For each, as a mask, those that it must stand behind, perhaps through others."""
         exits: list[tuple[int, int]] = []
         behind = 0  # of what nothing passes
-        for number, needed in enumerate(self._depends.before):
+        for number, needed in enumerate(self._depends[0]):
             insn = self.insns[number]
             mask = behind | sum(1 << n for n in needed)
-            if number in self.cuts:
+            if number in self.ties.cuts:
                 mask |= (1 << number) - 1
                 behind = mask
             for exit_, live in exits:
@@ -111,7 +122,9 @@ class Problem:
         """The branches that may be passed, and what may be read where they lead."""
         leaving = self.block.leaving[:-1]
         flows = {n: self.insns[n].op.flow for n, _ in leaving}
-        return {n: live for n, live in leaving if flows[n] is Flow.BRANCH and n not in self.kept}
+        return {
+            n: live for n, live in leaving if flows[n] is Flow.BRANCH and n not in self.ties.kept
+        }
 
     def _passes(self, number: int, live: int) -> bool:
         """Whether an instruction may pass a branch behind which `live` may be read."""
@@ -218,9 +231,8 @@ def faster(problem: Problem) -> Faster | None:
 
 
 def _better(problem: Problem) -> Faster | None:
-    movable = len(problem.insns) - len(problem.fixed)
     same = tuple(range(len(problem.insns)))
-    old = problem.times(same) if movable > 1 else None
+    old = problem.times(same)
     if old is None:
         return None
     first = min(issue for issue, _ in old)
@@ -229,6 +241,8 @@ def _better(problem: Problem) -> Faster | None:
         return None
     if last - first <= max(problem.heights):
         return None  # results alone take so long
+    if len(problem.insns) - len(problem.fixed) < 2:
+        return None
     for order in problem.orders():
         new = problem.times(order) if order != same else None
         if new is not None and _pays(old, new, problem.ways):

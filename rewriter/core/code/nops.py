@@ -22,11 +22,11 @@ def kept(
     """Where in positions [first, last) a nop would stay: at an address that is `held`, and behind
     one of the rows that keep it.
     """
-    found = np.zeros(last - first, dtype=bool)
-    keeping = np.array([*map(keeps_nop, listing.table.rows), False, False])
-    if keeping.any():
-        before = listing.rows[max(first - 1, 0) : last - 1]
-        found[last - first - len(before) :] |= keeping[before]
+    found, rows = np.zeros(last - first, dtype=bool), listing.table.rows
+    before = listing.rows[max(first - 1, 0) : max(last - 1, 0)]
+    keeping = [n for n in np.unique(before).tolist() if n >= 0 and keeps_nop(rows[n])]
+    if keeping:
+        found[last - first - len(before) :] |= np.isin(before, keeping)
     if held:
         found |= np.isin(listing.addresses[first:last], addresses(sorted(held)))
     return np.asarray(found)

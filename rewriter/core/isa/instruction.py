@@ -79,7 +79,7 @@ class Op:
     source: str = ""
 
     def __hash__(self) -> int:
-        return hash((self.name, self.format.name, self.match))
+        return self.match
 
     def __repr__(self) -> str:
         return f"<Op {self.name} {self.format.name}>"
