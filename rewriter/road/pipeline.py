@@ -329,7 +329,8 @@ class _Sequential:
             named = [function for function in functions if self._named(function)]
             learning = Together(Outcomes(self.work.known), self.routines.choices)
             with spending(f"{Substitute.name}: trials"):
-                for _ in each(self.routines.choices.look, named, self.jobs, learning):
+                look, size = self.routines.choices.look, attrgetter("size")
+                for _ in each(look, named, self.jobs, learning, size):
                     pass
 
     def _named(self, function: Function) -> bool:

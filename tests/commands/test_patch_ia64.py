@@ -48,6 +48,16 @@ def test_no_gain_is_promised_for_bundles(original: Path, run: Run, tmp_path: Pat
     assert not (tmp_path / "out").exists()
 
 
+def test_timings_charge_each_step(original: Path, run: Run) -> None:
+    """What is shared is part of the whole, and the passes of bundles are steps as well."""
+    options = ("--dry-run", "--cpu", "itanium2", "--funcs", "callback_.*", "--timings", "--json")
+    told = json.loads(run("patch", original, *options).stdout)["timings"]
+    steps = {step["step"]: step["processor"] for step in told["steps"]}
+    assert min(steps["schedule"], steps["verify"]) > 0
+    assert 0 < told["serial"] <= told["processor"]
+    assert 0 < told["laid_out"]["8"] <= told["laid_out"]["1"] <= told["processor"] + 0.01
+
+
 def test_every_changed_region_is_proved(tuned: Path, run: Run) -> None:
     document = json.loads(run("edits", tuned, "--json").stdout)
     grades = Counter(edit["grade"] for edit in document["edits"])

@@ -16,6 +16,7 @@ from rewriter.core.code.program import Function, Refusal
 from rewriter.core.edit import Edit, Evidence, Grade, Skip
 from rewriter.core.errors import BadUsage, VerificationFailed
 from rewriter.core.run.guard import guarded
+from rewriter.core.run.ledger import spending
 from rewriter.core.run.workers import Apart, each
 from rewriter.core.target.bundled_cpu import BundledCpu
 from rewriter.core.target.bundling import Bundling, Code, Routine
@@ -133,7 +134,17 @@ class BundledRoad:
 
     def run(self, order: Sequence[Function], progress: Progress) -> bytes:
         """Goes through what is wanted, in this order; the new file, as the verifier accepts it."""
-        self._substitute(progress)
+        with spending(ROUTINE):
+            self._substitute(progress)
+        with spending(ORDER):
+            self._order(order, progress)
+        with spending("verify"):
+            data = self._accepted(progress)
+            self._record(data)
+        return data
+
+    def _order(self, order: Sequence[Function], progress: Progress) -> None:
+        """Puts the regions of functions in another order, the largest functions first."""
         wants = self.prepared.options.wants_function
         order = [one for one in order if wants(one.name) and one not in self.settled]
         code, passes = self.prepared.code, self.prepared.options.passes
@@ -141,16 +152,13 @@ class BundledRoad:
         self.refusals += [Refusal(r.function, r.reason) for r in routines if r.reason]
         moves = {ORDER, PLACE, HINT} & set(passes)
         routines = [routine for routine in routines if moves and not routine.reason]
-        made = each(self._scheduled, routines, self.jobs, Apart())
+        made = each(self._scheduled, routines, self.jobs, Apart(), lambda one: one.function.size)
         edits = len(self.replaced)
         for done, one in enumerate(made):
             if done % 50 == 0:
                 progress("schedule", done, len(routines))
             edits += self._kept(one, edits)
         progress("schedule", len(routines), len(routines))
-        data = self._accepted(progress)
-        self._record(data)
-        return data
 
     def _substitute(self, progress: Progress) -> None:
         """Routines that become others; nothing else is done to these, nor to tuned ones."""

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from operator import attrgetter
 
 from rewriter.analysis.functions import bundled_functions
 from rewriter.core.addresses import sides
@@ -135,7 +136,7 @@ class _Check:
             functions = [function for function in functions if function in only]
         else:
             self._substitutions()
-        found = each(self._function, functions, jobs, Apart())
+        found = each(self._function, functions, jobs, Apart(), attrgetter("size"))
         for done, (wrong, shown) in enumerate(found):
             if done % 20 == 0:
                 progress("compare", done, len(functions))
