@@ -14,6 +14,10 @@ they look for, half of the calls here are as recorded, and half go through strin
 How they stand: 13 % of a kernel's copies are to or from somewhere between words (Mackerras,
 Low-Level Optimizations in the PowerPC/Linux Kernels); here an eighth is.
 
+Calls of no more than 16 bytes, and differences there, are the most of all: where a target asks for
+it (`slower`), a routine may not take longer at any of these lengths, in the mean of how operands
+stand.
+
 Everything is in the caches but what whole pages are made of: each page of a new process is another.
 """
 
@@ -26,11 +30,14 @@ from fractions import Fraction
 from functools import cached_property
 
 from rewriter.contracts import Contract
+from rewriter.contracts.search import LIMITS
 from rewriter.verify.routines.cases import spread
 
 Point = Mapping[str, int]
 Cycles = Callable[[Iterable[Point], bool], Iterable[int]]
 """Modelled cycles of a routine at points of its contract, each as if caches know it, or not."""
+Side = Callable[[Contract], Cycles]
+"""A routine's, by the contract."""
 
 _BLOCKS = {4: 7, 8: 14, 12: 4, 16: 18, 32: 35, 100: 3, 152: 10, 292: 5, 884: 4}
 _STRINGS = {2: 2, 6: 12, 10: 7, 12: 30, 15: 19, 18: 29, 28: 1}
@@ -46,6 +53,9 @@ _ALONE = 24  # calls of a routine whose contract has no size: each as good as an
 _SURE = Fraction(98, 100)
 """A tuned routine that takes a larger part of the original's cycles does not gain: none of the
 models says to two hundredths what a call takes."""
+
+_SHORT = 16
+"""Bytes: the longest call that no routine may make slower, whatever it gains in others."""
 
 _COMPARED_BY = "strcmp"
 _COLD = frozenset(("clear_page", "copy_page"))
@@ -145,3 +155,48 @@ def worth(
 
     weight = sum(call.weight for _, made in every for call in made)
     return Worth(lambda: timed(False), lambda: timed(True), weight)
+
+
+def slower(contracts: Sequence[Contract], old: Side, *new: Side) -> list[str]:
+    """For each of some tuned routines the first kind of short call that takes longer, if any."""
+    found = [""] * len(new)
+    for contract in contracts:
+        sides = [side(contract) for side in (old, *new)]
+        for name, made in short_calls(contract).items():
+            before, *after = (_weighted(made, cycles) for cycles in sides)
+            for number, each in enumerate(after):
+                if each > before and not found[number]:
+                    found[number] = f"model: {each / before:.2f} of the original's cycles {name}"
+    return found
+
+
+def short_calls(contract: Contract) -> dict[str, Sequence[Call]]:
+    """Calls of each short length, and of blocks that differ early or strings with a limit, by what
+    they are."""
+    axes = contract.plans[0].axes
+    if "count" not in axes:
+        return {}
+    usual = {axis: next(iter(values)) for axis, values in axes.items()}
+    kinds: dict[str, Point] = {
+        f"at {size} bytes": {**usual, "count": size} for size in range(_SHORT + 1)
+    }
+    if any("at" in plan.axes for plan in contract.plans):
+        kinds |= {
+            f"where byte {at} differs": {**usual, "count": 2 * _SHORT, "at": at}
+            for at in range(_SHORT + 1)
+        }
+    if "limit" in axes:
+        kinds |= {
+            f"with a limit of {size}": {**usual, "count": size, "limit": LIMITS.index(0)}
+            for size in range(_SHORT + 1)
+        }
+    return {
+        name: [Call({**point, **skews}, part) for skews, part in _standing(axes)]
+        for name, point in kinds.items()
+    }
+
+
+def _weighted(made: Sequence[Call], cycles: Cycles) -> int:
+    """What some calls take together, by weight."""
+    took = cycles([call.point for call in made], True)
+    return sum(call.weight * each for call, each in zip(made, took, strict=True))

@@ -257,6 +257,17 @@ _FEW_INNER = {
     "end": (LESS, GREATER),
     "rest": (150,),
 }
+_CUT = Plan(
+    "a limit in front of the end of memory",
+    few={
+        "count": (40, 90),
+        "first": (0, 3),
+        "second": (0, 7),
+        "place": (END,),
+        "end": (LESS,),
+        "limit": (0, 3),
+    },
+)
 _FAR = "a difference far in front of the end"
 _SPAN = {
     "count": (15, 31, 47, 64, 79, 100, 131),
@@ -308,6 +319,7 @@ CONTRACTS = (
             Plan(_INSIDE, few={**_NEAR, "limit": (3, 9)}),
             Plan(_LINES, few={**_SPAN, "limit": (3, 9)}),
             Plan(_FAR, {**_INNER, "limit": (10, 11, 12)}, {**_FEW_INNER, "limit": (11,)}),
+            _CUT,
             NOTHING,
         ),
     ),

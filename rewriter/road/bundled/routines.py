@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from passes.lib.worth import Cycles, Point, Worth, worth
+from passes.lib.worth import Cycles, Point, Side, Worth, slower, worth
 from passes.substitute import Substitute
 from rewriter.contracts import CONTRACTS, Contract
 from rewriter.core.code.program import Function
@@ -14,7 +14,7 @@ from rewriter.core.edit import Edit, Evidence, Skip
 from rewriter.core.run.guard import guarded
 from rewriter.core.target.cpu import Cpu
 from rewriter.core.target.protocol import CannotMove, Tuned
-from rewriter.core.target.substitution import PlacedRoutine, Room
+from rewriter.core.target.substitution import PlacedRoutine, Room, Step
 from rewriter.road.bundled.placement import Item, Pool
 from rewriter.road.options import Options
 from rewriter.road.source_lines import Described
@@ -24,19 +24,26 @@ from rewriter.verify.routines.bundled_known import KnownBundled, Tried, filled, 
 from rewriter.verify.routines.bundled_substituted import suits
 from rewriter.verify.routines.replaceable import Named
 
+Measure = Callable[[Sequence[Step], bool], int]
+"""What a run took, as if caches knew it or not."""
+
 PASS = Substitute.name
 NO_ROOM = "no room in the places of the routines that are replaced"
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A routine that may be replaced, its place, and what would replace it."""
+    """A routine that may be replaced, its place, and what would replace it.
+
+    `may_leave`: no short call takes longer when a branch leads to the new code from that place.
+    """
 
     named: Named
     function: Function
     room: Room
     routine: Tuned
     worth: Worth
+    may_leave: bool
 
     @property
     def edit(self) -> str:
@@ -124,40 +131,63 @@ class BundledRoutines:
             raise CannotMove(f"no tuned routine for {self.cpu.name}")
         return found
 
-    def _better(self, named: Named, routines: Sequence[Tuned]) -> tuple[Tuned, Worth]:
-        """The best of some routines that does in every case what the old one does, and gains."""
+    def _better(self, named: Named, routines: Sequence[Tuned]) -> tuple[Tuned, Worth, bool]:
+        """The best of some routines that does in every case what the old one does, and gains; and
+        whether it may stand away from the old one's place."""
         reasons = []
         for routine in routines:
             if reason := self.known.unlike(named, routine):
                 reasons.append(f"no tuned routine does the same: {reason}")
                 continue
-            gain = self._worth(named, routine)
-            if not gain.objection:
-                return routine, gain
-            reasons.insert(0, gain.objection)
+            gain, slow, may_leave = self._judged(named, routine)
+            if not slow:
+                return routine, gain, may_leave
+            reasons.insert(0, slow)
         raise CannotMove(reasons[0])
 
-    def _worth(self, named: Named, routine: Tuned) -> Worth:
-        """What a tuned routine is worth in place of an old one."""
-        target, cpu = self.known.target, self.cpu.bundled
-        if cpu is None:
-            raise CannotMove(f"no model says that it gains on {self.cpu.name}")
-        arena, place = target.substituting.arena, target.arena.new
+    def _judged(self, named: Named, routine: Tuned) -> tuple[Worth, str, bool]:
+        """What a tuned routine is worth, what speaks against it, and whether it may stand away."""
+        contracts = [CONTRACTS[name] for name in named.contracts]
+        old = self.original(named, self.modelled)
+        new, away = (self.replacing(routine, self.modelled, way) for way in (False, True))
+        gain = worth(contracts, lambda contract: (old(contract), new(contract)))
+        if gain.objection:
+            return gain, gain.objection, False
+        slow, slow_away = slower(contracts, old, new, away)
+        return gain, slow, not slow_away
 
-        def timed(tried: Tried, entry: int, contract: Contract) -> Cycles:
+    def modelled(self, steps: Sequence[Step], warm: bool) -> int:
+        """Cycles of what ran, by the CPU's model."""
+        if self.cpu.bundled is None:
+            raise CannotMove(f"no model says that it gains on {self.cpu.name}")
+        return trace(self.cpu.bundled, steps, warm).cycles
+
+    def original(self, named: Named, measure: Measure) -> Side:
+        """What calls of an old routine take."""
+        return self._side(self.known.tried, named.address, measure)
+
+    def replacing(self, routine: Tuned, measure: Measure, away: bool) -> Side:
+        """What calls of a tuned routine take, entered where it stands or, away from the old one's
+        place, by a branch."""
+        target = self.known.target
+        place, offered = target.arena.new, target.substituting
+        start = place + offered.alignment if away else place
+        way = offered.branch(place, start + routine.entry) if away else b""
+        code = way + offered.idle(start - place - len(way)) + routine.code
+        alone = replace(self.known.tried, alone=(place, code))
+        return self._side(alone, place if away else start + routine.entry, measure)
+
+    def _side(self, tried: Tried, entry: int, measure: Measure) -> Side:
+        arena = self.known.target.substituting.arena
+
+        def measured(contract: Contract) -> Cycles:
             def cycles(points: Iterable[Point], warm: bool) -> Iterator[int]:
                 cases = [contract.case(arena, point) for point in points]
-                runs = [tried.harness.steps(entry, case) for case in cases]
-                return (trace(cpu, steps, warm).cycles for steps in runs)
+                return (measure(tried.harness.steps(entry, case), warm) for case in cases)
 
             return cycles
 
-        def both(contract: Contract) -> tuple[Cycles, Cycles]:
-            alone = replace(self.known.tried, alone=(place, routine.code))
-            old = timed(self.known.tried, named.address, contract)
-            return old, timed(alone, place + routine.entry, contract)
-
-        return worth([CONTRACTS[name] for name in named.contracts], both)
+        return measured
 
     def _placed(self, candidates: Sequence[Candidate]) -> tuple[Replacement, ...]:
         codes = list(dict.fromkeys(c.routine.code for c in candidates))
@@ -171,9 +201,10 @@ class BundledRoutines:
             return candidates[items[item].homes[0]].routine
 
         def allows(place: int, layout: Mapping[int, int]) -> bool:
-            return self._allows(
-                rooms[place], [PlacedRoutine(at, routine(n)) for n, at in layout.items()]
-            )
+            one = candidates[place]
+            placed = [PlacedRoutine(at, routine(n)) for n, at in layout.items()]
+            at_home = any(p.routine.code == one.routine.code for p in placed)
+            return (at_home or one.may_leave) and self._allows(one.room, placed)
 
         offered = self.known.target.substituting
         way = self.known.target.bundle

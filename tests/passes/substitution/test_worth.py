@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 import pytest
 
-from passes.lib.worth import WHOLE_BLOCKS, Cycles, Point, calls, worth
+from passes.lib.worth import WHOLE_BLOCKS, Cycles, Point, calls, short_calls, slower, worth
 from rewriter.contracts import CONTRACTS, Contract
 from targets.alpha.trial_program import AlphaTrials
 
@@ -51,3 +52,44 @@ def test_only_what_takes_less_gains() -> None:
     assert not _judged(_cycles(200), _cycles(196))
     assert not _judged(_cycles(20), _cycles(19, long=1))
     assert _judged(_cycles(20), _cycles(19, long=3))
+
+
+@pytest.mark.parametrize("name", CONTRACTS)
+def test_each_short_call_is_a_case_of_the_contract(name: str) -> None:
+    """Every length from 0 to 16 for routines that have one, and nothing longer but early
+    differences."""
+    contract, kinds = CONTRACTS[name], short_calls(CONTRACTS[name])
+    points = [call.point for made in kinds.values() for call in made]
+    assert all(contract.case(ARENA, point).promised for point in points)
+    assert not kinds or {p["count"] for p in points if "at" not in p} == set(range(17))
+    assert all(p["at"] <= 16 for p in points if p["count"] > 16)
+
+
+def _at(axis: str, value: int, more: int) -> Cycles:
+    """Twenty cycles, and so many more where the call has a value."""
+
+    def cycles(points: Iterable[Point], warm: bool) -> list[int]:
+        return [20 + more * (point.get(axis) == value) for point in points]
+
+    return cycles
+
+
+def _side(axis: str, value: int, more: int, contract: Contract) -> Cycles:
+    return _at(axis, value, more)
+
+
+@pytest.mark.parametrize(
+    ("name", "axis", "value", "where"),
+    [
+        ("strlen", "count", 0, "at 0 bytes"),
+        ("strcmp", "count", 16, "at 16 bytes"),
+        ("memcmp", "at", 3, "where byte 3 differs"),
+        ("strncmp", "limit", 4, "with a limit of 0"),
+    ],
+)
+def test_no_short_call_may_take_longer(name: str, axis: str, value: int, where: str) -> None:
+    """Not by a cycle, though all others gain."""
+    contract = CONTRACTS[name]
+    sides = [partial(_side, axis, value, more) for more in (0, 0, 1)]
+    found = slower([contract], *sides)
+    assert found == ["", f"model: 1.05 of the original's cycles {where}"]

@@ -25,7 +25,7 @@ __copy_user:
         mov     from=in1
         or      r16=in0,in1
         and     r14=7,in0
-        mov     to=in0 ;;
+        cmp.gtu p8,p0=16,in2 ;;
         mov     size=in2
         .include move
         shladd  r22=r22,3,r31
@@ -134,23 +134,27 @@ words_far_up_next:
         br.ctop.sptk words_far_up_next ;;
         br.cond.sptk copied ;;
 
-        // Fewer than 16 bytes.
+        // Fewer than 16 bytes: each is stored while the next is loaded.
 bytes:
         mov     r8=r0
         cmp.eq  p8,p0=r0,in2
-        adds    r27=-1,in2
+        adds    r28=-1,in2
         mov     r19=in1
+        mov     to=in0
         mov     r26=in0
   (p8)  br.ret.spnt.many rp ;;
-        mov     ar.lc=r27 ;;
-        mov     ar.ec=2 ;;
-        mov     pr.rot=FIRST ;;
+        ld1     r16=[r19],1
+        add     r28=in1,r28             // of the byte that is loaded last
+        cmp.eq  p8,p0=1,in2
+  (p8)  br.cond.dpnt byte ;;
         .align  32
-bytes_up:
-  (p16) ld1     w[0]=[r19],1
-  (p17) st1     [r26]=w[1],1
-        br.ctop.sptk bytes_up ;;
-        mov     ar.lc=counter ;;
+bytes_next:
+        st1     [r26]=r16,1
+        cmp.ne  p7,p0=r19,r28
+        ld1     r16=[r19],1
+  (p7)  br.cond.dptk bytes_next ;;
+byte:
+        st1     [r26]=r16
 done:
         mov     r8=r0
         mov     pr=predicates,ALL

@@ -1,29 +1,56 @@
 // void *memchr(const void *s, int c, size_t n)
 //
-// One aligned word a cycle.  The loop's loads are speculative: they run three words ahead of the
-// word that is looked at.  A word that was not there is read again plainly, if it is needed.
+// What is in front of the start is shifted out of the first word.  Then one aligned word a cycle:
+// the loop's loads are speculative and run three words ahead of the word that is looked at.  A word
+// that was not there is read again plainly, if it is needed.
 
         .rotr   w[2], x[2], z[2]
         .rotp   more[4]                 // whether there is a word behind this one
 
 memchr:
-        alloc   r2=ar.pfs,3,5,0,8
+        and     r17=-8,in0
         mov     r9=pr
-        mov     r14=in0                 // where to start
-        add     r15=in0,in2 ;;          // behind the last byte
-        cmp.ltu p6,p0=r15,in0           // it wraps: all memory
         mux1    r16=in1,@brcst
-        cmp.eq  p7,p0=r0,in2 ;;
-  (p6)  mov     r15=-1
+        cmp.eq  p7,p0=r0,in2
         mov     r8=r0
   (p7)  br.ret.spnt.many rp ;;
-
-start:                                  // r14: not behind the range
-        and     r17=-8,r14
-        mov     ar.ec=0                 // so that wtop leaves without a rotation
+        alloc   r2=ar.pfs,3,5,0,8
+        ld8     r19=[r17],8
+        dep.z   r20=in0,3,3
+        and     r18=7,in0
+        add     r15=in0,in2 ;;          // behind the last byte
+        psub1   r19=r19,r16
+        ld8.s   r22=[r17],8
+        cmp.ltu p6,p0=r15,in0           // it wraps: all memory
+        sub     r21=8,r18 ;;
+        shr.u   r19=r19,r20
+        ld8.s   r23=[r17],8
+        psub1   r22=r22,r16
+        cmp.geu p8,p0=r21,in2           // all of it is in this word
+  (p6)  mov     r15=-1 ;;
+        ld8.s   w[1]=[r17],8
+        czx1.r  r19=r19
+        czx1.r  z[1]=r22
+        xor     x[1]=r23,r16
+  (p8)  mov     r21=in2
         adds    r18=-8,r15 ;;           // in front of the last word
+        cmp.ltu p6,p0=r19,r21
+        add     r8=in0,r19
+        adds    r10=-24,r17
+        adds    r11=-16,r17
+        adds    r14=-8,r17
+  (p6)  br.ret.dpnt.many rp ;;
+        cmp.ltu more[3],p0=r10,r18
+        cmp.ltu more[2],p0=r11,r18
+        mov     ar.ec=0                 // so that wtop leaves without a rotation
+        cmp.ltu more[1],p0=r14,r18
+  (p8)  br.cond.spnt nothing
+        br.cond.sptk next ;;
+
+start:                                  // r17: a word of the range
         cmp.ltu more[3],p0=r17,r18
-        ld8     r19=[r17],8 ;;
+        ld8     r19=[r17],8
+        mov     ar.ec=0 ;;
         cmp.ltu more[2],p0=r17,r18
         ld8.s   r20=[r17],8
         xor     r19=r19,r16 ;;
@@ -46,41 +73,13 @@ next:
         tnat.nz p7,p0=z[1]
         cmp.eq  p9,p0=8,z[1] ;;
         add     r8=r17,z[1]
-  (p7)  mov     r14=r17
+  (p9)  br.cond.spnt nothing
   (p7)  br.cond.spnt start ;;
-        cmp.ltu p8,p0=r8,r14
-  (p9)  mov     r8=r0
-  (p9)  br.cond.spnt done ;;
-        cmp.geu p9,p0=r8,r15
-  (p8)  br.cond.spnt masked ;;
-found:
-  (p9)  mov     r8=r0
+        cmp.geu p6,p0=r8,r15 ;;
+  (p6)  mov     r8=r0
         mov     pr=r9,-2
         br.ret.sptk.many rp ;;
-done:
-        mov     pr=r9,-2
-        br.ret.sptk.many rp ;;
-
-        // A byte in front of the start: look at the first word without what is in front.
-masked:
-        and     r20=7,r14
-        ld8     r19=[r17],8
-        mov     r21=1 ;;
-        shladd  r20=r20,3,r0
-        xor     r19=r19,r16
-        mov     r14=r17 ;;
-        shl     r21=r21,r20 ;;
-        adds    r21=-1,r21 ;;
-        or      r19=r19,r21 ;;
-        czx1.r  r20=r19
-        adds    r17=-8,r17 ;;
-        cmp.eq  p7,p8=8,r20
-        add     r8=r17,r20 ;;
-  (p7)  cmp.ltu p9,p0=r14,r15
-  (p8)  br.cond.sptk last ;;
+nothing:
         mov     r8=r0
-  (p9)  br.cond.sptk start
-        br.cond.sptk done ;;
-last:
-        cmp.geu p9,p0=r8,r15
-        br.cond.sptk found ;;
+        mov     pr=r9,-2
+        br.ret.sptk.many rp ;;

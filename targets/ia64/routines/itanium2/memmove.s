@@ -29,8 +29,8 @@ memmove:
         sub     r17=in0,in1
         or      r16=in0,in1
         and     r14=7,in0
-        mov     r8=in0 ;;
-        cmp.ltu p6,p0=r17,in2           // down, since d is inside the source
+        cmp.gtu p8,p0=16,in2 ;;
+        cmp.ltu p6,p7=r17,in2           // down, since d is inside the source
         .include move
         tbit.z  p12,p0=r27,0            // an odd number of words
         shladd  r22=r22,3,r31
@@ -99,27 +99,34 @@ beside:
         mov     pr=r9,ALL
         br.ret.sptk.many rp ;;
 
-        // Fewer than 16 bytes.
+        // Fewer than 16 bytes: each is stored while the next is loaded.
 bytes:
-        cmp.eq  p8,p0=r0,in2
         adds    r27=-1,in2
-        mov     r19=in1
-        mov     r26=in0
         mov     r18=1
+        mov     r19=in1
+        cmp.eq  p8,p0=r0,in2
+        mov     r8=in0
   (p8)  br.ret.spnt.many rp ;;
-  (p6)  add     r19=r19,r27
-  (p6)  add     r26=r26,r27
-        mov     ar.lc=r27
+        mov     r26=in0
   (p6)  mov     r18=-1
-        mov     ar.ec=2 ;;
-        mov     pr.rot=FIRST ;;
+  (p6)  add     r19=r19,r27
+  (p7)  add     r28=in1,r27 ;;          // of the byte that is loaded last
+        ld1     r16=[r19]
+        add     r19=r19,r18
+        cmp.eq  p8,p0=1,in2
+  (p6)  add     r26=r26,r27
+  (p6)  mov     r28=in1
+  (p8)  br.cond.dpnt byte ;;
+        .align  32
 bytes_next:
-  (p16) ld1     w[0]=[r19],r18
-  (p17) st1     [r26]=w[1]
-  (p17) add     r26=r26,r18
-        br.ctop.sptk bytes_next ;;
-        mov     ar.lc=r10 ;;
-        mov     pr=r9,ALL
+        st1     [r26]=r16
+        ld1     r16=[r19]
+        cmp.ne  p7,p0=r19,r28
+        add     r26=r26,r18
+        add     r19=r19,r18
+  (p7)  br.cond.dptk bytes_next ;;
+byte:
+        st1     [r26]=r16
         br.ret.sptk.many rp ;;
 
         // From r19 to r26, r3 words.

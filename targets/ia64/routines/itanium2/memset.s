@@ -22,15 +22,15 @@
 memset:
         add     end=in0,in2
         adds    from=7,in0
-        mux1    r16=in1,@brcst
         cmp.gtu p6,p0=8,in2
         or      r22=in0,in2
-        adds    from2=1,in0 ;;
+        mux1    r16=in1,@brcst
+  (p6)  br.cond.dpnt bytes ;;
         and     from=-8,from
         adds    until=-8,end
         and     r22=7,r22               // zero: all of it is words
+        adds    from2=1,in0
         cmp.ltu p7,p0=MANY-1,in2
-  (p6)  br.cond.dpnt bytes
   (p7)  br.cond.dpnt many ;;
         cmp.ltu p0,p7=until,from        // there is a word
         and     until=-8,until
@@ -61,14 +61,16 @@ words:
         br.ret.sptk.many rp ;;
 
         // Fewer than 8: from both ends.
+        .align  32
 bytes:
         adds    r2=-1,end
-        cmp.ne  p6,p0=r0,in2
-        mov     r8=in0 ;;
+        cmp.eq  p6,p0=r0,in2
+        mov     r8=in0
+  (p6)  br.ret.spnt.many rp ;;
         .align  32
 byte:
-  (p6)  st1     [in0]=r16,1
-  (p6)  st1     [r2]=r16,-1
+        st1     [in0]=in1,1
+        st1     [r2]=in1,-1
         cmp.ltu p7,p0=2,in2
         adds    in2=-2,in2
   (p7)  br.cond.dptk byte

@@ -11,12 +11,16 @@
         beyond = r10                    // 24 bytes behind the start
 
 strlen:
+        ld1     r16=[in0]
         and     r14=-8,in0
         and     r15=7,in0
+        mov     r8=r0
         dep.z   r17=in0,3,3 ;;
+        cmp.eq  p6,p0=r0,r16
         ld8     r16=[r14],8
         sub     r18=8,r15
-        adds    beyond=24,in0 ;;
+        adds    beyond=24,in0
+  (p6)  br.ret.dpnt.many rp ;;
         ld8.s   even=[r14],8 ;;
         ld8.s   odd=[r14],8
         czx1.r  even_zero=even
@@ -36,7 +40,6 @@ next:
         sub     r8=r14,beyond
         tnat.nz p7,p0=even_zero
   (p7)  br.cond.spnt again ;;
-found:
         add     r8=r8,even_zero
         br.ret.sptk.many rp ;;
 
@@ -54,13 +57,7 @@ other:
 
 again:
         adds    r14=-24,r14 ;;
-        ld8     r16=[r14],8 ;;
+        ld8     odd=[r14],8 ;;
         ld8.s   even=[r14],8
-        czx1.r  r16=r16 ;;
-        ld8.s   odd=[r14],8
-        czx1.r  even_zero=even
-        cmp.eq  p6,p0=8,r16
-  (p6)  br.cond.sptk next ;;
-        sub     r8=r14,beyond
-        mov     even_zero=r16
-        br.cond.sptk found ;;
+        czx1.r  odd_zero=odd
+        br.cond.sptk other ;;

@@ -3,29 +3,29 @@
         // less one; r20, r23 and r24: how the source lies otherwise, in bytes and for shifts; r22, r31:
         // bytes behind the last whole word and in front of the first; r16, r17 and r28, r29: what they
         // are made of.
-        mov     counter=ar.lc
-        cmp.gtu p8,p0=16,in2
         or      r16=r16,in2
+        mov     counter=ar.lc
         sub     r15=in1,r14             // source of the destination's first word
-        add     r18=r14,in2 ;;          // bytes from that word to the end
+        add     r18=r14,in2             // bytes from that word to the end
+  (p8)  br.cond.spnt bytes ;;
+        mov     to=in0
         and     r16=7,r16
         and     r19=-8,r15
         and     r20=7,r15
         and     r21=-8,r18
-        and     r22=7,r18               // bytes behind the last whole word
-  (p8)  br.cond.spnt bytes ;;
+        and     r22=7,r18 ;;            // bytes behind the last whole word
         cmp.eq  p15,p0=r0,r16           // all of it is whole words
-        mov     pr.rot=FIRST
         shladd  r23=r20,3,r0
+        mov     pr.rot=FIRST
         and     r11=-8,in1
         and     r3=7,in1
-        add     last=r19,r21 ;;
+  (p15) br.cond.sptk all_words ;;
         sub     r24=64,r23
         shr.u   r27=r21,3               // words up to the last whole one
         shladd  r3=r3,3,r0
         add     r2=r20,r22
         cmp.ne  p12,p0=r0,r14
-  (p15) br.cond.sptk all_words ;;
+        add     last=r19,r21 ;;
 
         // r16, r17: the words with the first byte and with what follows it; r28, r29: the same
         // for the bytes behind the last whole word
