@@ -8,6 +8,7 @@ cmov         Conditional moves that nearly always go one way become branches tha
 combine      Several instructions become one that the CPU has
 dead         What rewrites left that nobody needs any more
 flush        Loops that flush blocks of caches take the CPU's real blocks, or go
+layout       Blocks in the order in which control passes through them, as a profile counted it
 prefetch     Lines that a loop will read or write are asked for before it gets there
 replay       Loads that would be replayed for a narrower store before them get their value another
              way
@@ -19,6 +20,7 @@ writehint    Loops that fill memory get a version for long counts, which does no
              stores
 combining/   What `combine` is made of
 lib/         What passes are made of
+ordering/    Blocks in another order: units, chains, and what becomes of their branches
 scheduling/  Instructions in another order: dependences, schedulers, bounds
 streams/     Loops that walk over memory, and how far ahead they may ask for it
 """
@@ -37,6 +39,7 @@ from passes.cmov import Cmov
 from passes.combine import Combine
 from passes.dead import Dead
 from passes.flush import Flush
+from passes.layout import ByProfile
 from passes.lib.steps import Change, OwnPass, Pass, PluggedIn
 from passes.lib.technique import ExternalPass
 from passes.prefetch import Prefetch
@@ -72,6 +75,8 @@ ORDER: tuple[OwnPass, ...] = (
     Cmov(),
     # In code as all have left it, but for what they inserted, which it does not pass.
     Sink(),
+    # After all that change instructions, and with the next: fetch blocks are those of the order.
+    ByProfile(),
     # After all that drop instructions: it spends the room that they leave.
     Align(),
     # Last: which fetch block an instruction stands in decides what order is good.  In regions of

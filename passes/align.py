@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Protocol
 
 from passes.lib.fetch_slots import Wish, cheapest
 from passes.lib.steps import Change, OwnPass, Steps
-from passes.lib.weights import Counted, Guessed, Weights
+from passes.lib.weights import Counted, Guessed, Numbers, Weights
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import AWAY, BRANCHING, Flow, Insn
 from rewriter.core.target.cpu import Cpu, Placing
@@ -53,9 +53,10 @@ class Layout:
 class Code:
     """A function's instructions that do something, by original address, and what is known of them.
 
-    They are all of one size.  `fixed` are addresses that must stay; `loops` are heads of loops of
-    at most `LONGEST_LOOP`, and `targets` all addresses that branches go to.  `aside` are those of
-    instructions where control seldom comes, and no loop is made by a way back from there.
+    They are all of one size, and in the order in which they are to stand, which need not be that
+    of their addresses (`reordered`).  `fixed` are addresses that must stay; `loops` are heads of
+    loops of at most `LONGEST_LOOP`, and `targets` all addresses that branches go to.  `aside` are
+    those of instructions where control seldom comes, and no loop is made by a way back from there.
     `branches` say which way conditional branches went, where that was counted.
     """
 
@@ -85,9 +86,19 @@ class Code:
         return [address for address, _ in self.items]
 
     @cached_property
+    def reordered(self) -> bool:
+        """Whether the instructions are in another order than their original addresses."""
+        return any(before > address for before, address in pairwise(self.places))
+
+    @cached_property
+    def numbers(self) -> Numbers:
+        """The number of the instruction at an original address."""
+        return Numbers.of(self.items)
+
+    @cached_property
     def staying(self) -> frozenset[int]:
         """The numbers of the instructions that must stay."""
-        numbers = ((bisect_left(self.places, address), address) for address in self.fixed)
+        numbers = ((self.numbers(address), address) for address in self.fixed)
         return frozenset(n for n, address in numbers if self.places[n : n + 1] == [address])
 
     @cached_property
@@ -97,14 +108,14 @@ class Code:
         A branch back, however far, makes a loop of what is between its target and itself.
         """
         branches = transfers(self.function, self.items, self.aside)
-        loops = ((bisect_left(self.places, target), n) for n, target in branches)
+        loops = ((self.numbers(target), n) for n, target in branches)
         return [(first, last) for first, last in loops if first < last]
 
     def heads(self, targets: Collection[int]) -> dict[int, set[int]]:
         """By number, instructions that targets lead to, perhaps over dropped nops."""
         found: dict[int, set[int]] = {}
         for target in targets:
-            found.setdefault(bisect_left(self.places, target), set()).add(target)
+            found.setdefault(self.numbers(target), set()).add(target)
         found.pop(len(self.places), None)
         return found
 
@@ -150,7 +161,9 @@ class Code:
 
     @cached_property
     def passed_now(self) -> Counter[int]:
-        """The same where the instructions stand."""
+        """The same where the instructions stand; none where others stood before them."""
+        if self.reordered:
+            return Counter()
         return self.passed_in_blocks(self.places)
 
 

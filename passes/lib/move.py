@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter, itemgetter
@@ -11,15 +11,18 @@ from operator import attrgetter, itemgetter
 import numpy as np
 
 from passes.align import LONGEST_LOOP, Align, Code, Layout, transfers
+from passes.layout import orders
 from passes.lib.insert import Slots
 from passes.lib.judged import Judge
 from passes.lib.nops import Added, Nops
+from passes.ordering.arranged import Order
 from rewriter.analysis.program import Program
 from rewriter.core.assumptions import RETURNS
 from rewriter.core.code.listing import FLOWS
 from rewriter.core.code.program import BEYOND, Fixup, Function, JumpTable
 from rewriter.core.isa.instruction import AWAY, COMING_BACK, Insn
 from rewriter.core.target.cpu import Cpu
+from rewriter.core.target.idioms import Inverting
 from rewriter.core.target.protocol import CannotMove
 from rewriter.elf.emit import Patch
 from rewriter.elf.unwind import lsda
@@ -38,7 +41,8 @@ class Moved:
     """A function in its new layout: the bytes that changed by address, patches by offset of its
     unwind rows and exception ranges.
 
-    `dropped` is how many nops fewer control passes through.
+    `dropped` is how many nops fewer control passes through, `order` what was said of the order
+    where blocks changed places.
     """
 
     function: Function
@@ -46,6 +50,7 @@ class Moved:
     unwind: tuple[Patch, ...]
     layout: Layout
     dropped: int
+    order: Order | None = None
 
 
 def move(
@@ -58,8 +63,12 @@ def move(
     carried: Mapping[int, int | None],
     judge: Judge,
     branches: Mapping[int, Direction],
+    inverting: Inverting | None = None,
 ) -> Moved | None:
-    """The function in its best layout; None if it is in it already, CannotMove if it must stay."""
+    """The function in its best layout; None if it is in it already, CannotMove if it must stay.
+
+    With `inverting` its blocks may change places.
+    """
     program = nops.program
     entries = program.target.entries(program.listing, function)
     check_ways_in(program, function, entries)
@@ -67,11 +76,16 @@ def move(
     shared, pads = program.references.shared, program.pads_of(function)
     held = held_by_jumps(program, function)
     items = _with_nops(program, _apart(program, items, pads), held)
-    if not slots and not added and not nops.within(function):
+    if not slots and not added and not nops.within(function) and inverting is None:
         program.target.moved(items, function, shared, int, pads)
         return None  # nothing can slide; what must stay was said
     code = _code(program, function, (entries, held), items, _aside(program, slots, added))
     code = replace(code, branches=branches)
+    moving = _Moving(nops, code, align, cpu, carried, slots.keys() | added.keys())
+    if inverting is not None and not added and not code.aside:
+        moved = moving.in_order(inverting)
+        if moved is not None:
+            return moved
     layouts = _unwound_layouts(program, code, align, cpu)
     if cpu.placing is None or added:
         layout = next(layouts, None)
@@ -84,16 +98,73 @@ def move(
             raise CannotMove(str(missing)) from missing
         if layout is None:
             return None
-    places = _Places(layout, function)
-    insns = program.target.moved(code.items, function, shared, places.start, pads)
-    words = _words(program, layout, insns, function, slots.keys() | added.keys())
-    for table in program.tables_of(function):
-        words.update(_entries(program, table, places) if _follows(table, function) else {})
-    words.update(rewritten_fixups(program, function, carried, places.start))
-    if all(program.image.read(address, len(new)) == new for address, new in words.items()):
+    return moving.moved(code, layout, _Places(layout, function))
+
+
+@dataclass(frozen=True)
+class _Moving:
+    """What a function's code and all that names it become in a layout.
+
+    `changed` are addresses at which earlier passes left something else.
+    """
+
+    nops: Nops
+    code: Code
+    align: Align
+    cpu: Cpu
+    carried: Mapping[int, int | None]
+    changed: Collection[int]
+
+    def in_order(self, inverting: Inverting) -> Moved | None:
+        """With its blocks in another order; None where none is better and fits."""
+        program, function = self.nops.program, self.code.function
+        label = _labels(program, function)
+        labels = [label(address) for address in self.code.places]
+        pads, locked = program.pads_of(function), program.locked_addresses
+        for one in orders(self.code, labels, pads, locked, inverting):
+            changed, code = {*self.changed, *one.inverted}, one.code
+            for layout in self.align.layouts(code, self.cpu):
+                try:
+                    places = _Places(layout, function, label)
+                    moved = replace(self, changed=changed).moved(code, layout, places)
+                except CannotMove:  # a branch too far, or a row: another order may do
+                    continue
+                return None if moved is None else replace(moved, order=one.told)
         return None
-    dropped = nops.executed(function) - layout.executed
-    return Moved(function, words, _unwound(program, function, places), layout, dropped)
+
+    def moved(self, code: Code, layout: Layout, places: _Places) -> Moved | None:
+        """The function in a layout; None where that changes nothing."""
+        program, function = self.nops.program, code.function
+        shared, pads = program.references.shared, program.pads_of(function)
+        items = sorted(code.items, key=itemgetter(0))
+        moved = program.target.moved(items, function, shared, places.start, pads)
+        by_address = {address: insn for (address, _), insn in zip(items, moved, strict=True)}
+        insns = [by_address[address] for address in code.places]
+        words = _words(program, layout, insns, function, self.changed)
+        for table in program.tables_of(function):
+            words.update(_entries(program, table, places) if _follows(table, function) else {})
+        words.update(rewritten_fixups(program, function, self.carried, places.start))
+        if all(program.image.read(address, len(new)) == new for address, new in words.items()):
+            return None
+        dropped = self.nops.executed(function) - layout.executed
+        return Moved(function, words, _unwound(program, function, places), layout, dropped)
+
+
+def _labels(program: Program, function: Function) -> Callable[[int], Hashable]:
+    """What is said of code at an address: how frames are found there, and where it throws to."""
+    frame = program.frames.get(function.start)
+    if frame is None:
+        return lambda address: None
+    rows = unwind_rows.rows(frame)
+    starts = [address for address, _ in rows]
+    sites = lsda.lsda_ranges(program.image, frame)
+    ways = {(s.start, s.end): (s.landing_pad, s.action) for s in sites}
+
+    def label(address: int) -> Hashable:
+        way = next((way for (start, end), way in ways.items() if start <= address < end), None)
+        return rows[bisect_right(starts, address) - 1][1], way
+
+    return label
 
 
 def _apart(
@@ -125,23 +196,61 @@ def _with_nops(
 
 
 class _Places:
-    """Old addresses to new ones."""
+    """Old addresses to new ones.
 
-    def __init__(self, layout: Layout, function: Function) -> None:
+    Where instructions are in another order, what they are `labelled` with has the same sequence.
+    """
+
+    def __init__(
+        self,
+        layout: Layout,
+        function: Function,
+        labelled: Callable[[int], Hashable] | None = None,
+    ) -> None:
         self.function = function
-        self.old = [address for address, _, _ in layout.items]
-        self.new = [there for _, there, _ in layout.items]
+        ordered = sorted(layout.items, key=itemgetter(0))
+        self.old = [address for address, _, _ in ordered]
+        self.new = [there for _, there, _ in ordered]
         self.size = layout.items[0][2].size
+        self.standing = [there for _, there, _ in layout.items]
+        self.runs: tuple[list[int], list[int]] | None = None
+        if labelled is not None:
+            after = [labelled(address) for address, _, _ in layout.items]
+            self.runs = _changes(list(map(labelled, self.old))), _changes(after)
+            if len(self.runs[0]) != len(self.runs[1]):
+                raise CannotMove("what is said of it would come in another order")
+
+    def _number(self, address: int) -> int:
+        """How many instructions stand before a boundary that was at an old address."""
+        number = bisect_left(self.old, address)
+        if self.runs is None or number == len(self.old):
+            return number
+        before, after = self.runs
+        return after[bisect_right(before, number) - 1]
+
+    def begin(self, address: int) -> int:
+        """Where what began at an old address, and ends at another, begins."""
+        number = self._number(address)
+        return self.standing[number] if number < len(self.standing) else self._end
+
+    @property
+    def _end(self) -> int:
+        return self.standing[-1] + self.size
 
     def start(self, address: int) -> int:
         """Where the instruction at an address, or the next that is left, begins."""
         at = bisect_left(self.old, address)
-        return self.new[at] if at < len(self.new) else self.new[-1] + self.size
+        return self.new[at] if at < len(self.new) else self._end
 
     def end_of_before(self, address: int) -> int:
         """Where the last instruction before an address ends: an unwind row begins there."""
-        at = bisect_left(self.old, address) - 1
-        return self.function.start if at < 0 else self.new[at] + self.size
+        at = self._number(address) - 1
+        return self.function.start if at < 0 else self.standing[at] + self.size
+
+
+def _changes(labels: Sequence[Hashable]) -> list[int]:
+    """Where each run of one label begins."""
+    return [at for at, label in enumerate(labels) if at == 0 or labels[at - 1] != label]
 
 
 def _unwound_layouts(program: Program, code: Code, align: Align, cpu: Cpu) -> Iterator[Layout]:
@@ -168,7 +277,7 @@ def _unwound_layouts(program: Program, code: Code, align: Align, cpu: Cpu) -> It
 def _unwinds(code: Code, frame: Fde, layout: Layout) -> bool:
     """Whether the exception ranges fit their table in a layout."""
     places = _Places(layout, code.function)
-    ranges = lsda.retime(frame, places.start, places.end_of_before)
+    ranges = lsda.retime(frame, places.begin, places.end_of_before, places.start)
     return ranges is not None
 
 
@@ -183,7 +292,7 @@ def _unwound(program: Program, function: Function, places: _Places) -> tuple[Pat
         raise CannotMove("unwind rows do not follow") from error
     if rows is None:
         raise CannotMove("unwind rows do not fit")
-    ranges = lsda.retime(frame, places.start, places.end_of_before)
+    ranges = lsda.retime(frame, places.begin, places.end_of_before, places.start)
     if ranges is None:
         raise CannotMove("exception ranges do not fit")
     return (*rows, *ranges)

@@ -45,6 +45,10 @@ class Steps(Protocol):
         """Instructions go to other places, and keep their order."""
         ...
 
+    def orders(self) -> None:
+        """Blocks go to other places among those of their function, by a profile."""
+        ...
+
     def reorders(self) -> None:
         """Instructions change places, where the layout has put them."""
         ...

@@ -21,6 +21,27 @@ _ROUNDS = 4
 """So often counts are carried on from where they are known; a way of more jumps is not followed."""
 
 
+@dataclass(frozen=True)
+class Numbers:
+    """Which of some instructions stands at an original address, or is the next that is left.
+
+    The number is how many there are, where none is at it or behind it.
+    """
+
+    addresses: Sequence[int]
+    numbers: Sequence[int]
+
+    @classmethod
+    def of(cls, items: Sequence[tuple[int, Insn]]) -> Numbers:
+        """Those of instructions with their original addresses, in any order."""
+        ordered = sorted(range(len(items)), key=lambda number: items[number][0])
+        return cls([items[number][0] for number in ordered], [*ordered, len(items)])
+
+    def __call__(self, address: int) -> int:
+        """The number of the instruction at an address."""
+        return self.numbers[bisect_left(self.addresses, address)]
+
+
 class Weights(Protocol):
     """Whole numbers, of one measure for all instructions of a function."""
 
@@ -72,6 +93,18 @@ class Counted:
         """By what comes to the instruction before it, without what leaves there."""
         return self._scaled(self._falls[number])
 
+    def leaving(self, number: int) -> tuple[int, int]:
+        """How often control leaves an instruction by a transfer, and how often it goes on behind.
+
+        As it was counted, not of a measure with others.
+        """
+        address, insn = self.items[number]
+        here = self._falls[number] + self._arrivals[number]
+        if (known := self.branches.get(address)) is not None:
+            here = known.executed
+        taken = self._taken(number, here)
+        return taken, 0 if insn.op.flow in AWAY else here - taken
+
     def _scaled(self, count: int) -> int:
         return 1 + count * (_MOST - 1) // self._most
 
@@ -90,15 +123,15 @@ class Counted:
     @cached_property
     def _flow(self) -> tuple[list[int], list[int]]:
         """By number: what comes by transfers, and what comes from the instruction before."""
-        places = [address for address, _ in self.items]
-        arrivals = [0] * len(places)
+        numbers, count = Numbers.of(self.items), len(self.items)
+        arrivals = [0] * count
         falls = self._falling(arrivals)
         for _ in range(_ROUNDS):
-            before, arrivals = arrivals, [0] * len(places)
+            before, arrivals = arrivals, [0] * count
             for number, (address, insn) in enumerate(self.items):
                 target = insn.target(address)
-                at = bisect_left(places, target) if target is not None else len(places)
-                if at < len(places) and places[0] <= (target or 0):
+                at = numbers(target) if target is not None else count
+                if at < count and numbers.addresses[0] <= (target or 0):
                     arrivals[at] += self._taken(number, before[number] + falls[number])
             falls = self._falling(arrivals)
         return arrivals, falls

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from passes.align import Align
+from passes.layout import ByProfile
 from passes.schedule import Schedule
 from passes.substitute import Substitute
 from rewriter.core.code.program import Function
@@ -16,7 +17,7 @@ from rewriter.road.routines.routine import tried
 from rewriter.road.work import Work
 from rewriter.verify.check import verify
 
-_LAST = frozenset({Substitute.name, Schedule.name, Align.name})
+_LAST = frozenset({Substitute.name, Schedule.name, Align.name, ByProfile.name})
 """The passes that are taken back one by one; all others go together."""
 
 

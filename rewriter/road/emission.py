@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from passes.align import Align
+from passes.layout import ByProfile
 from passes.lib.move import Moved, rewritten_fixups
 from passes.schedule import Reordered, Schedule
 from rewriter.core.code.program import Function
@@ -64,7 +65,8 @@ def stages(work: Work, function: Function) -> Iterator[Stage]:
     yield Stage("", changed(image, words))
     if moved is not None:
         words = moved.words
-        yield Stage(Align.name, changed(image, words, moved.unwind), crowded, tuple(items))
+        last = Align.name if moved.order is None else ByProfile.name
+        yield Stage(last, changed(image, words, moved.unwind), crowded, tuple(items))
     if reordered:
         words = words | _in_order(work, reordered)
         patches = moved.unwind if moved is not None else ()

@@ -8,13 +8,16 @@ from functools import cached_property
 
 from passes.align import Align
 from passes.cmov import Cmov
+from passes.layout import ByProfile
 from passes.lib.judged import Judge
 from passes.lib.move import Moved, NoRoom, move
+from passes.ordering.arranged import Order
 from passes.prefetch import Prefetch
 from rewriter.core.code.program import Function
 from rewriter.core.edit import Edit, Evidence, Grade
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.plural import counted
+from rewriter.core.target.idioms import Inverting
 from rewriter.core.target.protocol import CannotMove
 from rewriter.road.work import Work, edit_id
 from rewriter.timing.straight import Code
@@ -22,16 +25,27 @@ from rewriter.timing.straight import Code
 
 @dataclass(frozen=True)
 class Layout:
-    """Lays functions out anew with what earlier passes left and inserted."""
+    """Lays functions out anew with what earlier passes left and inserted.
+
+    It `aligns` what branches lead to, and `orders` blocks by a profile.
+    """
 
     work: Work
     align: Align
+    aligns: bool
+    orders: bool
+
+    @property
+    def names(self) -> str:
+        """The passes that it is."""
+        ours = (ByProfile.name, self.orders), (self.align.name, self.aligns)
+        return ", ".join(name for name, is_one in ours if is_one)
 
     def run(self, function: Function) -> None:
         """Moves a function if it may move and that changes anything."""
         work = self.work
         edit = edit_id(self.align.name, function, function.start)
-        if not work.wants(edit):
+        if not (self.aligns and work.wants(edit)) and self._inverting(function) is None:
             work.without_room(function, "the function keeps its layout")
             return
         inserted = work.inserted.get(function)
@@ -47,9 +61,17 @@ class Layout:
         except CannotMove as reason:
             self._stays(function, reason)
             return
-        if moved is not None:
+        if moved is not None and (moved.order is not None or (self.aligns and work.wants(edit))):
             work.moved[function] = moved
-            work.edits.append(self._edit(edit, moved, self._saved(function, moved)))
+            work.edits.append(self._edit(moved, self._saved(function, moved)))
+
+    def _inverting(self, function: Function) -> Inverting | None:
+        """How branches are inverted, where blocks of a function may change places."""
+        described = self.work.described.followed(function)
+        edit = edit_id(ByProfile.name, function, function.start)
+        if not self.orders or described or not self.work.wants(edit):
+            return None
+        return self.work.program.target.inverting
 
     def _stays(self, function: Function, reason: CannotMove) -> None:
         """A function that cannot move, or not with what was inserted."""
@@ -57,7 +79,8 @@ class Layout:
         if work.without_room(function, f"no room: {reason}"):
             self.run(function)
             return
-        work.leave(self.align.name, "layout", function, function.start, str(reason))
+        name = self.align.name if self.aligns else ByProfile.name
+        work.leave(name, "layout", function, function.start, str(reason))
 
     def _moved(self, function: Function, added: dict[int, tuple[Insn, ...]]) -> Moved | None:
         work = self.work
@@ -74,6 +97,7 @@ class Layout:
             carried,
             self._judge,
             work.branched,
+            self._inverting(function),
         )
 
     @cached_property
@@ -102,12 +126,14 @@ class Layout:
             return None
         return self.work.saved(self._standing(function), self._laid_out(moved))
 
-    def _edit(self, edit: str, moved: Moved, cycles: Fraction | None) -> Edit:
-        layout, function = moved.layout, moved.function
+    def _edit(self, moved: Moved, cycles: Fraction | None) -> Edit:
+        layout, function, order = moved.layout, moved.function, moved.order
+        if order is not None:
+            return self._ordered(function, order, moved.dropped, cycles)
         saved = counted(f"{float(layout.saved):g}", "modelled cycle")
         faster = f"; short loops take {saved} less" if layout.saved else ""
         return Edit(
-            id=edit,
+            id=edit_id(self.align.name, function, function.start),
             technique=self.align.name,
             kind="layout",
             routine=function.name,
@@ -116,6 +142,23 @@ class Layout:
             new=f"{layout.aligned} of them on a fetch-block boundary",
             evidence=Evidence(Grade.PROVED, detail=f"both files walked from every entry{faster}"),
             gain=moved.dropped,
+            cycles=cycles,
+        )
+
+    def _ordered(
+        self, function: Function, order: Order, dropped: int, cycles: Fraction | None
+    ) -> Edit:
+        many = counted(order.inverted, "branch", "branches")
+        return Edit(
+            id=edit_id(ByProfile.name, function, function.start),
+            technique=ByProfile.name,
+            kind="order",
+            routine=function.name,
+            address=function.start,
+            old=f"{order.before} taken branches and jumps in the profile",
+            new=f"{order.after}; {many} inverted, {order.jumps:+} jumps",
+            evidence=Evidence(Grade.PROVED, detail="both files walked from every entry"),
+            gain=dropped,
             cycles=cycles,
         )
 

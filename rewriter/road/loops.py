@@ -27,7 +27,13 @@ class Loops:
     loops: Mapping[int, Sequence[Loop]]
 
     def run(self, function: Function) -> None:
-        """Every loop of a function, then the code outside of loops."""
+        """Every loop of a function, then the code outside of loops.
+
+        Where blocks changed places the model knows neither loops nor what falls into what.
+        """
+        moved = self.work.moved.get(function)
+        if moved is not None and moved.order is not None:
+            return
         loops = self.loops.get(function.start, ())
         for loop in loops:
             edit = edit_id(Schedule.name, function, loop.head)

@@ -104,7 +104,8 @@ def tune(
     with spending("analyse"):
         counts = _directions(image, target, profile)
         counted = of_kind(counts, MOVE), of_kind(counts, BRANCH)
-        road = _road_of(image, target, cpu, options, jobs, *counted, program, results)
+        given = profile is not None and bool(profile.directions)
+        road = _road_of(image, target, cpu, options, jobs, *counted, given, program, results)
     progress("analyse", 1, 1)
     heat = heat_of(profile, road.functions) if profile is not None else None
     data = road.run(_order(road.functions, heat), progress)
@@ -171,9 +172,11 @@ class Road(Protocol):
 
 def _directions(image: Image, target: Target, profile: Profile | None) -> Counts:
     """Which way conditions went: by the profile, else by one that comes with retune."""
-    if target.sequential is None or target.sequential.conditional_moves is None:
+    if target.sequential is None:
         return NONE
-    return profile.directions if profile is not None and profile.directions else known(image)
+    if profile is not None and profile.directions:
+        return profile.directions
+    return NONE if target.sequential.conditional_moves is None else known(image)
 
 
 def _road_of(
@@ -184,6 +187,7 @@ def _road_of(
     jobs: int,
     directions: Mapping[int, Direction],
     branched: Mapping[int, Direction],
+    profiled: bool,
     program: Program | None,
     results: Results | None,
 ) -> Road:
@@ -198,7 +202,7 @@ def _road_of(
         read = program
         if read is None or read.assume != options.assume:
             read = analyse(image, code, options.assume)
-        work = Work(read, cpu, options, directions, branched)
+        work = Work(read, cpu, options, directions, branched, profiled)
         # What is the first N edits is known only when functions are done one by one.
         shares = options.max_edits is None
         recalled = Recalled.of(read, cpu, results) if results is not None and shares else None

@@ -70,9 +70,15 @@ class Steps:
             setting = replace(self._setting, loops=self._loops)
             self._finders[inserter.name] = inserter.finder(self.work.program, setting)
 
+    def orders(self) -> None:
+        """Blocks go to other places among those of their function, by a profile."""
+        if self.work.profiled:
+            self._layout = Layout(self.work, Align(), aligns=False, orders=True)
+
     def lays_out(self) -> None:
         """Instructions go to other places, and keep their order."""
-        self._layout = Layout(self.work, Align())
+        orders = self._layout is not None
+        self._layout = Layout(self.work, Align(), aligns=True, orders=orders)
 
     def reorders(self) -> None:
         """Instructions change places, where the layout has put them."""
@@ -102,7 +108,7 @@ class Steps:
             steps.append((cleaning, replace(superblocks, techniques=tuple(self._cleaning)).clean))
         steps.append((", ".join(self._inserting), insertions.run))
         if self._layout is not None:
-            steps.append((Align.name, self._layout.run))
+            steps.append((self._layout.names, self._layout.run))
         return steps + self._last
 
     @cached_property

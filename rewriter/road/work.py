@@ -35,8 +35,8 @@ class Work:
     `slots` are instructions that changed in place, by address; `carried` exception entries that
     went to another access; the others are what each pass left behind.  `described` says what debug
     information tells of functions, `directions` which way conditional moves went, `branched` which
-    way branches did, as far as a profile says so; `savings` times
-    edits; `room` is what routines in pieces found and took, in bytes, by kind.
+    way branches did, as far as a profile says so, `profiled` that this is the user's; `savings`
+    times edits; `room` is what routines in pieces found and took, in bytes, by kind.
     """
 
     program: Program
@@ -44,6 +44,7 @@ class Work:
     options: Options
     directions: Mapping[int, Direction] = field(default_factory=dict)
     branched: Mapping[int, Direction] = field(default_factory=dict)
+    profiled: bool = False
     prover: Prover = field(init=False)
     known: Known = field(init=False)
     nops: Nops = field(init=False)

@@ -41,6 +41,7 @@ from rewriter.verify.routines.replaceable import Known
 from rewriter.verify.routines.substituted import Substituted
 from rewriter.verify.terms.exchange import Exchange
 from rewriter.verify.terms.prover import Prover
+from rewriter.verify.walk.courses.opposites import Opposites
 from rewriter.verify.walk.detours import reading
 from rewriter.verify.walk.flushes import reading as flushes
 from rewriter.verify.walk.function import Walk
@@ -228,6 +229,7 @@ class _Check:
         self.detours = reading.read(self.program, read, frames, ways, left, self.prover)
         listing = self.detours.listing
         self.kinds = Kinds(target, self.program.held_addresses)
+        self.opposites = Opposites(target, self.prover)
         self.rows = Rows(self.program, frames, listing, left, self.kinds, self.owned)
         for one in (self.program.listing, listing):
             one.prepare()
@@ -315,13 +317,13 @@ class _Check:
             checked.findings.append(f"{function.name} changed, but cannot be followed: {reason}")
             checked.failed = True
             return checked
-        self._walk(function, checked)
-        if reason := self.rows.problem(function):
+        walk = self._walk(function, checked)
+        if reason := self.rows.problem(function, walk.passed, walk.jumps):
             checked.findings.append(f"{function.name}: {reason}")
             checked.failed = True
         return checked
 
-    def _walk(self, function: Function, checked: _Checked) -> None:
+    def _walk(self, function: Function, checked: _Checked) -> Walk:
         walk = Walk(
             self.program,
             self.new,
@@ -337,6 +339,7 @@ class _Check:
             alone=self.flushes.heads,
             ways=self.ranges.ways if self.ranges.has_changed(function) else None,
             led=self.ranges.pads(function),
+            opposites=self.opposites,
             matched=[] if self.lines.describes(function) else None,
         )
         walk.run()
@@ -353,6 +356,7 @@ class _Check:
         checked.failed = bool(checked.findings)
         for evidence in walk.evidence:
             checked.count(evidence)
+        return walk
 
     def _substitution(self, one: Replaced, checked: _Checked) -> None:
         """A routine that another stands for: compared by what it does, not by how."""

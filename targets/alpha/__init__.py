@@ -49,6 +49,7 @@ from rewriter.core.target.idioms import (
     ConditionalMoves,
     Hints,
     Idioms,
+    Inverting,
     Joining,
     NarrowMemory,
     Testing,
@@ -89,6 +90,7 @@ class Alpha:
     testing: Testing | None = idioms
     joining: Joining | None = idioms
     conditional_moves: ConditionalMoves | None = conditional
+    inverting: Inverting | None = conditional
     completing: Completing | None = abi
     hints: Hints | None = idioms
     whole_lines: WholeLines | None = whole_lines

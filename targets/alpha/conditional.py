@@ -1,4 +1,4 @@
-"""Conditional moves of Alpha and the branches that do the same: each has the other's test."""
+"""Conditional moves of Alpha and branches: with the same tests, and with opposite ones."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ _CONDITIONAL = {(test, form): TABLE.find(f"cmov{test}", form) for test in _TESTS
 _BRANCHES = {test: TABLE.find(name) for test, name in _TESTS.items()}
 _OF_MOVE = {op: key for key, op in _CONDITIONAL.items()}
 _OF_BRANCH = {op: test for test, op in _BRANCHES.items()}
+_FLOATING = {test: TABLE.find(f"fb{test}") for test in ("eq", "ne", "lt", "ge", "le", "gt")}
+_INVERTED = {op: ops[_OPPOSITE[test]] for ops in (_BRANCHES, _FLOATING) for test, op in ops.items()}
 _JUMP = TABLE.find("br")
 _ORDERS = {"cmplt": "cmple", "cmpult": "cmpule"}
 _NOT_SO = _ORDERS | {other: name for name, other in _ORDERS.items()}
@@ -48,6 +50,12 @@ def moving(insn: Insn) -> Insn:
 def jump(distance: int) -> Insn:
     """A jump that leaves nothing in a register."""
     return Insn(_JUMP, (ZERO, distance))
+
+
+def opposite(insn: Insn) -> Insn | None:
+    """The branch as far that is taken where this one is not; None where there is none."""
+    op = _INVERTED.get(insn.op)
+    return None if op is None else Insn(op, insn.operands)
 
 
 def is_jump(insn: Insn) -> bool:

@@ -26,6 +26,7 @@ from rewriter.core.target.idioms import (
     Flushing,
     Hints,
     Idioms,
+    Inverting,
     Joining,
     NarrowMemory,
     Testing,
@@ -63,7 +64,7 @@ from targets.ppc.image import (
     pointers,
     switches,
 )
-from targets.ppc.isa import table
+from targets.ppc.isa import opposites, table
 from targets.ppc.isa.features import OLD, TM, baseline
 from targets.ppc.registers import CTR, FPR, LR, SP, THREAD, TOC, VRSAVE
 from targets.ppc.running import EMULATED
@@ -89,6 +90,7 @@ class Ppc:
     joining: Joining | None = None
     testing: Testing | None = None
     conditional_moves: ConditionalMoves | None = None
+    inverting: Inverting | None = opposites
     completing: Completing | None = None
     whole_lines: WholeLines | None = None
     stack: int = SP

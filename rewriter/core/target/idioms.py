@@ -322,6 +322,18 @@ class ConditionalMoves(Protocol):
         ...
 
 
+class Inverting(Protocol):
+    """The capability `inverting`: conditional branches that have one with the opposite test."""
+
+    def opposite(self, insn: Insn) -> Insn | None:
+        """The branch as far that is taken where this one is not; None where there is none."""
+        ...
+
+    def jump(self, distance: int) -> Insn:
+        """A jump that leaves nothing in a register."""
+        ...
+
+
 class WholeLines(Protocol):
     """The capability `whole_lines`: memory that will be stored is not read from memory before."""
 

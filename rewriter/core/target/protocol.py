@@ -32,6 +32,7 @@ from rewriter.core.target.idioms import (
     Flushing,
     Hints,
     Idioms,
+    Inverting,
     Joining,
     NarrowMemory,
     Testing,
@@ -325,6 +326,11 @@ class Sequential(Target, Protocol):
     @property
     def conditional_moves(self) -> ConditionalMoves | None:
         """Moves by a test that a branch can make as well."""
+        ...
+
+    @property
+    def inverting(self) -> Inverting | None:
+        """Conditional branches with the opposite test."""
         ...
 
     @property

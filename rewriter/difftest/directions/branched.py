@@ -39,14 +39,19 @@ class Branched:
     left: int
 
 
-def branched(program: Program, known: ConditionalMoves) -> Branched:
-    """The copy of an analysed file; functions that are not understood stay, and are not counted."""
+def branched(program: Program, known: ConditionalMoves | None) -> Branched:
+    """The copy of an analysed file; functions that are not understood stay, and are not counted.
+
+    It is the file where the target has no conditional moves.
+    """
     data, size = bytearray(program.image.data), program.listing.table.size
     functions = [one for one in program.functions if not program.not_understood(one)]
-    rooms = list(_rooms(program, functions))
+    rooms = list(_rooms(program, functions)) if known is not None else []
     moves, branches, left = dict[int, int](), dict[int, int](), 0
     for function in functions:
         branches.update(_branches(program, function))
+        if known is None:
+            continue
         for address, insn in _moves(program, known, function):
             room = _nearest(rooms, address)
             if room is None:

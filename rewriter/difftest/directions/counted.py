@@ -51,7 +51,7 @@ def programs(
 ) -> Counted:
     """Runs a command with a file in its place, on each input, for at most `limit` seconds each.
 
-    `predictor` are the sizes that the plugin asks for.
+    `predictor` are the sizes that the plugin asks for, none where no CPU has such a one.
 
     BadInput where the copy that is counted does something else than the file.
     """
@@ -135,9 +135,8 @@ class _Copy:
 
     def __init__(self, image: Image, target: Target) -> None:
         code = needed(target.sequential, "profile", target, image.name)
-        known = needed(code.conditional_moves, "profile", target, image.name)
         self.program: Program = analyse(image, code)
-        self.branched: Branched = branched(self.program, known)
+        self.branched: Branched = branched(self.program, code.conditional_moves)
         self.counts = Counter[tuple[str, int, str]]()
 
     def sites(self, place: Callable[[int], int]) -> Iterator[str]:

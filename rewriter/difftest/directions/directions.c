@@ -1,7 +1,8 @@
 /* A QEMU TCG plugin that counts which way the conditional branches of one file go.
 
-   Arguments: out=FILE, sites=FILE and the predictor's sizes: local= history= counter= path= global=
-   choice= (entries of the table of local histories, the others in bits).  library=NAME is the end
+   Arguments: out=FILE, sites=FILE and, if there is one, the predictor's sizes: local= history=
+   counter= path= global= choice= (entries of the table of local histories, the others in bits);
+   without them missed is 0.  library=NAME is the end
    of the file's path where it is mapped; without it, places are addresses.
 
    The file of sites has a line "place distance" for each branch, ascending, in hexadecimal: its
@@ -137,7 +138,8 @@ static void arrived(unsigned cpu, void *data)
         return; /* an interrupt came between */
     site->executed++;
     site->taken += taken;
-    site->missed += !foreseen(site->place, taken);
+    if (histories)
+        site->missed += !foreseen(site->place, taken);
 }
 
 static void branched(unsigned cpu, void *data)
@@ -218,18 +220,23 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int a
             if (!strncmp(argv[i], names[k], strlen(names[k])))
                 sizes[k] = strtoul(argv[i] + strlen(names[k]), 0, 10);
     }
-    for (int k = 0; k < SIZES; k++)
-        if (!sizes[k] || (k != LOCAL && sizes[k] > 16))
+    int given = 0;
+    for (int k = 0; k < SIZES; k++) {
+        given += sizes[k] != 0;
+        if (k != LOCAL && sizes[k] > 16)
             return 1;
-    if (!out)
+    }
+    if (!out || (given && given != SIZES))
         return 1;
     first = getpid();
-    histories = calloc(sizes[LOCAL], sizeof *histories);
-    local = counters(1ul << sizes[HISTORY], sizes[COUNTER]);
-    global = counters(1ul << sizes[PATH], sizes[GLOBAL]);
-    choice = counters(1ul << sizes[PATH], sizes[CHOICE]);
-    if (!histories)
-        abort();
+    if (given) {
+        histories = calloc(sizes[LOCAL], sizeof *histories);
+        local = counters(1ul << sizes[HISTORY], sizes[COUNTER]);
+        global = counters(1ul << sizes[PATH], sizes[GLOBAL]);
+        choice = counters(1ul << sizes[PATH], sizes[CHOICE]);
+        if (!histories)
+            abort();
+    }
     qemu_plugin_register_vcpu_tb_trans_cb(id, translated);
     qemu_plugin_register_atexit_cb(id, finished, 0);
     return 0;

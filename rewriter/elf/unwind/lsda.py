@@ -83,16 +83,22 @@ def _read(reader: DwarfReader, encoding: int) -> tuple[int, Field]:
     return value, Field(at, reader.offset - at, encoding)
 
 
-def retime(fde: Fde, start: Callable[[int], int], end: Callable[[int], int]) -> list[Patch] | None:
+def retime(
+    fde: Fde,
+    start: Callable[[int], int],
+    end: Callable[[int], int],
+    pad_at: Callable[[int], int],
+) -> list[Patch] | None:
     """Return patches that make the ranges and landing pads follow moved code.
 
-    `start` says where what stands at an address begins now, `end` where what stands before one
-    ends.  None where a number does not fit the bytes that its field has.
+    `start` says where a range begins now that began at an address, `end` where one ends that ended
+    there, `pad_at` where the instruction at an address is.  None where a number does not fit the
+    bytes that its field has.
     """
     patches: list[Patch] = []
     for site, fields, pads in records(fde.image, fde):
         first = start(site.start)
-        pad = 0 if site.landing_pad is None else start(site.landing_pad) - pads
+        pad = 0 if site.landing_pad is None else pad_at(site.landing_pad) - pads
         if site.landing_pad is not None and not pad:
             return None  # it would be none
         numbers = (first - fde.start, max(end(site.end) - first, 0), pad)

@@ -56,6 +56,10 @@ LOOKS: Mapping[str, Look] = MappingProxyType({
     "sink": Look(
         "Results that only one way needs are computed on that way.", "#1f7a55", "#63d6a0"
     ),
+    "layout": Look(
+        "Blocks stand in the order in which a profile saw control pass through them.",
+        "#8a4a2f", "#e09a78",
+    ),
     "align": Look(
         "Instructions that do nothing go; branch targets stand on fetch-block boundaries.",
         "#5d6b78", "#9fb0bd",

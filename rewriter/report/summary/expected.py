@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from passes import IN_PLACE
 from passes.align import Align
 from passes.flush import Flush
+from passes.layout import ByProfile
 from passes.substitute import Substitute
 from passes.writehint import WriteHint
 from rewriter.analysis.loops import depths
@@ -34,6 +35,7 @@ from rewriter.report.grid import in_order, joined
 
 _A_LEVEL, _LEVELS = 10.0, 2
 """A loop goes round so many times; a deeper nest counts no more, or one would outweigh the file."""
+_LAID_OUT = frozenset({Align.name, ByProfile.name})
 _OTHER_CODE = frozenset({Substitute.name, WriteHint.name, Flush.name})
 
 BY_LOOPS = "static weights of loops"
@@ -74,11 +76,11 @@ def expected(program: Program, edits: Iterable[Sequence[Edit]], heat: Heat | Non
     total = float((weights * (graph.last - graph.first)).sum())
     saved, unweighed = 0.0, Counter[str]()
     for made in edits:
-        laid_out = any(edit.technique == Align.name for edit in made)
+        laid_out = any(edit.technique in _LAID_OUT for edit in made)
         for edit in made:
             if edit.technique in _OTHER_CODE:
                 unweighed[edit.technique] += 1
-            elif edit.technique == Align.name:
+            elif edit.technique in _LAID_OUT:
                 saved += edit.gain * _where_nops_are(program, edit.address, weights)
             elif laid_out or edit.technique not in IN_PLACE:
                 saved += edit.gain * float(weights[graph.block_holding(edit.address)])

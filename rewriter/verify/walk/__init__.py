@@ -25,6 +25,7 @@ pairs          Two segments of a function, one of each file, that must do the sa
 segments       Straight code of one file, cut where a walk cuts it
 stack          Accesses below the stack pointer: a signal may write there at any moment
 unwind_check   Whether changed unwind rows still say the right thing at the right instruction
+courses/       Blocks in another order: both files are read along the way that control takes
 detours/       Branches that lead around plain moves, read as the conditional moves that they are
 flushes/       Loops that flush blocks of caches: read as those that stood there before
 lines/         Versions of loops for long counts, which give up whole lines: read as no code at all

@@ -23,6 +23,9 @@ from rewriter.elf.image import Image
 from rewriter.verify.line_check import Match, matches
 from rewriter.verify.terms.prover import Prover
 from rewriter.verify.walk import hints
+from rewriter.verify.walk.courses.opposites import Opposites
+from rewriter.verify.walk.courses.reading import Course, Courses
+from rewriter.verify.walk.courses.rows import Passed
 from rewriter.verify.walk.detours.reading import Detours
 from rewriter.verify.walk.equivalence import Different
 from rewriter.verify.walk.insn_classes import HINT, NOP, Kinds
@@ -43,7 +46,10 @@ class Walk:
     `detours` and `versions` are how the new listing was read, `alone` places of the new code that
     may stand for one of the old code only, `longer` the positions of branches
     that are several instructions; `ways` are the exception ranges of the new file where the
-    function has others in it, `led` what each of its landing pads became.
+    function has others in it, `led` what each of its landing pads became; `opposites` are those of
+    branches, as far as they were asked for; `passed` gets the ways
+    that were compared and `jumps` the new code's that are no part of them, where its transfers of
+    control are others than the old code's.
     """
 
     program: Program
@@ -68,6 +74,9 @@ class Walk:
     longer: list[int] = field(default_factory=list)
     ways: ExceptionRanges | None = None
     led: Mapping[int, int] = field(default_factory=dict)
+    opposites: Opposites | None = None
+    passed: list[Passed] = field(default_factory=list)
+    jumps: set[tuple[int, int]] = field(default_factory=set)
 
     def run(self) -> None:
         """Walks from every entry until nothing new follows, then looks at what was not walked."""
@@ -91,12 +100,15 @@ class Walk:
             self.longer = sorted(self.new_code.at[address] for address in longer)
         if self.versions is not None:
             self.visited.update(self.versions.away.get(self.function.start, ()))
+        opposites = self.opposites or Opposites(self.target, self.prover)
+        self.courses = Courses(old, self.new_code, opposites)
+        self.reordered = not self.longer and _transfers(old) != _transfers(self.new_code)
         self.locked_here = not self.locked.isdisjoint(old.addresses)
         queue = [Pair(entry, entry) for entry in self._entries() if not self._is_same_data(entry)]
         queue += self._landings()
         seen: set[Pair] = set()
         while queue:
-            pair = queue.pop()
+            pair = self._through_jumps(queue.pop())
             if pair in seen:
                 continue
             seen.add(pair)
@@ -172,6 +184,10 @@ class Walk:
         self.covered.update(self.old_code.addresses[first : exits[-1] + 1])
         self.visited.update(new.addresses[there : exits[-1] + moved + 1])
         self.evidence.append(PLAIN)
+        if self.reordered:
+            end = exits[-1] + 1
+            old = self.old_code
+            self.passed.append((old.addresses[first:end], new.addresses[there : end + moved]))
         if self.matched is not None:
             kept = [at for at in range(first, exits[-1] + 1) if not new.kinds[at + moved] & NOP]
             places = self.old_code.addresses, new.addresses
@@ -200,12 +216,43 @@ class Walk:
         return None if linked or locked or placed else there
 
     def _changed(self, pair: Pair, first: int, exits: Sequence[int]) -> list[Pair]:
+        if not self.reordered:
+            return self._as_it_stands(pair, exits)
+        try:
+            return self._along(pair)
+        except (Lost, Different) as problem:
+            try:
+                return self._as_it_stands(pair, exits)
+            except (Lost, Different):
+                raise problem from None
+
+    def _as_it_stands(self, pair: Pair, exits: Sequence[int]) -> list[Pair]:
+        """Code that ends in the same transfers as it did."""
         old = self.old_code.by_blocks(pair.old)
         new = self.new_code.by_transfers(pair.new, len(old.exits))
         if self.detours is not None:
             new = self.detours.whole(new)
-        self.covered.update(old.addresses)
-        self.visited.update(new.addresses)
+        behind = [new.addresses[slot] for slot in new.exits]
+        read = old.addresses, new.addresses
+        return self._same(pair, Course(old, new, exits, new.targets, behind, *read, ()))
+
+    def _along(self, pair: Pair) -> list[Pair]:
+        """Code along the way that control takes, wherever its blocks stand."""
+        return self._same(pair, self.courses.of(pair.old, pair.new))
+
+    def _through_jumps(self, pair: Pair) -> Pair:
+        """The same behind jumps that the new code has before what an old place stands for."""
+        if not self.reordered or pair.link is not None:
+            return pair
+        for at, to in self.courses.through(pair.old, pair.new):
+            self.visited.add(at)
+            self.jumps.add((at, to))
+            pair = Pair(pair.old, to)
+        return pair
+
+    def _same(self, pair: Pair, course: Course) -> list[Pair]:
+        """What follows two segments that are shown to do the same; raises Different."""
+        old, new = course.old, course.new
         if not old.same_words(new):
             new = self._without_hints(old, new)
             if old.falls_out != new.falls_out:
@@ -216,12 +263,15 @@ class Walk:
             self._unlocked(old, new)
         evidence, resumed = self._compared(pair, old, new)
         self.evidence.append(evidence)
+        self.covered.update(course.covered)
+        self.visited.update(course.visited)
+        if self.reordered:
+            self.passed.append((old.addresses, new.addresses))
+            self.jumps.update(course.jumps)
         if self.matched is not None:
             self.matched += matches(_proper(old), _proper(new))
         self.resumed.update(resumed)
-        following = self._successors(
-            exits, new.targets, [new.addresses[slot] for slot in new.exits]
-        )
+        following = self._successors(course.exits, course.targets, course.behind)
         for before, after in resumed:
             following += self._targets(before.resume, after.resume)
         return following
@@ -263,7 +313,8 @@ class Walk:
     def _successors(
         self, exits: Sequence[int], targets: Sequence[int], places: Sequence[int]
     ) -> list[Pair]:
-        """What follows the old code's exits, by the targets and addresses of the new code's."""
+        """What follows the old code's exits, by the new code's: what they lead to, and the address
+        behind which each goes on."""
         old, last, found = self.old_code, exits[-1], list[Pair]()
         for at, target, place in zip(exits, targets, places, strict=True):
             flow = FLOWS[old.flows[at]]
@@ -418,6 +469,11 @@ class Walk:
 def _proper(segment: Segment) -> list[tuple[int, int]]:
     """Word, apart from how far it branches, and address of what is no nop."""
     return [(segment.placeless[slot], segment.addresses[slot]) for slot in segment.proper()]
+
+
+def _transfers(code: Cutter) -> list[int]:
+    """The transfers of control in the order in which they stand, without how far they go."""
+    return [code.placeless[at] for at in code.transfers]
 
 
 def _same_transfer(old: Insn, new: Insn) -> None:

@@ -19,7 +19,7 @@ from rewriter.verify.walk.insn_classes import NOP, PLACED, Kinds
 _NEXT = FLOW_CODE[Flow.NEXT]
 _STRAIGHT = frozenset(FLOW_CODE[flow] for flow in STRAIGHT)
 _ROW = np.uint64(16)  # bits
-_LONGEST = 4096  # instructions in a segment; a walk beyond that has lost its way
+LONGEST = 4096  # instructions in a segment; a walk beyond that has lost its way
 
 
 class Lost(Exception):
@@ -148,7 +148,7 @@ class Cutter:
         if len(exits) < count and end - 1 not in exits:
             exits.append(end - 1)  # out of the function
         exits = [at - (self.rows[at] < 0 and at > first) for at in exits]  # into data
-        if len(set(exits)) != count or exits[-1] - first >= _LONGEST:
+        if len(set(exits)) != count or exits[-1] - first >= LONGEST:
             raise Lost(f"the new code from {start:#x} ends otherwise")
         return self._cut(first, exits)
 
@@ -161,7 +161,7 @@ class Cutter:
         return (
             self.placeless[first:end] == other.placeless[there:behind]
             and self.flows[end - 1] != _NEXT
-            and end - first <= _LONGEST
+            and end - first <= LONGEST
             and min(self.rows[first:end]) >= 0
             and not any(first <= at < end for at in self.fixups)
             and not any(there <= at < behind for at in other.fixups)
@@ -173,7 +173,7 @@ class Cutter:
             raise Lost(f"no instruction at {start:#x} in the new file")
         first = self.listing.index(start)
         last = self.last if first < self.last else len(self.listing)
-        return Cutter(*self.source, first, min(last, first + _LONGEST + 1))
+        return Cutter(*self.source, first, min(last, first + LONGEST + 1))
 
     def _cut(self, first: int, exits: Sequence[int]) -> Segment:
         end = exits[-1] + 1
@@ -242,7 +242,7 @@ class BlockCutter(Cutter):
             raise Lost(f"no block starts at {start:#x}")
         end, last = first, len(self.addresses)
         exits: list[int] = []
-        while end - first < _LONGEST:
+        while end - first < LONGEST:
             end = self._ends[block]
             if data := self.rows[end - 1] < 0 and end - 1 > first:
                 end -= 1  # code must not go on there

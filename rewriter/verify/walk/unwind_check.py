@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +26,7 @@ from rewriter.core.isa.registers import from_columns
 from rewriter.core.target.protocol import Sequential
 from rewriter.elf.unwind import entries
 from rewriter.elf.unwind import rows as unwind_rows
+from rewriter.verify.walk.courses import rows
 from rewriter.verify.walk.frames import Framed, Mark, account
 from rewriter.verify.walk.frames import Rows as RowsOf
 from rewriter.verify.walk.insn_classes import Kinds
@@ -79,19 +81,34 @@ class Rows:
         starts = (function.start for function in functions)
         self.old = {start: program.frames[start] for start in starts if start in program.frames}
         self.new = new
+        self.listings, self.kinds = (program.listing, listing), kinds
         self.before = partial(_places, program.listing, kinds)
         self.after = partial(_places, listing, kinds)
         self.behind_before = partial(_behind, program.listing, kinds.target, ())
         self.behind_after = partial(_behind, listing, kinds.target, others)
 
-    def problem(self, function: Function) -> str:
-        """What is wrong with the unwind entry of a function, or nothing."""
+    def problem(
+        self,
+        function: Function,
+        passed: Sequence[rows.Passed] = (),
+        jumps: Collection[tuple[int, int]] = (),
+    ) -> str:
+        """What is wrong with the unwind entry of a function, or nothing.
+
+        Where its blocks may have changed places, `passed` are the ways on which control goes, and
+        `jumps` the new file's that are no part of them.
+        """
         old, new = self.old.get(function.start), self.new.get(function.start)
         if old is None:
             return ""
         if new is None or (new.end, new.lsda) != (old.end, old.lsda):
             return "its unwind entry covers something else"
-        return "" if self._agree(old, new) else "its unwind rows do not follow its instructions"
+        if jumps or not _in_order(passed):
+            before, after = self.listings
+            agree = rows.agree((old, before), (new, after), self.kinds, passed, jumps)
+        else:
+            agree = self._agree(old, new)
+        return "" if agree else "its unwind rows do not follow its instructions"
 
     def _agree(self, old: entries.Fde, new: entries.Fde) -> bool:
         before = unwind_rows.rows(old)
@@ -107,22 +124,28 @@ class Rows:
         return all(old.same(new) for old, new in places)
 
 
+def _in_order(passed: Iterable[rows.Passed]) -> bool:
+    """Whether ways begin in both files in one order of addresses."""
+    starts = sorted({(old[0], new[0]) for old, new in passed})
+    return all(before[1] <= behind[1] for before, behind in pairwise(starts))
+
+
 def _behind(
-    listing: Listing, target: Sequential, others: Collection[int], rows: RowsOf, end: int
+    listing: Listing, target: Sequential, others: Collection[int], table: RowsOf, end: int
 ) -> Counter[int]:
     """Writes, by what they write, of what the last row finds the frame or registers by."""
-    at = rows[-1][0]
-    found_by = account(rows[-1:], target).bases
+    at = table[-1][0]
+    found_by = account(table[-1:], target).bases
     here = slice(*listing.span(at, end))
     places = zip(listing.addresses[here].tolist(), from_columns(listing.defs[here]), strict=True)
     written = ((place, defs & found_by) for place, defs in places if defs & found_by)
     return Counter(mask for place, mask in written if place not in others)
 
 
-def _places(listing: Listing, kinds: Kinds, rows: RowsOf) -> list[_Place]:
+def _places(listing: Listing, kinds: Kinds, table: RowsOf) -> list[_Place]:
     """Where each row of an entry stands among the instructions that rows go by."""
-    said = account(rows, kinds.target)
-    framed = Framed(listing, kinds, rows[0][0], rows[-1][0], said)
+    said = account(table, kinds.target)
+    framed = Framed(listing, kinds, table[0][0], table[-1][0], said)
     places = []
     for change in said.changes:
         at = bisect_left(framed.addresses, change.address)
@@ -130,7 +153,7 @@ def _places(listing: Listing, kinds: Kinds, rows: RowsOf) -> list[_Place]:
         marked = [n for n, mark in enumerate(framed.marks[:at]) if mark is not None]
         marks = tuple(mark for mark in framed.marks[:at] if mark is not None)
         last = max((*marked, *dict(own)), default=-1)
-        address = framed.addresses[last] if last >= 0 else rows[0][0]
+        address = framed.addresses[last] if last >= 0 else table[0][0]
         direct = last == at - 1
         places.append(_Place(marks, tuple(mark for _, mark in own), address, direct))
     return places

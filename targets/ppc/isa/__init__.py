@@ -10,6 +10,7 @@ floating  Rows: scalar floating point
 formats   PowerPC's operands, formats made of their text, and how a row is written
 integer   Rows: arithmetic, logic, comparisons, counts
 memory    Rows: loads and stores of general registers, with a prefix too
+opposites Conditional branches with the opposite test
 rotate    Rows: rotates, masks and shifts
 storage   Rows: reservations, barriers, cache blocks
 system    Rows: special registers, system calls, what only a system uses

@@ -84,7 +84,7 @@ class Toy:
     bundling = emulated = boots = bit_counting = combining = testing = joining = hints = (
         resolving
     ) = None
-    conditional_moves = completing = whole_lines = flushing = None
+    conditional_moves = inverting = completing = whole_lines = flushing = None
     table = TABLE
     cpus: Mapping[str, Cpu] = CPUS
     baseline: frozenset[str] = frozenset()

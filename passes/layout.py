@@ -1,0 +1,93 @@
+"""Blocks in the order in which control passes through them, as a profile counted it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterator, Sequence
+from itertools import accumulate, pairwise
+
+from passes.align import Code
+from passes.lib.steps import Change, OwnPass, Steps
+from passes.ordering.arranged import Arranged, arranged
+from passes.ordering.chains import Chains
+from passes.ordering.units import Units
+from rewriter.core.target.idioms import Inverting
+from rewriter.core.target.protocol import Target
+
+_TRIES = 8
+"""So often an order is looked for that has fewer new jumps, where there is no room for them."""
+
+
+class ByProfile(OwnPass):
+    """The way that is gone most often falls through; code where control never comes stands aside.
+
+    Before    beq t0,seldom        After    bne t0,often          Or    (the loop's body)
+              br often                      (seldom)                    bne t0,body
+    Requires  Every way into the function known; a profile that counted both ways of its branches.
+              Entries stay where they are, and what is between load-locked and store-conditional.
+    Proof     Both files are walked at once from every entry (`rewriter/verify/walk`): a branch
+              with the opposite test leads to where the other went on, and goes on where it led.
+
+    Unwind rows and exception ranges keep their sequence: what they say is said of the same
+    instructions.  Jumps that are new need room, which jumps that went and nops leave.
+    """
+
+    name = "layout"
+    change = Change.PLACES
+
+    def offered(self, target: Target) -> bool:
+        """Where branches have an opposite."""
+        return target.sequential is not None and target.sequential.inverting is not None
+
+    def prepare(self, steps: Steps) -> None:
+        """The step that it is."""
+        steps.orders()
+
+
+def orders(
+    code: Code,
+    labels: Sequence[Hashable],
+    pads: Collection[int],
+    locked: Collection[int],
+    known: Inverting,
+) -> Iterator[Arranged]:
+    """Orders in which control goes on elsewhere less often than now, the best first.
+
+    `labels` say of each instruction what is said of its place: their sequence stays.  In the second
+    order nothing passes what stays.  `pads` are the addresses of landing pads, `locked` those of
+    what does not change.
+    """
+    if not any(address in code.branches for address in code.places):
+        return
+    yield from _fitting(Units(code, labels, pads, locked), known)
+    if code.staying - {0}:
+        parts = accumulate(n in code.staying for n in range(len(code.items)))
+        apart = tuple(zip(labels, parts, strict=True))
+        yield from _fitting(Units(code, apart, pads, locked), known)
+
+
+def _fitting(units: Units, known: Inverting) -> Iterator[Arranged]:
+    """The best order of units for which there is room, if it is better than theirs."""
+    code, before, kept = units.code, sum(units.taken), set[int]()
+    room, wanted = code.function.size // code.size, units.sequence(range(len(units.spans)))
+    for _ in range(_TRIES):
+        order = Chains(units, kept).order()
+        found = arranged(units, known, order)
+        if found.taken >= before or units.sequence(order) != wanted:
+            return
+        if len(found.items) <= room:
+            yield found
+            return
+        kept |= _cheapest(units, order, found.broken, len(found.items) - room)
+
+
+def _cheapest(units: Units, order: Sequence[int], broken: Collection[int], many: int) -> set[int]:
+    """Of units whose next one stands elsewhere, those where that gains least."""
+    often = {(way.source, way.goal): way.often for way in units.ways}
+    before = dict(zip(order[1:], order, strict=False))
+    behind = dict(pairwise(order))
+
+    def gain(unit: int) -> int:
+        new = often.get((before.get(unit + 1, -1), unit + 1), 0)
+        return new + often.get((unit, behind.get(unit, -1)), 0) - often.get((unit, unit + 1), 0)
+
+    return set(sorted(broken, key=lambda unit: (gain(unit), unit))[:many])

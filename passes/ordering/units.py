@@ -1,0 +1,169 @@
+"""What stands together in a function whose blocks change places, and the ways between."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Collection, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, groupby, pairwise
+from typing import NamedTuple
+
+from passes.align import Code
+from passes.lib.weights import Counted
+from rewriter.core.isa.instruction import AWAY, Flow, Insn
+
+_OPEN = frozenset({Flow.NEXT, Flow.BRANCH, Flow.RETURN_IF, Flow.INDIRECT_IF}) | AWAY
+"""Flows behind which another block may come; behind all others their own place matters."""
+
+
+class Way(NamedTuple):
+    """A way from a unit's end to the start of another, by number, and how often it is gone.
+
+    It `falls` where that other is the next.
+    """
+
+    source: int
+    goal: int
+    often: int
+    falls: bool
+
+
+@dataclass(frozen=True)
+class Units:
+    """The units of a function's code in the order of its addresses.
+
+    A unit is entered anywhere and left at its end only, but for calls: blocks that must stand
+    behind one another are one.  `labels` say of each instruction what its place must keep: control
+    may leave and enter a run of one label anywhere, but their sequence stays what it is.  `locked`
+    are addresses of what does not change.
+    """
+
+    code: Code
+    labels: Sequence[Hashable]
+    pads: Collection[int]
+    locked: Collection[int] = frozenset()
+
+    @cached_property
+    def weights(self) -> Counted:
+        """How often control goes each way."""
+        return Counted(self.code.items, self.code.branches)
+
+    @cached_property
+    def heads(self) -> frozenset[int]:
+        """The numbers of instructions that control comes to from elsewhere, and of what stays."""
+        code = self.code
+        return frozenset({*code.heads(code.targets), *code.heads(self.pads), *code.staying, 0})
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """The number of the first instruction of each."""
+        items = self.code.items
+        behind = {n for n in range(1, len(items)) if items[n - 1][1].op.flow is not Flow.NEXT}
+        return sorted({0, *(n for n in self.heads | behind if n == 0 or self._may_part(n - 1))})
+
+    def _may_part(self, last: int) -> bool:
+        """Whether something else may come behind an instruction that ends a block."""
+        flow = self.code.items[last][1].op.flow
+        if self.code.places[last] in self.locked or flow not in _OPEN:
+            return False
+        return flow in AWAY or self.labels[last] == self.labels[last + 1]
+
+    @cached_property
+    def spans(self) -> list[range]:
+        """The numbers of the instructions of each."""
+        return [range(a, b) for a, b in pairwise([*self.starts, len(self.code.items)])]
+
+    def last(self, unit: int) -> tuple[int, Insn]:
+        """The last instruction of a unit with its original address."""
+        return self.code.items[self.spans[unit][-1]]
+
+    @cached_property
+    def taken(self) -> list[int]:
+        """How often each unit's last instruction leads elsewhere where it stands."""
+        return [self.weights.leaving(span[-1])[0] for span in self.spans]
+
+    @cached_property
+    def runs(self) -> list[int]:
+        """By instruction, the number of the run of one label that it stands in."""
+        changes = (before != after for before, after in pairwise(self.labels))
+        return list(accumulate(changes, initial=0))
+
+    @cached_property
+    def anchors(self) -> dict[int, int]:
+        """Units that keep their order among themselves, numbered; all others may stand between.
+
+        They are what stays, what stands in several runs, and of each other run what is executed
+        least: so the sequence of labels stays what it is.
+        """
+        count, runs = len(self.spans), [self._runs(unit) for unit in range(len(self.spans))]
+        found = {0} | ({count - 1} if self.held_last else set())
+        found |= {u for u, span in enumerate(self.spans) if not self.code.staying.isdisjoint(span)}
+        found |= {unit for unit, (first, last) in enumerate(runs) if first != last}
+        touched = {run for unit in found for run in range(runs[unit][0], runs[unit][1] + 1)}
+        seldom = dict[int, int]()
+        for unit in sorted(range(count), key=lambda u: (-self._executed(u), u)):
+            seldom[runs[unit][0]] = unit
+        found |= {unit for run, unit in seldom.items() if run not in touched}
+        return {unit: number for number, unit in enumerate(sorted(found))}
+
+    def _runs(self, unit: int) -> tuple[int, int]:
+        span = self.spans[unit]
+        return self.runs[span[0]], self.runs[span[-1]]
+
+    def _executed(self, unit: int) -> int:
+        return sum(self.weights.leaving(self.spans[unit][-1]))
+
+    def label_at(self, unit: int, end: int) -> Hashable:
+        """The label with which a unit begins (0) or ends (-1)."""
+        return self.labels[self.spans[unit][end]]
+
+    @cached_property
+    def held_last(self) -> bool:
+        """Whether control may leave the function over its end."""
+        return self.last(len(self.spans) - 1)[1].op.flow not in AWAY
+
+    def goal(self, unit: int) -> int | None:
+        """The unit that a unit's last instruction leads to, if it is the start of one."""
+        address, insn = self.last(unit)
+        target = insn.target(address)
+        if insn.op.flow not in (Flow.BRANCH, Flow.JUMP) or target is None:
+            return None
+        if target not in self.code.function:
+            return None
+        number = self.code.numbers(target)
+        found = bisect_right(self.starts, number) - 1
+        return found if found >= 0 and self.starts[found] == number else None
+
+    def place(self, unit: int) -> int:
+        """The original address of a unit's start; of one that is passed, where that leads."""
+        goal = self.goal(unit)
+        there = unit if goal is None or not self.is_passed(unit) else goal
+        return self.code.places[self.starts[there]]
+
+    def is_passed(self, unit: int) -> bool:
+        """Whether it is a jump alone, to which nothing leads but the code before it."""
+        span = self.spans[unit]
+        if len(span) > 1 or span[0] in self.heads or self.goal(unit) is None:
+            return False
+        alone = self.last(unit)[1].op.flow is Flow.JUMP
+        return alone and self.last(unit - 1)[1].op.flow not in AWAY
+
+    @cached_property
+    def ways(self) -> tuple[Way, ...]:
+        """All ways between units."""
+        return tuple(self._ways())
+
+    def _ways(self) -> Iterator[Way]:
+        for unit, span in enumerate(self.spans):
+            taken, falling = self.weights.leaving(span[-1])
+            flow, goal = self.last(unit)[1].op.flow, self.goal(unit)
+            if flow not in AWAY and unit + 1 < len(self.spans):
+                yield Way(unit, unit + 1, falling, True)
+            if goal is not None:
+                yield Way(unit, goal, taken, False)
+
+    def sequence(self, order: Sequence[int]) -> list[Hashable]:
+        """The labels as they come one after the other, each once, where units are in an order."""
+        found = (self.labels[number] for unit in order for number in self.spans[unit])
+        return [label for label, _ in groupby(found)]
