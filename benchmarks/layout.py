@@ -1,13 +1,14 @@
 """How often control goes on elsewhere in programs, before and after `layout`, and at best.
 
     python benchmarks/layout.py [--library alpha-libc] [--cpu ev67] [--profile FILE]
-                                [--made-with PROGRAM]... [PROGRAM...]
+                                [--made-with PROGRAM]... [--passes LIST] [PROGRAM...]
 
 The library is retuned for the CPU without a profile, as `retune patch` does it by itself, and with
-one; programs of `fixtures/programs.py` that the profile was not made with run on both, and must
-print the same.  Without --profile that of Debian's Alpha libc which comes with retune is taken (its
-branches are those of programs whose names do not begin with bench, and of none of those that do
-one kind of work), or one is counted with the programs --made-with.
+one; by the passes of a list alone where that is given, and before by those but `layout`.  Programs
+of `fixtures/programs.py` that the profile was not made with run on both, and must print the same.
+Without --profile that of Debian's Alpha libc which comes with retune is taken (its branches are
+those of programs whose names do not begin with bench, and of none of those that do one kind of
+work), or one is counted with the programs --made-with.
 
 A line for each program: direct branches and jumps taken in the library for each 1,000 instructions
 that are executed there, before and after; their quotient; the quotient at best, if the functions of
@@ -34,6 +35,7 @@ from benchmarks.whole_programs import retuned
 from fixtures import guests, programs
 from fixtures.inputs import Missing, cache_dir, find, write_aside
 from passes.align import Code, transfers
+from passes.layout import ByProfile
 from passes.lib.nops import Nops
 from passes.ordering.arranged import arranged
 from passes.ordering.chains import Chains
@@ -50,6 +52,7 @@ from rewriter.elf.headers import PT_LOAD
 from rewriter.elf.image import Image, load
 from rewriter.identify.profiles import KNOWN, Direction
 from rewriter.identify.profiles.directions import merged, text_hash
+from tests.support.mutants.tuned import state
 
 HEAD = ("program", "executed", "before", "after", "quotient", "at best", "executed instructions")
 _TIME = 900.0  # seconds of a run
@@ -141,18 +144,39 @@ class Bound:
         return max(sum(units.taken) - arranged(units, known, Chains(units, ()).order()).taken, 0)
 
 
-def ordered(original: Path, cpu: str, counted: Path) -> Path:
-    """The library retuned by a profile, made once for each state of the product."""
-    key = hashlib.sha256(retuned(original, cpu).read_bytes() + counted.read_bytes()).hexdigest()
-    path = cache_dir("layouts") / f"{cpu}-{key[:16]}" / original.name
-    path.parent.mkdir(exist_ok=True)
+@dataclass(frozen=True)
+class Retuned:
+    """A library as `retune patch` makes it, once for each state of the product."""
 
-    def make(aside: Path) -> None:
-        retune = Path(sys.executable).with_name("retune")
-        command = (retune, "patch", original, "--cpu", cpu, "--profile", counted, "-o", aside)
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    original: Path
+    cpu: str
+    passes: tuple[str, ...]
 
-    return path if path.is_file() else write_aside(path, make)
+    def without(self) -> Path:
+        """By the passes but `layout`, without a profile."""
+        if not self.passes:
+            return retuned(self.original, self.cpu)
+        others = [name for name in self.passes if name != ByProfile.name]
+        return self._made("--passes", ",".join(others))
+
+    def by(self, counted: Path) -> Path:
+        """By a profile."""
+        passes = ("--passes", ",".join(self.passes)) if self.passes else ()
+        return self._made("--profile", counted, *passes)
+
+    def _made(self, *options: str | Path) -> Path:
+        original, digest = self.original, hashlib.sha256(state().encode())
+        for one in (original, *options):
+            digest.update(one.read_bytes() if isinstance(one, Path) else one.encode())
+        path = cache_dir("layouts") / f"{self.cpu}-{digest.hexdigest()[:16]}" / original.name
+        path.parent.mkdir(exist_ok=True)
+
+        def make(aside: Path) -> None:
+            retune = Path(sys.executable).with_name("retune")
+            command = (retune, "patch", original, "--cpu", self.cpu, *options, "-o", aside)
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+        return path if path.is_file() else write_aside(path, make)
 
 
 def counted_with(original: Path, names: Sequence[str], cpu: str) -> Path:
@@ -205,6 +229,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--cpu", default="ev67")
     parser.add_argument("--profile", type=Path)
     parser.add_argument("--made-with", action="append", default=[])
+    parser.add_argument("--passes", default="", metavar="LIST")
     parser.add_argument("programs", nargs="*", default=[*programs.WORK, *programs.BENCH])
     given = parser.parse_args(arguments)
     try:
@@ -216,7 +241,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         counted = given.profile or KNOWN / f"{text_hash(image)[:16]}.txt"
         if given.made_with:
             counted = counted_with(path, given.made_with, given.cpu)
-        files = retuned(path, given.cpu), ordered(path, given.cpu, counted)
+        made = Retuned(path, given.cpu, tuple(filter(None, given.passes.split(","))))
+        files = made.without(), made.by(counted)
         for line in lines(files, target.cpus[given.cpu], sequential, given.programs):
             print(line, flush=True)
     except Missing as missing:

@@ -6,7 +6,8 @@ Each pair is one function in two files, whose code takes as much room.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,20 +25,24 @@ from rewriter.core.code.program import Function
 from rewriter.core.errors import BadInput
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.target.protocol import Sequential
-from rewriter.elf.image import Image, load
-from rewriter.identify.profiles import Direction, parse
+from rewriter.elf.image import Image, load, parse
+from rewriter.identify.profiles import Direction
+from rewriter.identify.profiles import parse as read
 from rewriter.identify.profiles.directions import BRANCH, Directions, text_hash
 from rewriter.road.options import Options
 from rewriter.road.pipeline import Tuned, tune
 from rewriter.verify.check import verify
 from rewriter.verify.terms.prover import Prover
 from rewriter.verify.walk.courses.opposites import Opposites, opposite
-from targets.alpha import conditional
+from targets.alpha import Alpha, conditional
 from targets.alpha.assembler import assemble
 from targets.ppc.target import Ppc
-from tests.passes.layout.test_one_way import library
-from tests.passes.test_cases import ALPHA
+from tests.passes.layout.test_one_way import FUNCTION, library
 from tests.support.depth import depth
+
+ALPHA, POWER9 = Alpha(), Ppc(64, "little", "elfv2")
+Maker = Callable[[Path, Mapping[str, Sequence[str]]], Image]
+"""Makes a shared library with functions: lines of the assembler by name."""
 
 PLAIN = """
 	beq $16,1f
@@ -145,16 +150,18 @@ LATE = FRAMED_AGAIN.replace(
 )
 
 
-def pair(folder: Path, before: str, after: str) -> tuple[Program, Image]:
+def pair(
+    folder: Path, before: str, after: str, made: Maker = library, target: Sequential = ALPHA
+) -> tuple[Program, Image]:
     """One function in two files."""
     found = []
     for name, code in (("old", before), ("new", after)):
         (folder / name).mkdir()
         lines = [f"\t{line}" for line in code.replace(";", "\n").splitlines()]
-        found.append(library(folder / name, {"f": lines}))
+        found.append(made(folder / name, {"f": lines}))
     old, new = found
     assert len(old.data) == len(new.data) and old.data != new.data
-    return analyse(old, ALPHA), replace(old, data=new.data)
+    return analyse(old, target), replace(old, data=new.data)
 
 
 @pytest.mark.parametrize("what", SAME)
@@ -179,10 +186,58 @@ def test_unwind_rows_go_with_their_blocks(after: str, right: bool, tmp_path: Pat
     assert findings == () if right else "unwind rows" in findings[0]
 
 
+POWER = """
+	cmpdi 3,0
+	bne- 1f
+	std 3,0(4)
+	blr
+1:	std 5,8(4)
+	blr
+"""
+POWER_SWAPPED = """
+	cmpdi 3,0
+	beq{} 1f
+	std 5,8(4)
+	blr
+1:	std 3,0(4)
+	blr
+"""
+HINTED = [
+    (POWER.replace("bne-", "bne+"), True),
+    (POWER.replace("bne-", "bne"), True),
+    (POWER_SWAPPED.format("+"), True),
+    (POWER_SWAPPED.format("-"), True),
+    (POWER.replace("bne-", "beq-"), False),
+    (POWER_SWAPPED.format("").replace("beq", "bne"), False),
+    (POWER_SWAPPED.format("").replace("beq", "bgt"), False),
+]
+
+
+@pytest.mark.parametrize(("after", "right"), HINTED)
+def test_hints_of_powerpc_say_nothing_of_what_is_done(
+    after: str, right: bool, tmp_path: Path
+) -> None:
+    """A hint may be any, with the test as it was or with the opposite one."""
+    program, new = pair(tmp_path, POWER, after, power_library, POWER9)
+    assert verify(program, new, lambda *_: None).ok is right
+
+
+def power_library(folder: Path, codes: Mapping[str, Sequence[str]]) -> Image:
+    """As `library`, of little-endian 64-bit PowerPC."""
+    text = "".join(FUNCTION.format(name, "\n".join(code)) for name, code in codes.items())
+    (folder / "f.s").write_text(f"\t.machine power9\n\t.abiversion 2\n\t.text\n{text}")
+    tools = (f"powerpc64le-linux-gnu-{tool}" for tool in ("as", "ld"))
+    assembler, linker = map(inputs.require_tool, tools)
+    commands = (assembler, "f.s", "-o", "f.o"), (linker, "-shared", "-s", "f.o", "-o", "f.so")
+    for command in commands:
+        subprocess.run(command, check=True, cwd=folder)
+    return parse((folder / "f.so").read_bytes(), "f.so")
+
+
 # Opposites -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("known", [ALPHA, Ppc(64, "little", "elfv2")], ids=("alpha", "ppc64el"))
+@pytest.mark.parametrize("known", [ALPHA, POWER9], ids=("alpha", "ppc64el"))
 def test_opposites_are_shown_on_terms(known: Sequential) -> None:
     """Of each branch that has one; and no other branch is the opposite of one."""
     prover = Prover.of(known)
@@ -228,7 +283,7 @@ def drawn(program: Program, seed: int) -> Directions:
 
 def made(program: Program, text: str, *passes: str) -> Tuned:
     """The sample as the passes make it by a profile."""
-    profile = parse(text.encode(), "p.txt", program.image)
+    profile = read(text.encode(), "p.txt", program.image)
     options, ev67 = Options(passes=passes), ALPHA.cpus["ev67"]
     return tune(program.image, ALPHA, ev67, options, lambda *_: None, profile, 1, program)
 

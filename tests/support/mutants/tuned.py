@@ -18,7 +18,7 @@ _SOURCES = ("rewriter", "passes", "targets")
 def tuned(name: str, cpu: str) -> Path:
     """An input tuned for a CPU; made once for each state of the product's sources."""
     original = inputs.find(name)
-    path = cache_dir("mutants", _state()) / f"{name}-{cpu}"
+    path = cache_dir("mutants", state()) / f"{name}-{cpu}"
     if not path.is_file():
         inputs.write_aside(path, lambda aside: _patch(original, cpu, aside))
     return path
@@ -32,7 +32,7 @@ def _patch(original: Path, cpu: str, out: Path) -> None:
         raise SystemExit(f"retune patch {original} ended with {done.returncode}: {done.stderr}")
 
 
-def _state() -> str:
+def state() -> str:
     """A digest of the product's sources."""
     digest = hashlib.sha256()
     for folder in _SOURCES:
