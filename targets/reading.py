@@ -18,7 +18,7 @@ from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.core.readings.machine import ByteOrder
 from rewriter.core.target.protocol import Definitions, Memory
 
-_LONGEST_TABLE = 1024  # entries
+_LONGEST_TABLE = 1 << 14  # entries: a switch over kinds of Unicode characters has 1,250
 LOOK_BACK = 80  # instructions between a table's set-up and its jump
 
 

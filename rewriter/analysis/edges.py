@@ -233,6 +233,7 @@ class Collected:
         goals = [sorted(known[place]) if place in known else None for place in places]
         lost = blocks[[goal is None for goal in goals]]
         self.outside[lost] |= self._masks(lost, self.convention.live_after)
-        self._escape(blocks[[place in references.unresolved for place in places]])
+        away = references.unresolved | references.leaving
+        self._escape(blocks[[place in away for place in places]])
         sources = np.repeat(blocks, [len(goal or ()) for goal in goals])
         self._go(sources, addresses(target for goal in goals for target in goal or ()))

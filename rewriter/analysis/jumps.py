@@ -5,8 +5,9 @@ these are depends on the flow of control, and that on where jumps go: so the fir
 tables as code reads in order of address, and each further one what was found on all paths of the
 one before, until nothing new comes.  A table is as long as the bounds say only if control cannot
 come to the jump but past one; a jump through a pointer is a call in tail position only if the
-pointer comes from memory and the stack pointer is back.  What does not hold is not understood, and
-its function is left alone.
+pointer comes from memory and the stack pointer is back.  Where that cannot be seen it may do
+either: call, or go to a label of its function that data holds.  What does not hold is not
+understood, and its function is left alone.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from functools import cached_property
 from rewriter.analysis.flow import Graph
 from rewriter.analysis.heights import Heights
 from rewriter.analysis.reaching import Reaching
+from rewriter.analysis.relations import LinearEffects
 from rewriter.core.code.listing import FLOW_CODE
 from rewriter.core.code.program import Function, JumpTable, Origin, TableRead
 from rewriter.core.isa.instruction import Flow, Insn
@@ -46,16 +48,46 @@ def followed(
         return _Settle(graph, memory, target, pruned(graph, references), names).run()
 
     for _ in range(_ROUNDS):
-        found = settled(graph_of(assumed))  # nobody holds one graph while the next is made
+        functions, found = _round(graph_of, settled, assumed)
         more = _more(assumed.tables, found.tables)
-        if not more:
+        labels = _in_the_way(functions, assumed, found)
+        if not more and labels == assumed.labels:
             break
-        assumed = replace(assumed, tables=(*assumed.tables, *more))
+        assumed = replace(assumed, tables=(*assumed.tables, *more), labels=labels)
     else:
-        found = _without(found, {table.jump for table in more})
+        assumed = replace(assumed, labels=references.labels)
+        _, found = _round(graph_of, settled, assumed)
+        found = _without(found, {table.jump for table in _more(assumed.tables, found.tables)})
     graph = graph_of(found)
-    longer = _unreached(graph, memory, target, found)
-    return (found, graph) if not longer else (_without(found, longer), graph_of(found))
+    open_ended = _unreached(graph, memory, target, found) | _unnamed(graph, target, found)
+    return (found, graph) if not open_ended else (_without(found, open_ended), graph_of(found))
+
+
+def _round(
+    graph_of: Callable[[References], Graph],
+    settled: Callable[[Graph], References],
+    assumed: References,
+) -> tuple[Sequence[Function], References]:
+    """The functions, and what one graph says: nobody holds it while the next is made."""
+    graph = graph_of(assumed)
+    return graph.functions, settled(graph)
+
+
+def _in_the_way(
+    functions: Sequence[Function], assumed: References, found: References
+) -> frozenset[int]:
+    """The labels of the next graph: all, until a jump is not understood beside one that is unmade.
+
+    A label that no path makes still begins a block that control may enter from outside, and what
+    a jump goes by is not followed past one.  Without it the next graph has fewer ways, but all
+    that there are as long as no label comes back that this one was without.
+    """
+    unmade = assumed.labels - found.labels
+    starts = [function.start for function in functions]
+    owners = {bisect_right(starts, jump) for jump in found.unresolved}
+    if any(bisect_right(starts, label) in owners for label in unmade):
+        return found.labels
+    return assumed.labels | found.labels
 
 
 def _more(known: Sequence[JumpTable], found: Sequence[JumpTable]) -> list[JumpTable]:
@@ -67,7 +99,12 @@ def _more(known: Sequence[JumpTable], found: Sequence[JumpTable]) -> list[JumpTa
 def _without(references: References, jumps: Collection[int]) -> References:
     """The references without the tables of jumps that are not understood after all."""
     tables = tuple(table for table in references.tables if table.jump not in jumps)
-    return replace(references, tables=tables, unresolved=references.unresolved | frozenset(jumps))
+    return replace(
+        references,
+        tables=tables,
+        unresolved=references.unresolved | frozenset(jumps),
+        leaving=references.leaving - frozenset(jumps),
+    )
 
 
 def _unreached(
@@ -84,6 +121,39 @@ def _unreached(
             if graph.function_of[block] == graph.function_of[jump] and not graph.reached[block]:
                 found.add(table.jump)
     return frozenset(found)
+
+
+def _unnamed(graph: Graph, target: Sequential, references: References) -> frozenset[int]:
+    """The jumps without a table of their own in a function with code that nothing leads to.
+
+    It may have labels that nothing names: distances from another one, added while it runs.
+    """
+    found = set[int]()
+    for table in references.tables:
+        if not table.address:
+            function = graph.functions[graph.function_of[graph.block_holding(table.jump)]]
+            if _idle(graph, target, function):
+                found.add(table.jump)
+    return frozenset(found)
+
+
+def _idle(graph: Graph, target: Sequential, function: Function) -> bool:
+    """Whether a function has instructions that no path comes to and that do something."""
+    listing, effects = graph.listing, LinearEffects(target)
+    for block in graph.blocks_of(function):
+        if not graph.reached[block]:
+            first, last = int(graph.first[block]), int(graph.last[block])
+            words = listing.words[first:last].tolist()
+            for word, insn in zip(words, listing.insns_at(first, last), strict=True):
+                if insn is not None and not (target.is_nop(insn) or _fills(effects, word)):
+                    return True
+    return False
+
+
+def _fills(effects: LinearEffects, word: int) -> bool:
+    """Whether an instruction leaves every register as it is, as those that fill a group do."""
+    step = effects.of(word).step
+    return step is not None and step[0] == step[1] and not step[2]
 
 
 @dataclass
@@ -114,13 +184,20 @@ class _Settle:
             reads = self.target.table_reads(jump, insn, self, shared)
             self._reads[jump] = list(dict.fromkeys(reads))
         tables, unresolved = list[JumpTable](), set(self.references.unresolved)
+        leaving = set[int]()
         for jump in jumps:
             found = self._switch(jump) if self._reads[jump] else self._pointer(jump)
             if found is None:
-                unresolved.add(jump)
-            elif found.targets:
+                found = self._either(jump) if not self._reads[jump] else None
+                (leaving if found is not None else unresolved).add(jump)
+            if found is not None and found.targets:
                 tables.append(found)
-        return replace(self.references, tables=tuple(tables), unresolved=frozenset(unresolved))
+        return replace(
+            self.references,
+            tables=tuple(tables),
+            unresolved=frozenset(unresolved),
+            leaving=frozenset(leaving),
+        )
 
     def _insn(self, address: int) -> Insn:
         insn = self.listing.insn(self.listing.index(address))
@@ -243,6 +320,17 @@ class _Settle:
             return self._anywhere(jump, ())
         # With a frame of its own on the stack a function does not call another for the last time.
         return self._anywhere(jump, labels) if height and labels else None
+
+    def _either(self, jump: int) -> JumpTable | None:
+        """The labels that a jump through a word of memory may go to, if it does not leave instead.
+
+        Only labels that data holds: what code makes of one may be the address of another.
+        """
+        register, _ = self.target.jumps_through(self._insn(jump))
+        labels = [place for place in self._labels(self._owner(jump)) if self.listing.has(place)]
+        stored = set(self._origins(register, jump, frozenset())) == {Origin.MEMORY}
+        held = stored and self.references.labels.isdisjoint(labels)
+        return self._anywhere(jump, labels) if held and labels else None
 
     @cached_property
     def _names(self) -> list[int]:

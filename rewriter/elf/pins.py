@@ -142,14 +142,32 @@ _DATA_TYPES = (1, 14, 15, 16)
 def text_words(image: Image, listing: Listing) -> Iterator[tuple[int, int]]:
     """Words of data that read like an address in text, whoever put them there: (where, what).
 
-    Not those of a 32-bit file that is loaded anywhere: its addresses are relocated, and many a
-    number reads like one.
+    Data is also what lies in text and reads as no instruction.  Not those of a 32-bit file that is
+    loaded anywhere: its addresses are relocated, and many a number reads like one.
     """
     size = image.bits // 8
     if image.bits == 32 and image.e_type == ET_DYN:
         return
     for start, words in _data(image, size):
         yield from _in_text(listing, start, size, words.astype(np.uint64))
+    for start, words in _data(image, size, among=SHF_EXECINSTR):
+        yield from _beside_code(
+            listing, _in_text(listing, start, size, words.astype(np.uint64)), size
+        )
+
+
+def _beside_code(
+    listing: Listing, named: Iterator[tuple[int, int]], size: int
+) -> Iterator[tuple[int, int]]:
+    """Those of some words in text that are not instructions as a whole."""
+    step = listing.table.size
+    for place, what in named:
+        if not all(_reads(listing, at) for at in range(place, place + size, step)):
+            yield place, what
+
+
+def _reads(listing: Listing, address: int) -> bool:
+    return listing.has(address) and int(listing.rows[listing.index(address)]) >= 0
 
 
 _DISTANCE = 4  # bytes
@@ -164,11 +182,11 @@ def site_words(image: Image, listing: Listing) -> Iterator[tuple[int, int]]:
         yield from _in_text(listing, start, _DISTANCE, named)
 
 
-def _data(image: Image, size: int) -> Iterator[tuple[int, Words]]:
-    """The words of each section of data, with the address of the first."""
+def _data(image: Image, size: int, among: int = 0) -> Iterator[tuple[int, Words]]:
+    """The words of each section of data, or else of code, with the address of the first."""
     for section in image.sections:
         code = section.sh_flags & SHF_EXECINSTR
-        if section.sh_type not in _DATA_TYPES or code or not section.sh_flags & SHF_ALLOC:
+        if section.sh_type not in _DATA_TYPES or code != among or not section.sh_flags & SHF_ALLOC:
             continue
         start = section.sh_addr + -section.sh_addr % size
         end = start + max(section.sh_addr + section.sh_size - start, 0) // size * size

@@ -161,7 +161,8 @@ class References:
     """What in text points into text.
 
     `labels` are addresses that instructions make; `callees` maps the address of a computed call
-    to its function; `unresolved` are the addresses of computed jumps that are not understood;
+    to its function; `unresolved` are the addresses of computed jumps that are not understood,
+    `leaving` of those that may leave the function as well as go to what its tables say;
     `shared` is, by a function's start, what its register for shared data (gp) holds, `constants`
     by the start of a function with computed jumps the addresses that it may make, and `words` what
     words of data hold that nothing writes once the file is loaded, where it is an address in it.
@@ -172,6 +173,7 @@ class References:
     callees: Mapping[int, int]
     unresolved: frozenset[int]
     shared: Mapping[int, int]
+    leaving: frozenset[int] = frozenset()
     constants: Mapping[int, frozenset[int]] = field(default_factory=dict)
     words: Mapping[int, int] = field(default_factory=dict)
 

@@ -29,6 +29,8 @@ Read: TypeAlias = tuple[int, int]
 """A register, and the address of an instruction that reads it."""
 
 _LOADS, _STORES = {32: "lwz", 64: "ld"}, {32: "stw", 64: "std"}
+_WORDS = {32: ("lwz", "lwzx"), 64: ("ld", "ldx")}
+"""Loads of a word as wide as an address."""
 
 
 @dataclass
@@ -132,7 +134,7 @@ def origin(insn: Insn, bits: int) -> tuple[Origin, int] | None:
     name, source = insn.name, copied(insn)
     if source is not None:
         return Origin.COPY, source
-    if name == _LOADS[bits]:  # a table of addresses may hold labels: it is as any memory
+    if name in _WORDS[bits]:  # a table of addresses may hold labels: it is as any memory
         return Origin.MEMORY, insn.operand("ra0")
     if name == "addis":
         return Origin.HIGH, insn.operand("ra0")

@@ -1,0 +1,121 @@
+"""Interpreters whose jumps go by tables of labels (gcc's "labels as values") are understood.
+
+Labels that nothing names, made from distances while the program runs, are where this must stop.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from fixtures import inputs
+from rewriter.analysis.program import Program, analyse
+from rewriter.api.choose import target_of
+from rewriter.core.code.listing import FLOW_CODE
+from rewriter.core.isa.instruction import Flow
+from rewriter.elf.image import load
+
+ARCHITECTURES = ("alpha", "powerpc", "powerpc64", "powerpc64le")
+BUILDS = (("-fPIE", "-pie"), ("-fno-pie", "-no-pie"))
+
+INTERPRETER = """
+long run(const unsigned char *code, long sum, long *out, int n)
+{
+    static void *const ops[] = {&&add, &&twice, &&mix, &&store, &&loop, &&halt};
+    const unsigned char *pc = code;
+#define NEXT goto *ops[*pc++]
+    NEXT;
+add:   sum += pc[0] + out[1]; pc++; NEXT;
+twice: sum = sum * 3 + out[0]; NEXT;
+mix:   sum ^= out[2] << 3; out[2] = sum >> 2; NEXT;
+store: out[sum & 3] = sum; NEXT;
+loop:  if (n-- > 0) pc = code; NEXT;
+halt:  return sum;
+}
+int main(int n, char **texts) { long out[4]; return run((unsigned char *) texts[0], n, out, n); }
+"""
+
+DISTANCES = """
+void *places[8];
+long run(const unsigned char *code, long sum, long *out)
+{
+    static const volatile int off[] = {&&a - &&base, &&b - &&base, &&c - &&base, 0};
+    for (int i = 0; i < 4; i++)
+        places[i] = (char *) &&base + off[i];
+    goto *places[*code++];
+base: *out = sum; return sum;
+a: sum = sum * 3 + 1;
+b: sum ^= 0x55 + code[0]; out[1] += sum;
+c: sum += *code; out[2] ^= sum * 7;
+    goto *places[*code++];
+}
+int main(int n, char **texts) { long out[4]; return run((unsigned char *) texts[0], n, out); }
+"""
+
+CASES = 1250
+
+
+def _switch() -> str:
+    """A switch with more cases than tables commonly have."""
+    cases = "\n".join(
+        f"    case {n}: return x * {n % 61 + 3} + {n * n % 1009};" for n in range(CASES)
+    )
+    return f"""
+long run(unsigned n, long x)
+{{
+    switch (n) {{
+{cases}
+    }}
+    return 0;
+}}
+int main(int n, char **texts) {{ return run(n, (long) texts); }}
+"""
+
+
+def _program(architecture: str, source: str, build: tuple[str, ...], folder: Path) -> Program:
+    gcc = inputs.require_tool(f"{architecture}-linux-gnu-gcc")
+    (folder / "made.c").write_text(source, encoding="utf-8")
+    subprocess.run((gcc, "-O2", *build, "made.c", "-o", "made"), cwd=folder, check=True)
+    image = load(folder / "made")
+    return analyse(image, target_of(image))
+
+
+def _reason(program: Program) -> str:
+    (function,) = (f for f in program.functions if f.name == "run")
+    return program.not_understood(function)
+
+
+@pytest.mark.parametrize("build", BUILDS, ids=("pie", "fixed"))
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_tables_of_labels_are_understood(
+    architecture: str, build: tuple[str, ...], tmp_path: Path
+) -> None:
+    """Each of the jumps leads to six places, all of which are blocks that are reached."""
+    program = _program(architecture, INTERPRETER, build, tmp_path)
+    assert not _reason(program)
+    (function,) = (f for f in program.functions if f.name == "run")
+    first, last = program.listing.span(function.start, function.end)
+    jumps = program.listing.flows[first:last] == FLOW_CODE[Flow.INDIRECT]
+    tables = program.tables_of(function)
+    assert len(tables) == jumps.sum() > 1
+    places = set.intersection(*(set(table.targets) for table in tables))
+    assert len(places) >= 6
+    assert all(program.graph.reached[program.graph.block_at(place)] for place in places)
+
+
+@pytest.mark.parametrize("build", BUILDS, ids=("pie", "fixed"))
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_labels_that_nothing_names_are_not_understood(
+    architecture: str, build: tuple[str, ...], tmp_path: Path
+) -> None:
+    """Only `base` is named: what the jumps go to else is made while the program runs."""
+    assert "computed jump" in _reason(_program(architecture, DISTANCES, build, tmp_path))
+
+
+def test_a_switch_may_have_many_cases(tmp_path: Path) -> None:
+    program = _program("powerpc64le", _switch(), BUILDS[0], tmp_path)
+    assert not _reason(program)
+    (function,) = (f for f in program.functions if f.name == "run")
+    assert [len(table.targets) for table in program.tables_of(function)] == [CASES]
