@@ -36,7 +36,7 @@ from fixtures.guests import GUESTS
 from fixtures.inputs import Missing, find
 from fixtures.programs import plugin_path
 from fixtures.trace import MARKED, Recording, parse
-from rewriter.difftest.boot.kernel import KERNEL, kernel
+from rewriter.difftest.boot.kernel import kernel
 from rewriter.difftest.boot.machine import Ending, Setup, boot
 from rewriter.difftest.executed import Observer
 from rewriter.elf.image import load
@@ -77,7 +77,7 @@ def recorded(path: Path, guest: str) -> list[Operation]:
     booted = kernel(path.read_bytes(), path.name)
     boots = targets.of(booted.image).boots
     assert boots is not None, path.name
-    lowest = min(start for start, owner in booted.owners(boots) if owner == KERNEL)
+    lowest = traced.linked(booted.image)
     initrd = operations.build(GUESTS[guest]).read_bytes()
     cpu = boots.cpus.get(_CPU)
     setup = Setup(boots.machine, boots.memory, boots.parameters, initrd, cpu)

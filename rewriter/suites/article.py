@@ -145,8 +145,8 @@ def sizes(page: int) -> tuple[Job, ...]:
     )
 
 
-BOOT = mix(counted())
-"""The calls of a boot."""
+BOOT = (*mix(counted()), *SEEN)
+"""The calls of a boot, and those."""
 
 COUNTED = compiling()
 MIX = mix(COUNTED)
