@@ -205,23 +205,11 @@ def test_an_object_gives_no_signatures(tmp_path: Path, run: Run) -> None:
     assert not (tmp_path / "db.json").exists()
 
 
-def test_routines_of_a_library_are_timed(run: Run) -> None:
-    libc = inputs.require("ia64-libc")
-    document = json.loads(run("bench", libc, "--cpu", "itanium2", "--json").stdout)
-    timed = {job["routine"] for job in document["jobs"]}
-    assert timed >= {"memchr", "memcpy", "memset", "strlen"}
-    assert document["not_timed"]["clear_page"] == "the file has no such symbol"
-    assert document["not_timed"]["strcat"] == "no tuned routine for itanium2"
-    assert timed.isdisjoint(document["not_timed"])
-    assert document["machine"] is None
-    assert all(job["retuned"] > 0 for job in document["jobs"])
-    for routine in timed:
-        calls = [job for job in document["jobs"] if job["routine"] == routine]
-        tuned = sum(job["calls"] * job["retuned"] for job in calls)
-        assert tuned < sum(job["calls"] * job["cycles"] for job in calls), routine
-    refused = run("bench", libc, "--cpu", "itanium2", "--machine", "up1000")
-    assert refused.exit_code == 2
-    assert "--machine up1000: no machines are described for ia64" in refused.stderr
+def test_the_articles_suite_is_not_about_ia64(run: Run) -> None:
+    refused = run("bench", inputs.require("ia64-libc"), "--cpu", "itanium2", "--json")
+    assert refused.exit_code == 3
+    assert "the suite article is about kernels for the machines" in refused.stderr
+    assert "--suite itanium" in refused.stderr
 
 
 # By binutils.
