@@ -67,17 +67,31 @@ def orders(
 
 def _fitting(units: Units, known: Inverting) -> Iterator[Arranged]:
     """The best order of units for which there is room, if it is better than theirs."""
-    code, before, kept = units.code, sum(units.taken), set[int]()
-    room, wanted = code.function.size // code.size, units.sequence(range(len(units.spans)))
+    before, kept = sum(units.taken), set[int]()
+    wanted = units.sequence(range(len(units.spans)))
     for _ in range(_TRIES):
         order = Chains(units, kept).order()
+        if not order:
+            return
         found = arranged(units, known, order)
         if found.taken >= before or units.sequence(order) != wanted:
             return
-        if len(found.items) <= room:
+        missing = _missing(units, found.code)
+        if not missing:
             yield found
             return
-        kept |= _cheapest(units, order, found.broken, len(found.items) - room)
+        kept |= _cheapest(units, order, found.broken, missing)
+
+
+def _missing(units: Units, code: Code) -> int:
+    """For how many instructions of an order there is no room before what stays."""
+    missing, rooms = 0, units.rooms
+    starts = sorted({0, *code.staying})
+    if len(starts) != len(rooms):
+        return len(code.items)
+    for (first, end), most in zip(pairwise([*starts, len(code.items)]), rooms, strict=True):
+        missing += max(end - first - most, 0)
+    return missing
 
 
 def _cheapest(units: Units, order: Sequence[int], broken: Collection[int], many: int) -> set[int]:

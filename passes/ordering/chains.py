@@ -51,7 +51,35 @@ class Chains:
         if units.label_at(way.source, -1) != units.label_at(way.goal, 0):
             return False
         gap = self._gap(before, after)
-        return gap is None or (gap in self._gaps_left and self._may_close(gap, before, after))
+        if gap is not None and not (gap in self._gaps_left and self._may_close(gap, before, after)):
+            return False
+        return self._has_room(before, after)
+
+    def _has_room(self, before: list[int], after: list[int]) -> bool:
+        """Whether chains that join fit between what stays in them and around them."""
+        units, rooms = self.units, self.units.rooms
+        if len(rooms) == 1:
+            return True
+        filled = units.filled([*before, *after])
+        held = [part for part in filled if part is not None]
+        if not held:
+            return True
+        others = (chain for chain in self._held() if chain not in (before, after))
+        leading, first = filled.pop(None, 0), min(held) - 1
+        for chain in others:
+            for part, many in units.filled(chain).items():
+                if part == first:
+                    leading += many
+                elif part is not None and part in filled:
+                    filled[part] += many
+        return leading <= (rooms[first] if first >= 0 else 0) and all(
+            many <= rooms[part] for part, many in filled.items() if part is not None
+        )
+
+    def _held(self) -> list[list[int]]:
+        """The chains in which something stays."""
+        found = {id(chain): chain for unit in self.units.held for chain in (self._of[unit],)}
+        return [*found.values()]
 
     def _labels_between(self) -> Iterator[tuple[Hashable, ...]]:
         """The labels of what may stand behind each anchor."""
@@ -108,12 +136,19 @@ class Chains:
         placed.sort(key=lambda chain: min(anchors[unit] for unit in chain if unit in anchors))
         left = [chain for chain in chains if anchors.keys().isdisjoint(chain)]
         for chain in sorted(left, key=lambda chain: (not self._is_reached(chain), chain[0])):
-            placed.insert(self._best(placed, chain), chain)
+            gap = self._best(placed, chain)
+            if gap is None:
+                return []
+            placed.insert(gap, chain)
         return [unit for chain in placed for unit in chain]
 
-    def _best(self, placed: Sequence[list[int]], chain: list[int]) -> int:
-        """Before which of the chains another one stands best."""
+    def _best(self, placed: Sequence[list[int]], chain: list[int]) -> int | None:
+        """Before which of the chains another one stands best; None where there is no room."""
         gaps = list(self._gaps(placed, chain))
+        if len(self.units.rooms) > 1:
+            gaps = self._roomy(placed, chain, gaps)
+        if not gaps:
+            return None
         if not self._is_reached(chain):
             return gaps[-1]
         return max(gaps, key=lambda gap: (self._between(placed[gap - 1], chain), -gap))
@@ -126,6 +161,18 @@ class Chains:
             behind = units.label_at(placed[gap][0], 0) if gap < len(placed) else None
             if label in (before, behind):
                 yield gap
+
+    def _roomy(
+        self, placed: Sequence[list[int]], chain: list[int], gaps: Sequence[int]
+    ) -> list[int]:
+        """Those of the gaps between chains where there is room for another one."""
+        units = self.units
+        filled = units.filled(unit for one in placed for unit in one)
+        size, part, parts = sum(len(units.spans[unit]) for unit in chain), 0, [0]
+        for one in placed:
+            part = max((p for p in units.filled(one) if p is not None), default=part)
+            parts.append(part)
+        return [gap for gap in gaps if filled[parts[gap]] + size <= units.rooms[parts[gap]]]
 
     def _is_reached(self, chain: list[int]) -> bool:
         return not self._reached.isdisjoint(chain)

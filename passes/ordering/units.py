@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Hashable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, groupby, pairwise
@@ -113,6 +113,37 @@ class Units:
 
     def _executed(self, unit: int) -> int:
         return sum(self.weights.leaving(self.spans[unit][-1]))
+
+    @cached_property
+    def rooms(self) -> list[int]:
+        """How many instructions fit from the function's start, and from each that stays, to the
+        next one that stays."""
+        code = self.code
+        starts = [code.function.start, *(code.places[n] for n in sorted(code.staying - {0}))]
+        return [(b - a) // code.size for a, b in pairwise([*starts, code.function.end])]
+
+    @cached_property
+    def _parts(self) -> dict[int, int]:
+        """By the number of an instruction that stays, of which room it is the first."""
+        return {n: part for part, n in enumerate(sorted({0, *self.code.staying}))}
+
+    def filled(self, units: Iterable[int]) -> dict[int | None, int]:
+        """How many instructions of some units, in this order, are in each room.
+
+        What comes before the first that stays is in that of None.
+        """
+        found, part = dict[int | None, int](), None
+        for unit in units:
+            for number in self.spans[unit]:
+                part = self._parts.get(number, part)
+                found[part] = found.get(part, 0) + 1
+        return found
+
+    @cached_property
+    def held(self) -> list[int]:
+        """The units in which something stays."""
+        staying = self.code.staying
+        return [unit for unit, span in enumerate(self.spans) if not staying.isdisjoint(span)]
 
     def label_at(self, unit: int, end: int) -> Hashable:
         """The label with which a unit begins (0) or ends (-1)."""
