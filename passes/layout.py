@@ -53,16 +53,19 @@ def orders(
     """Orders in which control goes on elsewhere less often than now, the best first.
 
     `labels` say of each instruction what is said of its place: their sequence stays.  In the second
-    order nothing passes what stays.  `pads` are the addresses of landing pads, `locked` those of
-    what does not change.
+    order nothing passes what stays, in the last one nothing leaves its run of one label.  `pads`
+    are the addresses of landing pads, `locked` those of what does not change.
     """
     if not any(address in code.branches for address in code.places):
         return
     yield from _fitting(Units(code, labels, pads, locked), known)
-    if code.staying - {0}:
-        parts = accumulate(n in code.staying for n in range(len(code.items)))
-        apart = tuple(zip(labels, parts, strict=True))
+    parts = [*accumulate(n in code.staying for n in range(len(code.items)))]
+    apart = [*zip(labels, parts, strict=True)]
+    if parts[-1] > 1:
         yield from _fitting(Units(code, apart, pads, locked), known)
+    runs = [0, *accumulate(before != behind for before, behind in pairwise(apart))]
+    if runs[-1]:
+        yield from _fitting(Units(code, runs, pads, locked), known)
 
 
 def _fitting(units: Units, known: Inverting) -> Iterator[Arranged]:
