@@ -72,7 +72,7 @@ def _relocate(
             if relocation.r_type == R_RELR:  # the word itself is the address
                 value = word.unpack_from(data, at)[0]
             if value is not None:
-                word.pack_into(data, at, base + value)
+                word.pack_into(data, at, (base + value) % (1 << image.bits))
 
 
 def function_named(image: Image, name: str) -> tuple[int, int] | None:
