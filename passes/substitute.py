@@ -270,7 +270,7 @@ def _worth(
     """
     try:
         gain = _weighed(known, named, function, routine, cpu)
-        return gain, gain.objection
+        return gain, gain.objection or gain.lost
     except (Untried, NotDescribed) as unknown:
         raise CannotMove(f"no model says that it gains: {unknown}") from unknown
 

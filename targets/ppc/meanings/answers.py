@@ -127,6 +127,14 @@ def _gathered(name: str, *values: int) -> int:
     return found if name == f"vbpermq {parts // 2 - 1}" else 0
 
 
+def _signs(name: str, *vector: int) -> int:
+    """VEXTRACTBM: the highest bit of each byte, that of byte 0 first."""
+    found = 0
+    for byte in _joined(vector):
+        found = found << 1 | byte >> 7
+    return found
+
+
 def _shifted(name: str, *values: int) -> int:
     """A part of VSL, VSLO, VSRO: one vector shifted by the lowest three bits of another, or by the
     four before them in bytes."""
@@ -174,6 +182,7 @@ _VECTORS: Mapping[str, Callable[..., int]] = MappingProxyType(
         **dict.fromkeys((*_BYTES, "vcmpgtub."), _bytewise),
         **dict.fromkeys(("vextublx", "vextubrx"), _extracted),
         "vbpermq": _gathered,
+        "vextractbm": _signs,
         **dict.fromkeys(("vsl", "vslo", "vsro"), _shifted),
         "vadduqm": _added,
         "vsumsws": _across,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
 
 import pytest
@@ -52,6 +52,42 @@ def test_only_what_takes_less_gains() -> None:
     assert not _judged(_cycles(200), _cycles(196))
     assert not _judged(_cycles(20), _cycles(19, long=1))
     assert _judged(_cycles(20), _cycles(19, long=3))
+
+
+def test_no_length_may_lose() -> None:
+    """A routine that gains in most calls and loses in the mean of one length stays out."""
+
+    def cycles(lost: Mapping[int, int]) -> Cycles:
+        def taken(points: Iterable[Point], warm: bool) -> list[int]:
+            assert warm
+            return [20 + lost.get(point["count"], 0) for point in points]
+
+        return taken
+
+    def judged(lost: Mapping[int, int]) -> tuple[str, str]:
+        found = worth([CONTRACTS["memcpy"]], lambda contract: (_cycles(22), cycles(lost)))
+        return found.objection, found.lost
+
+    assert judged({}) == ("", "")
+    assert judged({7: 2}) == ("", "")
+    assert judged({7: 3}) == ("", "model: 1.05 of the original's cycles at 7 bytes")
+    assert judged({31: 24}) == ("", "model: 2.00 of the original's cycles at 31 bytes")
+    assert judged({1024: 13}) == ("", "model: 1.50 of the original's cycles at 1024 bytes")
+
+
+def test_a_length_is_judged_by_the_mean_over_alignments() -> None:
+    """One alignment may take more where the others take less."""
+
+    def uneven(points: Iterable[Point], warm: bool) -> list[int]:
+        return [26 if point["to"] == point["source"] == 0 else 21 for point in points]
+
+    assert not worth([CONTRACTS["memcpy"]], lambda contract: (_cycles(22), uneven)).lost
+
+
+def test_calls_without_a_length_lose_at_none() -> None:
+    """A page copy has no lengths."""
+    found = worth([CONTRACTS["copy_page"]], lambda contract: (_cycles(20), _cycles(30)))
+    assert not found.lost
 
 
 @pytest.mark.parametrize("name", CONTRACTS)

@@ -1,5 +1,5 @@
-# Comes to `stop` with the quadwords t2, t4, their difference t6 and, as bits, the ends t5 of t2; t9 is
-# ones where they were exchanged.  Returns -1, 0 or 1.
+# Comes to `stop` with the quadwords t2, t4, their difference t6 and, as bits, the ends t5 of t2.
+# Returns -1, 0 or 1.
 
 stop:   cmpbge  zero,t6,t6          # bytes that are equal
         ornot   t5,t6,t6
@@ -12,6 +12,6 @@ stop:   cmpbge  zero,t6,t6          # bytes that are equal
         cmpult  t2,t4,t1
 
         subq    t0,t1,v0
-        xor     v0,t9,v0
-        subq    v0,t9,v0
         ret                         # L
+        unop
+        unop

@@ -1,6 +1,16 @@
 # The body of memcmp; `.include differ` says what the first byte that differs gives.
 
-memcmp: cmpult  a2,8,t0
+memcmp: clr     v0
+        beq     a2,same             # U
+        ldbu    t2,0(a0)            # L
+        ldbu    t4,0(a1)            # L
+
+        subq    t2,t4,v0
+        bne     v0,found            # U
+        unop
+        unop
+
+        cmpult  a2,8,t0
         and     a0,7,t1
         lda     t6,8(zero)
         bne     t0,small            # U
@@ -110,6 +120,8 @@ same:   ret                         # L
         unop
         unop
 
+        .include found
+
 shift:  ldq_u   t0,0(a1)            # L the first of the two that make a quadword
         srl     t3,1,t11            # U pairs
         blbc    t3,shift_even       # U
@@ -174,8 +186,8 @@ shift_loop:
 
 small:  addq    a0,a2,t6
         addq    a1,a2,at
-        clr     v0
-        beq     a2,same             # U
+        unop
+        unop
 
         ldq_u   t2,0(a0)            # L
         ldq_u   t3,-1(t6)           # L

@@ -1,35 +1,28 @@
 # The body of strncmp; `.include compared` says what the first byte that matters gives.
 
 strncmp:
-        xor     a0,a1,t0
+        cmple   a2,8,t0
         lda     t8,-1(zero)
-        clr     t9
-        beq     a2,same             # U
+        bne     t0,few              # U
+        unop
 
-        ldq_u   t2,0(a0)            # L
-        ldq_u   t4,0(a1)            # L
+begin:
+        .include first_bytes
+
+        ldbu    at,8(a0)            # L
+        ldbu    t0,8(a1)            # L
+        subq    at,t0,v0
+        beq     at,found            # U
+
+        bne     v0,found            # U
+        xor     a0,a1,t0
         and     t0,7,t0
-        blt     a2,huge             # U
-limited:
-        and     a0,7,t1
-        insqh   t8,a0,t3            # U ones in front of the string
         bne     t0,shift            # U
-        unop
 
+        and     a0,7,t1
         addq    a2,t1,a2
-        or      t2,t3,t2
-        or      t4,t3,t4
         srl     a2,3,t10            # U quadwords
-
         and     a2,7,a2             # bytes behind them
-        beq     t10,last            # U
-        unop
-        unop
-
-        cmpbge  zero,t2,t5
-        xor     t2,t4,t6
-        or      t5,t6,at
-        bne     at,stop             # U
 
 loop:   subq    t10,1,t10
         lda     a0,8(a0)
@@ -48,6 +41,8 @@ loop:   subq    t10,1,t10
 
         .include compared
 
+        .include found
+
 rest:   beq     a2,same             # U
         ldq_u   t2,0(a0)            # L
         ldq_u   t4,0(a1)            # L
@@ -64,7 +59,7 @@ last:   mskql   t2,a2,t2            # U only a2 bytes, 1 to 7, count
         unop
 
 huge:   srl     t8,1,a2             # U
-        br      limited             # L
+        br      begin               # L
         unop
         unop
 
@@ -73,50 +68,46 @@ same:   clr     v0
         unop
         unop
 
+few:    blt     a2,huge             # U
+        unop
+        unop
+        unop
+
+few_loop:                           # fewer than nine
+        beq     a2,same             # U
+        ldbu    at,0(a0)            # L
+        ldbu    t0,0(a1)            # L
+        subq    a2,1,a2
+
+        subq    at,t0,v0
+        lda     a0,1(a0)
+        lda     a1,1(a1)
+        bne     v0,found            # U
+
+        bne     at,few_loop            # U
+        ret                         # L
+        unop
+        unop
+
 shift:  and     a0,7,t0
-        and     a1,7,t1
-        extql   t2,a0,t2            # U
-        extql   t4,a1,t4            # U
-
-        cmpult  t0,t1,t10           # the second has fewer bytes in its quadword
-        subq    t1,t0,at
-        subq    zero,t10,t10
         lda     t6,8(zero)
-
-        and     at,t10,at
         subq    t6,t0,t6
-        subq    t6,at,t6            # what both have, 1 to 7
         unop
 
-        mskql   t8,t6,at            # U
-        cmpule  a2,t6,t3
-        bne     t3,last             # U
-        unop
-
-        addq    a0,t6,a0
+        addq    a0,t6,a0            # a quadword, all in front of which is equal
         addq    a1,t6,a1
         subq    a2,t6,a2
-        unop
-
-        ornot   t2,at,t2
-        ornot   t4,at,t4
-        cmpbge  zero,t2,t5
-        xor     t2,t4,t6
-
-        xor     a0,a1,t0
-        or      t5,t6,at
-        and     t0,t10,t0
-        bne     at,stop             # U
-
-        xor     a0,t0,a0            # exchanged where the second is the aligned one
-        xor     a1,t0,a1
-        mov     t10,t9
         insqh   t8,a1,t11           # U ones in front of the string
 
+        beq     a2,same             # U
         ldq_u   t8,0(a1)            # L
         srl     a2,3,t10            # U quadwords
         and     a2,7,a2             # bytes behind them
+
         beq     t10,shift_rest      # U
+        unop
+        unop
+        unop
 
 shift_loop:
         or      t8,t11,t0

@@ -6,4 +6,9 @@ memset: cmplwi  r5,4
         blt     fill_bytes
         rlwimi  r4,r4,8,16,23
         rlwimi  r4,r4,16,0,15
+        beq     memset_word
         .include fill
+
+memset_word:
+        stw     r4,0(r3)
+        blr

@@ -4,4 +4,5 @@
 
 bzero:  mr      r5,r4
         li      r4,0
+        .include fill_ends
         .include fill

@@ -1,7 +1,8 @@
 # memchr: r3 bytes, r4 byte, r5 how many; r3 the address of the first such byte, or zero.
 #
-# 64 bytes from the first one on where its page has as many, then lines of 64 from multiples of 64
-# up to the one with the last byte.  A byte differs from the one that is sought by zero.
+# 64 bytes from the first one on where its page has as many, a line of 64 from a multiple of 64, then
+# two lines in a pass up to those with the last byte.  A byte differs from the one that is sought by
+# zero.
 
 memchr: cmpldi  r5,0
         mtvsrws vs33,r4
@@ -40,37 +41,76 @@ memchr_begin:
 memchr_lines:
         addi    r4,r3,64
         clrrdi  r4,r4,6             # what was seen may be seen again
-        subf    r5,r4,r6
-        srdi    r5,r5,6
-        addi    r5,r5,1
-        mtctr   r5
-        .p2align 5
-memchr_line:                        # two blocks by themselves, two at once
         lxv     vs34,0(r4)
-        vcmpequb. v6,v2,v1
-        bne     cr6,memchr_early
         lxv     vs35,16(r4)
-        vcmpequb. v6,v3,v1
-        bne     cr6,memchr_late
         lxv     vs36,32(r4)
         lxv     vs37,48(r4)
-        addi    r4,r4,64
-        vxor    v8,v4,v1
-        vxor    v9,v5,v1
-        vminub  v6,v8,v9
-        vcmpequb. v6,v6,v0
-        bdnzt   4*cr6+eq,memchr_line
+        vxor    v10,v2,v1
+        vxor    v11,v3,v1
+        vxor    v12,v4,v1
+        vxor    v13,v5,v1
+        vminub  v10,v10,v11
+        vminub  v12,v12,v13
+        vminub  v10,v10,v12
+        vcmpequb. v10,v10,v0
+        addi    r5,r4,64
+        bne     cr6,memchr_line
+        clrrdi  r4,r5,7
+        subf    r5,r4,r6
+        cmpld   r6,r4
+        srdi    r5,r5,7             # pairs of lines in front of the one with the last byte
+        addi    r5,r5,1
+        mtctr   r5
+        blt     memchr_absent
+        .p2align 5
+memchr_pair:
+        lxv     vs34,0(r4)
+        lxv     vs35,16(r4)
+        lxv     vs36,32(r4)
+        lxv     vs37,48(r4)
+        lxv     vs38,64(r4)
+        lxv     vs39,80(r4)
+        lxv     vs40,96(r4)
+        lxv     vs41,112(r4)
+        addi    r4,r4,128
+        vxor    v10,v2,v1
+        vxor    v11,v3,v1
+        vxor    v12,v4,v1
+        vxor    v13,v5,v1
+        vminub  v10,v10,v11
+        vminub  v12,v12,v13
+        vxor    v11,v6,v1
+        vminub  v10,v10,v12
+        vxor    v13,v7,v1
+        vxor    v12,v8,v1
+        vminub  v11,v11,v13
+        vxor    v13,v9,v1
+        vminub  v12,v12,v13
+        vminub  v11,v11,v12
+        vminub  v11,v10,v11
+        vcmpequb. v11,v11,v0
+        bdnzt   4*cr6+eq,memchr_pair
         beq     cr6,memchr_absent
-        vcmpequb. v6,v4,v1
-        addi    r3,r4,-32
-        bne     cr6,memchr_found
-        vcmpequb v6,v5,v1
-        addi    r3,r4,-16
-        b       memchr_found
-memchr_late:
-        addi    r4,r4,16
-memchr_early:
+        vcmpequb. v10,v10,v0
+        addi    r4,r4,-128
+        bne     cr6,memchr_line
+        addi    r4,r4,64
+        vor     v2,v6,v6
+        vor     v3,v7,v7
+        vor     v4,v8,v8
+        vor     v5,v9,v9
+memchr_line:                        # in v2 to v5, from r4
         mr      r3,r4
+        vcmpequb. v6,v2,v1
+        bne     cr6,memchr_found
+        addi    r3,r4,16
+        vcmpequb. v6,v3,v1
+        bne     cr6,memchr_found
+        addi    r3,r4,32
+        vcmpequb. v6,v4,v1
+        bne     cr6,memchr_found
+        addi    r3,r4,48
+        vcmpequb v6,v5,v1
 memchr_found:                       # it may be behind the last one
         vctzlsbb r5,v6
         add     r3,r3,r5

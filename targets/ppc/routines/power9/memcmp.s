@@ -1,16 +1,20 @@
 # memcmp: r3 and r4 bytes, r5 how many; r3 the difference of the first two that differ, or zero.
 #
-# Up to 16 bytes: 16 of each, of which those behind the end do not count; by lxvl, zeros behind,
+# Up to 16 bytes: the first, then 16 of each, of which those behind the end do not count; by lxvl, zeros behind,
 # where that would leave a page.  Else 16 at a time, and the last ones in front of the end.  Of more
 # than 128 bytes 64 at a time, at multiples of 16 of the first: one branch each, so that the end of
 # a longer block is foreseen too; where they differ, 16 at a time.
 
-memcmp: cmpldi  r5,16
-        cmpldi  cr1,r5,1
+memcmp: cmpldi  cr1,r5,1
+        cmpldi  r5,16
+        ble     cr1,memcmp_tiny
         addi    r9,r5,-16           # the last block
         clrldi  r6,r3,52
         bgt     memcmp_long
-        ble     cr1,memcmp_tiny
+        lbz     r7,0(r3)
+        lbz     r8,0(r4)
+        cmpld   r7,r8
+        bne     memcmp_first
         clrldi  r7,r4,52
         cmpldi  r6,4080
         cmpldi  cr1,r7,4080
@@ -26,8 +30,13 @@ memcmp_short:
         vextubrx r4,r6,v1
         bge     memcmp_equal
         .include memcmp_few
+memcmp_first:
+        .include memcmp_first
 memcmp_tiny:
-        blt     cr1,memcmp_equal
+        beq     cr1,memcmp_one
+        li      r3,0
+        blr
+memcmp_one:
         lbz     r3,0(r3)
         lbz     r4,0(r4)
         subf    r3,r4,r3

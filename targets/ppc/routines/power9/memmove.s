@@ -1,20 +1,23 @@
 # memmove: r3 destination, r4 source, r5 bytes, which may overlap; r3 the destination.
 #
-# As memcpy (shared/power9/copy), unless more than 64 bytes overlap: then 64 in a pass, from the
-# end where the destination is behind the source; the bytes at the other end are loaded before
-# anything is stored.
+# As memcpy (shared/power9/copy_few, copy_blocks), unless more than 64 bytes overlap: then 64 in a
+# pass, from the end where the destination is behind the source; the bytes at the other end are
+# loaded before anything is stored.
 
 memmove:
-        cmpldi  r5,64
-        subf    r0,r4,r3
-        subf    r7,r3,r4
-        cmpld   cr1,r0,r5           # the destination begins inside the source
-        cmpld   cr6,r7,r5           # the source begins inside the destination
         mr      r6,r3
-        ble     copy
+        .include copy_few
+copy_many:
+        cmpldi  cr6,r5,64
+        subf    r0,r4,r3
+        cmpld   cr1,r0,r5           # the destination begins inside the source
+        ble     cr6,copy_blocks
+        subf    r7,r3,r4
+        cmpld   cr5,r7,r5           # the source begins inside the destination
         blt     cr1,down
-        blt     cr6,up
-copy:   .include copy
+        blt     cr5,up
+        b       copy_long
+        .include copy_blocks
 
 up:     add     r9,r4,r5
         add     r10,r6,r5

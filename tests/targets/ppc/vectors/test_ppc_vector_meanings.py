@@ -215,3 +215,17 @@ def test_registers_of_32_bits_do_the_same() -> None:
             names.add(insn.name)
     assert names >= {"lvx", "stvx", "lvsl", "vperm", "vsldoi", "vcmpequb.", "vspltb", "lfd", "fneg"}
     assert same > 150
+
+
+def test_signs_of_bytes_become_bits_of_a_register() -> None:
+    """VEXTRACTBM, which no machine of the others has: byte element i gives bit 48 + i (Power ISA
+    3.1B, Book I, 6.17), the lowest bit is the last byte's."""
+    for vector, bits in (
+        ((0x8000_0000_0000_0000, 0), 0x8000),
+        ((0, 0xFF), 0x0001),
+        ((0x7F80_007F_0000_0000, 0x0000_0000_0000_8000), 0x4002),
+        ((0xFFFF_FFFF_FFFF_FFFF, 0x8080_8080_8080_8080), 0xFFFF),
+    ):
+        assert answer("vextractbm 0", *vector) == bits
+        words = [part >> shift & 0xFFFF_FFFF for part in vector for shift in (32, 0)]
+        assert answer("vextractbm 0", *words) == bits

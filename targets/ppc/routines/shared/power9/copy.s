@@ -1,8 +1,7 @@
 # Copies r5 bytes from r4 to r6; r3 is the result and stays.
 #
 # 64 bytes or fewer may overlap: all are loaded, then stored, by lxvl or as first and last blocks.
-# More: 16 bytes bring the destination to a multiple of 16, then 64 in a pass, and the last 64
-# again in front of the end.  Changes r0, r4 to r10, v0 to v7.
+# More as copy_blocks says.
 
         cmpldi  r5,16
         cmpldi  cr1,r5,32
@@ -21,47 +20,4 @@ copy_more:
         stxv    vs32,0(r6)
         stxv    vs33,-16(r10)
         blr
-copy_blocks:
-        lxv     vs33,16(r4)
-        bgt     cr6,copy_long
-        lxv     vs34,-32(r9)
-        lxv     vs35,-16(r9)
-        stxv    vs32,0(r6)
-        stxv    vs33,16(r6)
-        stxv    vs34,-32(r10)
-        stxv    vs35,-16(r10)
-        blr
-
-copy_long:
-        clrldi  r0,r6,60
-        lxv     vs36,-64(r9)        # the last ones, before anything is stored
-        lxv     vs37,-48(r9)
-        subfic  r0,r0,16
-        lxv     vs38,-32(r9)
-        lxv     vs39,-16(r9)
-        stxv    vs32,0(r6)
-        subf    r5,r0,r5
-        add     r4,r4,r0
-        add     r6,r6,r0
-        srdi.   r0,r5,6
-        beq     copy_last
-        mtctr   r0
-        .p2align 5
-copy_lines:
-        lxv     vs32,0(r4)
-        lxv     vs33,16(r4)
-        lxv     vs34,32(r4)
-        lxv     vs35,48(r4)
-        addi    r4,r4,64
-        stxv    vs32,0(r6)
-        stxv    vs33,16(r6)
-        stxv    vs34,32(r6)
-        stxv    vs35,48(r6)
-        addi    r6,r6,64
-        bdnz    copy_lines
-copy_last:
-        stxv    vs36,-64(r10)
-        stxv    vs37,-48(r10)
-        stxv    vs38,-32(r10)
-        stxv    vs39,-16(r10)
-        blr
+        .include copy_blocks

@@ -21,7 +21,7 @@ stop:   cmpbge  zero,t6,t6          # bytes that are equal
         extbl   t4,t0,t4            # U
         subq    t2,t4,v0
 
-        xor     v0,t9,v0
-        subq    v0,t9,v0
         ret                         # L
+        unop
+        unop
         unop

@@ -8,9 +8,4 @@ stop:   cmpbge  zero,t6,t6          # bytes that are equal
         extbl   t2,t0,t2            # U
         extbl   t4,t0,t4            # U
         subq    t2,t4,v0
-        xor     v0,t9,v0
-
-        subq    v0,t9,v0
         ret                         # L
-        unop
-        unop

@@ -1,0 +1,6 @@
+# As shared/found, but returns the difference.
+
+found:  ret                         # L
+        unop
+        unop
+        unop
