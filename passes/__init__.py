@@ -10,6 +10,8 @@ dead         What rewrites left that nobody needs any more
 flush        Loops that flush blocks of caches take the CPU's real blocks, or go
 layout       Blocks in the order in which control passes through them, as a profile counted it
 prefetch     Lines that a loop will read or write are asked for before it gets there
+reload       A pointer to shared data that a callee leaves as it was is not made anew behind the
+             call
 replay       Loads that would be replayed for a narrower store before them get their value another
              way
 schedule     Instructions in another order, where a model of the CPU says that it pays
@@ -43,6 +45,7 @@ from passes.layout import ByProfile
 from passes.lib.steps import Change, OwnPass, Pass, PluggedIn
 from passes.lib.technique import ExternalPass
 from passes.prefetch import Prefetch
+from passes.reload import Reload
 from passes.replay import Replay
 from passes.schedule import Schedule
 from passes.sink import Sink
@@ -75,6 +78,8 @@ ORDER: tuple[OwnPass, ...] = (
     Cmov(),
     # In code as all have left it, but for what they inserted, which it does not pass.
     Sink(),
+    # What goes is in nobody's way; before the layouts, which close up.
+    Reload(),
     # After all that change instructions, and with the next: fetch blocks are those of the order.
     ByProfile(),
     # After all that drop instructions: it spends the room that they leave.

@@ -33,7 +33,8 @@ class Prefetch(OwnPass):
     Requires  An innermost loop of one block that ends when a count does, not when it has read
               something: a search is short.  No load-locked within 80 instructions (21264 Hardware
               Reference Manual, 2.6.4), no barrier in the loop: what has one may talk to a device.
-              No stream on the stack, which is in the cache, and no count known to be short.
+              No stream on the stack, which is in the cache, and no count known to be short.  In a
+              kernel only what is shown to be memory (`analysis/values/memory.py`).
     Proof     A load without a result changes no register and no memory, and signals nothing (Alpha
               Architecture Handbook v4, 4.11; 21264 Hardware Reference Manual, 2.6); no more does
               dcbt (PowerPC architecture, Book II, 3.2.2), whose distance is in a register that
@@ -83,7 +84,9 @@ class Prefetch(OwnPass):
             kind = "write stream" if stream.writes else "read stream"
             at = body.address(stream.accesses[0].number)
             ahead = 0 if reason else walked.ahead(stream, warm)
-            why = reason or (around.hot(stream, ahead, body) if around is not None else "")
+            why = reason
+            if around is not None and not reason:
+                why = around.device(stream, ahead) or around.hot(stream, ahead, body)
             if why:
                 yield Declined(kind, at, why)
                 continue

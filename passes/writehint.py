@@ -70,8 +70,8 @@ class WriteHint(OwnPass):
     Requires  An innermost loop of one block that stores all that it moves over, upwards, and reads
               nothing; control falls into it; a register that is free at its head; room behind the
               function's code.  No load-locked near, no count that is known to be short, also by a
-              profile.  Not in kernels, where the memory may be a device's.  That nobody else reads
-              what is just being stored (`--assume` calls it `lines`).
+              profile.  In a kernel only what is shown to be memory.  That nobody else reads what is
+              just being stored (`--assume` calls it `lines`).
     Proof     The version does what some passes of the loop do, and each line that it gives up is
               stored wholly before anything else happens (`verify/walk/lines/`), shown on terms;
               the walk compares both files without it.
@@ -145,6 +145,9 @@ class _Site:
             raise NoVersion("--assume does not allow it")
         if reason := unsuited(self.body, self.setting) or self.around.forbids():
             raise NoVersion(reason)
+        for stream in streams(self.body.insns, self.setting.target):
+            if stream.accesses and (reason := self.around.device(stream)):
+                raise NoVersion(reason)
         program, setting, head = self.program, self.setting, self.loop.head
         filled = Filled(self.body.insns, self._spare(), setting.target, self.known, setting.prover)
         if reason := self.around.hot(filled.stream, self.known.LINE, self.body):

@@ -33,7 +33,8 @@ class Insertion:
     modelled cycles, each time that it runs.  `elsewhere` are instructions, by address, in the place
     of nops; `behind` those that come right behind the instruction at another address, and `tail`
     those that come behind the function's last, from `tail_place` on.  `moved` are instructions that
-    go right behind the one at another address: each with its own address, and that.
+    go right behind the one at another address: each with its own address, and that.  `gone` are the
+    addresses of others that go with the one here.
     """
 
     kind: str
@@ -45,6 +46,7 @@ class Insertion:
     behind: tuple[int, tuple[Insn, ...]] | None = None
     tail: tuple[Insn, ...] = ()
     moved: tuple[tuple[int, Insn, int], ...] = ()
+    gone: tuple[int, ...] = ()
 
     @property
     def added(self) -> dict[int, tuple[Insn, ...]]:
@@ -121,8 +123,8 @@ class Inserted:
         self.slots[insertion.address] = insertion.insns[0] if insertion.insns else None
         self.slots.update(insertion.elsewhere)
         self.elsewhere[edit] = tuple(address for address, _ in insertion.elsewhere)
-        others = (address for address, _, _ in insertion.moved if address != insertion.address)
-        self.gone[edit] = {at: self._emptied(at) for at in others}
+        others = {address for address, _, _ in insertion.moved} - {insertion.address}
+        self.gone[edit] = {at: self._emptied(at) for at in (*sorted(others), *insertion.gone)}
         if added := insertion.added:
             self.added |= added
             self.needing[edit] = tuple(added)

@@ -113,14 +113,25 @@ class Around:
 
     def forbids(self) -> str:
         """Why no hint may be in the loop, or nothing."""
-        if self.program.is_kernel:
-            return "a kernel's loop may walk over a device"
         near, listing = self.program.near_locks, self.program.listing
         first = listing.index(self.loop.head)
         while listing.flows[first - 1] == FLOW_CODE[Flow.NEXT] and first > 1:
             first -= 1  # the way into the loop is compared with it
         addresses = range(int(listing.addresses[first]), self.loop.latch + 1)
         return "a load-locked is near" if any(at in near for at in addresses) else ""
+
+    def device(self, stream: Stream, ahead: int = 0) -> str:
+        """Why a stream, or what is asked for ahead of it, may be a device's, or nothing."""
+        if not self.program.is_kernel:
+            return ""
+        known, found = self.program.target.known_memory, self.program.in_memory(self.function)
+        held = None if found is None else found[1].get(self.loop.head)
+        if any(at in self.program.fixups for at in range(self.loop.head, self.loop.latch)):
+            return "its memory is a user's, who may have mapped a device"
+        near = known is not None and abs(stream.ahead + ahead) <= known.AROUND
+        if held is not None and near and held.memory >> stream.base & 1:
+            return ""
+        return "a kernel's loop may walk over a device"
 
     def spares(self, body: Body) -> int:
         """Registers that a hint may take: nothing in the loop uses them, nor anything behind it.

@@ -22,4 +22,5 @@ reaching          Which instructions a register's value may come from, by all pa
                   function
 relations         Registers that differ by a constant, at every block of a function
 reservations      Addresses between a load-locked and the store-conditional that it is for
+values/           What registers hold, as far as the text shows it
 """

@@ -32,7 +32,8 @@ class Graph:
     of registers that code outside the graph may read when control leaves there for good or for
     a call, and `returned` that which an unknown caller may read after a return.  `function_of`
     is per block, -1 for none; `continues` says that control comes only from the block before,
-    `entered` that it may come from outside the function, `reached` that it may come at all;
+    `entered` that it may come from outside the function, `named` that it may by no edge, `reached`
+    that it may come at all;
     `landed` that from outside only the unwinder leads there, to one of the function's own pads.
     `faulting` says, per position, that an access may fault and control go on elsewhere, `resumed`
     per block that it may go on there.
@@ -54,6 +55,7 @@ class Graph:
     resumed: NDArray[np.bool_]
     continues: NDArray[np.bool_]
     entered: NDArray[np.bool_]
+    named: NDArray[np.bool_]
     reached: NDArray[np.bool_]
     landed: NDArray[np.bool_]
 
@@ -181,6 +183,7 @@ def build(
         continues=(reaching == 1) & ~entered & _after_straight(found),
         reached=entered | (reaching > 0),
         entered=entered | elsewhere,
+        named=entered,
         landed=entered & ~otherwise & ~elsewhere,
     )
 

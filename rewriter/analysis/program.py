@@ -16,6 +16,9 @@ from rewriter.analysis.exception_ranges import ExceptionRanges
 from rewriter.analysis.functions import find_functions, with_called
 from rewriter.analysis.relations import Facts, LinearEffects, relations
 from rewriter.analysis.reservations import locked_addresses, near_locks
+from rewriter.analysis.values.memory import Held as InMemory
+from rewriter.analysis.values.memory import Memory, known_memory
+from rewriter.analysis.values.pointers import Again, Text, made_again
 from rewriter.core.addresses import Sides, first_at, sides
 from rewriter.core.assumptions import EVERY, STANDARD, TABLES
 from rewriter.core.code.listing import FLOW_CODE, UNKNOWN, Listing, among
@@ -26,7 +29,7 @@ from rewriter.core.code.system_tables import Held, Holds, is_written, seen, shap
 from rewriter.core.errors import BadInput
 from rewriter.core.isa.instruction import Flow, Insn, To, leading
 from rewriter.core.run.garbage import seldom_collected
-from rewriter.core.target.protocol import References, Sequential, whole
+from rewriter.core.target.protocol import KnownMemory, References, Sequential, whole
 from rewriter.elf.headers import ET_EXEC
 from rewriter.elf.image import Image
 from rewriter.elf.pins import (
@@ -44,6 +47,8 @@ from rewriter.elf.unwind import entries as unwind
 
 _IN_FLIGHT = 100
 """Instructions: the 80 of the 21264 Hardware Reference Manual, 2.6.4, and some that may go."""
+
+_COMPUTED = FLOW_CODE[Flow.INDIRECT_CALL]
 
 
 @dataclass(frozen=True)
@@ -282,6 +287,69 @@ class Program:
     def is_kernel(self) -> bool:
         """Whether it is a kernel, whose accesses may reach a device."""
         return self.target.is_kernel(self.image)
+
+    @cached_property
+    def made_again(self) -> dict[int, Again]:
+        """Behind which calls the pointer to shared data is made as it is already, and where."""
+        shared = self.target.shared_data
+        if shared is None or not self.is_kernel:
+            return {}  # in other files a loader says what a call reaches
+        resumed = frozenset(
+            fixup.resume
+            for fixup in self.resumes.values()
+            if self.function_at(fixup.access) is not self.function_at(fixup.resume)
+        )
+        entries = partial(self.target.entries, self.listing)
+        known = self.references, self.live, shared, entries, self._shared_words, resumed
+        return made_again(Text(self.graph, self.functions, *known))
+
+    @cached_property
+    def _shared_words(self) -> dict[int, int]:
+        """What the table of addresses holds that the pointer to shared data leads to."""
+        shared, image, table = self.target.shared_data, self.image, self.target.table
+        where = range(0) if shared is None else shared.table(image)
+        return {
+            place: int.from_bytes(image.read(place, table.cell), table.byteorder)
+            for place in range(where.start, where.stop - table.cell + 1, table.cell)
+        }
+
+    def in_memory(self, function: Function) -> tuple[Memory, dict[int, InMemory]] | None:
+        """What is known at a function's blocks of where memory is, where no device can be."""
+        if self.target.known_memory is None:
+            return None
+        if function.start not in self._memory:
+            self._memory.clear()  # who asks again asks at once
+            known = self._known_memory(function, self.target.known_memory)
+            self._memory[function.start] = known, known_memory(self.graph, function, known)
+        return self._memory[function.start]
+
+    @cached_property
+    def _memory(self) -> dict[int, tuple[Memory, dict[int, InMemory]]]:
+        return {}
+
+    def _known_memory(self, function: Function, known: KnownMemory) -> Memory:
+        pointer, words = self.references.shared.get(function.start), self._shared_words
+
+        def constant(distance: int) -> bool:
+            place = words.get((pointer or 0) + distance)
+            return pointer is not None and place is not None and self.image.is_mapped(place)
+
+        def allocates(call: int) -> bool:
+            name = self._called(call, pointer)
+            return name in known.ALLOCATORS
+
+        return Memory(self.target, known, constant, allocates, self.fixups.__contains__)
+
+    def _called(self, call: int, pointer: int | None) -> str:
+        """The name of the function that a call through the table of addresses goes to, or none."""
+        shared, at = self.target.shared_data, self.listing.index(call)
+        if shared is None or pointer is None or self.listing.flows[at] != _COMPUTED:
+            return ""
+        block = self.graph.block_holding(call)
+        place = shared.called(self.listing, at, int(self.graph.first[block]))
+        target = None if place is None else self._shared_words.get(pointer + place)
+        function = None if target is None else self.function_at(target)
+        return function.name if function is not None and function.start == target else ""
 
     def why_kept(self, insn: Insn) -> str:
         """Why an instruction must stay what it is, or nothing."""

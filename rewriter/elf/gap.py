@@ -44,6 +44,14 @@ def text_gap(image: Image) -> TextGap | None:
     return None
 
 
+def freed(image: Image, address: int) -> bool:
+    """Whether a kernel gives the memory at an address back when it has started."""
+    return any(
+        one.name.startswith(_FREED) and one.sh_addr <= address < one.sh_addr + one.sh_size
+        for one in image.sections
+    )
+
+
 def _gap(image: Image, before: Section, start: int, end: int) -> TextGap | None:
     if start >= end or not any(
         s.p_type == PT_LOAD and s.p_vaddr <= before.sh_addr and end <= s.p_vaddr + s.p_filesz

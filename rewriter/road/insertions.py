@@ -64,6 +64,9 @@ class Insertions:
         stood = before is not None and not program.is_nop(found.address, before)
         was = [before] if before is not None and stood else []
         was += [insn for _, insn, _ in found.moved[1:]]
+        listing = program.listing
+        went = (listing.insn(listing.index(address)) for address in found.gone)
+        was += [insn for insn in went if insn is not None]
         return Edit(
             id=edit,
             technique=name,

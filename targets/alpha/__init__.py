@@ -55,10 +55,18 @@ from rewriter.core.target.idioms import (
     Testing,
     WholeLines,
 )
-from rewriter.core.target.protocol import Definitions, Memory, Pair, References, Sectioned
+from rewriter.core.target.protocol import (
+    Definitions,
+    KnownMemory,
+    Memory,
+    Pair,
+    References,
+    Sectioned,
+    SharedPointer,
+)
 from targets.alpha import abi, boots, conditional, idioms, routines, whole_lines
 from targets.alpha.cpus import CPUS
-from targets.alpha.image import kernel, masks, moving, placing, pointers, sums, switches
+from targets.alpha.image import kernel, masks, memory, moving, placing, pointers, sums, switches
 from targets.alpha.isa.rows import TABLE
 from targets.alpha.registers import RA, SP
 from targets.alpha.systems import SYSTEMS, UP1000, USUAL
@@ -92,6 +100,8 @@ class Alpha:
     conditional_moves: ConditionalMoves | None = conditional
     inverting: Inverting | None = conditional
     completing: Completing | None = abi
+    shared_data: SharedPointer | None = pointers.SHARED_DATA
+    known_memory: KnownMemory | None = memory
     hints: Hints | None = idioms
     whole_lines: WholeLines | None = whole_lines
     flushing = None

@@ -35,11 +35,13 @@ from rewriter.core.target.idioms import (
 from rewriter.core.target.protocol import (
     Definitions,
     FrameRow,
+    KnownMemory,
     Memory,
     Pair,
     References,
     Resolving,
     Sectioned,
+    SharedPointer,
     Tuned,
 )
 from targets.assembly import ROUTINE_ALIGNMENT
@@ -92,6 +94,8 @@ class Ppc:
     conditional_moves: ConditionalMoves | None = None
     inverting: Inverting | None = opposites
     completing: Completing | None = None
+    shared_data: SharedPointer | None = None
+    known_memory: KnownMemory | None = None
     whole_lines: WholeLines | None = None
     stack: int = SP
     signatures = Path(__file__).with_name("signatures.json")

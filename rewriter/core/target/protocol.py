@@ -215,6 +215,88 @@ class Pair:
     low: int
 
 
+class SharedPointer(Protocol):
+    """The register that points at a file's shared data (gp), which callers make anew behind calls.
+
+    `callee` is the register that holds a function's address where it is entered, `link` that with
+    the address behind a call.
+    """
+
+    @property
+    def register(self) -> int:
+        """The register."""
+        ...
+
+    @property
+    def callee(self) -> int:
+        """What it is made from where a function starts."""
+        ...
+
+    @property
+    def link(self) -> int:
+        """What it is made from behind a call."""
+        ...
+
+    def table(self, image: Sectioned) -> range:
+        """Where addresses stand that it leads to; nothing writes them where no loader does."""
+        ...
+
+    def step(self, insn: Insn) -> tuple[int, int] | None:
+        """(register, distance) where an instruction makes it of a register and a constant."""
+        ...
+
+    def called(self, listing: Listing, at: int, first: int) -> int | None:
+        """How far from it the address is that the call at a position goes to.
+
+        None where none of the positions from `first` on loads it off the register as it still is.
+        """
+        ...
+
+
+class KnownMemory(Protocol):
+    """What shows that an address in a kernel is one of memory, where no device is.
+
+    `ALWAYS` are the registers that hold one wherever code goes by them, `RESULT` those in which
+    the functions named in `ALLOCATORS` return one; so many bytes `AROUND` memory no device is.
+    """
+
+    @property
+    def AROUND(self) -> int:
+        """Bytes beside memory in which there is no device."""
+        ...
+
+    @property
+    def ALWAYS(self) -> int:
+        """The mask of registers that always hold one."""
+        ...
+
+    @property
+    def RESULT(self) -> int:
+        """The mask of registers in which an allocator returns one."""
+        ...
+
+    @property
+    def ALLOCATORS(self) -> frozenset[str]:
+        """Functions that return memory, or no address at all."""
+        ...
+
+    def proves(self, insn: Insn) -> int | None:
+        """The base of an access that no device allows, if it is one."""
+        ...
+
+    def shared_word(self, insn: Insn) -> int | None:
+        """How far from the pointer to shared data the word is that an instruction loads."""
+        ...
+
+    def sums(self, insn: Insn) -> Sequence[tuple[int, int | None]]:
+        """Registers that the result is an index away from, each with that index's register."""
+        ...
+
+    def narrow(self, insn: Insn) -> bool:
+        """Whether the result is a number of at most 32 bits, whatever is read."""
+        ...
+
+
 class Target(Protocol):
     """One architecture: what all of them have, and the capabilities that only some offer.
 
@@ -333,6 +415,16 @@ class Sequential(Target, Protocol):
     @property
     def inverting(self) -> Inverting | None:
         """Conditional branches with the opposite test."""
+        ...
+
+    @property
+    def shared_data(self) -> SharedPointer | None:
+        """The register that points at shared data; None where nothing is known of one."""
+        ...
+
+    @property
+    def known_memory(self) -> KnownMemory | None:
+        """What shows where memory is in a kernel; None where only the stack is known."""
         ...
 
     @property

@@ -60,6 +60,10 @@ LOOKS: Mapping[str, Look] = MappingProxyType({
         "Blocks stand in the order in which a profile saw control pass through them.",
         "#8a4a2f", "#e09a78",
     ),
+    "reload": Look(
+        "A pointer to shared data that a call leaves as it was is not made anew.",
+        "#8a4b2a", "#d9a07c",
+    ),
     "align": Look(
         "Instructions that do nothing go; branch targets stand on fetch-block boundaries.",
         "#5d6b78", "#9fb0bd",

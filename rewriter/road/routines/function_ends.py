@@ -8,7 +8,7 @@ from passes.lib.pieces import Space
 from rewriter.analysis.program import Program
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import AWAY
-from rewriter.elf.gap import TextGap, text_gap
+from rewriter.elf.gap import TextGap, freed, text_gap
 from rewriter.road.emission import emitted
 from rewriter.road.work import Work
 
@@ -16,11 +16,13 @@ _SMALLEST = 32  # bytes: two fetch blocks
 
 
 def spaces(work: Work) -> Iterator[Space]:
-    """What control does not come to in the file as it is now, by address."""
+    """What control does not come to in the file as it is now, by address, and stays in memory."""
     gap, data = text_gap(work.program.image), emitted(work)
     if gap is not None:
         yield Space(max([gap.start, *_taken(work, gap)]), gap.end, None)
     for function in sorted(work.done, key=lambda f: f.start):
+        if freed(work.program.image, function.start):
+            continue
         done = work.done[function]
         # Room in a function with lines would get these.
         if done.stages and done.substitution is None and not work.described.names(function):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from rewriter.analysis.program import Program
 from rewriter.core.code.program import Function
 from rewriter.core.target.protocol import Tuned
-from rewriter.elf.gap import covering, text_gap
+from rewriter.elf.gap import covering, freed, text_gap
 from rewriter.elf.image import Image
 from rewriter.verify.routines.pieces import Placement, placement_at
 from rewriter.verify.routines.replaceable import Known, Named
@@ -65,6 +65,9 @@ class Pieces:
             other = self._at(routine, entry)
             if other is None or other.places != placement.places:
                 yield f"entered at {entry:#x} it is something else"
+        image = self.program.image
+        if not freed(image, named.address) and any(freed(image, at) for at in placement.addresses):
+            yield "pieces of it are in memory that is given back"
 
     def odd_words(self, named: Named, function: Function, owned: Collection[int]) -> Iterator[str]:
         """Changed words of the old place are pieces, ways to them, or nops where it is given up.

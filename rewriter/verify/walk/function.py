@@ -31,6 +31,7 @@ from rewriter.verify.walk.equivalence import Different
 from rewriter.verify.walk.insn_classes import HINT, NOP, Kinds
 from rewriter.verify.walk.landing_pads import Pads
 from rewriter.verify.walk.lines.reading import EVIDENCE, Versions
+from rewriter.verify.walk.link_register import without_again
 from rewriter.verify.walk.pairs import PLAIN, Compared, Pair, Pairs
 from rewriter.verify.walk.segments import BlockCutter, Cutter, Lost, Segment, reads_place
 
@@ -254,7 +255,8 @@ class Walk:
         """What follows two segments that are shown to do the same; raises Different."""
         old, new = course.old, course.new
         if not old.same_words(new):
-            new = self._without_hints(old, new)
+            old = self._without_again(pair, old, new)
+            new = self._without_hints(pair.old, old, new)
             if old.falls_out != new.falls_out:
                 raise Different("control falls out of the function otherwise")
             for slot, other in zip(old.exits, new.exits, strict=True):
@@ -279,7 +281,15 @@ class Walk:
     def _compared(self, pair: Pair, old: Segment, new: Segment) -> Compared:
         return self.pairs.compared(pair, old, new)
 
-    def _without_hints(self, old: Segment, new: Segment) -> Segment:
+    def _without_again(self, pair: Pair, old: Segment, new: Segment) -> Segment:
+        """The old segment without what puts into a register what a callee leaves there."""
+        shared = self.target.shared_data
+        if shared is None or pair.link is None:
+            return old
+        again = self.program.made_again.get(pair.old)
+        return without_again(old, new, again, shared.register)
+
+    def _without_hints(self, start: int, old: Segment, new: Segment) -> Segment:
         """The new segment without loads that do nothing but ask for a line."""
         if not any(kind & HINT for kind in new.kinds):
             return new
@@ -288,6 +298,8 @@ class Walk:
             stretch = bisect_left(new.exits, slot)
             first = old.exits[stretch - 1] + 1 if stretch else 0
             hints.allow(self.program, old.addresses[first : old.exits[stretch] + 1])
+        if gone and self.program.is_kernel:
+            hints.allow_in_kernel(self.program, self.function, start, (old, new), gone)
         return new.without(gone) if gone else new
 
     def _unlocked(self, old: Segment, new: Segment) -> None:

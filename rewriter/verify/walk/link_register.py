@@ -1,8 +1,9 @@
-"""Code behind a call that moved: all that differs may be what is made from the return address.
+"""Code behind a call: what is made from the return address, of code that moved or made no more.
 
 A caller makes gp from where the call comes back to, so in a function that moved these instructions
 differ behind every call.  They are all that need be computed: where each such register holds one
-value in both files before anything else reads it, the rest is as it was.
+value in both files before anything else reads it, the rest is as it was.  What makes a value that
+the register holds already (`analysis/values/pointers.py`) may be missing.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
+from rewriter.analysis.values.pointers import Again
 from rewriter.core.code.dataflow import machine
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.registers import register_mask
@@ -49,6 +51,21 @@ def same_but_for_place(
             if slot in old.exits and linked.differing & live_after(slot):
                 return False
         return not old.falls_out
+
+
+def without_again(old: Segment, new: Segment, again: Again | None, register: int) -> Segment:
+    """The old segment without what makes a register's value again, if the new one is without it.
+
+    Control comes to both from a call that leaves the value in the register.
+    """
+    if again is None or _writes(new, register) != _writes(old, register) - len(again):
+        return old
+    return old.without({old.addresses.index(address) for address in again})
+
+
+def _writes(segment: Segment, register: int) -> int:
+    """How many of the instructions write a register."""
+    return sum(mask >> register & 1 for mask in segment.defs)
 
 
 def _words(segment: Segment, slots: Sequence[int]) -> list[int]:

@@ -14,8 +14,9 @@ from rewriter.core.addresses import first_at
 from rewriter.core.code.listing import Listing
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import Insn
+from rewriter.core.target.protocol import Sectioned
 from targets.alpha.isa.rows import TABLE
-from targets.alpha.registers import FZERO, GP, PV, SP, ZERO
+from targets.alpha.registers import FZERO, GP, PV, RA, SP, ZERO
 
 UNOP = Insn(TABLE.find("ldq_u"), (ZERO, 0, SP))
 # The operand that says so, and its value: UNOP (ldq_u to $31), NOP (bis to $31), FNOP (cpys).
@@ -69,14 +70,51 @@ def callee(listing: Listing, at: int, first: int, gp: int, slots: Mapping[int, i
 
     `slots` gives the run-time content of relocated words as addresses of this image.
     """
+    position = _maker(listing, at, first)
+    insn = None if position is None else listing.insn(position)
+    if insn is None or insn.name != "ldq" or insn.operand("rb") != GP:
+        return None
+    return slots.get(gp + insn.operand("disp"))
+
+
+def _maker(listing: Listing, at: int, first: int) -> int | None:
+    """The position of the last instruction that writes what a computed call goes through."""
     call = listing.insn(at)
     assert call is not None
     wanted = call.operand("rb")
     for position in range(at - 1, first - 1, -1):
         insn = listing.insn(position)
-        if insn is None or not listing.table.defs(insn) >> wanted & 1:
-            continue
-        if insn.name == "ldq" and insn.operand("rb") == GP:
-            return slots.get(gp + insn.operand("disp"))
-        return None
+        if insn is not None and listing.table.defs(insn) >> wanted & 1:
+            return position
     return None
+
+
+class SharedData:
+    """$29, which points into the GOT: what analysis asks of it."""
+
+    register, callee, link = GP, PV, RA
+
+    def table(self, image: Sectioned) -> range:
+        """The GOT: the linker makes it, and nothing writes a file's that has no loader."""
+        return image.table(".got")
+
+    def step(self, insn: Insn) -> tuple[int, int] | None:
+        """(register, distance) where an instruction makes $29 of a register and a constant."""
+        if insn.op not in (_LDAH, _LDA) or insn.operand("ra") != GP:
+            return None
+        return insn.operand("rb"), insn.operand("disp") << (16 if insn.op is _LDAH else 0)
+
+    def called(self, listing: Listing, at: int, first: int) -> int | None:
+        """How far from $29 the address is that a call goes to, if [first, at) loads it."""
+        call, position = listing.insn(at), _maker(listing, at, first)
+        insn = None if position is None else listing.insn(position)
+        if call is None or call.operand("rb") != PV or insn is None or position is None:
+            return None
+        if insn.name != "ldq" or insn.operand("rb") != GP:
+            return None
+        behind = (listing.insn(place) for place in range(position + 1, at))
+        written = any(one is None or listing.table.defs(one) >> GP & 1 for one in behind)
+        return None if written else insn.operand("disp")
+
+
+SHARED_DATA = SharedData()

@@ -85,6 +85,7 @@ class Toy:
         resolving
     ) = None
     conditional_moves = inverting = completing = whole_lines = flushing = None
+    shared_data = known_memory = None
     table = TABLE
     cpus: Mapping[str, Cpu] = CPUS
     baseline: frozenset[str] = frozenset()

@@ -60,6 +60,10 @@ class Versions:
             mask = self.spent[function.start][head]
             if not places or any(program.live_into(old) & mask for old in places):
                 yield f"a version of the loop at {head:#x} leaves a register otherwise"
+            if program.is_kernel and not all(
+                hints.fills_memory(program, function, old) for old in places
+            ):
+                yield f"a version of the loop at {head:#x} may fill a device"
             try:
                 hints.allow(program, places)
             except Different as problem:
@@ -78,7 +82,7 @@ def read(
     `frames` are its unwind entries by where they start.
     """
     known = program.target.whole_lines
-    if known is None or program.is_kernel or not functions:
+    if known is None or not functions:
         return Versions(new)
     return _Reader(program, new, frames, known, prover).read(functions)
 

@@ -1,0 +1,5 @@
+"""What registers hold, as far as the text shows it.
+
+memory    Registers that hold addresses of memory, where no device is
+pointers  Calls behind which the register for shared data holds already what is put there again
+"""

@@ -1,0 +1,369 @@
+"""Calls behind which the register for shared data holds already what is put there again.
+
+A caller cannot know whether what it calls leaves the register as it was, so behind each call it
+makes it anew.  Here the whole text is known: a callee that makes the same value itself, or leaves
+the register alone, and calls nothing but such functions, comes back with it.  Whatever goes
+elsewhere (calls of what is not known, code that is entered in its midst, faults) may change it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from rewriter.analysis.edges import INSIDE
+from rewriter.analysis.flow import Graph
+from rewriter.analysis.liveness import Liveness
+from rewriter.core.code.listing import FLOWS, INLINE
+from rewriter.core.code.program import Function
+from rewriter.core.isa.instruction import Flow, Insn, To
+from rewriter.core.isa.registers import of_row
+from rewriter.core.target.protocol import References, SharedPointer
+
+UNSEEN, KEPT, UNKNOWN = -1, -2, -3
+"""What the register holds, beside a number: nothing gets there; what it held when the function was
+entered; anything."""
+
+
+class Again(NamedTuple):
+    """The addresses of the two instructions that make the value again."""
+
+    high: int
+    low: int
+
+
+class _Call(NamedTuple):
+    """A call: where its function starts, if the register holds `given`; None where it need not."""
+
+    callee: int
+    given: int | None
+
+
+class _Block(NamedTuple):
+    """What a block does to the register.
+
+    `made` is what it becomes there, None where it stays.  At the end `calls` says that another
+    function is called, `call` which, if that is known, `leaves` that control leaves the function.
+    """
+
+    made: int | None
+    calls: bool = False
+    call: _Call | None = None
+    leaves: bool = False
+
+
+@dataclass(frozen=True)
+class Text:
+    """What is known of a whole text.
+
+    `entries` gives where a function is entered with the register as the function makes it, `words`
+    what the table of addresses holds, `resumed` where control goes on after faults that another
+    function may have.
+    """
+
+    graph: Graph
+    functions: Sequence[Function]
+    references: References
+    live: Liveness
+    known: SharedPointer
+    entries: Callable[[Function], tuple[int, ...]]
+    words: Mapping[int, int]
+    resumed: frozenset[int]
+
+    @cached_property
+    def writes(self) -> list[int]:
+        """The positions that write the register, ascending."""
+        column, bit = divmod(self.known.register, 64)
+        defs = self.graph.listing.defs
+        some = defs.distinct[:, column] >> np.uint64(bit) & np.uint64(1) != 0
+        found: list[int] = np.flatnonzero(some[defs.which]).tolist()
+        return found
+
+    @cached_property
+    def crossing(self) -> dict[int, list[int]]:
+        """By block the others that lead there from another function, or outside all functions."""
+        graph, found = self.graph, dict[int, list[int]]()
+        inside = np.isin(graph.kind, INSIDE)
+        inside &= graph.reached[np.minimum(graph.source, len(graph.first) - 1)]
+        source, target = graph.source[inside], graph.target[inside]
+        owner = graph.function_of
+        crosses = (owner[source] != owner[target]) | (owner[target] < 0)
+        pairs = zip(source[crosses].tolist(), target[crosses].tolist(), strict=True)
+        for one, other in pairs:
+            found.setdefault(other, []).append(one)
+        return found
+
+    @cached_property
+    def starts(self) -> frozenset[int]:
+        """Where functions start."""
+        return frozenset(function.start for function in self.functions)
+
+
+def made_again(text: Text) -> dict[int, Again]:
+    """By the address behind a call, what makes there the value that the register holds already."""
+    codes = {f.start: _Code(text, f) for f in text.functions}
+    left = _left(codes)
+    return {at: again for code in codes.values() for at, again in code.made_again(left)}
+
+
+def _left(codes: Mapping[int, _Code]) -> dict[int, int]:
+    """What each function leaves in the register: the most that no call of it contradicts."""
+    callers: dict[int, set[int]] = {}
+    for start, code in codes.items():
+        for callee in code.callees:
+            callers.setdefault(callee, set()).add(start)
+    left = dict.fromkeys(codes, UNSEEN)
+    waiting = list(codes)
+    while waiting:
+        start = waiting.pop()
+        found = codes[start].left(left)
+        if found != left[start]:
+            left[start] = found
+            waiting += callers.get(start, ())
+    return left
+
+
+def _joined(a: int, b: int) -> int:
+    if a in (UNSEEN, b):
+        return b
+    return a if b == UNSEEN else UNKNOWN
+
+
+class _Code:
+    """One function."""
+
+    def __init__(self, text: Text, function: Function) -> None:
+        self.text, self.function, self.graph = text, function, text.graph
+        self.blocks = self.graph.blocks_of(function)
+        self.edges = self.graph.within(self.blocks)
+        self._islands = dict(self._beyond())
+        for island, goal in self._islands.items():
+            for block in text.crossing.get(island, ()):
+                if block in self.blocks:
+                    self.edges.setdefault(block, []).append(goal)
+        self.shared = text.references.shared.get(function.start, UNKNOWN)
+        self._first, self._last = (
+            ends[self.blocks.start : self.blocks.stop].tolist()
+            for ends in (self.graph.first, self.graph.last)
+        )
+        self._before: dict[int, list[int]] = {}
+        for block, following in self.edges.items():
+            for after in following:
+                self._before.setdefault(after, []).append(block)
+        self._understood = not any(at in function for at in text.references.unresolved)
+        self._done = {block: self._block(block) for block in self.blocks}
+        self._found: dict[int, int] = {}
+
+    @property
+    def callees(self) -> set[int]:
+        """Where the functions start that it calls."""
+        return {block.call.callee for block in self._done.values() if block.call is not None}
+
+    def left(self, of: Mapping[int, int]) -> int:
+        """What it leaves in the register, given what others do."""
+        if not self._understood or not self.blocks:
+            return UNKNOWN
+        self._found = found = self._entered()
+        waiting, left = [b for b, held in found.items() if held != UNSEEN], UNSEEN
+        while waiting:
+            block = waiting.pop()
+            after = _through(self._done[block], found[block], of)
+            if self._done[block].leaves:
+                left = _joined(left, self._returned(block, after))
+            for following in self.edges.get(block, ()):
+                joined = _joined(found[following], after)
+                if joined != found[following]:
+                    found[following] = joined
+                    waiting.append(following)
+        return left
+
+    def made_again(self, of: Mapping[int, int]) -> Iterator[tuple[int, Again]]:
+        """The calls behind which it makes a value that is there."""
+        for block, done in self._done.items():
+            if done.call is None or done.leaves or not self._alone(block + 1):
+                continue
+            after = _through(done, self._found.get(block, UNKNOWN), of)
+            kept = self.text.live.out_of(block) >> self.text.known.register & 1
+            again = self._again(block + 1, after) if kept and after >= 0 else None
+            if again is not None:
+                yield self._address(self._at(block + 1)), again
+
+    def _alone(self, block: int) -> bool:
+        """Whether control comes to a block from the one before it alone."""
+        graph = self.graph
+        if block not in self.blocks or graph.entered[block] or graph.resumed[block]:
+            return False
+        return self._before.get(block) == [block - 1]
+
+    def _again(self, block: int, held: int) -> Again | None:
+        """What makes in a block, behind a call, what the register holds, before anything else."""
+        known, places = self.text.known, self._writes(block)
+        if len(places) < 2 or self._made(block, places[:2]) != held:
+            return None
+        high, low = places[:2]
+        steps = [known.step(insn) for insn in map(self._insn, (high, low)) if insn is not None]
+        if [step and step[0] for step in steps] != [known.link, known.register]:
+            return None
+        if any(self._uses(at) >> known.register & 1 for at in range(high, low)):
+            return None
+        return Again(self._address(high), self._address(low))
+
+    def _beyond(self) -> Iterator[tuple[int, int]]:
+        """Jumps outside all functions that lead back, each with the block where."""
+        graph, listing = self.graph, self.graph.listing
+        for block in self.blocks:
+            for island in self.text.crossing.get(block, ()):
+                alone = int(graph.last[island]) - int(graph.first[island]) == 1
+                final = int(graph.last[island]) - 1
+                jumps = alone and FLOWS[listing.flows[final]] is Flow.JUMP
+                if graph.function_of[island] < 0 and jumps and not graph.named[island]:
+                    yield island, block
+
+    def _entered(self) -> dict[int, int]:
+        """What the register holds where control enters blocks; UNSEEN in all others."""
+        found, made = dict.fromkeys(self.blocks, UNSEEN), self.text.entries(self.function)
+        for block in self.blocks:
+            address = self._address(self._at(block))
+            if address in self.text.resumed or self._comes_elsewhere(block):
+                found[block] = UNKNOWN
+            elif address == self.function.start:
+                found[block] = KEPT
+            elif self.graph.named[block]:
+                found[block] = self.shared if address in made else UNKNOWN
+        return found
+
+    def _comes_elsewhere(self, block: int) -> bool:
+        """Whether other code than a jump that only this function leads to leads to a block."""
+        if self._address(self._at(block)) == self.function.start:
+            return False
+        crossing, own = self.text.crossing, self.blocks
+        for source in crossing.get(block, ()):
+            if self._islands.get(source) != block:
+                return True
+            if any(before not in own for before in crossing.get(source, ())):
+                return True
+        return False
+
+    def _returned(self, block: int, held: int) -> int:
+        """What a function leaves that ends with a block: only what callers may read is sure."""
+        kept = self.text.live.out_of(block) >> self.text.known.register & 1
+        return held if kept or self._done[block].calls else UNKNOWN
+
+    # One block ----------------------------------------------------------------------------
+
+    def _block(self, block: int) -> _Block:
+        final = self._end(block) - 1
+        row = int(self.graph.listing.rows[final])
+        if row < 0:
+            return _Block(UNKNOWN if row != INLINE else None, leaves=row != INLINE)
+        places = self._writes(block)
+        made = self._made(block, places) if places else None
+        flow, following = FLOWS[self.graph.listing.flows[final]], self.edges.get(block, ())
+        if flow.links:
+            return _Block(made, True, self._call(block, final))
+        if flow is Flow.RETURN:
+            return _Block(made, leaves=True)
+        target = int(self.graph.listing.targets[final])
+        if flow.to is To.PLACE and target not in self.function and not self._leads_back(target):
+            if flow.conditional:
+                return _Block(UNKNOWN, leaves=True)
+            return _Block(made, True, self._started(target), True)
+        if following or (flow is Flow.TRAP and self._stops(final)):
+            return _Block(made)
+        return _Block(made, True, self._call(block, final), True)
+
+    def _leads_back(self, target: int) -> bool:
+        """Whether there is one of its jumps outside all functions."""
+        return target in {self._address(int(self.graph.first[one])) for one in self._islands}
+
+    def _stops(self, at: int) -> bool:
+        """Whether data follows, so that control does not go on there."""
+        rows = self.graph.listing.rows
+        return at + 1 < len(rows) and int(rows[at + 1]) == INLINE
+
+    def _call(self, block: int, at: int) -> _Call | None:
+        """The call at a position that ends a block."""
+        listing, known = self.graph.listing, self.text.known
+        flow = FLOWS[listing.flows[at]]
+        if flow.to is To.PLACE:
+            return self._started(int(listing.targets[at]))
+        place = known.called(listing, at, self._at(block)) if flow.to is To.REGISTER else None
+        if place is None or self.shared < 0:
+            return None
+        word = self.text.words.get((self.shared + place) % (1 << 64))
+        started = None if word is None else self._started(word)
+        return None if started is None else started._replace(given=self.shared)
+
+    def _started(self, target: int) -> _Call | None:
+        return _Call(target, None) if target in self.text.starts else None
+
+    def _made(self, block: int, places: Sequence[int]) -> int:
+        """What instructions at some positions of a block make of the register, if it is known."""
+        known, held = self.text.known, UNKNOWN
+        for at in places:
+            insn = self._insn(at)
+            step = None if insn is None else known.step(insn)
+            if step is None:
+                return UNKNOWN
+            source, distance = step
+            base = held if source == known.register else self._address_in(source, block, at)
+            if base < 0:
+                return UNKNOWN
+            held = (base + distance) % (1 << 64)
+        return held
+
+    def _address_in(self, register: int, block: int, at: int) -> int:
+        """The address that a register holds: of the function, or behind a call."""
+        known, first = self.text.known, self._at(block)
+        if any(self._defs(place) >> register & 1 for place in range(first, at)):
+            return UNKNOWN
+        if register == known.callee and self._address(first) == self.function.start:
+            return self.function.start if not self._before.get(block) else UNKNOWN
+        behind = first > 0 and FLOWS[self.graph.listing.flows[first - 1]].links
+        if register == known.link and behind and self._alone(block):
+            insn = self._insn(first - 1)
+            if insn is not None and self.graph.listing.table.link(insn) == register:
+                return self._address(first)
+        return UNKNOWN
+
+    def _writes(self, block: int) -> list[int]:
+        """The positions of a block that write the register."""
+        writes = self.text.writes
+        return writes[bisect_left(writes, self._at(block)) : bisect_left(writes, self._end(block))]
+
+    def _at(self, block: int) -> int:
+        return int(self._first[block - self.blocks.start])
+
+    def _end(self, block: int) -> int:
+        return int(self._last[block - self.blocks.start])
+
+    def _uses(self, at: int) -> int:
+        return of_row(self.graph.listing.uses[at])
+
+    def _defs(self, at: int) -> int:
+        return of_row(self.graph.listing.defs[at])
+
+    def _insn(self, at: int) -> Insn | None:
+        return self.graph.listing.insn(at)
+
+    def _address(self, at: int) -> int:
+        return int(self.graph.listing.addresses[at])
+
+
+def _through(block: _Block, held: int, of: Mapping[int, int]) -> int:
+    """What the register holds behind a block, given what it held before and what callees leave."""
+    if held == UNSEEN:
+        return UNSEEN
+    if block.made is not None:
+        held = block.made
+    if not block.calls:
+        return held
+    if block.call is None or block.call.given not in (None, held):
+        return UNKNOWN
+    left = of[block.call.callee]
+    return held if left == KEPT else left
