@@ -30,7 +30,9 @@ def counted(program: Program) -> Counter[tuple[str, bool]]:
     found: Counter[tuple[str, bool]] = Counter()
     for start, loops in of_one_block(program.listing, innermost(program)).items():
         function = program.function_at(start)
-        for loop in loops if function is not None else ():
+        if function is None:
+            continue
+        for loop in loops:
             around = Around(program, function, loop)
             for stream in streams(body_of(program, loop, {}).insns, program.target):
                 if stream.accesses:

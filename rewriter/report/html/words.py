@@ -56,13 +56,13 @@ LOOKS: Mapping[str, Look] = MappingProxyType({
     "sink": Look(
         "Results that only one way needs are computed on that way.", "#1f7a55", "#63d6a0"
     ),
+    "reload": Look(
+        "A pointer to shared data that a call leaves as it was is not made anew.",
+        "#5b4aa0", "#b0a2ee",
+    ),
     "layout": Look(
         "Blocks stand in the order in which a profile saw control pass through them.",
         "#8a4a2f", "#e09a78",
-    ),
-    "reload": Look(
-        "A pointer to shared data that a call leaves as it was is not made anew.",
-        "#8a4b2a", "#d9a07c",
     ),
     "align": Look(
         "Instructions that do nothing go; branch targets stand on fetch-block boundaries.",
