@@ -66,6 +66,18 @@ LINES = {
         },
         ["Calibrating delay loop... failed", "BogoMIPS : 482.80"],
     ),
+    "clock": (
+        {
+            "clocksource: timebase mult[3c3d0956] shift[24] registered": (
+                "clocksource: timebase mult[*] shift[24] registered"
+            ),
+            "clocksource: timebase: mask: 0xffffffffffffffff max_cycles: 0x3d42116f5, "
+            "max_idle_ns: 440795202157 ns": (
+                "clocksource: timebase: mask: 0xffffffffffffffff max_cycles: 0x*, max_idle_ns: * ns"
+            ),
+        },
+        ["clocksource: timebase mult[0] shift[x] registered", "clocksource: jiffies: mask: 0xff"],
+    ),
     "memory": (
         {
             "Memory: 249568K/262144K available (7058K kernel code, 418K rwdata, 1972K rodata, "

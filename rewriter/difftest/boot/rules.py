@@ -37,6 +37,12 @@ LINUX = (
         "measured by the kernel",
     ),
     Volatile(
+        "clock",
+        r"clocksource: timebase(?: mult\[([\da-f]+)\] shift\[\d+\] registered"
+        r"|: mask: 0xffffffffffffffff max_cycles: 0x([\da-f]+), max_idle_ns: (\d+) ns)",
+        "measured by the kernel",
+    ),
+    Volatile(
         "memory",
         r"Memory: (\d+)K/\d+K available \((\d+)K kernel code, (\d+)K rwdata, (\d+)K rodata,"
         r" (\d+)K init, (\d+)K bss, (\d+)K reserved, 0K cma-reserved\)",
