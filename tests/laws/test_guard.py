@@ -82,7 +82,7 @@ def recorded(path: Path) -> Manifest:
 STEPS = {
     "bytes, bitscan, combine": (Superblocks, "run"),
     "dead": (Superblocks, "clean"),
-    "replay, prefetch, writehint, cmov, sink": (Insertions, "run"),
+    "replay, prefetch, writehint, cmov, sink, reload": (Insertions, "run"),
     "align": (Layout, "run"),
     "schedule": (Loops, "run"),
     "substitute": (Routines, "run"),
@@ -126,7 +126,7 @@ def test_given_up_is_nothing_done(run: Run) -> None:
 
 _WHOLE_FILE = {
     *("program", "cpu", "options", "prover", "known", "nops", "savings", "done", "edits"),
-    *("skips", "room", "described", "directions", "branched", "_made"),
+    *("skips", "room", "described", "directions", "branched", "profiled", "_made"),
 }
 
 
