@@ -238,11 +238,11 @@ def _noted(name: str, folder: Path, objcopy: str, place: int) -> bytes:
 
 def test_a_routine_with_a_probe_is_not_replaced(tmp_path: Path) -> None:
     def replaced(data: bytes) -> Tuned:
-        options = Options(("substitute",))
+        options = Options(("substitute",), funcs=("strlen",))
         return tune(parse(data, "it"), Alpha(), CPUS["ev67"], options, lambda *_: None)
 
-    (edit,) = replaced(inputs.require("alpha-sample").read_bytes()).edits
-    noted = _noted("alpha-sample", tmp_path, "alpha-linux-gnu-objcopy", edit.address + 8)
+    (edit,) = replaced(inputs.require("alpha-libc").read_bytes()).edits
+    noted = _noted("alpha-libc", tmp_path, "alpha-linux-gnu-objcopy", edit.address + 8)
     tuned = replaced(_hidden(noted))
     assert _functions(tuned) == {edit.routine}
     assert not replaced(noted).edits
