@@ -128,8 +128,9 @@ def _article(
     from rewriter.timing.described import NotDescribed
 
     loaded = files.load(source)
-    image, (code, systems) = loaded.image, _machines(loaded.image, machine)
-    cpu = choose.cpu_for(image, code, "--cpu", name)
+    image = loaded.image
+    cpu = choose.cpu_for(image, choose.target_of(image), "--cpu", name)
+    code, systems = _machines(image, machine)
     patched = _made_of(loaded, retuned) if retuned is not None else None
     jobs = (*article.MIX, *article.SEEN, *article.sizes(code.page))
     found, left = list[OnMachine](), dict[str, str]()

@@ -78,7 +78,7 @@ def linear(insn: Insn) -> tuple[int, int, int] | None:
         return insn.operand("rt"), source, distance << (16 if insn.name == "addis" else 0)
     if insn.name == "or" and copied(insn) is not None:
         return insn.operand("ra"), insn.operand("rs"), 0
-    if insn.name == "ori" and not insn.operand("ui"):
+    if insn.name == "ori" and insn.has("ui") and not insn.operand("ui"):
         return insn.operand("ra"), insn.operand("rs"), 0
     if insn.name in _STEPS and insn.operand("ran") == SP:
         return SP, SP, displacement_of(insn)

@@ -74,7 +74,7 @@ _STORED = f"mov a1,v0; {RETURNS}; stq a1,0(a2); ret"
         (_WAYS, f"mov a1,v0; {BY_OTHER}; addq a1,a2,v0; ret", "operand of ret_if"),
         (_WAYS, f"mov a1,v0; {THROUGH_OTHER}; addq a1,a2,v0; ret", "operand of ret_if"),
         (_WAYS, "mov a1,v0; ret; addq a1,a2,v0; ret", "transfer of control changed"),
-        (_WAYS, "mov a1,v0; unop; addq a1,a2,v0; ret", "falls out"),
+        (_WAYS, "mov a1,v0; unop; addq a1,a2,v0; ret", "ends otherwise"),
         (_WAYS, f"mov a2,v0; {RETURNS}; addq a1,a2,v0; ret", "register v0"),
         (_WAYS, f"{RETURNS}; addq a1,a2,v0; ret", "register v0"),
         (_WAYS, f"mov a1,v0; {RETURNS}; addq a1,a1,v0; ret", "register v0"),

@@ -118,7 +118,8 @@ def test_a_comparison_keeps_its_values(hidden: Known) -> None:
     """-1 stays -1 and a difference a difference: a program may print them."""
     assert place(hidden, "strcmp") == "strcmp"
     assert place(hidden, "strncmp") == "strncmp"
-    assert place(hidden, "memcmp") == "memcmp-difference"
+    with pytest.raises(CannotMove, match=r"model: .* at 4 bytes"):  # the one with differences
+        place(hidden, "memcmp")
     target = hidden.program.target
     for name, other in (("strcmp", "strcmp-difference"), ("memcmp", "memcmp")):
         wrong = [one for one in target.routines(name) if one.name == other]
