@@ -153,9 +153,12 @@ def test_means_are_of_calls() -> None:
     assert (one.warm, one.cold) == ((15, 8.75), (25, 12.5))
 
 
-@pytest.mark.parametrize("name", ["alpha-libc", "ppc32-vmlinux", "ia64-libc"])
-def test_only_kernels_for_its_machines_are_taken(name: str, run: Run) -> None:
-    result = run("bench", inputs.require(name), "--cpu", "ev67")
+@pytest.mark.parametrize(
+    ("name", "cpu"),
+    [("alpha-libc", "ev67"), ("ppc32-vmlinux", "750"), ("ia64-libc", "itanium2")],
+)
+def test_only_kernels_for_its_machines_are_taken(name: str, cpu: str, run: Run) -> None:
+    result = run("bench", inputs.require(name), "--cpu", cpu)
     assert result.exit_code == 3
     assert "is about kernels for the machines up1000 and cs20" in result.stderr
     assert "--suite mackerras" in result.stderr
