@@ -58,7 +58,10 @@ def test_what_comes_later_changes_nothing_before_it(
     whole = simulate(trace, CPUS[name], timing.UP1000, warm=False, text=text)
     part = simulate(trace[:cut], CPUS[name], timing.UP1000, warm=False, text=text)
     assert part.cycles <= whole.cycles
-    assert part.timeline == whole.timeline[: len(part.timeline)]
+    # Which of two pipes of a kind the last one takes hangs on what it is paired with.
+    *before, last = part.timeline
+    assert before == list(whole.timeline[: len(before)])
+    assert last._replace(pipe="") == whole.timeline[len(before)]._replace(pipe="")
 
 
 @settings(max_examples=20)
