@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import targets
-from fixtures import inputs
+from fixtures import inputs, members
 from passes import ORDER
 from rewriter.analysis.functions import bundled_code
 from rewriter.analysis.program import Program, analyse
@@ -223,14 +223,13 @@ def test_a_sequence_outside_of_the_code_is_refused(tmp_path: Path) -> None:
         analyse(image, Alpha())
 
 
-def _noted(name: str, folder: Path, objcopy: str, place: int) -> bytes:
+def _noted(source: Path, folder: Path, objcopy: str, place: int) -> bytes:
     """A real file with a note that names a place."""
     number = partial(int.to_bytes, byteorder="little")
     description = b"".join(number(n, 8) for n in (place, 0, 0)) + b"made\0" + bytes(3)
     head = b"".join(number(n, 4) for n in (8, len(description), 3))
     note, made = folder / "note", folder / "noted"
     note.write_bytes(head + b"stapsdt\0" + description)
-    source = inputs.require(name)
     command = (inputs.require_tool(objcopy), f"--add-section={NOTES}={note}", source, made)
     subprocess.run(command, check=True)
     return made.read_bytes()
@@ -241,8 +240,9 @@ def test_a_routine_with_a_probe_is_not_replaced(tmp_path: Path) -> None:
         options = Options(("substitute",), funcs=("strlen",))
         return tune(parse(data, "it"), Alpha(), CPUS["ev67"], options, lambda *_: None)
 
-    (edit,) = replaced(inputs.require("alpha-libc").read_bytes()).edits
-    noted = _noted("alpha-libc", tmp_path, "alpha-linux-gnu-objcopy", edit.address + 8)
+    library = inputs.or_skip(members.library, "libroutines.so")
+    (edit,) = replaced(library.read_bytes()).edits
+    noted = _noted(library, tmp_path, "alpha-linux-gnu-objcopy", edit.address + 8)
     tuned = replaced(_hidden(noted))
     assert _functions(tuned) == {edit.routine}
     assert not replaced(noted).edits
@@ -257,7 +257,9 @@ def test_a_probe_in_bundles(tmp_path: Path) -> None:
     assert target is not None
     code = bundled_code(image, target)
     function = next(f for f in code.functions if f.end - f.start > 64 and _is_free(target, code, f))
-    noted = _noted("ia64-libsigar", tmp_path, "ia64-linux-gnu-objcopy", function.start + 16)
+    noted = _noted(
+        inputs.require("ia64-libsigar"), tmp_path, "ia64-linux-gnu-objcopy", function.start + 16
+    )
     code = bundled_code(parse(noted, "it"), target)
     assert code.routine(function).reason == "a debugger's probe is in it"
     assert not _is_free(target, code, function)

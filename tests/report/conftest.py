@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from fixtures import inputs
+from fixtures import inputs, members
 from rewriter.api import files
 from rewriter.api.choose import Wanted
 from rewriter.api.patch import Patched as Retuned
@@ -60,6 +60,16 @@ def sample_page(tmp_path_factory: pytest.TempPathFactory) -> Page:
     """The sample for an EV67, with a profile."""
     folder = tmp_path_factory.mktemp("page")
     return made(inputs.require("alpha-sample"), folder, "sample.html", Wanted(cpu="ev67"), PROFILE)
+
+
+@pytest.fixture(scope="session")
+def routines_page(tmp_path_factory: pytest.TempPathFactory) -> Page:
+    """A library of routines that are replaced."""
+    library, folder = (
+        inputs.or_skip(members.library, "libroutines.so"),
+        tmp_path_factory.mktemp("page"),
+    )
+    return made(library, folder, "routines.html", Wanted(cpu="ev67", passes="substitute"))
 
 
 @pytest.fixture(scope="session")

@@ -55,8 +55,6 @@ def test_charts_show_what_was_done(browser: Browser, sample_page: Page) -> None:
     tuned = sample_page.run.tuned
     assert tuned is not None
     browser.open(sample_page.url)
-    routines = [edit for edit in tuned.edits if edit.technique == "substitute"]
-    assert browser.ask("document.querySelectorAll('.curve polyline').length") == 2 * len(routines)
     titles = browser.ask(
         "Array.from(document.querySelectorAll('#map title'), (title) => title.textContent)"
     )
@@ -69,6 +67,15 @@ def test_charts_show_what_was_done(browser: Browser, sample_page: Page) -> None:
     assert hot == ["sample_base64", "sample_checksum", "sample_copy"]
     shares = browser.ask("Array.from(document.querySelectorAll('#hot td.n'), (h) => h.textContent)")
     assert shares[0] == "60.0 %"
+
+
+def test_each_replaced_routine_has_its_curves(browser: Browser, routines_page: Page) -> None:
+    tuned = routines_page.run.tuned
+    assert tuned is not None
+    browser.open(routines_page.url)
+    routines = [edit for edit in tuned.edits if edit.technique == "substitute"]
+    assert routines
+    assert browser.ask("document.querySelectorAll('.curve polyline').length") == 2 * len(routines)
 
 
 def test_tables_sort_filter_and_turn(browser: Browser, sample_page: Page) -> None:

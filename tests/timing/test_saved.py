@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import targets
-from fixtures import inputs
+from fixtures import inputs, members
 from rewriter.elf.image import load
 from rewriter.timing import causes
 from rewriter.timing.saved import Savings, packed
@@ -78,17 +79,26 @@ def test_whole_functions_of_the_sample() -> None:
     assert savings.cycles(known, []) == _cycles(known, "ev67")
 
 
-def test_the_report_has_cycles_of_every_pass(retune: Any, tmp_path: Path) -> None:
-    sample = str(inputs.find("alpha-sample"))
-    done = retune("patch", sample, "--dry-run", "--cpu", "ev67", "--cycles", "--json")
+@pytest.mark.parametrize(
+    ("look_up", "name", "passes"),
+    [
+        (inputs.find, "alpha-sample", {"align", "bytes", "schedule"}),
+        (members.library, "libroutines.so", {"substitute"}),
+    ],
+)
+def test_the_report_has_cycles_of_every_pass(
+    look_up: Callable[[str], Path], name: str, passes: set[str], retune: Any
+) -> None:
+    file = str(inputs.or_skip(look_up, name))
+    done = retune("patch", file, "--dry-run", "--cpu", "ev67", "--cycles", "--json")
     report = json.loads(done.stdout)
     per_site: Counter[tuple[str, str]] = Counter()
     for edit in report["edits"]:
         assert edit["cycles"] is not None, edit["id"]
         per_site[edit["pass"], edit["kind"]] += edit["cycles"]
     rewritten = [site for site in report["sites"] if site["rewritten"]]
-    assert {site["pass"] for site in rewritten} >= {"align", "bytes", "schedule"}
+    assert {site["pass"] for site in rewritten} >= passes
     for site in rewritten:
         assert site["cycles"] == pytest.approx(per_site[site["pass"], site["kind"]])
-    plain = json.loads(retune("patch", sample, "--dry-run", "--cpu", "ev67", "--json").stdout)
+    plain = json.loads(retune("patch", file, "--dry-run", "--cpu", "ev67", "--json").stdout)
     assert {e["id"] for e in plain["edits"]} == {e["id"] for e in report["edits"]}
