@@ -187,10 +187,12 @@ class _Settle:
         leaving = set[int]()
         for jump in jumps:
             found = self._switch(jump) if self._reads[jump] else self._pointer(jump)
+            if found is None and not self._reads[jump]:
+                found = self._either(jump)
+                leaving.update(() if found is None else (jump,))
             if found is None:
-                found = self._either(jump) if not self._reads[jump] else None
-                (leaving if found is not None else unresolved).add(jump)
-            if found is not None and found.targets:
+                unresolved.add(jump)
+            elif found.targets:
                 tables.append(found)
         return replace(
             self.references,

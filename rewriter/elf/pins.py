@@ -12,7 +12,15 @@ from rewriter.core.code.listing import Listing
 from rewriter.core.code.program import Function, Pin
 from rewriter.core.isa.operands import Words
 from rewriter.core.target.protocol import Sequential
-from rewriter.elf.headers import ET_DYN, PF_W, PT_GNU_RELRO, PT_LOAD, SHF_ALLOC, SHF_EXECINSTR
+from rewriter.elf.headers import (
+    ET_DYN,
+    PF_W,
+    PT_GNU_RELRO,
+    PT_LOAD,
+    SHF_ALLOC,
+    SHF_EXECINSTR,
+    Section,
+)
 from rewriter.elf.image import Image
 from rewriter.elf.linking import R_RELR
 from rewriter.elf.unwind.entries import Fde
@@ -150,7 +158,7 @@ def text_words(image: Image, listing: Listing) -> Iterator[tuple[int, int]]:
         return
     for start, words in _data(image, size):
         yield from _in_text(listing, start, size, words.astype(np.uint64))
-    for start, words in _data(image, size, among=SHF_EXECINSTR):
+    for start, words in _words(image, _sections(image, SHF_EXECINSTR), size):
         yield from _beside_code(
             listing, _in_text(listing, start, size, words.astype(np.uint64)), size
         )
@@ -182,12 +190,22 @@ def site_words(image: Image, listing: Listing) -> Iterator[tuple[int, int]]:
         yield from _in_text(listing, start, _DISTANCE, named)
 
 
-def _data(image: Image, size: int, among: int = 0) -> Iterator[tuple[int, Words]]:
-    """The words of each section of data, or else of code, with the address of the first."""
+def _data(image: Image, size: int) -> Iterator[tuple[int, Words]]:
+    """The words of each section of data, with the address of the first."""
+    return _words(image, _sections(image, 0), size)
+
+
+def _sections(image: Image, executable: int) -> Iterator[Section]:
+    """Those that are loaded with content of their own and have this of SHF_EXECINSTR."""
     for section in image.sections:
-        code = section.sh_flags & SHF_EXECINSTR
-        if section.sh_type not in _DATA_TYPES or code != among or not section.sh_flags & SHF_ALLOC:
-            continue
+        loaded = section.sh_type in _DATA_TYPES and section.sh_flags & SHF_ALLOC
+        if loaded and section.sh_flags & SHF_EXECINSTR == executable:
+            yield section
+
+
+def _words(image: Image, sections: Iterable[Section], size: int) -> Iterator[tuple[int, Words]]:
+    """The words of sections, with the address of the first."""
+    for section in sections:
         start = section.sh_addr + -section.sh_addr % size
         end = start + max(section.sh_addr + section.sh_size - start, 0) // size * size
         yield start, image.words(start, end, size)
