@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import targets
 from fixtures.inputs import Missing, find
 from passes import offered
-from passes.lib.worth import Call, Cycles, short_calls
+from passes.lib.worth import Call, Runs, short_calls
 from rewriter.contracts import CONTRACTS
 from rewriter.core.target.substitution import Step
 from rewriter.elf.image import load
@@ -37,11 +37,11 @@ def groups(steps: Sequence[Step], warm: bool) -> int:
     return sum(step.stop or step.target is not None for step in steps)
 
 
-def mean(made: Sequence[Call], taken: Cycles) -> float:
+def mean(made: Sequence[Call], runs: Runs) -> float:
     """What a call takes, by weight."""
-    took = taken([call.point for call in made], True)
+    took = runs([call.point for call in made], True)
     every = sum(call.weight for call in made)
-    return sum(call.weight * each for call, each in zip(made, took, strict=True)) / every
+    return sum(call.weight * run.cycles for call, run in zip(made, took, strict=True)) / every
 
 
 def rows(routines: BundledRoutines) -> Iterator[tuple[str, bool, bool]]:

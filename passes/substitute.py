@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from passes.lib.pieces import Scattered, Scattering, Spaces
 from passes.lib.steps import Change, OwnPass, Steps
-from passes.lib.worth import Cycles, Point, Worth, worth
+from passes.lib.worth import Point, Run, Runs, Worth, once, worth
 from rewriter.contracts import CONTRACTS, Contract
 from rewriter.core.code.program import Function
 from rewriter.core.edit import Edit, Evidence
 from rewriter.core.errors import RetuneError
 from rewriter.core.readings.interpret import Step
-from rewriter.core.target.cpu import Cpu
+from rewriter.core.target.cpu import Cpu, System
 from rewriter.core.target.protocol import CannotMove, FrameRow, Sequential, Target, Tuned, suited
 from rewriter.elf.caves.room import Caves
 from rewriter.elf.caves.unwind import Body, replaced
 from rewriter.elf.emit import Patch
 from rewriter.timing.described import NotDescribed, sched_of, traits_of
-from rewriter.timing.model import simulate
+from rewriter.timing.model import least, simulate
 from rewriter.verify.routines.pieces import placement_at
 from rewriter.verify.routines.replaceable import Known, Named
 from rewriter.verify.routines.rules import (
@@ -170,23 +170,36 @@ class Substitute(OwnPass):
         """The routines for an old one, the best first, without a place; CannotMove if it stays."""
         reasons, found = [], False
         for function, routine, gain in self.behaving(known, named, cpu):
-            assumed = preconditions(known, named, function, routine)
-            if isinstance(assumed, str):
-                reasons.append(assumed)
+            chosen = _assumed(known, named, function, routine, gain)
+            if isinstance(chosen, str):
+                reasons.append(chosen)
                 continue
             found = True
-            old = known.outcome(named, CONTRACTS[named.contracts[0]])
-            assert not isinstance(old, str), "it behaves"
-            yield Chosen(function, named, routine, gain, assumed, old.evidence)
+            yield chosen
         if not found:
             raise CannotMove(reasons[0])
+
+    def further(
+        self, known: Known, named: Named, cpu: Cpu, best: Chosen, caves: Caves
+    ) -> Iterator[Chosen]:
+        """The routines behind the best, of those that there is room for: none is timed in vain."""
+        function, candidates = best.function, _suited(known.program.target, named, cpu)
+        behind = candidates[candidates.index(best.routine) + 1 :]
+        fitting = [one for one in behind if _has_room(known, named, function, one, caves)]
+        weighing = Weighing(known, named, function, cpu)
+        for routine in fitting:
+            gain = None if known.unlike(named, routine) else weighing.gain(routine)
+            if isinstance(gain, Worth):
+                chosen = _assumed(known, named, function, routine, gain)
+                if isinstance(chosen, Chosen):
+                    yield chosen
 
     def remade(self, known: Known, named: Named, cpu: Cpu, seen: Seen) -> Chosen:
         """What another process chose: nothing is tried and timed again."""
         function, target = known.program.function_at(named.address), known.program.target
         assert function is not None, "it was chosen for one"
         routine = _suited(target, named, cpu)[seen.number]
-        gain = _weighed(known, named, function, routine, cpu)
+        gain = Weighing(known, named, function, cpu).worth(routine)
         return Chosen(function, named, routine, gain, seen.assumed, seen.tried)
 
     def seen(self, known: Known, chosen: Chosen, cpu: Cpu) -> Seen:
@@ -248,59 +261,88 @@ def _better(
 ) -> Iterator[tuple[Tuned, Worth]]:
     """Those of some routines that do in every case what the old one does, and gain; CannotMove if
     none does."""
-    reasons = []
+    reasons, weighing = [], Weighing(known, named, function, cpu)
     for routine in candidates:
         if reason := known.unlike(named, routine):
             reasons.append(f"no tuned routine does the same: {reason}")
             continue
-        gain, reason = _worth(known, named, function, routine, cpu)
-        if reason:
-            reasons.insert(0, reason)
+        gain = weighing.gain(routine)
+        if isinstance(gain, str):
+            reasons.insert(0, gain)
             continue
         yield routine, gain
     if len(reasons) == len(candidates):
         raise CannotMove(reasons[0])
 
 
-def _worth(
-    known: Known, named: Named, function: Function, routine: Tuned, cpu: Cpu
-) -> tuple[Worth, str]:
-    """What a tuned routine is worth in place of an old one, and what speaks against it.
+@dataclass(frozen=True, eq=False)
+class Weighing:
+    """The cycles of an old routine and of those that may replace it, which are timed when they are
+    asked for: the old one's once for all of them."""
 
-    CannotMove where nobody can say.
-    """
-    try:
-        gain = _weighed(known, named, function, routine, cpu)
-        return gain, gain.objection or gain.lost
-    except (Untried, NotDescribed) as unknown:
-        raise CannotMove(f"no model says that it gains: {unknown}") from unknown
+    known: Known
+    named: Named
+    function: Function
+    cpu: Cpu
+    _sides: dict[str, Runs] = field(default_factory=dict)
+
+    def gain(self, routine: Tuned) -> Worth | str:
+        """What a tuned routine is worth, or what speaks against it; CannotMove if nobody knows."""
+        try:
+            gain = self.worth(routine)
+            return gain.objection or gain.lost or gain
+        except (Untried, NotDescribed) as unknown:
+            raise CannotMove(f"no model says that it gains: {unknown}") from unknown
+
+    def worth(self, routine: Tuned) -> Worth:
+        """What a tuned routine is worth, before anything was timed."""
+        ours = code_at(routine, self.known.program.target.arena.new)
+
+        def both(contract: Contract) -> tuple[Runs, Runs]:
+            return self._old(contract), partial(self._timed, ours, contract)
+
+        return worth([CONTRACTS[name] for name in self.named.contracts], both)
+
+    def _old(self, contract: Contract) -> Runs:
+        if contract.name not in self._sides:
+            address, trials = self.named.address, self.known.trials
+            old = trials.code_at(address, self.function.end - address, contract.name)
+            self._sides[contract.name] = once(partial(self._timed, old, contract))
+        return self._sides[contract.name]
+
+    def _timed(
+        self, code: Code, contract: Contract, points: Iterable[Point], warm: bool
+    ) -> Iterator[Run]:
+        cpu, system = self.cpu, self.known.program.target.system(self.cpu)
+        traces = list(self.known.trials.traces(code, contract, points, cpu))
+        for insn in {step.insn for steps in traces for step in steps}:
+            sched_of(cpu, traits_of(cpu, insn))  # before any is timed, as some are not
+        for steps in traces:
+            yield Run(least(steps, cpu), partial(_cycles, steps, cpu, system, warm))
 
 
-def _weighed(known: Known, named: Named, function: Function, routine: Tuned, cpu: Cpu) -> Worth:
-    """The cycles of an old routine and of a tuned one, which are timed when they are asked for."""
-    trials, target = known.trials, known.program.target
-    ours, system = code_at(routine, target.arena.new), target.system(cpu)
+def _cycles(steps: Sequence[Step], cpu: Cpu, system: System, warm: bool) -> int:
+    return simulate(steps, cpu, system, warm).cycles
 
-    def timed(code: Code, contract: Contract) -> Cycles:
-        def cycles(points: Iterable[Point], warm: bool) -> Iterator[int]:
-            traces = [tuple(steps) for steps in trials.traces(code, contract, points, cpu)]
-            for insn in {step.insn for steps in traces for step in steps}:
-                sched_of(cpu, traits_of(cpu, insn))  # before any is timed, as some are not
 
-            @cache
-            def took(steps: tuple[Step, ...]) -> int:
-                return simulate(steps, cpu, system, warm).cycles
+def _assumed(
+    known: Known, named: Named, function: Function, routine: Tuned, gain: Worth
+) -> Chosen | str:
+    """A tuned routine with what it rests on, or why it cannot be taken."""
+    assumed = preconditions(known, named, function, routine)
+    if isinstance(assumed, str):
+        return assumed
+    old = known.outcome(named, CONTRACTS[named.contracts[0]])
+    assert not isinstance(old, str), "it behaves"
+    return Chosen(function, named, routine, gain, assumed, old.evidence)
 
-            return map(took, traces)
 
-        return cycles
-
-    def both(contract: Contract) -> tuple[Cycles, Cycles]:
-        size = function.end - named.address
-        old = trials.code_at(named.address, size, contract.name)
-        return timed(old, contract), timed(ours, contract)
-
-    return worth([CONTRACTS[name] for name in named.contracts], both)
+def _has_room(known: Known, named: Named, function: Function, routine: Tuned, caves: Caves) -> bool:
+    """Whether a routine may find a place: its bytes, where the old one stands or in a cave."""
+    size = len(routine.code)
+    if size <= room_in_place(known, named, function):
+        return True
+    return caves.has(size, known.program.target.alignment)
 
 
 def _placed(known: Known, chosen: Chosen, caves: Caves) -> Substitution:

@@ -10,6 +10,7 @@ from rewriter.core.target.cpu import Cpu, System
 from rewriter.timing.engine import Chip
 from rewriter.timing.engines import engine_of
 from rewriter.timing.result import Result
+from rewriter.timing.static import width
 
 _LEARNING = 16  # passes: the longest branch history has ten bits, and then a counter must move
 
@@ -20,6 +21,12 @@ def chip(cpu: Cpu, system: System, text: Mapping[int, Insn]) -> Chip:
     Raises NotDescribed for a CPU without a pipeline.
     """
     return engine_of(cpu).chip(system, text)
+
+
+def least(steps: Sequence[Step], cpu: Cpu) -> int:
+    """Cycles below which no run of a trace is: its instructions but transfers of control, which
+    some chips fold away, as many a cycle as may start.  Raises NotDescribed."""
+    return -(-sum(step.insn.op.flow is Flow.NEXT for step in steps) // width(cpu))
 
 
 def simulate(

@@ -42,14 +42,25 @@ class Caves:
 
     def take(self, size: int, alignment: int) -> int | None:
         """The address of `size` free bytes on a multiple of `alignment`; None if there are none."""
+        found = self._first(size, alignment)
+        if found is None:
+            return None
+        room, start = found
+        self.reached[room] = start + size
+        self.given += 1
+        return start
+
+    def has(self, size: int, alignment: int) -> bool:
+        """Whether there are so many free bytes."""
+        return self._first(size, alignment) is not None
+
+    def _first(self, size: int, alignment: int) -> tuple[Room, int] | None:
         for room in self.rooms:
             start = self.reached.get(room, room.start)
             start += -start % alignment
             kept = self.each * (self.given + 1) if room is self.rooms[-1] else 0
             if start + size + kept <= room.end:
-                self.reached[room] = start + size
-                self.given += 1
-                return start
+                return room, start
         return None
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from passes.lib.worth import Cycles, Point, Side, Worth, slower, worth
+from passes.lib.worth import Point, Run, Runs, Side, Worth, slower, worth
 from passes.substitute import Substitute
 from rewriter.contracts import CONTRACTS, Contract
 from rewriter.core.code.program import Function
@@ -180,12 +180,12 @@ class BundledRoutines:
     def _side(self, tried: Tried, entry: int, measure: Measure) -> Side:
         arena = self.known.target.substituting.arena
 
-        def measured(contract: Contract) -> Cycles:
-            def cycles(points: Iterable[Point], warm: bool) -> Iterator[int]:
-                cases = [contract.case(arena, point) for point in points]
-                return (measure(tried.harness.steps(entry, case), warm) for case in cases)
+        def measured(contract: Contract) -> Runs:
+            def run(point: Point, warm: bool) -> Run:
+                case = contract.case(arena, point)
+                return Run(0, lambda: measure(tried.harness.steps(entry, case), warm))
 
-            return cycles
+            return lambda points, warm: [run(point, warm) for point in points]
 
         return measured
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain, islice
+from itertools import islice
 
 from passes.substitute import Chosen, Seen, Substitute
 from rewriter.core.code.program import Function
 from rewriter.core.run.guard import guarded
 from rewriter.core.target.protocol import CannotMove
+from rewriter.elf.caves.room import Caves
 from rewriter.road.work import Work, edit_id
 from rewriter.verify.routines.replaceable import Named
 
@@ -29,16 +30,20 @@ class Choices:
     first: dict[int, Seen | str] = field(default_factory=dict)
     _told: int = 0
 
-    def of(self, named: Named) -> Iterator[Chosen]:
-        """The routines for an old one, without a place; CannotMove if it stays."""
+    def best(self, named: Named) -> Chosen:
+        """The best routine for an old one, without a place; CannotMove if it stays."""
         work, first = self.work, self.first.get(named.address)
         if isinstance(first, str):
             raise CannotMove(first)
-        every = self.substitute.choices(work.known, named, work.cpu)
         if first is None:
-            return every
-        best = self.substitute.remade(work.known, named, work.cpu, first)
-        return chain((best,), islice(every, 1, None))
+            return self.substitute.chosen(work.known, named, work.cpu)
+        return self.substitute.remade(work.known, named, work.cpu, first)
+
+    def of(self, named: Named, caves: Caves) -> Iterator[Chosen]:
+        """The best, and behind it those for which there is room; CannotMove if it stays."""
+        work, best = self.work, self.best(named)
+        yield best
+        yield from self.substitute.further(work.known, named, work.cpu, best, caves)
 
     def look(self, function: Function) -> None:
         """Finds the best for the routines of a function that may be asked for in its turn.
@@ -57,7 +62,7 @@ class Choices:
             if isinstance(self.first.get(named.address), Seen):
                 return
             try:
-                best = next(self.of(named))
+                best = self.best(named)
                 self.first[named.address] = self.substitute.seen(work.known, best, work.cpu)
                 return
             except CannotMove as reason:

@@ -75,7 +75,7 @@ class Scatter:
     def _best(self, function: Function, named: Named) -> Chosen:
         """The tuned routine for a named one; raises CannotMove."""
         self.routines.described(function)
-        return next(self.routines.choices.of(named))
+        return self.routines.choices.best(named)
 
     def _scattered(self, chosen: Chosen, room: Spaces) -> Substitution:
         """A routine in pieces, recorded."""

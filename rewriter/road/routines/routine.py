@@ -37,7 +37,8 @@ class Routines:
                 continue
             try:
                 self.described(function)
-                found = self.substitute.place(work.known, self.choices.of(named), self.caves)
+                choices = self.choices.of(named, self.caves)
+                found = self.substitute.place(work.known, choices, self.caves)
             except CannotMove as reason:
                 self.left(function, named, str(reason))
                 continue
