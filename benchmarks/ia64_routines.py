@@ -2,13 +2,13 @@
 
     python benchmarks/ia64_routines.py [ROUTINE...]
 
-Both run on the group-parallel machine on the same calls, and what they did is timed, everything
-in the cache and predicted as after many such calls.  Strings are equal, a byte that is looked for
-is not there: the whole length is worked through.  Each line is a length: the mean cycles of all
-alignments, glibc's and ours, and ours in parts of glibc's; for copies and fills what no code can
-beat, the length in stores of 8 bytes (16 for zero), two a cycle, in cycles and in parts of
-glibc's; then the points where ours take more than half of glibc's.  Where a routine has several
-kinds of calls, all of them together come last.
+Both run on the group-parallel machine on the same calls, and what they did is timed, everything in
+the cache and predicted as after many such calls.  Strings are equal, a byte that is looked for is
+not there: the whole length is worked through.  Numbers consist of limbs of 8 bytes.  Each line is a
+length: the mean cycles of all alignments, glibc's and ours, and ours in parts of glibc's; for
+copies and fills what no code can beat, the length in stores of 8 bytes (16 for zero), two a cycle,
+in cycles and in parts of glibc's; then the points where ours take more than half of glibc's.  Where
+a routine has several kinds of calls, all of them together come last.
 """
 
 from __future__ import annotations
@@ -24,8 +24,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "routi
 
 from ia64_trials import libc, ours
 
+from rewriter.contracts import CONTRACTS
 from rewriter.contracts.contract import Case, Piece
-from rewriter.contracts.place import noise, text
+from rewriter.contracts.place import MIDDLE, noise, text
+from rewriter.contracts.wide import LIMB
 from rewriter.timing.bundled.trace import trace
 from targets.ia64.cpus import CPUS
 from targets.ia64.machine.trials import ARENA, Trials
@@ -113,6 +115,28 @@ def _inside(distance: int) -> Callable[[int, int, int], Case]:
     return case
 
 
+def _with_a_limb(name: str) -> Callable[[int, int, int], Case]:
+    """A number of so many bytes and a limb; whole limbs alone are aligned."""
+
+    def case(length: int, first: int, second: int) -> Case:
+        point = {"limbs": length // LIMB, "factor": 0, "holds": 0, "place": MIDDLE}
+        return CONTRACTS[name].build(ARENA, **point)
+
+    return case
+
+
+def _with_a_number(name: str) -> Callable[[int, int, int], Case]:
+    """Two numbers of so many bytes, the result elsewhere."""
+
+    def case(length: int, first: int, second: int) -> Case:
+        point = {"limbs": length // LIMB, "holds": 0, "place": MIDDLE, "over": 0}
+        return CONTRACTS[name].build(ARENA, **point)
+
+    return case
+
+
+BY_A_LIMB = ("mpn_mul_1", "mpn_addmul_1", "mpn_submul_1")
+NUMBERS = (*BY_A_LIMB, "mpn_add_n", "mpn_sub_n")
 CALLS: dict[str, tuple[str, Callable[[int, int, int], Case]]] = {
     "strcmp": ("strcmp", _strings),
     "strncmp": ("strncmp", _limited),
@@ -124,6 +148,10 @@ CALLS: dict[str, tuple[str, Callable[[int, int, int], Case]]] = {
     "memmove, apart": ("memmove", _apart),
     "memmove, to 48 bytes higher": ("memmove", _inside(48)),
     "memmove, to 48 bytes lower": ("memmove", _inside(-48)),
+    **{
+        name: (name, (_with_a_limb if name in BY_A_LIMB else _with_a_number)(name))
+        for name in NUMBERS
+    },
 }
 
 
@@ -141,6 +169,7 @@ def costs(
 ) -> Iterator[Cost]:
     """Both routines on every point of the grid."""
     name, build = CALLS[call]
+    skews = skews if name not in NUMBERS else (0,)
     both = Trials(libc(name)), Trials(ours(name))
     for length, first, second in product(lengths, skews, skews):
         case = build(length, first, second)

@@ -14,7 +14,8 @@ place     Where the memory of a case lies, and what fills it
 search    strlen, strnlen, strchr, strrchr, memchr, rawmemchr
 strings   strcpy, stpcpy, strncpy, strcat, strncat
 user      __copy_user, __clear_user: they may fault at any access, and say how much was not done
-wide      udiv_qrnnd: 128 bits divided by 64, as GNU MP's longlong.h defines it; unsigned
+wide      udiv_qrnnd, mpn_mul_1, mpn_addmul_1, mpn_submul_1, mpn_add_n, mpn_sub_n: unsigned numbers
+          wider than a register, as GNU MP defines what is done with them
 """
 
 from __future__ import annotations

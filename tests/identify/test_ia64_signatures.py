@@ -55,7 +55,8 @@ def test_names_are_found_without_symbols(libc: Image) -> None:
     assert refused <= {"memchr"}
     found = {n.contracts: n for n, _ in known_of.within()}
     assert {n.provenance for n in found.values()} == {"signature"}
-    starts = {s.st_value: s.name.partition("@")[0] for s in libc.symbols if s.dynamic}
+    exported = {s.st_value: s.name.partition("@")[0] for s in libc.symbols if s.dynamic}
+    starts = {s.st_value: s.name for s in libc.symbols if s.name.startswith("__mpn")} | exported
     wanted = {"memchr", "memcmp", "memcpy", "memmove", "memset", "strlen"}
     assert wanted <= {name for names in found for name in names}
     for (name,), named in found.items():

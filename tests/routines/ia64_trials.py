@@ -35,6 +35,6 @@ def libc(name: str) -> Code:
         dynamic = ELFFile(stream).get_section_by_name(".dynamic")
         assert isinstance(dynamic, DynamicSection)
         (tag,) = dynamic.iter_tags("DT_PLTGOT")
-    found = function_named(image, name)
+    found = function_named(image, name) or function_named(image, f"__{name}")
     assert found is not None, name
     return code_of(image, f"libc {name}", found[0], 0, lambda *relocation: None, tag["d_ptr"])

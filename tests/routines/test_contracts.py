@@ -141,6 +141,38 @@ def test_a_wide_division_undoes_multiplication(
     assert got * divisor + rest == dividend
 
 
+_LIMBS = st.lists(st.integers(0, MASK64), min_size=1, max_size=9)
+
+
+def _stored(number: list[int], order: ByteOrder) -> bytes:
+    return b"".join(limb.to_bytes(8, order) for limb in number)
+
+
+@given(_LIMBS, st.integers(0, MASK64), ORDERS)
+def test_what_is_added_can_be_taken_away(number: list[int], by: int, order: ByteOrder) -> None:
+    """A product is a sum with zero, and the number times a limb once more is taken from it."""
+    limbs, data = len(number), _stored(number, order)
+    product, total = _view(bytes(len(data)), data, order=order), _view(data, data, order=order)
+    high = CONTRACTS["mpn_mul_1"].model(product, AT, 2 * AT, limbs, by)
+    assert high == CONTRACTS["mpn_addmul_1"].model(
+        same := _view(bytes(len(data)), data, order=order), AT, 2 * AT, limbs, by
+    )
+    assert product.after() == same.after()
+    out = CONTRACTS["mpn_addmul_1"].model(total, AT, 2 * AT, limbs, by)
+    assert out == CONTRACTS["mpn_submul_1"].model(total, AT, 2 * AT, limbs, by)
+    assert total.after()[0] == data
+
+
+@given(_LIMBS, ORDERS)
+def test_a_sum_less_one_number_is_the_other(number: list[int], order: ByteOrder) -> None:
+    limbs, data = len(number), _stored(number, order)
+    other = _stored(number[::-1], order)
+    view = _view(bytes(len(data)), data, other, order=order)
+    carry = CONTRACTS["mpn_add_n"].model(view, AT, 2 * AT, 3 * AT, limbs)
+    assert carry == CONTRACTS["mpn_sub_n"].model(view, AT, AT, 3 * AT, limbs)
+    assert view.after()[0] == data
+
+
 @given(st.binary(max_size=60), st.integers(0, 0xFFFFFFFF), ORDERS)
 def test_the_checksum_is_the_ones_complement_sum(data: bytes, start: int, order: ByteOrder) -> None:
     padded = data + bytes(len(data) % 2)

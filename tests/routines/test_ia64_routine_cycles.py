@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.ia64_routines import CALLS, costs
+from benchmarks.ia64_routines import BY_A_LIMB, CALLS, NUMBERS, costs
 
 LENGTHS, SKEWS = (64, 200, 512), (0, 3)
 SEARCHES = ("memchr", "strcmp", "strlen", "strncmp")
@@ -48,3 +48,19 @@ def test_moves_of_two_blocks() -> None:
     for length, part in ((64, 0.5), (128, 0.54), (256, 0.6)):
         for cost in costs("memmove, apart", (length,), (0, 1, 6)):
             assert cost.ratio <= part, cost
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_limbs_take_at_most_half(name: str) -> None:
+    """From four limbs on; one does not take longer than glibc's."""
+    short, *long = costs(name, (8, 32, 128, 512))
+    assert short.ratio <= 1, short
+    for cost in long:
+        assert cost.ratio <= (0.5 if name in BY_A_LIMB or cost.length > 32 else 0.7), cost
+
+
+@pytest.mark.parametrize(("name", "cycles"), [(n, 4 if n in BY_A_LIMB else 2) for n in NUMBERS])
+def test_cycles_of_a_limb(name: str, cycles: int) -> None:
+    """In the loop, on operands that all are in the first lines of the cache."""
+    few, many = (cost.ours for cost in costs(name, (128, 256)))
+    assert cycles * 16 <= many - few <= cycles * 16 * 1.1

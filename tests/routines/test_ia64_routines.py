@@ -246,6 +246,24 @@ MUTANTS = (
     ("strncmp", "(p8)  add     r22=in0,in2", "nop 0", "AccessFault"),
     ("strncmp", "chk.s.m r17,leave", "nop 0", "NatConsumption"),
     ("strncmp", "cmp.lt.and p6,p0=r0,r25", "nop 0", "gives"),
+    ("mpn_mul_1", "mov     none[0]=f0", "nop 0", "gives"),
+    ("mpn_mul_1", "STAGES = 5", "STAGES = 6", "gives"),
+    ("mpn_mul_1", "mov     ar.lc=r2", "nop 0", "changes ar.lc"),
+    ("mpn_mul_1", "STAGES = 5", "STAGES = 4", "gives"),
+    ("mpn_mul_1", "(p20) stf8", "(p19) stf8", "leaves other memory"),
+    ("mpn_addmul_1", "cmp.eq.or carry[0],p0=-1", "cmp.eq.or carry[0],p0=-2", "gives"),
+    ("mpn_addmul_1", "STAGES = 4", "STAGES = 5", "AccessFault"),
+    ("mpn_addmul_1", "mov     high[0]=f0", "nop 0", "gives"),
+    ("mpn_submul_1", "cmp.eq.or borrow[0],p0=0", "cmp.eq.or borrow[0],p0=1", "gives"),
+    ("mpn_submul_1", "mov     pr=r9,ROTATING", "nop 0", "changes p"),
+    (
+        "mpn_add_n",
+        "cmp.ltu.unc carry[0],p0=sum[0],u[1]",
+        "cmp.ltu.unc carry[0],p0=u[1],v[1]",
+        "gives",
+    ),
+    ("mpn_add_n", "cmp.eq.or carry[1],p0=-1", "cmp.eq.or carry[1],p0=-2", "gives"),
+    ("mpn_sub_n", "cmp.eq.or borrow[1],p0=0", "cmp.eq.or borrow[1],p0=1", "gives"),
 )
 
 

@@ -17,8 +17,8 @@ from targets.ia64.isa.fields import BUNDLE
 from targets.ia64.machine.calling import RETURN, prepare
 from targets.ia64.machine.processor import Processor
 from targets.ia64.machine.trace import Executed
-from targets.ia64.registers import NAMES, NUMBERS, PR, numbers
-from targets.ia64.standard import OPEN, PRESERVED, PRESERVED_FLOATING, PRESERVED_OTHERS
+from targets.ia64.registers import FR, NAMES, NUMBERS, PR, numbers
+from targets.ia64.standard import OPEN, PRESERVED, PRESERVED_OTHERS
 
 BACKING, STACK = 0x6000_0000_0000_0000, 0x7000_0000_0000_0000
 ARENA = Arena(0x2000_0000_0000_0000, page=0x4000, width=64, room=0x10000)
@@ -27,6 +27,7 @@ LIMIT = 1_000_000  # slots of a call
 _RESULT = NUMBERS["r8"]
 _EFAULT = -14 % (1 << 64)
 _PREDICATES = range(PR + 1, PR + 64)
+_FLOATING = range(FR + 2, FR + 128)
 _NOISY = (*numbers(*(f"r{n}" for n in (*range(2, 12), *range(14, 32)))), *PRESERVED_OTHERS)
 
 
@@ -168,7 +169,7 @@ class Trials:
         registers, noise = self.processor.state.r, self.noise
         for register in _NOISY:
             registers[register] = noise.getrandbits(64)
-        for register in PRESERVED_FLOATING:
+        for register in _FLOATING:
             registers[register] = 0x1003E << 64 | noise.getrandbits(63) | 1 << 63
         for register in _PREDICATES:
             registers[register] = noise.getrandbits(1)
