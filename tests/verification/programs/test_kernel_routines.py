@@ -16,7 +16,7 @@ from rewriter.core.code.program import Function
 from rewriter.core.target.protocol import CannotMove, Tuned
 from rewriter.elf.debug_identity import with_old_identity
 from rewriter.elf.gap import text_gap
-from rewriter.elf.headers import read_headers
+from rewriter.elf.headers import SHF_EXECINSTR, read_headers
 from rewriter.elf.image import Image
 from rewriter.road import acceptance, pipeline
 from rewriter.road.options import Options
@@ -332,3 +332,43 @@ def test_what_writes_the_stack_pointer_may_lodge_too(kernel: Program) -> None:
     assert (edit.routine, edit.kind) == ("__remqu", "in pieces")
     assert done.room["at the ends of functions"][1]
     assert not any("not verified" in skip.reason for skip in done.skips), done.skips
+
+
+# Memory that is given back ----------------------------------------------------------------
+
+
+def _given_back(kernel: Program) -> Program:
+    """The same, but the hosts are in memory that is given back when the kernel has started."""
+    text = next(s for s in kernel.image.sections if s.sh_flags & SHF_EXECINSTR)
+    hosts = tuple(
+        replace(text, name=".init.text", sh_flags=0, sh_addr=f.start, sh_size=f.end - f.start)
+        for f in kernel.functions
+        if f.name in HOSTS
+    )
+    assert len(hosts) == len(HOSTS)
+    return replace(kernel, image=replace(kernel.image, sections=(*kernel.image.sections, *hosts)))
+
+
+def test_no_piece_stands_in_memory_that_is_given_back(kernel: Program) -> None:
+    """In `test_what_writes_the_stack_pointer_may_lodge_too` the same routine moves in there."""
+    options = Options(passes=("bytes", "align", "substitute"), funcs=("__remqu", *HOSTS))
+    freed = _given_back(kernel)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pipeline, "analyse", lambda *_: freed)
+        done = tune(freed.image, kernel.target, kernel.target.cpus["ev67"], options, _quiet)
+    assert {edit.technique for edit in done.edits} >= {"align"}
+    assert not done.room["at the ends of functions"][0]
+
+
+def test_a_piece_in_memory_that_is_given_back_is_found(
+    kernel: Program, known: Known, lodged: bytes
+) -> None:
+    (routine,) = variants("memmove")
+    named, image = _named(known, "memmove")[0], replace(kernel.image, data=lodged)
+    placement = Pieces(kernel, known, image).placed(named, routine)
+    assert placement is not None
+    found = [
+        list(Pieces(program, known, image).odd_ways(named, placement, routine))
+        for program in (kernel, _given_back(kernel))
+    ]
+    assert found == [[], ["pieces of it are in memory that is given back"]]

@@ -16,13 +16,13 @@ __copy_user:
         beq     a2,done             # U
 
         and     t0,7,t0             # bytes of the head
-        subq    a2,t0,t1
-        lda     t1,-8(t1)
-        blt     t1,each             # U no quadword behind it
+        subq    a2,t0,t1            # bytes behind it
+        subq    t1,8,t2
+        blt     t2,each             # U no quadword among them
 
+        srl     t1,4,t4             # U pairs of quadwords
+        and     t1,8,t3             # one before them
         beq     t0,quads            # U
-        unop
-        unop
         unop
 
 head:
@@ -30,31 +30,31 @@ EX1$done:
         ldbu    t2,0(a1)            # L
         lda     a0,1(a0)
         subq    t0,1,t0
-        unop
-
 EX2$done:
         stb     t2,-1(a0)           # L
+
         lda     a1,1(a1)
         subq    v0,1,v0
         bne     t0,head             # U
+        unop
 
 quads:
 EX3$left:
         ldq_u   t0,0(a1)            # L
-        srl     v0,4,t4             # U pairs of quadwords
         and     a1,7,t1
-        and     v0,8,t3             # one before them
-
         and     v0,7,v0             # bytes behind them
         bne     t1,skew             # U
-        beq     t3,pair             # U
-        unop
 
+        beq     t3,pair             # U
 EX4$left:
         stq     t0,0(a0)            # L
         lda     a1,8(a1)
         lda     a0,8(a0)
+
         beq     t4,tail             # U
+        unop
+        unop
+        unop
 
 pair:
 EX5$left:
@@ -80,14 +80,14 @@ each:
 EX9$done:
         ldbu    t2,0(a1)            # L
         lda     a0,1(a0)
-        unop
-        unop
-
+        lda     a1,1(a1)
 EX10$done:
         stb     t2,-1(a0)           # L
-        lda     a1,1(a1)
+
         subq    v0,1,v0
         bne     v0,each             # U
+        unop
+        unop
 
 done:   ret                         # L
         unop
@@ -104,40 +104,40 @@ EX11$fault:
         ldq_u   t0,8(a1)            # L
         extql   t2,a1,t5            # U
         lda     a0,16(a0)
-        unop
+        lda     a1,16(a1)
 
         extqh   t0,a1,t6            # U
         or      t5,t6,t5
 EX12$left_16:
         stq     t5,-16(a0)          # L
-        unop
+        subq    t4,1,t4
 
 half:
 EX13$fault_8:
-        ldq_u   t2,16(a1)           # L
+        ldq_u   t2,0(a1)            # L
         extql   t0,a1,t5            # U
-        lda     a1,16(a1)
-        subq    t4,1,t4
-
         extqh   t2,a1,t6            # U
         or      t5,t6,t5
+
 EX14$left_m8:
         stq     t5,-8(a0)           # L
         bne     t4,shift            # U
+        unop
+        unop
 
-        unop
-        unop
         bne     v0,each             # U
         ret                         # L
+        unop
+        unop
 
 odd:    lda     a0,8(a0)
-        lda     a1,-8(a1)
-        addq    t4,1,t4
+        lda     a1,8(a1)
         br      half                # L
+        unop
 
 fault_8:                            # some bytes may be there: one by one
         lda     a0,-8(a0)
-        lda     a1,8(a1)
+        lda     a1,-8(a1)
         unop
         unop
 
