@@ -10,6 +10,12 @@ _ALIASES = {
     "rindex": "strrchr",
     # Where long has 32 bits this is ffs, and the contract will say so.
     "ffsl": "ffsll",
+    # Linux' long numbers are those of GNU MP.
+    "mpihelp_mul_1": "mpn_mul_1",
+    "mpihelp_addmul_1": "mpn_addmul_1",
+    "mpihelp_submul_1": "mpn_submul_1",
+    "mpihelp_add_n": "mpn_add_n",
+    "mpihelp_sub_n": "mpn_sub_n",
 }
 _PREFIXES = ("__GI_", "__libc_")
 """glibc: names that calls inside the library use, names that cannot be interposed."""

@@ -86,7 +86,11 @@ def test_coarse_words_do_not_depend_on_their_neighbours(libc: Path) -> None:
         *((name, name) for name in ("memcpy", "__copy_user", "divqu")),
         *(("__GI_memcpy", "memcpy"), ("___memset", "memset"), ("index", "strchr")),
         *(("__divqu", "divqu"), ("rindex", "strrchr"), ("memcpy@@GLIBC_2.0", "memcpy")),
-        *((name, None) for name in ("memcpy_chk", "my_strlen", "", "_", "strlen2", "div")),
+        *(("mpihelp_submul_1", "mpn_submul_1"), ("__mpn_add_n", "mpn_add_n")),
+        *(
+            (name, None)
+            for name in ("memcpy_chk", "my_strlen", "", "_", "strlen2", "div", "mpihelp_mul")
+        ),
     ],
 )
 def test_names(symbol: str, contract: str | None) -> None:

@@ -31,10 +31,12 @@ MACHINES = {
     "7450": PpcSweep(linkages(32)["standard"], 32, "big", "7450", vectors=True),
     "970": PpcSweep(linkages(64)["standard"], 64, "big", "970", vectors=True),
     "power4": PpcSweep(linkages(64)["standard"], 64, "big", "970", vectors=True),
+    "power8": PpcSweep(linkages(64)["standard"], 64, "little", "power8", vectors=True),
     "power9": PpcSweep(linkages(64)["standard"], 64, "little", "power9", vectors=True),
 }
 """Each folder of routines, and the machine that runs them."""
-OWN = {"power4": ("memcpy", "mempcpy", "memmove")}
+LIMBS = ("mpn_mul_1", "mpn_addmul_1", "mpn_submul_1")
+OWN = {"power4": ("memcpy", "mempcpy", "memmove"), "power8": LIMBS[1:]}
 """Routines of a folder that are run, where another folder has all others from it."""
 OURS = [(folder, name) for folder in MACHINES for name in OWN.get(folder, routines.names(folder))]
 
@@ -44,9 +46,11 @@ NEEDS = {
     "7450": {"ALTIVEC"},
     "970": {"64", "2.00", "ALTIVEC"},
     "power4": {"64", "2.00"},
+    "power8": {"64"},
     "power9": {"64", "2.05", "2.07", "3.0", "64-3.0", "ALTIVEC", "ISEL"},
 }
 """Features that a CPU must have for the routines of a folder."""
+HAVING_LIMBS = {"power8": LIMBS, "power9": LIMBS}
 STRINGS = (
     *("memcpy", "mempcpy", "memmove", "memset", "bzero", "memcmp", "memchr", "rawmemchr"),
     *("strlen", "strnlen", "strcpy", "stpcpy", "strncpy", "strcat"),
@@ -68,7 +72,7 @@ def _prepared(name: str, width: int, byteorder: ByteOrder) -> tuple[Chunk, ...]:
 @pytest.mark.parametrize("folder", MACHINES)
 def test_what_there_is_and_what_it_needs(folder: str) -> None:
     names = routines.names(folder)
-    assert set(names) == set(STRINGS)
+    assert set(names) == {*(STRINGS if folder != "power8" else ()), *HAVING_LIMBS.get(folder, ())}
     found = {need for name in names for need in routines.routine(folder, name).needs}
     assert found <= NEEDS[folder]
 
@@ -82,7 +86,7 @@ def test_every_shape(folder: str, name: str) -> None:
     with Sweep(program) as engine:
         found = sweep(_code(folder, name), CONTRACTS[name], prepared, engine)
     assert isinstance(found, Evidence), str(found)
-    assert found.cases == sum(len(chunk) for chunk in prepared) > 400
+    assert found.cases == sum(len(chunk) for chunk in prepared) > 300
 
 
 @pytest.mark.parametrize(("folder", "name"), [(f, n) for f, n in OURS if f in MODELS])
@@ -265,6 +269,24 @@ def test_a_copy_that_forgets(right: str, wrong: str) -> None:
 def test_a_comparison_that_forgets(right: str, wrong: str) -> None:
     """memcmp for POWER9 with one fault."""
     _refused("memcmp", routines.routine("power9", "memcmp").text, right, wrong)
+
+
+@pytest.mark.parametrize(
+    ("folder", "name", "right", "wrong"),
+    [
+        ("power9", "mpn_mul_1", "addze   r10,r7", "mr r10,r7"),  # a carry of those over
+        ("power9", "mpn_mul_1", "addze   r10,r10", "nop"),  # the last one
+        ("power9", "mpn_addmul_1", "addic   r10,r10,0", "subfc r9,r10,r10"),  # none at first
+        ("power9", "mpn_addmul_1", "std     r11,16(r3)", "std r8,16(r3)"),
+        ("power9", "mpn_submul_1", "adde    r11,r11,r7", "addc r11,r11,r7"),  # a borrow
+        ("power9", "mpn_submul_1", "maddhdu r10,r8,r6,r9", "mulhdu r10,r8,r6"),
+        ("power8", "mpn_addmul_1", "addze   r10,r8", "mr r10,r8"),
+        ("power8", "mpn_submul_1", "subf    r10,r7,r8", "mr r10,r8"),
+    ],
+)
+def test_a_product_that_forgets(folder: str, name: str, right: str, wrong: str) -> None:
+    """Products of long numbers with one fault."""
+    _refused(name, routines.routine(folder, name).text, right, wrong, folder)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -57,12 +57,30 @@ def by_symbol(program: Program) -> tuple[Named, ...]:
     picked: dict[int, list[Variant]] = {}
     for variant in variants(program.image, program.target):
         picked.setdefault(variant.address, []).append(variant)
-    found = {one.address: one for one in symbols_of(program.image) if one.address not in picked}
+    found = {
+        one.address: one
+        for one in (behind_trace(program, one) for one in symbols_of(program.image))
+        if one.address not in picked
+    }
     for address, several in picked.items():
         names = tuple(sorted({one.contract for one in several}))
         cpus = frozenset[str]().union(*(one.cpus for one in several))
         found[address] = Named(address, names, "resolver", cpus)
     return tuple(one for _, one in sorted(found.items()))
+
+
+def behind_trace(program: Program, named: Named) -> Named:
+    """Where a routine begins with a call that may be traced, what is behind that call.
+
+    Whoever is called keeps all registers, and the two instructions stay.
+    """
+    function = program.function_at(named.address) if program.traced else None
+    if function is None or function.start != named.address:
+        return named
+    step = program.target.table.size
+    entries = (named.address, *program.target.entries(program.listing, function))
+    heads = [at for at in entries if at + step in program.traced]
+    return replace(named, address=heads[0] + 2 * step) if heads else named
 
 
 def symbols_of(image: Image) -> tuple[Named, ...]:

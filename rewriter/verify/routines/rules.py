@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rewriter.analysis.program import Program
 from rewriter.contracts import CONTRACTS
 from rewriter.core.assumptions import ARGUMENTS
@@ -20,7 +22,7 @@ from rewriter.verify.routines.replaceable import Known, Named
 def objection(known: Known, named: Named, function: Function) -> str:
     """Why the routine must stay, whatever would replace it; nothing if it need not."""
     frame = known.program.frames.get(function.start)
-    if known.program.has_locked(function):
+    if known.program.has_locked(replace(function, start=named.address)):
         return "load-locked and store-conditional"
     if frame is not None and (frame.lsda is not None or frame.cie.signal_frame):
         return "its unwind entry says more than how to unwind"

@@ -57,7 +57,8 @@ FOLDERS: Mapping[str, Folder] = MappingProxyType(
             Folder("7450", 32, "big", base="750"),
             Folder("power4", 64, "big"),
             Folder("970", 64, "big", base="power4"),
-            Folder("power9", 64, "little"),
+            Folder("power8", 64, "little"),
+            Folder("power9", 64, "little", base="power8"),
         )
     }
 )
@@ -119,7 +120,7 @@ def routine(folder: str, name: str, kind: str = "") -> Routine:
     return replace(found, needs=frozenset(insn.op.needs for insn in found.insns()) - {""})
 
 
-_BEST_FIRST = ("7450", "750", "970", "power4", "power9")
+_BEST_FIRST = ("7450", "750", "970", "power4", "power9", "power8")
 _KINDS: Mapping[tuple[str, str], tuple[str, ...]] = MappingProxyType(
     {
         **dict.fromkeys((("750", "memcmp"), ("750", "strcmp")), ("words",)),

@@ -22,6 +22,7 @@ CPUS = {
     "7450": "-m7450",
     "970": "-mpower4 -maltivec",
     "power4": "-mpower4",
+    "power8": "-mpower8",
     "power9": "-mpower9",
 }
 
@@ -48,8 +49,8 @@ def test_routines_as_gnu_as_makes_them(folder: str, name: str, tmp_path: Path) -
     assert made == routine.code
 
 
-UNKNOWN = """cnttzd lxv lxvl lxvx mtvsrdd mtvsrws stxv stxvl vclzlsbb vcmpneb vcmpneb.
-             vcmpnezb vcmpnezb. vctzlsbb vextubrx"""
+UNKNOWN = """cnttzd lxv lxvl lxvx maddhdu maddld mtvsrdd mtvsrws stxv stxvl vclzlsbb vcmpneb
+             vcmpneb. vcmpnezb vcmpnezb. vctzlsbb vextubrx"""
 """What Keystone does not know, which is of 2016: instructions of ISA 3.0."""
 
 

@@ -28,6 +28,8 @@ from rewriter.core.target.protocol import Memory
 from rewriter.elf.image import Image
 from rewriter.verify.check import verify
 from rewriter.verify.exception_check import FixupTables
+from rewriter.verify.routines.replaceable import Known, Named, behind_trace
+from rewriter.verify.routines.rules import objection
 from targets.alpha import Alpha
 from tests.support.sample_code import Room, sample_room
 
@@ -202,6 +204,28 @@ def test_a_nop_that_may_become_a_traced_call_is_written_over(room: Room) -> None
     code = "mov ra,t6; unop; addq a1,a2,v0; mov t6,ra; ret"
     program = analyse(room.holding(Alpha(), code), Tabled((_held(room, Holds.TRACED, 1),)))
     assert "writes over" in program.not_understood(room.place)
+
+
+@pytest.mark.parametrize(("word", "behind"), [(1, 8), (0, 0), (2, 0), (None, 0)])
+def test_a_routine_is_what_is_behind_a_call_that_is_traced(
+    room: Room, word: int | None, behind: int
+) -> None:
+    """Only where the call is the second instruction, behind the one that keeps the way back."""
+    code = "mov ra,t6; bsr ra,.+4; addq a1,a2,v0; mov t6,ra; ret"
+    held = () if word is None else (_held(room, Holds.TRACED, word),)
+    program = analyse(room.holding(Alpha(), code), Tabled(held))
+    named = behind_trace(program, Named(room.place.start, ("strlen",), "symbol"))
+    assert named == Named(room.place.start + behind, ("strlen",), "symbol")
+
+
+@pytest.mark.parametrize(("word", "stays"), [(0, False), (1, False), (2, True), (4, True)])
+def test_a_routine_stays_where_what_is_of_it_stays(room: Room, word: int, stays: bool) -> None:
+    """What stands in front of where it is entered stays in any case."""
+    code = "mov ra,t6; unop; addq a1,a2,v0; addq v0,a0,v0; ret"
+    program = analyse(room.holding(Alpha(), code), Tabled((_held(room, Holds.KEPT, word),)))
+    named = Named(room.place.start + 8, ("strlen",), "symbol")
+    said = objection(Known(program, lambda program: (named,)), named, room.place)
+    assert said and ("load-locked" in said) is stays
 
 
 @dataclass(frozen=True)
