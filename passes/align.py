@@ -153,11 +153,25 @@ class Code:
         return bisect_right(self._blocks, number)
 
     def passed_in_blocks(self, places: Sequence[int]) -> Counter[int]:
-        """The nops that control passes through, by the block of the instruction before them."""
+        """The nops that control passes through, by the block that they are executed with."""
         found: Counter[int] = Counter()
         for number, nops in self.passed(places):
-            found[self.block(number - 1)] += nops
+            found[self.passing(number)] += nops
         return found
+
+    def passing(self, number: int) -> int:
+        """The block of nops before an instruction: between a branch and another's target their own.
+
+        Behind a branch they are executed where it is not taken.
+        """
+        if number == 0 or self.items[number - 1][1].op.flow is Flow.NEXT:
+            return self.block(number - 1)
+        return -number if number in self._reached else self.block(number)
+
+    @cached_property
+    def _reached(self) -> frozenset[int]:
+        """The numbers of the instructions that branches lead to."""
+        return frozenset(self.heads(self.targets))
 
     @cached_property
     def passed_now(self) -> Counter[int]:
@@ -389,7 +403,7 @@ class _ToSectors:
             return 0
         gap, length = -at % self.boundary, code.length(number)
         crosses = length <= sector < (at + gap) % sector + length
-        most = code.passed_now[code.block(number - 1)] * code.size if passed else sector
+        most = code.passed_now[code.passing(number)] * code.size if passed else sector
         fit = (room for room in ((-at % sector,) if crosses else ()) + (gap,) if room <= most)
         return next(fit, 0)
 

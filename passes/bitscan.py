@@ -17,7 +17,7 @@ from rewriter.core.isa.instruction import Insn
 from rewriter.core.target.cpu import Cpu
 from rewriter.core.target.idioms import BitCounting, Step
 from rewriter.core.target.protocol import Sequential, Target
-from rewriter.core.terms.term import Term
+from rewriter.core.terms.term import Term, rebuilt
 
 _LEAST = 5  # instructions of a cascade of tests that is worth a look
 _LEAST_COUNTING = 3  # of one that has a count in it
@@ -153,13 +153,26 @@ class _Block:
     def _alone(self, slot: int, value: Term) -> list[_Found]:
         """The slot's value as a search of a value that it all comes from, the deepest first."""
         found = []
-        for x in reversed(_cuts(value)):
+        for x, of_x in self._readings(value):
             if x.number not in self._held or self._is_short(slot, x):
                 continue
-            known = self.known.recognise(value, x)
+            known = self.known.recognise(value, x) if of_x is None else self.known.recognise(*of_x)
             if known is not None and not self._is_as_short(slot, x, known.search):
                 found.append(_Found(known.search, x, known.but))
         return found
+
+    def _readings(self, value: Term) -> Iterator[tuple[Term, tuple[Term, Term] | None]]:
+        """The values x that a value may be a search of, the deepest first.
+
+        Where x - 1 is folded into a sum, all goes through that and not through x: with such an x
+        comes the value as it is of a variable that stands for x, and the variable.
+        """
+        store = value.store
+        for cut in reversed(_cuts(value)):
+            yield cut, None
+            if cut.kind == "add" and (next_ := store.add(cut, store.const(1))).number in self._held:
+                x = store.var("x of a search")
+                yield next_, (rebuilt(value, {cut.number: store.add(x, store.const(-1))}), x)
 
     def _is_short(self, slot: int, x: Term) -> bool:
         """Whether there are too few slots between x and a slot's value for a cascade."""
@@ -230,15 +243,37 @@ class _Block:
         result = self._target(slot)
         count = len(steps) + (found.base is not None)
         for base in self._bases(found.base, slot, free) if len(free) >= count else ():
-            for first, source in self._starts(found.x, slot, free):
-                places = [*[s for s in free if s >= first][: count - 1], slot]
-                if places[0] != first or len(places) < count:
-                    continue
+            for places, source in self._placed(found.x, slot, free, count):
+                first, last = places[0], places[-1]
                 for register in dict.fromkeys((result, *map(self._target, free))):
-                    if self._stays(register, first, slot, free):
+                    if self._stays(register, first, last, free):
                         made = self._changes(places, steps, source, register, result, base)
                         if made is not None:
-                            yield made
+                            yield made if last == slot else (*made, (slot, None))
+
+    def _placed(
+        self, x: Term, slot: int, free: list[int], count: int
+    ) -> Iterator[tuple[list[int], int]]:
+        """Slots for so many steps, with a register that x is in at the first."""
+        starts = self._starts(x, slot, free)
+        for last in self._ends(slot, self._target(slot), free):
+            for first, source in starts:
+                places = [*[s for s in free if first <= s < last][: count - 1], last]
+                if places[0] == first and len(places) == count:
+                    yield places, source
+
+    def _ends(self, slot: int, result: int, free: list[int]) -> Iterator[int]:
+        """Where the last step may stand: in a slot, or in a free one from which the result stays.
+
+        What is searched may be gone at the slot: `x & x-1` goes into x's register.
+        """
+        yield slot
+        table, insns = self.trace.table, self.trace.insns
+        for place in reversed(free):
+            between = (insns[s] for s in range(place + 1, slot) if s not in free)
+            if any((table.uses(i) | table.defs(i)) >> result & 1 for i in between):
+                return
+            yield place
 
     def _kept(self, slots: set[int]) -> str:
         names = self.trace.table.register_names

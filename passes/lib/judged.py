@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -17,6 +18,8 @@ from rewriter.timing.steady_node import Placed
 
 _LONGEST = 16
 """Instructions of a loop whose passes are timed: where a longer one begins matters little."""
+_PASSES = 8
+"""So often a loop is gone through for each time that it is entered."""
 _INSIDE = (Flow.NEXT, Flow.BRANCH)
 """What a timed loop is made of; a branch in it falls through."""
 
@@ -38,7 +41,8 @@ class Judge:
         """The layout that saves most; None if none is better than what stands.
 
         None makes a timed loop slower, takes the head of a loop off its boundary, or has more nops
-        on any way.  One that saves no cycle has fewer nops on the way, and no fewer boundaries.
+        on any way.  One that saves no cycle has fewer nops on the way, and no fewer boundaries, or
+        boundaries are lost that cost less than the nops.
         """
         judged = (self._judged(code, layout, placing) for layout in layouts)
         better = [layout for layout in judged if layout is not None]
@@ -58,7 +62,8 @@ class Judge:
         aligned = sum(old[n] % boundary == 0 for n in heads)
         aligned_now = sum(new[n] % boundary == 0 for n in heads)
         fewer = layout.executed < sum(nops for _, nops in code.passed(old))
-        if not saved and not (fewer and aligned_now >= aligned):
+        pays = aligned_now >= aligned or _lost(code, new, boundary) < _lost(code, old, boundary)
+        if not saved and not (fewer and pays):
             return None
         return replace(layout, saved=saved, aligned=aligned_now)
 
@@ -90,3 +95,21 @@ class Judge:
             placed: list[Placed] = [(start + code.size * n, i, None) for n, i in enumerate(body)]
             self._known[key] = self._steady.cycles(placed, {at: i for at, i, _ in placed})
         return self._known[key]
+
+
+def _lost(code: Code, places: Sequence[int], boundary: int) -> int:
+    """Slots that go to nops on the way, and to what is fetched before branch targets.
+
+    Each counts by the loops that it is in.
+    """
+    nops = sum(count * _often(code, n, n - 1) for n, count in code.passed(places))
+    fetched = (
+        places[n] % boundary // code.size * _often(code, n, n) for n in code.heads(code.targets)
+    )
+    return nops + sum(fetched)
+
+
+def _often(code: Code, number: int, before: int) -> int:
+    """How often what stands at a number, and behind another, is executed, by the loops around."""
+    inside = [first <= before and number <= last for first, last in code.loops_around]
+    return math.prod([_PASSES] * sum(inside))
