@@ -51,10 +51,10 @@ def simulate(
 
 
 def _warm(one: Chip, trace: Sequence[Step]) -> None:
-    """Runs a trace until nothing more is learnt: branches need more passes than all else."""
-    one.run(trace)
+    """Runs a trace until nothing more is learnt: branches need more passes than all else, which has
+    seen the trace when it ran once with branches foreseen."""
     transfers = [step for step in trace if step.insn.op.flow is not Flow.NEXT]
     if transfers and transfers[0] is not trace[-1]:
         for _ in range(_LEARNING):
             one.learn(transfers)
-        one.run(trace)  # fetch goes from block to block again
+    one.run(trace)
