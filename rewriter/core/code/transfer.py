@@ -19,10 +19,11 @@ from rewriter.core.isa.registers import register_mask
 class Order(Enum):
     """What an instruction must not change places with, beside what its registers say.
 
-    All but the first happen as often, under the same conditions, in old and new code.
+    All but the first two happen as often, under the same conditions, in old and new code.
     """
 
     FREE = "no effect but on registers: may be added, dropped and moved"
+    WATCHED = "reads what only an interruption changes: as the free, on its side of every fence"
     COUNTED = "may fault, stays on its side of every fence"
     LOAD = "stays behind stores that may overlap"
     STORE = "stays behind loads and stores that may overlap"
@@ -34,8 +35,10 @@ class Order(Enum):
     SEEN = "a system instruction at which all registers may be read"
 
     def __init__(self, said: str) -> None:
-        """`is_fence`: nothing but the free crosses it.  `is_system`: what stood behind it in
-        another group must not come into its group."""
+        """`is_event`: it does more than to write registers.  `is_fence`: nothing but the free
+        crosses it.  `is_system`: what stood behind it in another group must not come into its
+        group."""
+        self.is_event = self.name not in ("FREE", "WATCHED")
         self.is_system = self.name in ("SYSTEM", "SEEN")
         self.is_fence = self.is_system or self.name == "FENCE"
 

@@ -103,7 +103,7 @@ class Run:
             if self.ended:
                 return
         for step in code.after:
-            if step.transfer.order is not Order.FREE:
+            if step.transfer.order.is_event:
                 self._share(self.terms.term("after", step.slot.insn))
 
     def _group(self, group: Group, seen: frozenset[int]) -> None:
@@ -179,7 +179,9 @@ class Run:
             address = terms.given(self._read(transfer.asks, insn), guard)
             self.asked.append(Asked(slot.address, transfer.name, guard, address))
         event = None
-        if transfer.order is not Order.FREE and guard != terms.false:
+        if transfer.order is Order.WATCHED:
+            values.append(self.events.fence)
+        if transfer.order.is_event and guard != terms.false:
             event = self._event(step, guard, values)
         if transfer.exit is not None and guard != terms.false:
             self._leave(step, transfer.exit, guard, values)

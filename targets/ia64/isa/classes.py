@@ -26,6 +26,9 @@ RUNNING = register_mask(
 )
 """They change by themselves, or a read of one changes something: cr.ivr takes the interruption."""
 
+KERNEL = register_mask(NUMBERS[f"ar.k{number}"] for number in range(8))
+"""They are read at any privilege, without a fault; code that interrupts may change them."""
+
 _STATE = ("SYST_M", "SYST_M0", "RSE_M", "TOCR")
 
 

@@ -11,7 +11,7 @@ import re
 from rewriter.core.code.transfer import Exit, Order
 from rewriter.core.isa.instruction import Flow, Op
 from rewriter.core.isa.registers import register_mask
-from targets.ia64.isa.classes import FREE, RUNNING, changes_state
+from targets.ia64.isa.classes import FREE, KERNEL, RUNNING, changes_state
 from targets.ia64.isa.rows import TABLE
 from targets.ia64.registers import NUMBERS
 from targets.ia64.standard import STACK
@@ -58,6 +58,8 @@ def moved_order(sched: str, order: Order, touched: tuple[int, ...], defs: int) -
     """
     if sched in ("TOAR_M", "FRAR_M", "FRCR") and register_mask(touched) & RUNNING:
         return Order.SYSTEM
+    if sched == "FRAR_M" and register_mask(touched) & KERNEL:
+        return Order.WATCHED
     return Order.STACK if defs >> STACK & 1 and not order.is_fence else order
 
 

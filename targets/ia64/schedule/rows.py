@@ -29,26 +29,30 @@ class Order(IntFlag):
     PLAIN = 512  # every instruction is of this kind, too
     WALL = 1024  # control may leave here: nothing crosses it
     POINTER = 2048  # moves the stack's pointer: among accesses
+    WATCHED = 4096  # reads what interrupting code changes: among fences
+    EXIT = 8192  # control may leave here: among all but the watched and what has no order
 
 
 _FENCES = Order.FENCE | Order.SYSTEM
+_STAYING = _FENCES | Order.EXIT
 _ACCESSES = Order.LOAD | Order.STORE | Order.TRACKED
-ORDERED = _ACCESSES | Order.POINTER | Order.COUNTED | Order.ENGINE | _FENCES
+ORDERED = _ACCESSES | Order.POINTER | Order.COUNTED | Order.ENGINE | _STAYING
 # What an instruction of each kind may not change places with.  Loads and stores are not here where
 # the addresses decide.
 _AMONG = {
-    Order.LOAD: _FENCES | Order.POINTER,
-    Order.STORE: _FENCES | Order.POINTER | Order.TRACKED,
-    Order.TRACKED: _FENCES | Order.POINTER | Order.TRACKED | Order.STORE,
-    Order.POINTER: _FENCES | Order.POINTER | _ACCESSES,
-    Order.COUNTED: _FENCES,
-    Order.ENGINE: _FENCES | Order.ENGINE,
-    Order.FENCE: ORDERED,
-    Order.SYSTEM: ORDERED,
+    Order.LOAD: _STAYING | Order.POINTER,
+    Order.STORE: _STAYING | Order.POINTER | Order.TRACKED,
+    Order.TRACKED: _STAYING | Order.POINTER | Order.TRACKED | Order.STORE,
+    Order.POINTER: _STAYING | Order.POINTER | _ACCESSES,
+    Order.COUNTED: _STAYING,
+    Order.ENGINE: _STAYING | Order.ENGINE,
+    Order.FENCE: ORDERED | Order.WATCHED,
+    Order.SYSTEM: ORDERED | Order.WATCHED,
+    Order.WATCHED: _FENCES,
     Order.STACKED: Order.RENAMES,
     Order.RENAMES: Order.RENAMES | Order.STACKED,
 }
-_EVERYTHING = 2 * Order.POINTER - 1
+_EVERYTHING = 2 * Order.EXIT - 1
 _EXITS = ("chk.", "fchkf", "br", "rfi")
 _FIXED = ("break", "brp")
 _FRAMES = ("alloc", "cover", "clrrrb")

@@ -17,7 +17,7 @@ from rewriter.core.isa.operands import Kind, Operand
 from rewriter.core.isa.registers import Reg, register_mask
 from rewriter.core.run.kept import kept
 from targets.ia64.isa.alike import by, names, those
-from targets.ia64.isa.classes import RUNNING
+from targets.ia64.isa.classes import KERNEL, RUNNING
 from targets.ia64.isa.fields import QP, SLOT, Unit
 from targets.ia64.isa.formats import SlotFormat, SlotOp
 from targets.ia64.isa.groups import clash
@@ -102,8 +102,9 @@ facts = kept(_facts, by(_summed))
 
 @kept
 def passable(insn: Insn) -> Facts:
-    """What is known of a branch that instructions which are free of any order may pass."""
-    order, among = Order.SYSTEM | Order.STACKED | Order.PLAIN, ORDERED | Order.RENAMES | Order.WALL
+    """What is known of a branch that instructions which are free of any order may pass, and reads
+    of what interrupting code changes."""
+    order, among = Order.EXIT | Order.STACKED | Order.PLAIN, ORDERED | Order.RENAMES | Order.WALL
     return replace(facts(insn), order=int(order), among=int(among), is_system=False)
 
 
@@ -117,6 +118,8 @@ def _order(op: SlotOp, known: rows.Row, touched: int, defs: int) -> int:
             order ^= _COUNTED | _MACHINE
         elif op.sched in ("TOAR_M", "FRAR_M") and touched & _ENGINE:
             order ^= _COUNTED | int(Order.ENGINE)
+        elif op.sched == "FRAR_M" and touched & KERNEL:
+            order ^= _COUNTED | int(Order.WATCHED)
     return order | int(Order.STACKED) if touched & _STACKED else order
 
 

@@ -89,3 +89,36 @@ def test_what_no_access_depends_on_may_be_passed(kind: str, tmp_path: Path) -> N
     for is_behind in (False, True):
         pair = mutant(kind, "st8 [r10]=r11", is_behind)
         assert compared(pair, tmp_path).is_equal, (pair.old, pair.new)
+
+
+@pytest.mark.parametrize("kind", ORDERING)
+def test_no_read_of_a_kernel_register_passes_one(kind: str, tmp_path: Path) -> None:
+    """What interrupts the code may change it, and whether anything may is decided there."""
+    for is_behind in (False, True):
+        pair = mutant(kind, "mov r8=ar.k6", is_behind)
+        assert not compared(pair, tmp_path).is_equal, (pair.old, pair.new)
+
+
+EXIT = "(p6) br.cond.sptk.few out |"
+
+
+def exchanged(read: str, dead: tuple[str, ...] = ()) -> Pair:
+    """A read in front of an exit that it stood behind."""
+    return Pair(read, in_lines(f"{EXIT} {read} |"), in_lines(f"{read} | {EXIT}"), dead)
+
+
+def test_a_read_of_a_kernel_register_passes_an_exit(tmp_path: Path) -> None:
+    """It never faults; where its result is read behind the exit it must stay."""
+    assert compared(exchanged("mov r8=ar.k6", ("r8",)), tmp_path).is_equal
+    assert not compared(exchanged("mov r8=ar.k6"), tmp_path).is_equal
+
+
+@pytest.mark.parametrize("read", ["mov r8=ar.rsc", "mov r8=cr.iip", "mov r8=ar.itc"])
+def test_other_reads_stay_among_exits(read: str, tmp_path: Path) -> None:
+    assert not compared(exchanged(read, ("r8",)), tmp_path).is_equal
+
+
+def test_a_write_of_a_kernel_register_stays_among_exits_and_its_reads(tmp_path: Path) -> None:
+    assert not compared(exchanged("mov ar.k6=r8"), tmp_path).is_equal
+    old, new = "mov ar.k6=r8 | mov r9=ar.k6 |", "mov r9=ar.k6 | mov ar.k6=r8 |"
+    assert not compared(Pair("write", in_lines(old), in_lines(new)), tmp_path).is_equal
