@@ -37,7 +37,7 @@ from rewriter.analysis.loops import innermost
 from rewriter.analysis.program import analyse
 from rewriter.core.code.listing import FLOW_CODE
 from rewriter.core.isa.instruction import Flow, Insn
-from rewriter.difftest.boot.kernel import kernel
+from rewriter.difftest.boot.kernel import Kernel, kernel
 from rewriter.difftest.boot.machine import Ending, Setup, boot
 from rewriter.difftest.executed import Observer
 from rewriter.elf.image import Image, load
@@ -169,9 +169,20 @@ def of_program(name: str, library: Path, cpu: str, within: Text) -> Points:
 def of_boot(path: Path, cpu: str) -> Points:
     """The points of one boot of a kernel with the test's initial file system."""
     booted = kernel(path.read_bytes(), path.name)
-    ranges = booted.image.executable_ranges()
-    low, high = min(start for start, _ in ranges), max(end for _, end in ranges)
+    low, high = low_and_high(booted)
     within = text(booted.image, low, (high - low) // WORD)
+    return within.points(executed_in_boot(booted, path, cpu))
+
+
+def low_and_high(booted: Kernel) -> tuple[int, int]:
+    """Where a kernel's code begins and ends."""
+    ranges = booted.image.executable_ranges()
+    return min(start for start, _ in ranges), max(end for _, end in ranges)
+
+
+def executed_in_boot(booted: Kernel, path: Path, cpu: str) -> Executed:
+    """What a boot of a kernel with the test's initial file system executes of its code."""
+    low, high = low_and_high(booted)
     setup = Setup(
         BOOTS.machine, BOOTS.memory, BOOTS.parameters, initramfs.build().read_bytes(), cpu
     )
@@ -181,7 +192,7 @@ def of_boot(path: Path, cpu: str) -> Points:
         done = boot(booted, BOOTS, setup, Observer(plugin, told), _LIMIT, Path(name))
         if done.ending is not Ending.OFF:
             raise RuntimeError(f"{path.name} {done.account}")
-        return within.points(Executed.parse(out.read_bytes(), within.words))
+        return Executed.parse(out.read_bytes(), (high - low) // WORD)
 
 
 def table(what: str, found: Mapping[str, Points]) -> Iterator[str]:
