@@ -39,5 +39,10 @@ PRESERVED = (
 OPEN: Mapping[int, int] = {NUMBERS["ar.fpsr"]: 0x3F << 26}
 """Bits of those that a call may change: the flags of status field 1, of divisions and the like."""
 
+OF_PROGRAMS = register_mask((*range(FR + 2, FR + 6), *range(FR + 12, FR + 128)))
+"""Floating-point registers that interruptions of Linux leave as they are: they save f6 to f11
+(`arch/ia64/include/uapi/asm/ptrace.h`), and kernels are compiled without f12 to f15 and f32 to f127
+(`arch/ia64/Makefile`, -mfixed-range)."""
+
 STACK, THREAD = GR + 12, GR + 13
 """Whatever interrupts code may use them at any time, and overwrite what is below the stack."""

@@ -24,6 +24,7 @@ from targets.ia64.isa.rows import TABLE
 from targets.ia64.machine.faults import MachineFault
 from targets.ia64.machine.trace import Executed
 from targets.ia64.machine.trials import ARENA, Trials
+from targets.ia64.standard import OF_PROGRAMS
 
 Part = tuple[int, bytes]
 _GRAIN = 16  # bytes: the pages of a memory that defers whatever it can
@@ -45,6 +46,12 @@ class Substituting:
     def routines(self, name: str) -> Sequence[Tuned]:
         """The tuned routines that keep a contract."""
         return (routines.routine(name),) if name in routines.names() else ()
+
+    def may_be_kernels(self, routine: Tuned) -> bool:
+        """Whether a kernel may run a routine: it changes no register that kernels leave to
+        programs."""
+        slots = bundles.straight(routine.code, 0)
+        return not any(TABLE.defs(slot.insn) & OF_PROGRAMS for slot in slots)
 
     def branch(self, at: int, to: int) -> bytes:
         """A bundle at `at` that does nothing but go to `to`."""

@@ -141,6 +141,11 @@ class Substituting(Protocol):
         """
         ...
 
+    def may_be_kernels(self, routine: Tuned) -> bool:
+        """Whether a kernel may run a routine: it changes no register that kernels leave to
+        programs."""
+        ...
+
     def branch(self, at: int, to: int) -> bytes:
         """Code at `at` that does nothing but go to `to`; CannotMove where it cannot."""
         ...

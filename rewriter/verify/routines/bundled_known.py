@@ -25,6 +25,7 @@ from rewriter.elf.headers import PT_LOAD
 from rewriter.elf.image import Image
 from rewriter.identify.bundled_signatures import known as by_signature
 from rewriter.identify.signatures import Database
+from rewriter.identify.trusted import is_kernel
 from rewriter.verify.regions.placement import leads_to
 from rewriter.verify.routines.bundled_reached import Went, unreached
 from rewriter.verify.routines.cases import Points, ordered, shown, spread, turns
@@ -168,8 +169,11 @@ class KnownBundled:
                 yield named, self.functions[address]
 
     def tuned(self, named: Named) -> Iterator[Tuned]:
-        """The tuned routines for its first name, the best first."""
-        yield from self.target.substituting.routines(named.contracts[0])
+        """The tuned routines for its first name that such a file may run, the best first."""
+        offered, in_kernel = self.target.substituting, is_kernel(self.image)
+        for routine in offered.routines(named.contracts[0]):
+            if not in_kernel or offered.may_be_kernels(routine):
+                yield routine
 
     def outcome(self, named: Named) -> Mapping[str, Observed] | str:
         """How the original behaves, by contract, or what speaks against its names."""

@@ -29,6 +29,7 @@ from rewriter.road.source_lines import Described
 from rewriter.verify.regions.check import Verdict, verify
 from rewriter.verify.routines.bundled_known import KnownBundled, Tried
 from rewriter.verify.routines.cases import spread
+from rewriter.verify.routines.replaceable import Named
 from targets import ia64
 from targets.ia64.isa.fields import BUNDLE
 from targets.ia64.machine.calling import RETURN
@@ -305,3 +306,17 @@ def test_what_is_not_accepted_goes_back(patched: Patched) -> None:
     reasons = {skip.routine: skip.reason for skip in skips}
     assert reasons["memmove"] == "not verified: x"
     assert reasons["strcmp"] == reasons["strncmp"] == NO_ROOM
+
+
+IN_PROGRAMS = {"mpn_mul_1", "mpn_addmul_1", "mpn_submul_1"}
+"""Among those with a namesake in kernels: they use floating-point registers from f32 on."""
+
+
+def test_a_kernel_gets_no_routine_that_changes_a_programs_registers(patched: Patched) -> None:
+    """The same names in a file whose text lies where no program's can."""
+    names = {"memcpy", "memset", "__copy_user", "copy_page", "mpn_add_n", *IN_PROGRAMS}
+    found = {}
+    for image in (patched.old, load(inputs.require("ia64-vmlinux"))):
+        known = KnownBundled(image, TARGET, patched.code)
+        found[image.name] = {n for n in names if any(known.tuned(Named(0, (n,), "symbol")))}
+    assert list(found.values()) == [names, names - IN_PROGRAMS]
