@@ -5,7 +5,8 @@ Run it from the checkout: `python benchmarks/ppc_timing.py`; docs/timing.md hold
 Three oracles, none of them ours.  gcc schedules `fixtures/ppc_kernels.c` for each chip and tells
 the clock of every instruction of every block by its own description: where an instruction waited
 for its operands, the model's latencies must give the same clock.  llvm-mca simulates the loops of
-that file on POWER9 and POWER10.  Manuals and the kernel's authors say how long some loops take.
+that file and of `fixtures/ppc/idioms.c` on POWER9 and POWER10.  Manuals and the kernel's authors
+say how long some loops take.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, partial
 from pathlib import Path
+from statistics import geometric_mean
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -30,7 +32,8 @@ from rewriter.timing.dispatch.steady import SteadyDispatched
 from targets.ppc.cpus import CPUS
 from targets.ppc.isa import table
 
-KERNELS = Path(__file__).resolve().parents[1] / "fixtures" / "ppc_kernels.c"
+_FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
+KERNELS, IDIOMS = _FIXTURES / "ppc_kernels.c", _FIXTURES / "ppc" / "idioms.c"
 BASE = 0x10000
 _TABLE = table(64, "big")
 
@@ -231,6 +234,21 @@ def _waits(model: SteadyDispatched, block: Sequence[Clocked], found: Compared) -
 
 MCA = {"power9": "pwr9", "power10": "pwr10"}
 _PASSES = 200
+_UNPREFIXED = {"power10": ("-mno-prefixed",)}
+_FULL = 0.95  # of the cycles: where ports or units are taken for so many, they are what bounds
+_WIDER = (
+    (r"\b(lwz|lhz|lbz|lwa|lha)(u?x?)\b", r"ld\2"),
+    (r"\b(lhbrx|lwbrx)\b", "ldbrx"),
+    (r"\b(rlwinm|rotlwi|rlwimi|slwi|srwi|srawi) .*", "nop"),
+    (r"\b(extsw|extsh|extsb)\b", "neg"),
+    (r"\bcmp(l?)w(i?)\b", r"cmp\1d\2"),
+    (r"\bmullw\b", "mulld"),
+    (r"\bdivw(u?)\b", r"divd\1"),
+    (r"\bpopcntw\b", "popcntd"),
+    (r"\bcn(t[lt])zw\b", r"cn\1zd"),
+)
+"""Instructions of words, each with one of doublewords."""
+_NEAR = Fraction(5, 100)
 _WINDOW = Figure(44, "LLVM PPCScheduleP9.td and P10.td: MicroOpBufferSize, which llvm-mca has")
 
 
@@ -238,24 +256,33 @@ _WINDOW = Figure(44, "LLVM PPCScheduleP9.td and P10.td: MicroOpBufferSize, which
 class Loop:
     """A loop of one block: its function, and cycles a pass by llvm-mca and by the model.
 
-    The model is given llvm-mca's window, which is smaller than that of the chips.
+    The model is given llvm-mca's window, which is smaller than that of the chips.  `bound` is what
+    llvm-mca's cycles come from: `words` that wait for what their register held before, `ports` and
+    units that are taken, or `latency`.
     """
 
     function: str
     insns: int
     published: Fraction
     model: Fraction
+    bound: str
 
 
 @cache
-def loops(cpu: str) -> tuple[Loop, ...]:
-    """The loops of the kernels, compiled for the chip."""
+def loops(cpu: str, source: Path) -> tuple[Loop, ...]:
+    """The loops of a file, compiled for the chip."""
     compiler = COMPILERS[cpu]
     with tempfile.TemporaryDirectory() as folder:
         at = Path(folder)
-        plain = ("-O2", "-fno-tree-vectorize", "-fno-unroll-loops", "-S")
-        _run(tool(compiler.program), *compiler.options, *plain, KERNELS, "-o", at / "k.s")
-        return tuple(_timed(cpu, *found) for found in _inner((at / "k.s").read_text()))
+        plain = ("-O2", "-fno-tree-vectorize", "-fno-unroll-loops", "-S", *_UNPREFIXED.get(cpu, ()))
+        _run(tool(compiler.program), *compiler.options, *plain, source, "-o", at / "k.s")
+        inner = _inner((at / "k.s").read_text())
+        return tuple(_timed(cpu, *found) for found in inner if found[0] != "main")
+
+
+def every(cpu: str) -> tuple[Loop, ...]:
+    """The loops of both files."""
+    return loops(cpu, KERNELS) + loops(cpu, IDIOMS)
 
 
 def _inner(text: str) -> Iterator[tuple[str, list[str]]]:
@@ -270,7 +297,7 @@ def _inner(text: str) -> Iterator[tuple[str, list[str]]]:
             function, label, body = named[1], "", []
         elif code and not code.startswith("."):
             body.append(code)
-            if re.match(r"^b\w+[ \t]", code):
+            if re.match(r"^b(?!r[hwd]\b)\w+[ \t]", code):
                 if label and code.endswith(label) and len(body) > 1:
                     yield function, body
                 label, body = "", []
@@ -279,22 +306,35 @@ def _inner(text: str) -> Iterator[tuple[str, list[str]]]:
 def _timed(cpu: str, function: str, body: list[str]) -> Loop:
     """One loop by both."""
     text = "\n".join(["loop:", *[re.sub(r"\.L\d+", "loop", line) for line in body]])
-    took = [_mca(cpu, text, passes) for passes in (_PASSES, 2 * _PASSES)]
+    took, units = _mca(cpu, text)
     insns = assembled(text, COMPILERS[cpu])
     flight = replace(described(cpu).flight, instructions=_WINDOW)
     model = SteadyDispatched(CPUS[cpu], replace(described(cpu), flight=flight), _TABLE)
-    return Loop(function, len(insns), Fraction(took[1] - took[0], _PASSES), passing(model, insns))
+    return Loop(function, len(insns), took, passing(model, insns), _bound(cpu, text, took, units))
 
 
-def _mca(cpu: str, text: str, passes: int) -> int:
-    """Cycles of so many passes by llvm-mca."""
-    options = ("-mtriple=powerpc64-linux-gnu", f"-mcpu={MCA[cpu]}", f"--iterations={passes}")
-    done = subprocess.run(
-        [tool("llvm-mca"), *options], input=text, capture_output=True, text=True, check=True
-    )
-    total = re.search(r"Total Cycles:\s+(\d+)", done.stdout)
-    assert total is not None, done.stdout
-    return int(total[1])
+def _bound(cpu: str, text: str, took: Fraction, units: float) -> str:
+    """What llvm-mca's cycles come from."""
+    if units >= _FULL * took:
+        return "ports"
+    for narrow, wide in _WIDER:
+        text = re.sub(narrow, wide, text)
+    return "words" if _mca(cpu, text)[0] < _FULL * took else "latency"
+
+
+def _mca(cpu: str, text: str) -> tuple[Fraction, float]:
+    """Cycles of a pass by llvm-mca, and for how many of them ports and units are taken at least."""
+    totals, units = list[int](), 0.0
+    for passes in (_PASSES, 2 * _PASSES):
+        options = ("-mtriple=powerpc64-linux-gnu", f"-mcpu={MCA[cpu]}", f"--iterations={passes}")
+        done = subprocess.run(
+            [tool("llvm-mca"), *options], input=text, capture_output=True, text=True, check=True
+        )
+        found = re.search(r"Total Cycles:\s+(\d+)[^$]*Block RThroughput: ([\d.]+)", done.stdout)
+        assert found is not None, done.stdout
+        totals.append(int(found[1]))
+        units = float(found[2])
+    return Fraction(totals[1] - totals[0], _PASSES), units
 
 
 def assembled(text: str, compiler: Compiler) -> list[Insn]:
@@ -400,7 +440,18 @@ def loop_row(cpu: str, loop: Loop) -> str:
     """A loop's line of the table about llvm-mca."""
     took, said = float(loop.published), float(loop.model)
     figures = f"{took:.2f} | {said:.2f} | {error(said, took)}"
-    return f"| {cpu} | {loop.function} | {loop.insns} | {figures} |"
+    return f"| {cpu} | {loop.function} | {loop.insns} | {figures} | {loop.bound} |"
+
+
+def bound_rows(cpu: str) -> Iterator[str]:
+    """By what bounds llvm-mca, how many of its loops there are, and the model beside it."""
+    for bound in ("latency", "words", "ports"):
+        found = [loop for loop in every(cpu) if loop.bound == bound]
+        same = sum(abs(loop.model / loop.published - 1) <= _NEAR for loop in found)
+        ratios = [float(loop.model / loop.published) for loop in found]
+        if found:
+            mean, least = geometric_mean(ratios), min(ratios)
+            yield f"| {cpu} | {bound} | {len(found)} | {same} | {mean:.2f} | {least:.2f} |"
 
 
 def tables() -> Iterator[str]:
@@ -413,10 +464,15 @@ def tables() -> Iterator[str]:
     yield "|---|---:|---:|---:|---:|"
     yield from map(compiler_row, COMPILERS)
     yield ""
-    yield "| CPU | loop | instructions | llvm-mca, cycles a pass | model | error |"
+    yield "| CPU | loop | instructions | llvm-mca, cycles a pass | model | error | bound |"
+    yield "|---|---|---:|---:|---:|---:|---|"
+    for cpu in MCA:
+        yield from (loop_row(cpu, loop) for loop in every(cpu))
+    yield ""
+    yield "| CPU | what bounds llvm-mca | loops | within 5 % | mean of model / llvm-mca | least |"
     yield "|---|---|---:|---:|---:|---:|"
     for cpu in MCA:
-        yield from (loop_row(cpu, loop) for loop in loops(cpu))
+        yield from bound_rows(cpu)
 
 
 def main() -> None:

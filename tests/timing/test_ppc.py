@@ -124,14 +124,14 @@ def test_a_wrong_latency_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("cpu", MCA)
 def test_loops_take_what_llvm_mca_says(cpu: str) -> None:
     """Or LLVM's description is another one than gcc's, and by how much is in the page."""
-    for loop in ppc_timing.loops(cpu):
+    for loop in ppc_timing.loops(cpu, ppc_timing.KERNELS):
         if (cpu, loop.function) in DIFFERENT:
             assert loop.published / 2 <= loop.model <= 2 * loop.published
         else:
             assert loop.model == loop.published
         assert ppc_timing.loop_row(cpu, loop) in PAGE
     assert {function for name, function in DIFFERENT if name == cpu} <= {
-        loop.function for loop in ppc_timing.loops(cpu)
+        loop.function for loop in ppc_timing.loops(cpu, ppc_timing.KERNELS)
     }
 
 
