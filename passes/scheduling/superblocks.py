@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Protocol
 
 from passes.scheduling.dependence import Edge, accesses, free, straight
@@ -143,6 +144,12 @@ class Problem:
             )
         return heights
 
+    @property
+    def is_chain(self) -> bool:
+        """Whether those that may move wait for one another, so that there is one order only."""
+        free = [n for n in range(len(self.insns)) if n not in self.fixed]
+        return all(self.before[after] >> number & 1 for number, after in pairwise(free))
+
     def times(self, order: Sequence[int]) -> list[Times] | None:
         """When each instruction issues and has its results in an order, by its original number."""
         addresses = (address for address, _, _ in self.code)
@@ -232,6 +239,8 @@ def faster(problem: Problem) -> Faster | None:
 
 def _better(problem: Problem) -> Faster | None:
     same = tuple(range(len(problem.insns)))
+    if len(problem.insns) - len(problem.fixed) < 2:
+        return None
     old = problem.times(same)
     if old is None:
         return None
@@ -241,7 +250,7 @@ def _better(problem: Problem) -> Faster | None:
         return None
     if last - first <= max(problem.heights):
         return None  # results alone take so long
-    if len(problem.insns) - len(problem.fixed) < 2:
+    if problem.is_chain:
         return None
     for order in problem.orders():
         new = problem.times(order) if order != same else None
