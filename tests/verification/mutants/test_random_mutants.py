@@ -27,6 +27,7 @@ DRAWN = {
     "ia64-libjnidispatch": (depth(100, 300), "itanium2"),
     "ppc64el-libgcc_s": (depth(40, 200), ""),
     **({"ppc-libc": (400, "7450"), "ppc64-libc": (400, "970")} if DEEP else {}),
+    **(dict.fromkeys(("ppc32-vmlinux", "ppc64el-vmlinux"), (500, "")) if DEEP else {}),
 }
 MANY = 150  # mutants of a file, among which every kind is
 GROUPED = {"predicate", "stop"}  # kinds of code that says what issues together
