@@ -141,7 +141,10 @@ class Bound:
         code = Code(function, items, starts, (), targets, branches=counts)
         pads = program.pads_of(function)
         units = Units(code, [0] * len(items), pads)
-        return max(sum(units.taken) - arranged(units, known, Chains(units, ()).order()).taken, 0)
+        return max(
+            sum(units.taken) - arranged(units, known, Chains(units, (), units.ways).order()).taken,
+            0,
+        )
 
 
 @dataclass(frozen=True)

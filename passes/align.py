@@ -142,6 +142,12 @@ class Code:
             if at > end and self.falls_in(number):
                 yield number, (at - end) // self.size
 
+    def executed(self, layout: Layout) -> int:
+        """How many nops are executed in a layout, by the counts of branches."""
+        counted = Counted(self.items, self.branches)
+        passed = self.passed([there for _, there, _ in layout.items])
+        return sum(nops * counted.leaving(number - 1)[1] for number, nops in passed if number)
+
     @cached_property
     def _blocks(self) -> list[int]:
         """The numbers of instructions that branches lead to, or that stand behind a branch."""

@@ -9,11 +9,14 @@ from passes.align import Code
 from passes.lib.steps import Change, OwnPass, Steps
 from passes.ordering.arranged import Arranged, arranged
 from passes.ordering.chains import Chains
-from passes.ordering.units import Units
+from passes.ordering.units import Units, Way
 from rewriter.core.target.idioms import Inverting
 from rewriter.core.target.protocol import Target
 
-_TRIES = 8
+_WORTH = 4
+"""For each jump more that is executed so many transfers fewer are taken, or none is added."""
+
+_TRIES = 24
 """So often an order is looked for that has fewer new jumps, where there is no room for them."""
 
 
@@ -69,21 +72,44 @@ def orders(
 
 
 def _fitting(units: Units, known: Inverting) -> Iterator[Arranged]:
-    """The best order of units for which there is room, if it is better than theirs."""
-    before, kept = sum(units.taken), set[int]()
-    wanted = units.sequence(range(len(units.spans)))
+    """The best order of units for which there is room, if it is better than theirs.
+
+    Chains are made twice: by what ways save, and by how often they are gone.
+    """
+    expected = units.expected()
+    often = [way._replace(saves=way.often) for way in expected.ways]
+    found = [_improved(units, expected, ways, known) for ways in (expected.ways, often)]
+    better = [one for one in found if one is not None]
+    if better:
+        yield min(better, key=lambda both: both[0])[1]
+
+
+def _improved(
+    units: Units, expected: Units, ways: Sequence[Way], known: Inverting
+) -> tuple[int, Arranged] | None:
+    """The order that chains of ways give, and what it costs, where it is better and fits.
+
+    A jump more that is executed must be worth it.
+    """
+    before, kept = sum(expected.taken), set[int]()
     for _ in range(_TRIES):
-        order = Chains(units, kept).order()
-        if not order:
-            return
-        found = arranged(units, known, order)
-        if found.taken >= before or units.sequence(order) != wanted:
-            return
-        missing = _missing(units, found.code)
-        if not missing:
-            yield found
-            return
-        kept |= _cheapest(units, order, found.broken, missing)
+        order = Chains(units, kept, ways).order()
+        likely = arranged(expected, known, order)
+        missing = _missing(units, likely.code)
+        if missing:
+            kept |= _cheapest(expected, order, likely.broken, missing)
+        elif likely.jumped * _WORTH > max(before - likely.taken, 0):
+            kept |= _most_executed(likely)
+        else:
+            found, cost = arranged(units, known, order), likely.taken + likely.jumped
+            is_better = cost < before and found.taken < sum(units.taken)
+            return (cost, found) if is_better else None
+    return None
+
+
+def _most_executed(found: Arranged) -> set[int]:
+    """Of units with a jump behind them that is new, the one where that is executed most."""
+    return {max(found.broken, key=lambda unit: (found.broken[unit], -unit))}
 
 
 def _missing(units: Units, code: Code) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from operator import attrgetter, itemgetter
 
 import numpy as np
@@ -16,6 +16,7 @@ from passes.lib.insert import Slots
 from passes.lib.judged import Judge
 from passes.lib.nops import Added, Nops
 from passes.ordering.arranged import Order
+from passes.ordering.sequences import run_starts, starts_of_runs
 from rewriter.analysis.program import Program
 from rewriter.core.assumptions import RETURNS
 from rewriter.core.code.listing import FLOWS
@@ -123,7 +124,10 @@ class _Moving:
         pads, locked = program.pads_of(function), program.locked_addresses
         for one in orders(self.code, labels, pads, locked, inverting):
             changed, code = {*self.changed, *one.inverted}, one.code
+            most = self._executed_now + max(-one.jumped, 0)
             for layout in self.align.layouts(code, self.cpu):
+                if code.executed(layout) > most:
+                    continue  # what jumps save would go to nops
                 try:
                     places = _Places(layout, function, label)
                     moved = replace(self, changed=changed).moved(code, layout, places)
@@ -131,6 +135,12 @@ class _Moving:
                     continue
                 return None if moved is None else replace(moved, order=one.told)
         return None
+
+    @cached_property
+    def _executed_now(self) -> int:
+        """How many nops are executed in the layout in the order that it has."""
+        layout = next(self.align.layouts(self.code, self.cpu), None)
+        return 0 if layout is None else self.code.executed(layout)
 
     def moved(self, code: Code, layout: Layout, places: _Places) -> Moved | None:
         """The function in a layout; None where that changes nothing."""
@@ -215,10 +225,11 @@ class _Places:
         self.standing = [there for _, there, _ in layout.items]
         self.runs: tuple[list[int], list[int]] | None = None
         if labelled is not None:
-            after = [labelled(address) for address, _, _ in layout.items]
-            self.runs = _changes(list(map(labelled, self.old))), _changes(after)
-            if len(self.runs[0]) != len(self.runs[1]):
+            before = list(map(labelled, self.old))
+            after = starts_of_runs(before, [labelled(address) for address, _, _ in layout.items])
+            if after is None:
                 raise CannotMove("what is said of it would come in another order")
+            self.runs = run_starts(before), after
 
     def _number(self, address: int) -> int:
         """How many instructions stand before a boundary that was at an old address."""
@@ -246,11 +257,6 @@ class _Places:
         """Where the last instruction before an address ends: an unwind row begins there."""
         at = self._number(address) - 1
         return self.function.start if at < 0 else self.standing[at] + self.size
-
-
-def _changes(labels: Sequence[Hashable]) -> list[int]:
-    """Where each run of one label begins."""
-    return [at for at, label in enumerate(labels) if at == 0 or labels[at - 1] != label]
 
 
 def _unwound_layouts(program: Program, code: Code, align: Align, cpu: Cpu) -> Iterator[Layout]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
@@ -77,11 +77,13 @@ class Guessed:
 class Counted:
     """By the counts of conditional branches at their original addresses.
 
-    What comes to other instructions follows from these along the code, and over jumps.
+    What comes to other instructions follows from these along the code, and over jumps.  Control
+    comes to the first one `begun` times from outside.
     """
 
     items: Sequence[tuple[int, Insn]]
     branches: Mapping[int, Direction]
+    begun: int = 0
 
     counted = True
 
@@ -104,6 +106,17 @@ class Counted:
             here = known.executed
         taken = self._taken(number, here)
         return taken, 0 if insn.op.flow in AWAY else here - taken
+
+    def from_start(self) -> Counted:
+        """With what must come to the start: what the first branch counted and nothing led to."""
+        come = 0
+        for number, (address, insn) in enumerate(self.items):
+            come += self._arrivals[number]
+            if (known := self.branches.get(address)) is not None:
+                return replace(self, begun=max(known.executed - come, 0))
+            if insn.op.flow in AWAY:
+                break
+        return self
 
     def _scaled(self, count: int) -> int:
         return 1 + count * (_MOST - 1) // self._most
@@ -138,7 +151,7 @@ class Counted:
 
     def _falling(self, arrivals: Sequence[int]) -> list[int]:
         """What comes to each instruction from the one before it, by what comes by transfers."""
-        falls, here = [], 0
+        falls, here = [], self.begun
         for number, (address, insn) in enumerate(self.items):
             falls.append(here)
             here += arrivals[number]

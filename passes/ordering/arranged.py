@@ -31,17 +31,19 @@ class Arranged:
     """A function's instructions in an order of its units.
 
     `inverted` are the original addresses of branches with the opposite test; `broken` the units
-    behind which a jump to the next one stands now, `added` how many jumps there are more, and
-    `taken` how often control goes on elsewhere than at the next instruction.
+    behind which a jump to the next one stands now with how often it is executed, and `added` how
+    many jumps there are more.  `taken` is how often control goes on elsewhere than at the next
+    instruction, `jumped` how many jumps are executed more than before.
     """
 
     units: Units
     known: Inverting
     items: list[tuple[int, Insn]] = field(default_factory=list)
     inverted: set[int] = field(default_factory=set)
-    broken: list[int] = field(default_factory=list)
+    broken: dict[int, int] = field(default_factory=dict)
     added: int = 0
     taken: int = 0
+    jumped: int = 0
 
     @property
     def code(self) -> Code:
@@ -67,6 +69,7 @@ class Arranged:
             if goal is not None and goal == following and span[-1] not in units.heads:
                 self.items.pop()
                 self.added -= 1
+                self.jumped -= taken
             else:
                 self.taken += taken
         elif insn.op.flow in AWAY or following == unit + 1 or unit + 1 == len(units.spans):
@@ -90,8 +93,9 @@ class Arranged:
         self.taken += taken
         if opposite is None or goal != following:
             self.items.append((at + 1, _leading(self.known.jump(0), at + 1, next_place)))
-            self.broken.append(unit)
+            self.broken[unit] = falling
             self.added += 1
+            self.jumped += falling
             self.taken += falling
 
 
@@ -104,6 +108,7 @@ def arranged(units: Units, known: Inverting, order: Sequence[int]) -> Arranged:
     before = dict(zip(order[1:], order, strict=False))
     kept = [u for u in order if not units.is_passed(u) or before.get(u) == u - 1]
     found.added -= len(order) - len(kept)
+    found.jumped -= sum(units.taken[u] for u in {*order} - {*kept})
     for unit, following in zip_longest(kept, kept[1:]):
         found.put(unit, following)
     return found

@@ -1,197 +1,86 @@
 """Blocks that control passes through one after the other most often stand so.
 
 Chains are made as Pettis and Hansen make them (Profile Guided Code Positioning, PLDI 1990): of all
-ways the one that is gone most often first, where its source ends a chain and its goal begins one.
+ways the one that saves most first, where its source ends a chain and its goal begins one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from itertools import zip_longest
 
+from passes.ordering.lines import Chain, Lines
+from passes.ordering.turning import turned
 from passes.ordering.units import Units, Way
+from rewriter.core.isa.instruction import AWAY
 
 
 @dataclass
 class Chains:
-    """Units in chains, each of which stands together.
+    """Units in chains, each of which stands together, in a line that may be their order.
 
-    `kept` are units behind which the next one stays.
+    `kept` are units behind which the next one stays, and `ways` those to go by.
     """
 
     units: Units
     kept: Collection[int]
-    _of: list[list[int]] = field(init=False)
+    ways: Sequence[Way]
+    _line: list[Chain] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._of = [[unit] for unit in range(len(self.units.spans))]
-        self._gaps_left = dict(enumerate(self._labels_between()))
-        for way in sorted(self.units.ways, key=self._rank):
-            if (way.often or way.falls) and self._may_join(way):
-                before, after = self._of[way.source], self._of[way.goal]
-                gap = self._gap(before, after)
-                if gap is not None:
-                    del self._gaps_left[gap]
-                before += after
-                for unit in after:
-                    self._of[unit] = before
-
-    def _rank(self, way: Way) -> tuple[bool, int, bool, int]:
-        return not (way.falls and way.source in self.kept), -way.often, not way.falls, way.source
-
-    def _may_join(self, way: Way) -> bool:
-        units = self.units
-        before, after = self._of[way.source], self._of[way.goal]
-        if before is after or before[-1] != way.source or after[0] != way.goal or way.goal == 0:
-            return False
-        if units.held_last and way.source == len(units.spans) - 1:
-            return False
-        if units.label_at(way.source, -1) != units.label_at(way.goal, 0):
-            return False
-        gap = self._gap(before, after)
-        if gap is not None and not (gap in self._gaps_left and self._may_close(gap, before, after)):
-            return False
-        return self._has_room(before, after)
-
-    def _has_room(self, before: list[int], after: list[int]) -> bool:
-        """Whether chains that join fit between what stays in them and around them."""
-        units, rooms = self.units, self.units.rooms
-        if len(rooms) == 1:
-            return True
-        filled = units.filled([*before, *after])
-        held = [part for part in filled if part is not None]
-        if not held:
-            return True
-        others = (chain for chain in self._held() if chain not in (before, after))
-        leading, first = filled.pop(None, 0), min(held) - 1
-        for chain in others:
-            for part, many in units.filled(chain).items():
-                if part == first:
-                    leading += many
-                elif part is not None and part in filled:
-                    filled[part] += many
-        return leading <= (rooms[first] if first >= 0 else 0) and all(
-            many <= rooms[part] for part, many in filled.items() if part is not None
-        )
-
-    def _held(self) -> list[list[int]]:
-        """The chains in which something stays."""
-        found = {id(chain): chain for unit in self.units.held for chain in (self._of[unit],)}
-        return [*found.values()]
-
-    def _labels_between(self) -> Iterator[tuple[Hashable, ...]]:
-        """The labels of what may stand behind each anchor."""
-        units, anchors = self.units, [*self.units.anchors]
-        for before, behind in zip_longest(anchors, anchors[1:]):
-            if behind is not None:
-                yield units.label_at(before, -1), units.label_at(behind, 0)
-            elif not units.held_last:
-                yield (units.label_at(before, -1),)
-
-    def _gap(self, before: list[int], after: list[int]) -> int | None:
-        """The number of the anchor behind which nothing else can stand when chains join.
-
-        None where one of them has no anchor, -1 where the anchors do not follow one another.
-        """
-        anchors = self.units.anchors
-        first = max((anchors[unit] for unit in before if unit in anchors), default=None)
-        second = min((anchors[unit] for unit in after if unit in anchors), default=None)
-        if first is None or second is None:
-            return None
-        return first if second == first + 1 else -1
-
-    def _may_close(self, gap: int, before: list[int], after: list[int]) -> bool:
-        """Whether all that may stand in a gap between anchors may stand elsewhere, too."""
-        units, others = self.units, [w for n, w in self._gaps_left.items() if n != gap]
-        for label in self._gaps_left[gap]:
-            if any(label in one for one in others):
-                continue
-            inside = {*before, *after, *units.anchors}
-            if not self._plain.get(label, frozenset()) <= inside:
-                return False
-        return True
-
-    @cached_property
-    def _plain(self) -> dict[Hashable, set[int]]:
-        """By label, the units that are no anchors."""
-        found: dict[Hashable, set[int]] = {}
-        for unit in range(len(self.units.spans)):
-            if unit not in self.units.anchors:
-                found.setdefault(self.units.label_at(unit, 0), set()).add(unit)
-        return found
-
-    # Their order --------------------------------------------------------------------------
+        self._lines = Lines(self.units)
+        self._line = [(unit,) for unit in range(len(self.units.spans))]
+        for way in sorted(self.ways, key=self._rank):
+            if self._is_kept(way) or way.saves > 0:
+                self._join(way)
+        self._put_aside()
 
     def order(self) -> list[int]:
-        """All units: chains with anchors by these, each other one where its label may stand.
+        """All units."""
+        return [unit for chain in self._line for unit in chain]
 
-        It stands behind the one that it has most to do with, and where control never comes as
-        late as may be.
-        """
-        chains = [chain for unit, chain in enumerate(self._of) if chain[0] == unit]
-        anchors = self.units.anchors
-        placed = [chain for chain in chains if not anchors.keys().isdisjoint(chain)]
-        placed.sort(key=lambda chain: min(anchors[unit] for unit in chain if unit in anchors))
-        left = [chain for chain in chains if anchors.keys().isdisjoint(chain)]
-        for chain in sorted(left, key=lambda chain: (not self._is_reached(chain), chain[0])):
-            gap = self._best(placed, chain)
-            if gap is None:
-                return []
-            placed.insert(gap, chain)
-        return [unit for chain in placed for unit in chain]
+    def _is_kept(self, way: Way) -> bool:
+        return way.falls and way.source in self.kept
 
-    def _best(self, placed: Sequence[list[int]], chain: list[int]) -> int | None:
-        """Before which of the chains another one stands best; None where there is no room."""
-        gaps = list(self._gaps(placed, chain))
-        if len(self.units.rooms) > 1:
-            gaps = self._roomy(placed, chain, gaps)
-        if not gaps:
-            return None
-        if not self._is_reached(chain):
-            return gaps[-1]
-        return max(gaps, key=lambda gap: (self._between(placed[gap - 1], chain), -gap))
+    def _rank(self, way: Way) -> tuple[bool, int, bool, int]:
+        return not self._is_kept(way), -way.saves, not way.falls, way.source
 
-    def _gaps(self, placed: Sequence[list[int]], chain: list[int]) -> Iterator[int]:
-        """Where a chain may stand by its labels."""
-        units, label = self.units, self.units.label_at(chain[0], 0)
-        for gap in range(1, len(placed) + (not units.held_last)):
-            before = units.label_at(placed[gap - 1][-1], -1)
-            behind = units.label_at(placed[gap][0], 0) if gap < len(placed) else None
-            if label in (before, behind):
-                yield gap
+    def _join(self, way: Way) -> None:
+        """Two chains become one, where the line stays one that may be."""
+        before = next(n for n, chain in enumerate(self._line) if way.source in chain)
+        after = next(n for n, chain in enumerate(self._line) if way.goal in chain)
+        first, second = self._line[before], self._line[after]
+        if first[-1] != way.source or second[0] != way.goal:
+            return
+        if before == after:
+            found = turned(self.ways, first, self._line, self.kept)
+            self._line = self._lines.first_fitting([self._with({before: found})]) or self._line
+            return
+        joined = (*first, *second)
+        ways = self._with({before: joined, after: ()}), self._with({before: (), after: joined})
+        self._line = self._lines.first_fitting(ways) or self._line
 
-    def _roomy(
-        self, placed: Sequence[list[int]], chain: list[int], gaps: Sequence[int]
-    ) -> list[int]:
-        """Those of the gaps between chains where there is room for another one."""
-        units = self.units
-        filled = units.filled(unit for one in placed for unit in one)
-        size, part, parts = sum(len(units.spans[unit]) for unit in chain), 0, [0]
-        for one in placed:
-            part = max((p for p in units.filled(one) if p is not None), default=part)
-            parts.append(part)
-        return [gap for gap in gaps if filled[parts[gap]] + size <= units.rooms[parts[gap]]]
+    def _with(self, others: dict[int, Chain]) -> list[Chain]:
+        """The line with other chains at some places, or none."""
+        line = (others.get(n, chain) for n, chain in enumerate(self._line))
+        return [chain for chain in line if chain]
 
-    def _is_reached(self, chain: list[int]) -> bool:
-        return not self._reached.isdisjoint(chain)
+    def _put_aside(self) -> None:
+        """What control never comes to stands behind the rest, where nothing falls in or out."""
+        for chain in list(self._line):
+            at = self._line.index(chain)
+            if self.units.reached.isdisjoint(chain) and self._stands_alone(at):
+                rest = [*self._line[:at], *self._line[at + 1 :]]
+                if self._lines.fits([*rest, chain]):
+                    self._line = [*rest, chain]
 
-    @cached_property
-    def _reached(self) -> frozenset[int]:
-        return frozenset(unit for way in self.units.ways if way.often for unit in way[:2])
+    def _stands_alone(self, at: int) -> bool:
+        """Whether control falls neither into a chain nor out of it as it stands."""
+        line = self._line
+        if at == 0 or (line[at - 1][-1] == line[at][0] - 1 and not self._ends(line[at - 1])):
+            return False
+        following = line[at + 1][0] if at + 1 < len(line) else -1
+        return self._ends(line[at]) or following not in (-1, line[at][-1] + 1)
 
-    @cached_property
-    def _weights(self) -> dict[int, dict[int, int]]:
-        """By unit, how often control goes between it and others."""
-        found: dict[int, dict[int, int]] = {}
-        for way in self.units.ways:
-            for one, other in ((way.source, way.goal), (way.goal, way.source)):
-                near = found.setdefault(one, {})
-                near[other] = near.get(other, 0) + way.often
-        return found
-
-    def _between(self, chain: list[int], other: list[int]) -> int:
-        there = {*chain}
-        near = (self._weights.get(unit, {}) for unit in other)
-        return sum(often for one in near for unit, often in one.items() if unit in there)
+    def _ends(self, chain: Sequence[int]) -> bool:
+        return self.units.last(chain[-1])[1].op.flow in AWAY

@@ -4,29 +4,36 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import accumulate, groupby, pairwise
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from passes.align import Code
 from passes.lib.weights import Counted
 from rewriter.core.isa.instruction import AWAY, Flow, Insn
+from rewriter.identify.profiles import Direction
 
 _OPEN = frozenset({Flow.NEXT, Flow.BRANCH, Flow.RETURN_IF, Flow.INDIRECT_IF}) | AWAY
 """Flows behind which another block may come; behind all others their own place matters."""
 
 
+_SHARE = 32
+"""Of so many passes of a branch one is taken to go each way, whatever was counted."""
+
+
 class Way(NamedTuple):
     """A way from a unit's end to the start of another, by number, and how often it is gone.
 
-    It `falls` where that other is the next.
+    It `falls` where that other is the next, and `saves` so many transfers and executed jumps where
+    it falls through.
     """
 
     source: int
     goal: int
     often: int
     falls: bool
+    saves: int
 
 
 @dataclass(frozen=True)
@@ -47,7 +54,12 @@ class Units:
     @cached_property
     def weights(self) -> Counted:
         """How often control goes each way."""
-        return Counted(self.code.items, self.code.branches)
+        return Counted(self.code.items, self.code.branches).from_start()
+
+    def expected(self) -> Units:
+        """With counts of which a part is on each way of a branch: other inputs go other ways."""
+        likely = {at: _softened(one) for at, one in self.code.branches.items()}
+        return replace(self, code=replace(self.code, branches=likely))
 
     @cached_property
     def heads(self) -> frozenset[int]:
@@ -84,35 +96,25 @@ class Units:
         return [self.weights.leaving(span[-1])[0] for span in self.spans]
 
     @cached_property
-    def runs(self) -> list[int]:
-        """By instruction, the number of the run of one label that it stands in."""
-        changes = (before != after for before, after in pairwise(self.labels))
-        return list(accumulate(changes, initial=0))
+    def run_labels(self) -> list[Hashable]:
+        """The label of each run."""
+        return [label for label, _ in groupby(self.labels)]
 
     @cached_property
-    def anchors(self) -> dict[int, int]:
-        """Units that keep their order among themselves, numbered; all others may stand between.
+    def labels_in(self) -> list[list[Hashable]]:
+        """Of each unit, the labels of the runs that it stands in."""
+        return [
+            [label for label, _ in groupby(self.labels[n] for n in span)] for span in self.spans
+        ]
 
-        They are what stays, what stands in several runs, and of each other run what is executed
-        least: so the sequence of labels stays what it is.
-        """
-        count, runs = len(self.spans), [self._runs(unit) for unit in range(len(self.spans))]
-        found = {0} | ({count - 1} if self.held_last else set())
-        found |= {u for u, span in enumerate(self.spans) if not self.code.staying.isdisjoint(span)}
-        found |= {unit for unit, (first, last) in enumerate(runs) if first != last}
-        touched = {run for unit in found for run in range(runs[unit][0], runs[unit][1] + 1)}
-        seldom = dict[int, int]()
-        for unit in sorted(range(count), key=lambda u: (-self._executed(u), u)):
-            seldom[runs[unit][0]] = unit
-        found |= {unit for run, unit in seldom.items() if run not in touched}
-        return {unit: number for number, unit in enumerate(sorted(found))}
-
-    def _runs(self, unit: int) -> tuple[int, int]:
-        span = self.spans[unit]
-        return self.runs[span[0]], self.runs[span[-1]]
-
-    def _executed(self, unit: int) -> int:
-        return sum(self.weights.leaving(self.spans[unit][-1]))
+    def keeps(self, order: Iterable[int]) -> bool:
+        """Whether labels come in their sequence in an order of units; any may be left out."""
+        at, wanted = 0, self.run_labels
+        for unit in order:
+            for label in self.labels_in[unit]:
+                while at < len(wanted) and wanted[at] != label:
+                    at += 1
+        return at < len(wanted)
 
     @cached_property
     def rooms(self) -> list[int]:
@@ -144,10 +146,6 @@ class Units:
         """The units in which something stays."""
         staying = self.code.staying
         return [unit for unit, span in enumerate(self.spans) if not staying.isdisjoint(span)]
-
-    def label_at(self, unit: int, end: int) -> Hashable:
-        """The label with which a unit begins (0) or ends (-1)."""
-        return self.labels[self.spans[unit][end]]
 
     @cached_property
     def held_last(self) -> bool:
@@ -185,16 +183,22 @@ class Units:
         """All ways between units."""
         return tuple(self._ways())
 
+    @cached_property
+    def reached(self) -> frozenset[int]:
+        """The units where control came."""
+        return frozenset({0}.union(*(way[:2] for way in self.ways if way.often)))
+
     def _ways(self) -> Iterator[Way]:
         for unit, span in enumerate(self.spans):
             taken, falling = self.weights.leaving(span[-1])
             flow, goal = self.last(unit)[1].op.flow, self.goal(unit)
+            less = min(taken, falling) if goal is not None else falling
             if flow not in AWAY and unit + 1 < len(self.spans):
-                yield Way(unit, unit + 1, falling, True)
+                yield Way(unit, unit + 1, falling, True, falling + less)
             if goal is not None:
-                yield Way(unit, goal, taken, False)
+                yield Way(unit, goal, taken, False, taken + (taken if flow in AWAY else less))
 
-    def sequence(self, order: Sequence[int]) -> list[Hashable]:
-        """The labels as they come one after the other, each once, where units are in an order."""
-        found = (self.labels[number] for unit in order for number in self.spans[unit])
-        return [label for label, _ in groupby(found)]
+
+def _softened(counted: Direction) -> Direction:
+    held = (_SHARE - 2) * counted.held + counted.executed
+    return Direction(_SHARE * counted.executed, held, 0)

@@ -125,9 +125,15 @@ class Rows:
 
 
 def _in_order(passed: Iterable[rows.Passed]) -> bool:
-    """Whether ways begin in both files in one order of addresses."""
-    starts = sorted({(old[0], new[0]) for old, new in passed})
-    return all(before[1] <= behind[1] for before, behind in pairwise(starts))
+    """Whether ways stand in both files in one order of addresses.
+
+    A way that ends before another one begins does so in the new file, too.
+    """
+    ways = sorted({(old[0], new[0], old[-1], new[-1]) for old, new in passed})
+    return all(
+        new <= next_new and (end >= next_old or new_end < next_new)
+        for (_, new, end, new_end), (next_old, next_new, _, _) in pairwise(ways)
+    )
 
 
 def _behind(

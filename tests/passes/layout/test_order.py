@@ -18,6 +18,7 @@ from passes.align import Code
 from passes.layout import orders
 from passes.ordering.arranged import arranged
 from passes.ordering.chains import Chains
+from passes.ordering.sequences import starts_of_runs
 from passes.ordering.units import Units
 from rewriter.analysis.program import Program, analyse
 from rewriter.core.code.listing import FLOW_CODE
@@ -142,6 +143,15 @@ LOOP = """
         addq    a1,1,a1
         addq    a1,2,a1
 other:  subq    a1,1,a1
+        ret
+"""
+ROUND = """
+        addq    a0,1,a0
+head:   subq    a1,1,a1
+        beq     a1,out
+        addq    a0,a1,a0
+        br      zero,head
+out:    addq    a0,3,a0
         ret
 """
 START = 0x1000
@@ -335,7 +345,7 @@ def test_chains_are_those_of_pettis_and_hansen() -> None:
     counts = {START: Direction(100, 90, 0), START + 16: Direction(100, 30, 0)}
     targets = (START, START + 12, START + 16)
     units = Units(Code(function, items, {START}, (), targets, branches=counts), [0] * 6, ())
-    order = Chains(units, ()).order()
+    order = Chains(units, (), units.ways).order()
     assert order == [0, 2, 3, 4, 1]
     found = arranged(units, conditional, order)
     assert (sum(units.taken), found.taken, found.added, found.inverted) == (130, 50, 0, {START})
@@ -355,3 +365,65 @@ def test_a_unit_is_kept_behind_another() -> None:
         both.append(next(orders(units, [0] * 5, (), (), conditional), None))
     crowded, roomy = both
     assert crowded is None and roomy is not None and (roomy.added, roomy.taken) == (1, 10 + 10)
+
+
+ENDS = """
+	ldah $29,0($27)
+	lda $29,0($29)
+	lda $30,-16($30)
+	.cfi_def_cfa_offset 16
+	beq $16,1f
+	stq $16,0($17)
+	lda $30,16($30)
+	.cfi_remember_state
+	.cfi_def_cfa_offset 0
+	ret
+1:	.cfi_restore_state
+	bne $17,2f
+	lda $30,16($30)
+	.cfi_remember_state
+	.cfi_def_cfa_offset 0
+	ret
+2:	.cfi_restore_state
+	stq $31,8($17)
+	lda $30,16($30)
+	.cfi_def_cfa_offset 0
+	ret
+"""
+
+
+def test_ways_out_change_places(tmp_path: Path) -> None:
+    """Of code whose frame is undone in several places each may come first; rows say so."""
+    image = library(tmp_path, {"f": ENDS.splitlines()})
+    program = analyse(image, ALPHA)
+    listing = program.listing
+    flows = listing.flows.tolist()
+    at = [int(listing.addresses[n]) for n, f in enumerate(flows) if f == FLOW_CODE[Flow.BRANCH]]
+    counts = {(BRANCH, address): Direction(100, 99, 0) for address in at}
+    text = Directions(text_hash(image), counts).written()
+    tuned = made(program, text, "layout", "align")
+    assert list(gains(tuned)) == [(198, 2)]
+    assert verify(program, replace(image, data=tuned.data), lambda *_: None).findings == ()
+
+
+def test_a_run_of_labels_may_become_empty() -> None:
+    """It begins where the next one does; what comes in another order has no places."""
+    assert starts_of_runs("abbac", "abac") == [0, 1, 2, 3]
+    assert starts_of_runs("abac", "aac") == [0, 2, 2, 2]
+    assert starts_of_runs("abac", "bbac") == [0, 0, 2, 3]
+    assert starts_of_runs("abac", "a") == [0, 1, 1, 1]
+    assert starts_of_runs("abac", "ca") is None
+
+
+def test_a_loop_is_turned_where_that_saves_most() -> None:
+    """The jump at its end goes, though the branch out of it is taken as often as before."""
+    code = assemble(ROUND, START).code
+    words = [int.from_bytes(code[at : at + 4], "little") for at in range(0, len(code), 4)]
+    insns = [insn for insn in map(ALPHA.table.decode, words) if insn is not None]
+    items = tuple((START + 4 * n, insn) for n, insn in enumerate(insns))
+    function = Function(START, START + len(code), "f", "")
+    counts = {START + 8: Direction(110, 10, 0)}
+    loop = Code(function, items, {START}, (), (START + 4, START + 20), branches=counts)
+    units = Units(loop, [0] * 7, ())
+    found = arranged(units, conditional, Chains(units, (), units.ways).order())
+    assert (sum(units.taken), found.taken, found.jumped) == (10 + 100, 10 + 100, 10 - 100)
