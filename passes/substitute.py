@@ -53,11 +53,13 @@ class Chosen:
 @dataclass(frozen=True)
 class Seen:
     """A choice without what it was made from: the routine's number of those that suit, what it
-    rests on, and how the old one behaved."""
+    rests on, and how the old one behaved; and by number what those behind it rest on, None where
+    they do not do."""
 
     number: int
     assumed: tuple[str, ...]
     tried: Evidence
+    behind: tuple[tuple[int, tuple[str, ...] | None], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -179,20 +181,23 @@ class Substitute(OwnPass):
         if not found:
             raise CannotMove(reasons[0])
 
-    def further(
-        self, known: Known, named: Named, cpu: Cpu, best: Chosen, caves: Caves
-    ) -> Iterator[Chosen]:
-        """The routines behind the best, of those that there is room for: none is timed in vain."""
-        function, candidates = best.function, _suited(known.program.target, named, cpu)
-        behind = candidates[candidates.index(best.routine) + 1 :]
-        fitting = [one for one in behind if _has_room(known, named, function, one, caves)]
-        weighing = Weighing(known, named, function, cpu)
-        for routine in fitting:
-            gain = None if known.unlike(named, routine) else weighing.gain(routine)
-            if isinstance(gain, Worth):
-                chosen = _assumed(known, named, function, routine, gain)
-                if isinstance(chosen, Chosen):
-                    yield chosen
+    def behind(self, weighing: Weighing, best: Chosen, caves: Caves) -> list[int]:
+        """The numbers of the routines behind the best that have a place."""
+        known, named = weighing.known, weighing.named
+        every = list(enumerate(_suited(known.program.target, named, weighing.cpu)))
+        behind = every[[one for _, one in every].index(best.routine) + 1 :]
+        function = best.function
+        return [n for n, one in behind if _has_place(known, named, function, one, caves)]
+
+    def another(self, weighing: Weighing, number: int) -> Chosen | None:
+        """The routine of a number, if it does the same and gains; it is timed for that."""
+        known, named = weighing.known, weighing.named
+        routine = _suited(known.program.target, named, weighing.cpu)[number]
+        gain = None if known.unlike(named, routine) else weighing.gain(routine)
+        if not isinstance(gain, Worth):
+            return None
+        chosen = _assumed(known, named, weighing.function, routine, gain)
+        return chosen if isinstance(chosen, Chosen) else None
 
     def remade(self, known: Known, named: Named, cpu: Cpu, seen: Seen) -> Chosen:
         """What another process chose: nothing is tried and timed again."""
@@ -337,12 +342,15 @@ def _assumed(
     return Chosen(function, named, routine, gain, assumed, old.evidence)
 
 
-def _has_room(known: Known, named: Named, function: Function, routine: Tuned, caves: Caves) -> bool:
-    """Whether a routine may find a place: its bytes, where the old one stands or in a cave."""
-    size = len(routine.code)
-    if size <= room_in_place(known, named, function):
+def _has_place(
+    known: Known, named: Named, function: Function, routine: Tuned, caves: Caves
+) -> bool:
+    """Whether a routine may stand in place of the old one or in a cave."""
+    target = known.program.target
+    if _in_place(known, named, function, routine, target.frame_rows(routine.code)) is not None:
         return True
-    return caves.has(size, known.program.target.alignment)
+    plain = unwinds_plainly(known, named, function)
+    return plain and caves.has(len(routine.code), target.alignment)
 
 
 def _placed(known: Known, chosen: Chosen, caves: Caves) -> Substitution:

@@ -53,7 +53,7 @@ def of_seen(seen: Seen | str) -> bytes:
     """What may stand for a known routine, or why nothing does."""
     if isinstance(seen, str):
         return _packed(seen)
-    return _packed([seen.number, seen.assumed, _of_evidence(seen.tried)])
+    return _packed([seen.number, seen.assumed, _of_evidence(seen.tried), seen.behind])
 
 
 def seen_of(packed: bytes) -> Seen | str:
@@ -61,8 +61,13 @@ def seen_of(packed: bytes) -> Seen | str:
     document = _document(packed)
     if isinstance(document, str):
         return document
-    number, assumed, tried = document
-    return Seen(int(number), tuple(map(str, assumed)), _evidence(tried))
+    number, assumed, tried, others = document
+    behind = tuple((int(n), None if a is None else _texts(a)) for n, a in others)
+    return Seen(int(number), _texts(assumed), _evidence(tried), behind)
+
+
+def _texts(row: Any) -> tuple[str, ...]:
+    return tuple(map(str, row))
 
 
 def _of_stage(one: Stage) -> list[Any]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 
-from passes.substitute import Chosen, Seen, Substitute
+from passes.substitute import Chosen, Seen, Substitute, Weighing
 from rewriter.core.code.program import Function
 from rewriter.core.run.guard import guarded
 from rewriter.core.target.protocol import CannotMove
@@ -43,7 +43,28 @@ class Choices:
         """The best, and behind it those for which there is room; CannotMove if it stays."""
         work, best = self.work, self.best(named)
         yield best
-        yield from self.substitute.further(work.known, named, work.cpu, best, caves)
+        weighing = Weighing(work.known, named, best.function, work.cpu)
+        for number in self.substitute.behind(weighing, best, caves):
+            chosen = self._another(weighing, number)
+            if chosen is not None:
+                yield chosen
+
+    def _another(self, weighing: Weighing, number: int) -> Chosen | None:
+        """The routine of a number behind the best, if it may stand for the old one, too."""
+        named, known = weighing.named, weighing.known
+        seen = self.first.get(named.address)
+        if not isinstance(seen, Seen):
+            return self.substitute.another(weighing, number)
+        if number in dict(seen.behind):
+            assumed = dict(seen.behind)[number]
+            if assumed is None:
+                return None
+            told = replace(seen, number=number, assumed=assumed)
+            return self.substitute.remade(known, named, weighing.cpu, told)
+        chosen = self.substitute.another(weighing, number)
+        found = (number, None if chosen is None else chosen.assumed)
+        self.first[named.address] = replace(seen, behind=(*seen.behind, found))
+        return chosen
 
     def look(self, function: Function) -> None:
         """Finds the best for the routines of a function that may be asked for in its turn.
