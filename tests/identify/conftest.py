@@ -18,6 +18,7 @@ from rewriter.elf.image import Image, load
 from rewriter.identify.compiler import compile_file
 from rewriter.identify.signatures import Database
 from rewriter.identify.symbols import contract_of
+from targets.alpha import routines
 
 ARCHIVE = Path("/usr/alpha-linux-gnu/lib/libc.a")  # of the package with the headers
 EXPORTED = 30  # routines of glibc 2.36 for Alpha that have a contract
@@ -62,11 +63,12 @@ def all_places(places: Places) -> Places:
 
 @pytest.fixture(scope="session")
 def made(target: Sequential) -> Made:
-    """`made(path)`: the signatures of a file."""
+    """`made(path)`: the signatures of a file's routines of which there are tuned ones."""
 
     @cache
     def make(path: Path) -> Database:
-        compiled = compile_file(path.read_bytes(), path.name, target, CONTRACTS)
+        contracts = {name: CONTRACTS[name] for name in routines.names()}
+        compiled = compile_file(path.read_bytes(), path.name, target, contracts)
         assert not compiled.refused
         return Database.of(target.name, compiled.signatures)
 

@@ -34,15 +34,18 @@ def _ours(name: str) -> list[Code]:
 
 
 def test_every_contract_has_a_routine_for_the_21264() -> None:
-    assert set(routines.names()) == set(CONTRACTS)
-    for name in CONTRACTS:
+    """But those of long numbers, which the libc has without a symbol."""
+    assert {n for n in CONTRACTS if n not in routines.names()} == {
+        n for n in CONTRACTS if n.startswith("mpn_")
+    }
+    for name in routines.names():
         assert routines.best(name, CPUS["ev6"].features) is not None
     strlen, memcpy = routines.best("strlen", CPUS["ev67"].features), "memcpy"
     assert strlen is not None and strlen.folder == "ev67"
     assert routines.best(memcpy, CPUS["ev5"].features) is None
 
 
-@pytest.mark.parametrize("name", CONTRACTS)
+@pytest.mark.parametrize("name", routines.names())
 def test_every_shape(name: str, alpha: AlphaTrials, libc_routine: Libc) -> None:
     """Cases are made once for all implementations of a contract."""
     contract = CONTRACTS[name]
@@ -76,7 +79,8 @@ def test_the_libc_has_nothing_of_a_kernels(name: str, libc_routine: Libc) -> Non
 
 
 @pytest.mark.parametrize(
-    "name", [n for n, c in CONTRACTS.items() if c.linkage == "standard" and n not in KERNELS]
+    "name",
+    [n for n in routines.names() if CONTRACTS[n].linkage == "standard" and n not in KERNELS],
 )
 def test_the_libc_step_by_step(name: str, alpha: AlphaTrials, libc_routine: Libc) -> None:
     """It was made before byte stores: it writes back what is beside."""
