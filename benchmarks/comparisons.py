@@ -1,4 +1,4 @@
-"""At which byte the comparisons end that programs make: what `passes/lib/worth.py` weighs them by.
+"""At which byte the comparisons end that programs make: `passes/substitution/worth.py` weighs by it.
 
     python benchmarks/comparisons.py [PROGRAM...]
 

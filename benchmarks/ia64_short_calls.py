@@ -4,9 +4,9 @@
 
 For each routine of the files (the IA-64 libc if none is named) that `substitute` replaces for the
 Itanium 2, where it would stand: in each kind of call by which `substitute` refuses a routine
-(`passes/lib/worth.py`), the mean over how operands stand, the original's and ours, in cycles of
-the model and in groups that the group-parallel machine went through; a `!` where ours take more,
-two where they take more of both.  Ends with the numbers of these.  FILE is a path or the name of
+(`passes/substitution/worth.py`), the mean over how operands stand, the original's and ours, in
+cycles of the model and in groups that the group-parallel machine went through; a `!` where ours
+take more, two where they take more of both.  Ends with the numbers of these.  FILE is a path or the name of
 an input.
 """
 
@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import targets
 from fixtures.inputs import Missing, find
 from passes import offered
-from passes.lib.worth import Call, Runs, short_calls
+from passes.substitution.worth import Call, Runs, short_calls
 from rewriter.contracts import CONTRACTS
 from rewriter.core.target.substitution import Step
 from rewriter.elf.image import load

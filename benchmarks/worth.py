@@ -1,8 +1,8 @@
 """What `substitute` makes of the known routines of a file on a CPU: each with what the model says.
 
 `.venv/bin/python benchmarks/worth.py FILE CPU... [--routine NAME]...`: modelled cycles of the calls
-that programs make most (`passes/lib/worth.py`), ours as a part of the original's, or why the
-original stays.  FILE is a path or the name of an input.
+that programs make most (`passes/substitution/worth.py`), ours as a part of the original's, or why
+the original stays.  FILE is a path or the name of an input.
 """
 
 from __future__ import annotations

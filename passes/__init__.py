@@ -20,11 +20,13 @@ substitute   A known routine is replaced by the tuned one for the CPU, where it 
              room
 writehint    Loops that fill memory get a version for long counts, which does not read what it
              stores
-combining/   What `combine` is made of
-lib/         What passes are made of
-ordering/    Blocks in another order: units, chains, and what becomes of their branches
-scheduling/  Instructions in another order: dependences, schedulers, bounds
-streams/     Loops that walk over memory, and how far ahead they may ask for it
+combining/     What `combine` is made of
+lib/           What passes are made of
+ordering/      Blocks in another order: units, chains, and what becomes of their branches
+scheduling/    Instructions in another order: dependences, schedulers, bounds
+streams/       Loops that walk over memory, and how far ahead they may ask for it
+substitution/  What `substitute` is made of: which tuned routines gain, and where they stand in
+               pieces
 """
 
 from __future__ import annotations

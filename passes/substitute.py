@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, replace
 
-from passes.lib.pieces import Scattered, Scattering, Spaces
 from passes.lib.steps import Change, OwnPass, Steps
-from passes.lib.worth import Point, Run, Runs, Worth, once, worth
-from rewriter.contracts import CONTRACTS, Contract
+from passes.substitution.pieces import Scattered, Scattering, Spaces
+from passes.substitution.weighing import Weighing
+from passes.substitution.worth import Worth
+from rewriter.contracts import CONTRACTS
 from rewriter.core.code.program import Function
 from rewriter.core.edit import Edit, Evidence
 from rewriter.core.errors import RetuneError
-from rewriter.core.readings.interpret import Step
-from rewriter.core.target.cpu import Cpu, System
+from rewriter.core.target.cpu import Cpu
 from rewriter.core.target.protocol import CannotMove, FrameRow, Sequential, Target, Tuned, suited
 from rewriter.elf.caves.room import Caves
 from rewriter.elf.caves.unwind import Body, replaced
 from rewriter.elf.emit import Patch
-from rewriter.timing.described import NotDescribed, sched_of, traits_of
-from rewriter.timing.model import least, simulate
 from rewriter.verify.routines.pieces import placement_at
 from rewriter.verify.routines.replaceable import Known, Named
 from rewriter.verify.routines.rules import (
@@ -30,9 +27,6 @@ from rewriter.verify.routines.rules import (
     room_in_place,
     unwinds_plainly,
 )
-from rewriter.verify.routines.trial import Untried
-from rewriter.verify.trials.engines.sweep import Code
-from rewriter.verify.trials.image import code_at
 
 
 @dataclass(frozen=True)
@@ -124,8 +118,8 @@ class Substitute(OwnPass):
     Requires  Every name that the routine has is a contract, and the original keeps it; entered
               inside, the old code stays where it is.  The new code writes no register that a
               caller keeps a value in.  Unwinding finds an entry for every new instruction.  On the
-              CPU's model the calls that programs make most (`passes/lib/worth.py`) take less, and
-              none of 0 to 32 bytes, or of some lengths up to 1,500, takes more in the mean over
+              CPU's model the calls that programs make most (`passes/substitution/worth.py`) take
+              less, and none of 0 to 32 bytes, or of some lengths up to 1,500, takes more in the mean over
               alignments; in bundled code none of 0 to 16 bytes.
     Proof     None: TESTED.  In the output, code that is byte for byte the tuned routine keeps each
               contract, entered where callers enter it (`rewriter/verify/routines/substituted`);
@@ -278,56 +272,6 @@ def _better(
         yield routine, gain
     if len(reasons) == len(candidates):
         raise CannotMove(reasons[0])
-
-
-@dataclass(frozen=True, eq=False)
-class Weighing:
-    """The cycles of an old routine and of those that may replace it, which are timed when they are
-    asked for: the old one's once for all of them."""
-
-    known: Known
-    named: Named
-    function: Function
-    cpu: Cpu
-    _sides: dict[str, Runs] = field(default_factory=dict)
-
-    def gain(self, routine: Tuned) -> Worth | str:
-        """What a tuned routine is worth, or what speaks against it; CannotMove if nobody knows."""
-        try:
-            gain = self.worth(routine)
-            return gain.objection or gain.lost or gain
-        except (Untried, NotDescribed) as unknown:
-            raise CannotMove(f"no model says that it gains: {unknown}") from unknown
-
-    def worth(self, routine: Tuned) -> Worth:
-        """What a tuned routine is worth, before anything was timed."""
-        ours = code_at(routine, self.known.program.target.arena.new)
-
-        def both(contract: Contract) -> tuple[Runs, Runs]:
-            return self._old(contract), partial(self._timed, ours, contract)
-
-        return worth([CONTRACTS[name] for name in self.named.contracts], both)
-
-    def _old(self, contract: Contract) -> Runs:
-        if contract.name not in self._sides:
-            address, trials = self.named.address, self.known.trials
-            old = trials.code_at(address, self.function.end - address, contract.name)
-            self._sides[contract.name] = once(partial(self._timed, old, contract))
-        return self._sides[contract.name]
-
-    def _timed(
-        self, code: Code, contract: Contract, points: Iterable[Point], warm: bool
-    ) -> Iterator[Run]:
-        cpu, system = self.cpu, self.known.program.target.system(self.cpu)
-        traces = list(self.known.trials.traces(code, contract, points, cpu))
-        for insn in {step.insn for steps in traces for step in steps}:
-            sched_of(cpu, traits_of(cpu, insn))  # before any is timed, as some are not
-        for steps in traces:
-            yield Run(least(steps, cpu), partial(_cycles, steps, cpu, system, warm))
-
-
-def _cycles(steps: Sequence[Step], cpu: Cpu, system: System, warm: bool) -> int:
-    return simulate(steps, cpu, system, warm).cycles
 
 
 def _assumed(

@@ -10,7 +10,6 @@ insert     What a pass may do that needs more instructions than are there: room 
 judged     Whether a layout is better than the one that stands: by loops, boundaries and nops
 move       Moves a function's code inside its own footprint, with everything that points into it
 nops       Which instructions of a text do nothing, and what stands without them
-pieces     A tuned routine in pieces: where a kernel has room, no piece is too small to be used
 searches   Searches for a bit by what they compute: a table of chains of counts, and what equals
            one
 shapes     Recognising what a value is by what it does, whatever instructions spell it
@@ -19,5 +18,4 @@ technique  What a pass is: it looks at one block and proposes rewrites of it
 tune       Applies techniques to a superblock: propose, drop what died, prove, keep or try the next
 weights    How often control comes to the instructions of a function: counted by a profile, or
            guessed
-worth      Whether a tuned routine gains by a CPU's model: both in the calls that programs make most
 """

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from passes.lib.worth import Point, Run, Runs, Side, Worth, slower, worth
 from passes.substitute import Substitute
+from passes.substitution.worth import Point, Run, Runs, Side, Worth, slower, worth
 from rewriter.contracts import CONTRACTS, Contract
 from rewriter.core.code.program import Function
 from rewriter.core.edit import Edit, Evidence, Skip

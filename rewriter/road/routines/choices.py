@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 
-from passes.substitute import Chosen, Seen, Substitute, Weighing
+from passes.substitute import Chosen, Seen, Substitute
+from passes.substitution.weighing import Weighing
 from rewriter.core.code.program import Function
 from rewriter.core.run.guard import guarded
 from rewriter.core.target.protocol import CannotMove

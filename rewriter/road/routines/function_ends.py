@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from passes.lib.pieces import Space
+from passes.substitution.pieces import Space
 from rewriter.analysis.program import Program
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import AWAY

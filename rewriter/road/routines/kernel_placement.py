@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from passes.lib.pieces import Space, Spaces
 from passes.substitute import Chosen, Substitution
+from passes.substitution.pieces import Space, Spaces
 from rewriter.contracts.calls import counted
 from rewriter.core.code.program import Function
 from rewriter.core.run.guard import guarded

@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import targets
-from passes.lib.pieces import Space, Spaces
+from passes.substitution.pieces import Space, Spaces
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import Flow, Insn
 from rewriter.verify.routines.pieces import Piece, cuts, insns_of, pieces, placement, reached

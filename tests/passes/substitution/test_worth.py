@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from passes.lib.worth import (
+from passes.substitution.worth import (
     WHOLE_BLOCKS,
     Length,
     Point,
