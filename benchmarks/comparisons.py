@@ -1,4 +1,4 @@
-"""At which byte the comparisons end that programs make: `passes/substitution/worth.py` weighs by it.
+"""At which byte comparisons of programs end: `passes/substitution/worth.py` weighs calls by it.
 
     python benchmarks/comparisons.py [PROGRAM...]
 

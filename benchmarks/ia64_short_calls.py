@@ -6,8 +6,8 @@ For each routine of the files (the IA-64 libc if none is named) that `substitute
 Itanium 2, where it would stand: in each kind of call by which `substitute` refuses a routine
 (`passes/substitution/worth.py`), the mean over how operands stand, the original's and ours, in
 cycles of the model and in groups that the group-parallel machine went through; a `!` where ours
-take more, two where they take more of both.  Ends with the numbers of these.  FILE is a path or the name of
-an input.
+take more, two where they take more of both.  Ends with the numbers of these.  FILE is a path or the
+name of an input.
 """
 
 from __future__ import annotations

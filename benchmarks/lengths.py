@@ -5,10 +5,10 @@
 For each file and each CPU of `retune cpus` that has tuned routines for it, each routine that
 `substitute` takes there is timed beside the one that it replaces: at 0 to 32 bytes and at lengths
 from 64 to 4,096, the sum over alignments of each (`passes/substitution/worth.py`).  A line a
-routine: ours in parts of the original's cycles in the calls that programs make most, and at all lengths
-together, then the lengths at which ours takes more.  `--all` also prints those that the model
-refuses, with the reason.
-Exit status 1 if a routine that is put somewhere takes more at any length.
+routine: ours in parts of the original's cycles in the calls that programs make most, and at all
+lengths together, then the lengths at which ours takes more.  `--all` also prints those that the
+model refuses, with the reason.  Exit status 1 if a routine that is put somewhere takes more at any
+length.
 """
 
 from __future__ import annotations

@@ -116,10 +116,10 @@ class Substitute(OwnPass):
                                    or       strlen: br cave   (at its second entry, too)
                                             cave:   <EV67 code>
     Requires  Every name that the routine has is a contract, and the original keeps it; entered
-              inside, the old code stays where it is.  The new code writes no register that a
-              caller keeps a value in.  Unwinding finds an entry for every new instruction.  On the
-              CPU's model the calls that programs make most (`passes/substitution/worth.py`) take
-              less, and none of 0 to 32 bytes, or of some lengths up to 1,500, takes more in the mean over
+              inside, the old code stays where it is.  The new code writes no register that a caller
+              keeps a value in.  Unwinding finds an entry for every new instruction.  On the CPU's
+              model the calls that programs make most (`passes/substitution/worth.py`) take less,
+              and none of 0 to 32 bytes, or of some lengths up to 1,500, takes more in the mean over
               alignments; in bundled code none of 0 to 16 bytes.
     Proof     None: TESTED.  In the output, code that is byte for byte the tuned routine keeps each
               contract, entered where callers enter it (`rewriter/verify/routines/substituted`);
