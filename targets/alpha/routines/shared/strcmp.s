@@ -50,7 +50,7 @@ loop:   ldq_u   t2,8(a0)            # L
 
         .include compared
 
-        .include found
+        .include ended
 
 shift:  and     a0,7,t0
         lda     t6,8(zero)

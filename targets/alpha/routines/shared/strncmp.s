@@ -11,18 +11,18 @@ begin:
 
         ldbu    at,8(a0)            # L
         ldbu    t0,8(a1)            # L
-        subq    at,t0,v0
-        beq     at,found            # U
+        xor     a0,a1,t1
+        cmpeq   at,t0,v0
 
-        bne     v0,found            # U
-        xor     a0,a1,t0
-        and     t0,7,t0
-        bne     t0,shift            # U
+        zapnot  at,v0,v0            # U
+        and     t1,7,t1
+        and     a0,7,t2
+        beq     v0,ended            # U
 
-        and     a0,7,t1
-        addq    a2,t1,a2
-        srl     a2,3,t10            # U quadwords
-        and     a2,7,a2             # bytes behind them
+        addq    a2,t2,t2
+        srl     t2,3,t10            # U quadwords
+        bne     t1,shift            # U
+        and     t2,7,a2             # bytes behind them
 
 loop:   subq    t10,1,t10
         lda     a0,8(a0)
@@ -41,7 +41,7 @@ loop:   subq    t10,1,t10
 
         .include compared
 
-        .include found
+        .include ended
 
 rest:   beq     a2,same             # U
         ldq_u   t2,0(a0)            # L
@@ -82,7 +82,7 @@ few_loop:                           # fewer than nine
         subq    at,t0,v0
         lda     a0,1(a0)
         lda     a1,1(a1)
-        bne     v0,found            # U
+        bne     v0,ended            # U
 
         bne     at,few_loop            # U
         ret                         # L
