@@ -56,8 +56,9 @@ class Choices:
         seen = self.first.get(named.address)
         if not isinstance(seen, Seen):
             return self.substitute.another(weighing, number)
-        if number in dict(seen.behind):
-            assumed = dict(seen.behind)[number]
+        known_behind = dict(seen.behind)
+        if number in known_behind:
+            assumed = known_behind[number]
             if assumed is None:
                 return None
             told = replace(seen, number=number, assumed=assumed)
