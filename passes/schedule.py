@@ -311,8 +311,7 @@ class Scheduler:
         """Addresses that must keep what is there, and those that nothing passes."""
         program, blocks = self.program, self._blocks(inside[0][0], inside[-1][0])
         kept = {self._start(block) for block in blocks if program.graph.entered[block]}
-        if program.has_locked(function):
-            kept |= program.locked_addresses
+        kept.update(program.locked_between(inside[0][0], inside[-1][0]))
         kept |= {fixup.access for fixup in program.fixups_of(function)}
         rows, said = self._rows(function)
         return kept | said, rows

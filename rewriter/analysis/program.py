@@ -199,6 +199,11 @@ class Program:
         """Whether some of these addresses are in a function."""
         return _holds(function, self._locked)
 
+    def locked_between(self, first: int, last: int) -> list[int]:
+        """The locked addresses from one address to another, both included; ascending."""
+        locked = self._locked
+        return locked[bisect_left(locked, first) : bisect_right(locked, last)]
+
     @cached_property
     def _locked(self) -> list[int]:
         return sorted(self.locked_addresses)

@@ -27,8 +27,11 @@ def kept(
     keeping = [n for n in np.unique(before).tolist() if n >= 0 and keeps_nop(rows[n])]
     if keeping:
         found[last - first - len(before) :] |= np.isin(before, keeping)
-    if held:
-        found |= np.isin(listing.addresses[first:last], addresses(sorted(held)))
+    there = listing.addresses[first:last]
+    if last - first < len(held):  # a function of a kernel, which holds places all over its text
+        found |= np.fromiter(map(held.__contains__, there.tolist()), dtype=bool, count=len(there))
+    elif held:
+        found |= np.isin(there, addresses(sorted(held)))
     return np.asarray(found)
 
 
