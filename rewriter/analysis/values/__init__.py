@@ -2,4 +2,5 @@
 
 memory    Registers that hold addresses of memory, where no device is
 pointers  Calls behind which the register for shared data holds already what is put there again
+spills    Places of a function's own frame that hold addresses of memory
 """

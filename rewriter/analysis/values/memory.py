@@ -3,8 +3,9 @@
 In a kernel an access may reach a device, unless it is shown where its address comes from: the
 stack, the kernel's own data, what a known allocator returns; or a register by which code has made
 an access before that no device allows.  What is a constant or an index away from such an address is
-in the same object.  A forward analysis finds what holds on every way to a block; what another
-function gives, or memory, may be anything.
+in the same object, and what a function keeps in its frame it reads back from there (`spills`).  A
+forward analysis finds what holds on every way to a block; what another function gives, or memory,
+may be anything.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from rewriter.analysis.flow import Graph
+from rewriter.analysis.values.spills import Spilled, read_back, spilled_behind
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import COMING_BACK, Insn
 from rewriter.core.target.protocol import KnownMemory, Sequential
@@ -21,10 +23,11 @@ from rewriter.core.target.protocol import KnownMemory, Sequential
 
 class Held(NamedTuple):
     """Masks of registers: those that hold addresses of memory, and those with numbers of at most
-    32 bits, which are indices beside an address."""
+    32 bits, which are indices beside an address; and places of the frame that hold addresses."""
 
     memory: int
     narrow: int = 0
+    spilled: Spilled = Spilled()
 
 
 @dataclass(frozen=True)
@@ -49,19 +52,22 @@ class Memory:
 
     def behind(self, held: Held, insn: Insn, address: int) -> Held:
         """What is known behind an instruction."""
+        spilled = spilled_behind(held.spilled, insn, held.memory, self.target)
         if insn.op.flow in COMING_BACK:
             kept = self.target.kept_over(insn)
             result = self.known.RESULT if self.allocates(address) else 0
-            return Held(held.memory & kept | self.known.ALWAYS | result, held.narrow & kept)
+            memory = held.memory & kept | self.known.ALWAYS | result
+            return Held(memory, held.narrow & kept, spilled)
         proved = 0 if self.faults(address) else self._proved(insn)
         memory, defs = held.memory | proved, self.target.table.defs(insn)
         if not defs:
-            return Held(memory, held.narrow)
-        points = self._points(insn, Held(memory, held.narrow))
+            return Held(memory, held.narrow, spilled)
+        points = self._points(insn, held._replace(memory=memory))
         narrow = self.known.narrow(insn) or self._narrow_move(insn, held.narrow)
         return Held(
             memory & ~defs | (defs if points else 0) | self.known.ALWAYS,
             held.narrow & ~defs | (defs if narrow else 0),
+            spilled,
         )
 
     def _proved(self, insn: Insn) -> int:
@@ -73,6 +79,8 @@ class Memory:
         word = self.known.shared_word(insn)
         if word is not None:
             return self.constant(word)
+        if read_back(held.spilled, insn, self.target):
+            return True
         for pointer, index in self.known.sums(insn):
             if held.memory >> pointer & 1 and (index is None or held.narrow >> index & 1):
                 return True
@@ -105,7 +113,7 @@ def known_memory(graph: Graph, function: Function, memory: Memory) -> dict[int, 
 
 
 def _both(a: Held, b: Held) -> Held:
-    return Held(a.memory & b.memory, a.narrow & b.narrow)
+    return Held(a.memory & b.memory, a.narrow & b.narrow, a.spilled.both(b.spilled))
 
 
 def _through(graph: Graph, block: int, held: Held, memory: Memory) -> Held:

@@ -53,7 +53,8 @@ def allow_in_kernel(
 
     `gone` are the slots of the new segment that have hints, `start` is the place of the old one.
     What is known there of a register holds in the new code too where anything that is seen comes of
-    it, for then it is compared on the way there.
+    it, for then it is compared on the way there; what is known of the frame, because all stores on
+    the way there are.
     """
     target, found, (old, new) = program.target, program.in_memory(function), sides
     known, spelled = target.known_memory, target.spelling.address
@@ -63,7 +64,7 @@ def allow_in_kernel(
     held, block = blocks.get(start, memory.nothing), program.graph.block_holding(start)
     same = program.needed(function).into[block] if start in blocks else 0
     kept = held.memory & (same | known.ALWAYS), held.narrow & same
-    before = followed(Held(*kept), enumerate(new.insns), memory)
+    before = followed(Held(*kept, held.spilled), enumerate(new.insns), memory)
     for slot in gone:
         place = spelled(new.insns[slot])
         if place is None or not before[slot].memory >> place[0] & 1:

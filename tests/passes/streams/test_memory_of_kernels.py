@@ -9,7 +9,7 @@ import pytest
 
 from rewriter.analysis.program import Program, analyse
 from rewriter.elf.debug_identity import with_old_identity
-from rewriter.elf.image import parse
+from rewriter.elf.image import Image, parse
 from rewriter.road.options import Options
 from rewriter.road.pipeline import Tuned, tune
 from rewriter.verify.check import verify
@@ -49,6 +49,7 @@ pointer: .quad 0
         .comm array,65536,8
 """
 
+KEPT = "lda $30,-64($30)\n lda $1,array\n stq $1,16($30)\n {}\n ldq $1,16($30)\n lda $30,64($30)"
 MEMORY = {
     "data": "lda $1,array",
     "data by gp": "ldah $1,array($29) !gprelhigh\n lda $1,array($1) !gprellow",
@@ -57,6 +58,11 @@ MEMORY = {
     "an index": "lda $1,array\n ldl $5,0($16)\n s8addq $5,$1,$1",
     "a part of a cell": "bis $31,$16,$1\n ldq_u $5,3($1)\n extbl $5,3,$5\n stq $5,8($30)",
     "locked": "bis $31,$16,$1\n ldq_l $5,0($1)\n stq_c $5,0($1)",
+    "kept": KEPT.format("stq $16,24($30)\n stl $16,12($30)\n ldq $5,8($16)\n unop"),
+    "kept on both ways": KEPT.format("beq $17,2f\n lda $5,array+8\n stq $5,16($30)\n2:"),
+    "kept once more": KEPT.format("ldq $5,16($30)\n stq $5,56($30)\n stq $5,16($30)"),
+    "kept where a call was": KEPT.format("call ioremap\n lda $1,array\n stq $1,16($30)"),
+    "kept until the address is taken": KEPT.format("") + "\n lda $16,16($30)",
     "either": "lda $1,array\n beq $17,2f\n lda $1,8($30)\n2:",
 }
 DEVICE = {
@@ -69,6 +75,56 @@ DEVICE = {
     "kept by no call": "lda $1,array\n call ioremap",
     "a nop's": "bis $31,$16,$1\n ldq_u $31,0($1)",
     "before": "ldq_u $5,3($16)\n bis $31,$5,$1",
+}
+NOT_KEPT = {
+    "another register": "stq $16,16($30)",
+    "half": "stl $16,20($30)",
+    "a byte": ".arch ev6\n stb $16,16($30)",
+    "what crosses it": "stq $16,12($30)",
+    "the cell beside it": "stq_u $16,24($30)",
+    "a float": "stt $f2,16($30)",
+    "if nobody else did": "bis $31,$16,$5\n stq_c $5,16($30)",
+    "by a pointer": "stq $16,0($17)",
+    "by a pointer to memory": "lda $5,array\n stl $16,0($5)",
+    "on one way": "beq $17,2f\n stq $16,16($30)\n2:",
+    "on the way back": "2: ldq $5,16($30)\n stq $16,16($30)\n blbs $17,2b\n stq $5,16($30)",
+    "by a call": "call ioremap",
+    "by PALcode": "call_pal 0x35",
+    "behind a barrier": "mb",
+}
+"""What may store over what is kept."""
+OTHERS = {
+    "in another place": "ldq $5,16($30)\n stq $5,24($30)\n ldq $1,32($30)",
+    "but half of it is read": "ldl $1,16($30)",
+    "where the stack was": "lda $30,-16($30)\n ldq $1,16($30)\n lda $30,16($30)",
+    "where the stack will be": "stq $1,32($30)\n lda $30,16($30)\n ldq $1,16($30)\n"
+    " lda $30,-16($30)",
+    "in a larger frame": "subq $30,$17,$30\n stq $1,16($30)\n ldq $1,16($30)\n addq $30,$17,$30",
+    "below": "stq $1,-8($30)\n ldq $1,-8($30)",
+    "in the caller's frame": "stq $1,80($30)\n ldq $1,80($30)",
+    "across the frame's end": "stq $1,76($30)\n ldq $1,76($30)",
+    "behind a frame that went": "lda $30,80($30)\n stq $1,0($30)\n ldq $1,0($30)\n"
+    " lda $30,-80($30)",
+}
+"""What is read that is not what was kept; the function's frame is of 80 bytes."""
+TAKEN = {
+    "a place's": "lda $5,16($30)",
+    "another place's": "lda $5,24($30)",
+    "the frame's": "bis $31,$30,$15",
+    "by a sum": "addq $30,$16,$5",
+    "stored in the frame": "stq $30,24($30)",
+    "stored elsewhere": "stq $30,0($16)",
+    "on one way": "beq $17,2f\n lda $5,16($30)\n2:",
+    "behind a loop": "2: beq $17,3f\n lda $5,16($30)\n stq $5,0($16)\n br $31,2b\n3:",
+}
+"""Ways in which others get the frame's address, and may write there at any time."""
+DEVICE |= {f"kept, stored over {name}": KEPT.format(code) for name, code in NOT_KEPT.items()}
+DEVICE |= {
+    f"kept {name}": KEPT.format(f"{code}\n br $31,9f") + "\n9:" for name, code in OTHERS.items()
+}
+DEVICE |= {
+    f"kept, address taken {name}": KEPT.format(f"{code}\n stq $1,16($30)")
+    for name, code in TAKEN.items()
 }
 
 
@@ -190,14 +246,65 @@ def test_no_line_is_given_up_that_may_be_a_device(tmp_path: Path) -> None:
 def test_lines_of_memory_are_given_up(tmp_path: Path) -> None:
     """The verifier refuses the same version where the pointer is an argument in both files."""
     program = analyse(linked(tmp_path, FILL.format("lda $1,array")), ALPHA)
+    move = TABLE.find("bis", "operate").match | 31 << 21 | 16 << 16 | ARRAY
+    assert "may fill a device" in _filled_otherwise(program, _given_up(program), START + 8, move)
+
+
+def _given_up(program: Program) -> bytes:
     tuned = _filling(program)
     assert "writehint" in [edit.technique for edit in tuned.edits]
-    datas = []
-    for data in (program.image.data, with_old_identity(program.image, tuned.data)):
-        place = program.image.offset_of(START + 8)
-        assert data[place : place + 4] == program.image.data[place : place + 4]
-        move = TABLE.find("bis", "operate").match | 31 << 21 | 16 << 16 | ARRAY
-        datas.append(data[:place] + move.to_bytes(4, "little") + data[place + 4 :])
-    old, new = (parse(bytes(data), "vmlinux") for data in datas)
-    findings = verify(analyse(old, ALPHA), new, lambda *_: None).findings
-    assert any("may fill a device" in str(finding) for finding in findings), findings
+    return with_old_identity(program.image, tuned.data)
+
+
+def _filled_otherwise(program: Program, tuned: bytes, at: int, word: int) -> str:
+    """What the verifier says of both files with another instruction, where they have the same."""
+    place = program.image.offset_of(at)
+    assert tuned[place : place + 4] == program.image.data[place : place + 4]
+    old, new = (_with(data, place, word) for data in (program.image.data, tuned))
+    return "; ".join(map(str, verify(analyse(old, ALPHA), new, lambda *_: None).findings))
+
+
+def _with(data: bytes, place: int, word: int) -> Image:
+    return parse(data[:place] + word.to_bytes(4, "little") + data[place + 4 :], "vmlinux")
+
+
+FRAMED = """lda $30,-32($30)
+        lda $1,array
+        stq $1,16($30)
+        stq $16,24($30)
+        ldq $1,16($30)
+        lda $30,32($30)"""
+WRONG = {
+    "another place": (4, "ldq $1,24($30)"),
+    "half of it": (4, "ldl $1,16($30)"),
+    "the caller's frame": (4, "ldq $1,48($30)"),
+    "another pointer": (2, "stq $16,16($30)"),
+    "stored over": (3, "stq $16,16($30)"),
+    "stored over by a pointer": (3, "stq $16,0($17)"),
+    "the address taken": (3, "lda $5,16($30)"),
+    "the address stored": (3, "stq $30,24($30)"),
+    "no frame": (0, "lda $5,-32($31)"),
+}
+"""Which instruction of those of the frame is another, and which."""
+
+
+def test_lines_are_given_up_by_a_pointer_in_the_frame(tmp_path: Path) -> None:
+    """Where the pointer is another one, no version is made, and the verifier refuses the same."""
+    program = analyse(linked(tmp_path, FILL.format(FRAMED)), ALPHA)
+    tuned = _given_up(program)
+    assert not verify(program, parse(tuned, "vmlinux"), lambda *_: None).findings
+    for name, (number, text) in WRONG.items():
+        at, word = START + 8 + 4 * number, _word(text)
+        finding = _filled_otherwise(program, tuned, at, word)
+        assert "may fill a device" in finding, (name, finding)
+        other = _with(program.image.data, program.image.offset_of(at), word)
+        left = _filling(analyse(other, ALPHA)).skips
+        assert "a kernel's loop may walk over a device" in [skip.reason for skip in left], name
+
+
+def _word(text: str) -> int:
+    """The word of an access or of `lda`."""
+    name, operands = text.split()
+    register, displacement, base = operands.strip("$)").replace("($", ",").split(",")
+    registers = int(register) << 21 | int(base) << 16
+    return TABLE.find(name).match | registers | int(displacement) & 0xFFFF
