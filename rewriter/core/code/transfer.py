@@ -23,15 +23,16 @@ class Order(Enum):
     """
 
     FREE = "no effect but on registers: may be added, dropped and moved"
-    WATCHED = "reads what only an interruption changes: as the free, on its side of every fence"
+    WATCHED = "reads what only an interruption changes: as the free, but stays among fences"
     COUNTED = "may fault, stays on its side of every fence"
     LOAD = "stays behind stores that may overlap"
     STORE = "stays behind loads and stores that may overlap"
     KEPT = "stays behind accesses that may overlap, and behind all of its own order"
-    CHECKED = "works on the table of advanced loads: keeps its place among such and stores"
+    CHECKED = "an advanced load, its check, or a load from anywhere: stays among such and stores"
     STACK = "moves the stack's pointer: keeps its place among accesses"
     FENCE = "keeps its place among all but the free"
     SYSTEM = "a fence that may need a stop behind it"
+    SWITCH = "a system instruction that gives names to other registers: what is watched passes it"
     SEEN = "a system instruction at which all registers may be read"
 
     def __init__(self, said: str) -> None:
@@ -39,7 +40,7 @@ class Order(Enum):
         crosses it.  `is_system`: what stood behind it in another group must not come into its
         group."""
         self.is_event = self.name not in ("FREE", "WATCHED")
-        self.is_system = self.name in ("SYSTEM", "SEEN")
+        self.is_system = self.name in ("SYSTEM", "SWITCH", "SEEN")
         self.is_fence = self.is_system or self.name == "FENCE"
 
 

@@ -63,7 +63,7 @@ class Events:
         self.terms = terms
         self.all: list[Event] = []
         self._recent: list[Event] = []  # since the last fence, which is the first of them
-        self.fence = terms.term("no fence")
+        self.fence = terms.term("no fence")  # the last one that what is watched stays behind
 
     def add(self, at: int, transfer: Transfer, guard: Term, values: Sequence[Term]) -> Term:
         """Adds an event that happens if `guard` is true; its term."""
@@ -85,7 +85,8 @@ class Events:
         event.term = term
         if transfer.order.is_fence:
             self._recent.clear()
-            self.fence = term
+            if transfer.order is not Order.SWITCH:
+                self.fence = term
         self._recent.append(event)
         self.all.append(event)
         return term

@@ -62,7 +62,7 @@ class Asked:
 class Run:
     """One region's run: `state` holds the registers written so far, `guards` a term per slot.
 
-    `together` are pairs of a system event and what comes behind it in its group, `asked` the
+    `together` are pairs of a system event and what is not free behind it in its group, `asked` the
     prefetches that cannot fault.
     """
 
@@ -103,7 +103,7 @@ class Run:
             if self.ended:
                 return
         for step in code.after:
-            if step.transfer.order.is_event:
+            if step.transfer.order is not Order.FREE:
                 self._share(self.terms.term("after", step.slot.insn))
 
     def _group(self, group: Group, seen: frozenset[int]) -> None:
@@ -181,6 +181,7 @@ class Run:
         event = None
         if transfer.order is Order.WATCHED:
             values.append(self.events.fence)
+            self._share(terms.term("watched", transfer.function, *values))
         if transfer.order.is_event and guard != terms.false:
             event = self._event(step, guard, values)
         if transfer.exit is not None and guard != terms.false:

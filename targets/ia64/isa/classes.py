@@ -29,6 +29,18 @@ RUNNING = register_mask(
 KERNEL = register_mask(NUMBERS[f"ar.k{number}"] for number in range(8))
 """They are read at any privilege, without a fault; code that interrupts may change them."""
 
+SWITCHING = ("bsw.0", "bsw.1", "cover")
+"""Names of registers stand for others behind them; nothing else changes.
+
+That decides over no interruption (PSR.i and PSR.ic stay), so what cannot fault may pass where it
+names none of these registers.  What may fault may not: an interruption takes the registers of bank
+0 for itself (vol. 2, 3.3.7), and cover leaves the frame in cr.ifs if PSR.ic is 0 (vol. 3).
+"""
+
+RELOADING = "loadrs"
+"""It reads the backing store, writes no memory, and its results are in registers that its readers
+name (vol. 3; vol. 2, chapter 6): as a load of which nobody knows the address."""
+
 _STATE = ("SYST_M", "SYST_M0", "RSE_M", "TOCR")
 
 

@@ -11,7 +11,14 @@ import re
 from rewriter.core.code.transfer import Exit, Order
 from rewriter.core.isa.instruction import Flow, Op
 from rewriter.core.isa.registers import register_mask
-from targets.ia64.isa.classes import FREE, KERNEL, RUNNING, changes_state
+from targets.ia64.isa.classes import (
+    FREE,
+    KERNEL,
+    RELOADING,
+    RUNNING,
+    SWITCHING,
+    changes_state,
+)
 from targets.ia64.isa.rows import TABLE
 from targets.ia64.registers import NUMBERS
 from targets.ia64.standard import STACK
@@ -21,7 +28,7 @@ _FREE = FREE | {"FRIP", "CHK_M", "CHK_I", "BR", "BR_B2"}
 _LOADS = ("LD", "CLD", "FLD", "FCLD", "FLDP")
 _ORDERING = ("mf", "mf.a")
 # What all of these change is in registers that its readers name: no stop is needed for the rest.
-_ENGINE = ("alloc", "flushrs", "loadrs")
+_ENGINE = ("alloc", "flushrs")
 _CERTAIN = ("br.cond", "brl.cond", "br.call", "brl.call", "br.ret", "br.ia", "rfi")
 _CALLS = (Flow.CALL, Flow.INDIRECT_CALL)
 _ROTATES = ("br.ctop", "br.cexit", "br.wtop", "br.wexit")
@@ -42,8 +49,10 @@ def order_of(op: Op) -> Order:
         return Order.SEEN
     if sched in _LOADS or sched in ("ST", "STF", "SEM"):
         return _access_order(op)
-    if sched == "CHK_ALAT":
+    if sched == "CHK_ALAT" or name == RELOADING:
         return Order.CHECKED
+    if name in SWITCHING:
+        return Order.SWITCH
     if name in (*_ORDERING, *_ENGINE) or sched == "SYST_M" or sched.startswith("NOP"):
         return Order.FENCE
     if changes_state(op) or NUMBERS["pmd"] in effects.fixed_reads:

@@ -7,7 +7,7 @@ from enum import IntFlag
 from functools import cache
 
 from rewriter.core.isa.instruction import Flow
-from targets.ia64.isa.classes import FREE, changes_state
+from targets.ia64.isa.classes import FREE, RELOADING, SWITCHING, changes_state
 from targets.ia64.isa.fields import QP
 from targets.ia64.isa.formats import SlotFormat, SlotOp
 from targets.ia64.isa.rows import TABLE
@@ -31,10 +31,11 @@ class Order(IntFlag):
     POINTER = 2048  # moves the stack's pointer: among accesses
     WATCHED = 4096  # reads what interrupting code changes: among fences
     EXIT = 8192  # control may leave here: among all but the watched and what has no order
+    SWITCH = 16384  # other registers by the same names: as SYSTEM, but among no watched
 
 
 _FENCES = Order.FENCE | Order.SYSTEM
-_STAYING = _FENCES | Order.EXIT
+_STAYING = _FENCES | Order.SWITCH | Order.EXIT
 _ACCESSES = Order.LOAD | Order.STORE | Order.TRACKED
 ORDERED = _ACCESSES | Order.POINTER | Order.COUNTED | Order.ENGINE | _STAYING
 # What an instruction of each kind may not change places with.  Loads and stores are not here where
@@ -48,11 +49,12 @@ _AMONG = {
     Order.ENGINE: _STAYING | Order.ENGINE,
     Order.FENCE: ORDERED | Order.WATCHED,
     Order.SYSTEM: ORDERED | Order.WATCHED,
+    Order.SWITCH: ORDERED,
     Order.WATCHED: _FENCES,
     Order.STACKED: Order.RENAMES,
     Order.RENAMES: Order.RENAMES | Order.STACKED,
 }
-_EVERYTHING = 2 * Order.EXIT - 1
+_EVERYTHING = 2 * Order.SWITCH - 1
 _EXITS = ("chk.", "fchkf", "br", "rfi")
 _FIXED = ("break", "brp")
 _FRAMES = ("alloc", "cover", "clrrrb")
@@ -109,6 +111,10 @@ def _order(op: SlotOp) -> Order:
     if effects.loads or effects.stores:
         return _access_order(op, effects.stores)
     order = Order.RENAMES if op.name.startswith(_FRAMES) else Order(0)
+    if op.name in SWITCHING:
+        return order | Order.SWITCH
+    if op.name == RELOADING:  # it reads memory wherever the backing store is, as a load would
+        return order | Order.TRACKED | Order.ENGINE
     if changes_state(op):
         return order | Order.SYSTEM
     return order | Order.COUNTED
