@@ -403,8 +403,8 @@ def held_by_jumps(program: Program, function: Function) -> frozenset[int]:
     They are in tables whose length is not known, or made by code.
     """
     tables = (t for t in program.tables_of(function) if not _follows(t, function))
-    named = {place for table in tables for place in table.targets}
-    return frozenset(place for place in named | program.references.labels if place in function)
+    named = (place for table in tables for place in table.targets if place in function)
+    return frozenset((*named, *program.labels_of(function)))
 
 
 def _follows(table: JumpTable, function: Function) -> bool:

@@ -204,6 +204,15 @@ class Program:
         locked = self._locked
         return locked[bisect_left(locked, first) : bisect_right(locked, last)]
 
+    def labels_of(self, function: Function) -> list[int]:
+        """The addresses in a function that code makes, ascending."""
+        first, end = (bisect_left(self._labels, at) for at in (function.start, function.end))
+        return self._labels[first:end]
+
+    @cached_property
+    def _labels(self) -> list[int]:
+        return sorted(self.references.labels)
+
     @cached_property
     def _locked(self) -> list[int]:
         return sorted(self.locked_addresses)

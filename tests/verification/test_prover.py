@@ -16,7 +16,7 @@ from rewriter.core.terms.term import Term, Terms
 from rewriter.verify.terms import prover as prove
 from rewriter.verify.terms.assumed import under
 from rewriter.verify.terms.lower import Lowering
-from rewriter.verify.terms.patterns import close, exact, general
+from rewriter.verify.terms.patterns import close, exact, general, opened
 from rewriter.verify.terms.prover import Prover
 
 CELL = 8
@@ -266,6 +266,29 @@ def test_what_is_free_keeps_what_it_has_to_do_with_the_rest() -> None:
     assert len(closer.nodes) < len(whole.nodes)
     assert prover.equal(a, b) == (Grade.PROVED, closer.key)
     assert prover.equal(*_two_bytes(terms, swapped=True))[0] is Grade.REFUTED
+
+
+def _part_of_the_other(terms: Terms, low: int) -> tuple[Term, Term]:
+    """A multiple of 8 that is made of a loaded cell, and the same with some low bits cleared."""
+    memory = terms.make("mem", data="M")
+    for name in "abcd":
+        memory = terms.make("store", memory, terms.var(name) & terms.const(-8), terms.var("x"))
+    cell = terms.load(memory, terms.var("p") & terms.const(-8))
+    word = terms.const(32)
+    index = (cell & terms.const(0xFF)) + terms.const(6)
+    whole = terms.shl(terms.ashr(terms.shl(index, word), word), terms.const(3))
+    return whole, whole & terms.const(-low)
+
+
+def test_what_one_side_is_made_of_is_opened_before_all_that_it_rests_on() -> None:
+    terms = Terms(64)
+    prover = Prover(64, 8)
+    a, b = _part_of_the_other(terms, 8)
+    few = opened(a, b, ())
+    assert not any(kind in ("mem", "store", "load") for kind, *_ in few.nodes)
+    assert any(kind == "load" for kind, *_ in exact(a, b, ()).nodes)
+    assert prover.equal(a, b) == (Grade.PROVED, few.key)
+    assert prover.equal(*_part_of_the_other(terms, 16))[0] is Grade.REFUTED
 
 
 def test_nothing_follows_from_the_impossible() -> None:

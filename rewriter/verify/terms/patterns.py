@@ -23,6 +23,7 @@ _BY_VALUE = 2  # the last format of `marshal` in which equal values are equal by
 
 _CONDITIONS = frozenset({"eq", "ult", "slt", "band", "bnot", "true", "false"})
 MEMORIES = frozenset({"mem", "store", "write", "world"})
+_LOADS = frozenset({"load", "read"})
 _INPUTS = frozenset({"var", "mem", "world"})
 
 _Cut = Mapping[int, Term]
@@ -53,7 +54,7 @@ class Pattern:
             size = Extent.of(data).size if kind in ("read", "write") else 1
             if kind in ("store", "write"):
                 stores[number] = stores[args[0]] + size
-            elif kind in ("load", "read"):
+            elif kind in _LOADS:
                 found += size * (stores[args[0]] + loads[args[0]])
                 loads[args[0]] += size
         return found
@@ -82,6 +83,27 @@ def close(a: Term, b: Term, given: Sequence[Term]) -> Pattern:
         if not made:
             return _with_free(a, b, given, met)
         shared = {n: t for n, t in shared.items() if n not in made}
+
+
+def opened(a: Term, b: Term, given: Sequence[Term]) -> Pattern:
+    """The obligation with free what both load, and what both are made of but a few steps away.
+
+    Where one side is a part of the other that part is shared, and free it says nothing.  Of what it
+    is made of the nearest may do; the memory that it was loaded from would bring all its stores.
+    """
+    near = _near((a, b))
+    return _with_free(a, b, given, {n: t for n, t in _shared(a, b).items() if n not in near})
+
+
+def _near(roots: Sequence[Term]) -> set[int]:
+    """What few steps down lead to without a load, by number."""
+    found = {root.number for root in roots}
+    edge = [*roots]
+    for _ in range(_STEPS - 1):
+        down = (arg for term in edge for arg in term.args if arg.number not in found)
+        edge = [term for term in down if term.kind not in _LOADS]
+        found.update(term.number for term in edge)
+    return found
 
 
 def _shared(a: Term, b: Term) -> dict[int, Term]:

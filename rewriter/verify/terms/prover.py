@@ -16,7 +16,7 @@ from rewriter.core.target.protocol import Sequential
 from rewriter.core.terms.term import Term, Terms
 from rewriter.verify.terms.assumed import under
 from rewriter.verify.terms.decided import Tried
-from rewriter.verify.terms.patterns import Pattern, close, contradiction, exact, general
+from rewriter.verify.terms.patterns import Pattern, close, contradiction, exact, general, opened
 from rewriter.verify.terms.remembered import Decided, shared
 from rewriter.verify.terms.samples import Signatures
 from rewriter.verify.terms.sweep import swept
@@ -90,7 +90,7 @@ class Prover:
         a, b = under(given, (a, b))
         if a is b:
             return Grade.PROVED, ""
-        for pattern in (general, close, exact):
+        for pattern in (general, close, opened, exact):
             decided = self._decide(pattern(a, b, given))
             if decided.grade is not Grade.REFUTED:
                 break  # one that is too hard is not easier with less of it free
