@@ -113,12 +113,12 @@ class Around:
 
     def forbids(self) -> str:
         """Why no hint may be in the loop, or nothing."""
-        near, listing = self.program.near_locks, self.program.listing
+        listing = self.program.listing
         first = listing.index(self.loop.head)
         while listing.flows[first - 1] == FLOW_CODE[Flow.NEXT] and first > 1:
             first -= 1  # the way into the loop is compared with it
-        addresses = range(int(listing.addresses[first]), self.loop.latch + 1)
-        return "a load-locked is near" if any(at in near for at in addresses) else ""
+        places = range(int(listing.addresses[first]), self.loop.latch + 1)
+        return "a load-locked is near" if self.program.is_near_lock(places) else ""
 
     def device(self, stream: Stream, ahead: int = 0) -> str:
         """Why a stream, or what is asked for ahead of it, may be a device's, or nothing."""

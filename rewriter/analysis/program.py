@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
@@ -19,7 +19,7 @@ from rewriter.analysis.reservations import locked_addresses, near_locks
 from rewriter.analysis.values.memory import Held as InMemory
 from rewriter.analysis.values.memory import Memory, known_memory
 from rewriter.analysis.values.pointers import Again, Text, made_again
-from rewriter.core.addresses import Sides, first_at, sides
+from rewriter.core.addresses import Addresses, Sides, addresses, contains, first_at, sides
 from rewriter.core.assumptions import EVERY, STANDARD, TABLES
 from rewriter.core.code.listing import FLOW_CODE, UNKNOWN, Listing, among
 from rewriter.core.code.nops import is_kept, kept, nops
@@ -191,12 +191,16 @@ class Program:
         return frozenset(h.start for h in self.held if h.holds is Holds.TRACED)
 
     @cached_property
-    def near_locks(self) -> frozenset[int]:
-        """Addresses where a hint may be in flight together with a load-locked."""
+    def near_locks(self) -> Addresses:
+        """Where a hint may be in flight together with a load-locked; ascending."""
         return near_locks(self.graph, _IN_FLIGHT, self.target.spelling.FENCES)
 
+    def is_near_lock(self, places: Iterable[int]) -> bool:
+        """Whether a hint may be in flight together with a load-locked at one of some addresses."""
+        return bool(contains(self.near_locks, addresses(places)).any())
+
     def has_locked(self, function: Function) -> bool:
-        """Whether some of these addresses are in a function."""
+        """Whether some of the locked addresses are in a function."""
         return _holds(function, self._locked)
 
     def locked_between(self, first: int, last: int) -> list[int]:

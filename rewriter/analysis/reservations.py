@@ -6,15 +6,14 @@ and a prefetch can make it succeed wrongly (21264 Hardware Reference Manual 2.6.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from heapq import heappop, heappush
 
 import numpy as np
 
 from rewriter.analysis.edges import CALL, INSIDE, RETURN, Edges
 from rewriter.analysis.flow import Graph
+from rewriter.core.addresses import Addresses
 
 LOCK, RELEASE = "lock", "conditional store"
 
@@ -30,95 +29,106 @@ def locked_addresses(graph: Graph) -> frozenset[int]:
     return frozenset(int(listing.addresses[at]) for at in forward & backward)
 
 
-def near_locks(graph: Graph, reach: int, fences: frozenset[str]) -> frozenset[int]:
-    """Addresses that `reach` instructions or fewer lead to from a load-locked, or to one.
+def near_locks(graph: Graph, reach: int, fences: frozenset[str]) -> Addresses:
+    """The addresses, ascending, at most `reach` instructions behind or before a load-locked.
 
     Ways go through calls, and into and out of callees; a call counts for no instruction.  None
     goes through an event that is a fence: what is before it is done before what is behind.
     """
-    stops = sorted(set[int]().union(*(_positions(graph, name) for name in fences)))
-    found = (_near(_Ways(graph, forward), reach, stops) for forward in (True, False))
-    return frozenset(int(graph.listing.addresses[at]) for near in found for at in near)
+    stops = np.unique([at for name in fences for at in _positions(graph, name)]).astype(np.int64)
+    near = np.zeros(len(graph.listing) + 1, dtype=np.int64)
+    for forward in (True, False):
+        _Near(graph, forward, reach, stops).count(near)
+    return np.asarray(graph.listing.addresses[np.cumsum(near[:-1]) > 0])
 
 
-class _Ways:
-    """Edges in one direction: within a function, over a call, into a callee, and out to callers."""
+class _Near:
+    """The positions at most `reach` instructions from a load-locked, in one direction.
 
-    def __init__(self, graph: Graph, forward: bool) -> None:
-        self.graph, self.forward = graph, forward
-        self.first, self.last = graph.first.data, graph.last.data
+    A way is at a block, and may have entered a callee: then it does not leave it for its callers.
+    `distance` has by that, 0 or 1, and by block the instructions before it on the shortest way.
+    """
+
+    def __init__(self, graph: Graph, forward: bool, reach: int, stops: Edges) -> None:
+        self.graph, self.forward, self.reach = graph, forward, reach
+        returns = np.zeros(graph.nodes - len(graph.first), dtype=np.int64)  # no instructions
+        self.first, self.last = (np.append(ends, returns) for ends in (graph.first, graph.last))
+        self.stops = stops
         within = np.isin(graph.kind, INSIDE)
-        into, out = (CALL, RETURN) if forward else (RETURN, CALL)
         calls = graph.source[graph.kind == CALL]
         calls = np.unique(calls[calls + 1 < len(graph.first)])
-        self.inside = self._edges(
-            np.append(graph.source[within], calls), np.append(graph.target[within], calls + 1)
+        source, target = graph.source, graph.target
+        into, out = (graph.kind == kind for kind in ((CALL, RETURN) if forward else (RETURN, CALL)))
+        inside = np.append(source[within], calls), np.append(target[within], calls + 1)
+        self.inside, self.into, self.out = (
+            self._edges(*ends)
+            for ends in (inside, (source[into], target[into]), (source[out], target[out]))
         )
-        self.into = self._edges(graph.source[graph.kind == into], graph.target[graph.kind == into])
-        self.out = self._edges(graph.source[graph.kind == out], graph.target[graph.kind == out])
+        self.distance = np.full((2, graph.nodes), reach + 1, dtype=np.int64)
 
-    def _edges(self, source: Edges, target: Edges) -> tuple[memoryview, memoryview]:
+    def _edges(self, source: Edges, target: Edges) -> tuple[Edges, Edges]:
+        """Where each node's edges begin, and to which nodes they go."""
         if not self.forward:
             source, target = target, source
         order = np.argsort(source, kind="stable")
-        starts = np.searchsorted(source[order], np.arange(self.graph.nodes + 1))
-        # One by one a view gives Python's integers sooner than an array, and keeps none of them.
-        return starts.data, target[order].data
+        return np.searchsorted(source[order], np.arange(self.graph.nodes + 1)), target[order]
 
-    def after(self, node: int, entered: bool) -> Iterator[tuple[int, bool]]:
-        """What comes next; a way that has entered a callee does not leave it for its callers."""
-        ways = [(self.inside, entered), (self.into, True)]
-        for (starts, others), inner in ways if entered else [*ways, (self.out, False)]:
-            for other in others[starts[node] : starts[node + 1]].tolist():
-                yield other, inner
+    def count(self, near: Edges) -> None:
+        """Adds where a run of such positions begins, and takes off where one ends."""
+        locks = np.array(_positions(self.graph, LOCK), dtype=np.int64)
+        blocks = np.searchsorted(self.graph.first, locks, side="right") - 1
+        firsts, lasts = self.first[blocks], self.last[blocks]
+        firsts, lasts = (locks, lasts) if self.forward else (firsts, locks + 1)
+        self._spans(near, firsts, lasts, np.zeros_like(locks))
+        starts = blocks, self._through(firsts, lasts, np.zeros_like(locks))
+        going = {0: starts, 1: (blocks[:0], blocks[:0])}
+        while any(len(nodes) for nodes, _ in going.values()):
+            going = self._step(going)
+        found = self.distance.min(axis=0)
+        nodes = np.flatnonzero(found <= self.reach)
+        self._spans(near, self.first[nodes], self.last[nodes], found[nodes])
 
-    def span(self, node: int, at: int | None) -> range:
-        """A block's positions in the direction, from one on."""
-        if node >= len(self.first):
-            return range(0)
-        first, last = self.first[node], self.last[node]
+    def _step(self, going: dict[int, tuple[Edges, Edges]]) -> dict[int, tuple[Edges, Edges]]:
+        """From blocks to those that come next, with the instructions before these."""
+        (nodes, totals), (inner, inner_totals) = going[0], going[1]
+        outside = [_along(edges, nodes, totals) for edges in (self.inside, self.out)]
+        entered = [_along(self.into, nodes, totals)]
+        entered += [_along(edges, inner, inner_totals) for edges in (self.inside, self.into)]
+        return {0: self._nearer(0, outside), 1: self._nearer(1, entered)}
+
+    def _nearer(self, way: int, found: list[tuple[Edges, Edges]]) -> tuple[Edges, Edges]:
+        """The blocks to which there is a shorter way now, with the instructions behind them."""
+        nodes, totals = (np.concatenate(part) for part in zip(*found, strict=True))
+        before = self.distance[: way + 1].min(axis=0)
+        np.minimum.at(self.distance[way], nodes, totals)
+        nodes = np.unique(nodes[totals < before[nodes]])
+        distance = self.distance[way, nodes]
+        return nodes, self._through(self.first[nodes], self.last[nodes], distance)
+
+    def _through(self, firsts: Edges, lasts: Edges, distance: Edges) -> Edges:
+        """Instructions on a way once it is through; more than `reach` where it ends before."""
+        stopped = np.searchsorted(self.stops, firsts) < np.searchsorted(self.stops, lasts)
+        return np.where(stopped, self.reach + 1, distance + lasts - firsts)
+
+    def _spans(self, near: Edges, firsts: Edges, lasts: Edges, distance: Edges) -> None:
+        """Positions from the side that a way comes from, up to a fence or `reach`."""
+        ends = np.append(self.stops, len(near))
         if self.forward:
-            return range(first if at is None else at, last)
-        return range(last - 1 if at is None else at, first - 1, -1)
+            fence = ends[np.searchsorted(self.stops, firsts)]
+            lasts = np.minimum(np.minimum(lasts, fence), firsts + self.reach - distance + 1)
+        else:
+            fence = np.append(-1, self.stops)[np.searchsorted(self.stops, lasts)]
+            firsts = np.maximum(np.maximum(firsts, fence + 1), lasts - self.reach + distance - 1)
+        np.add.at(near, firsts, 1)
+        np.subtract.at(near, lasts, 1)
 
 
-def _near(ways: _Ways, reach: int, stops: Sequence[int]) -> set[int]:
-    """Positions at most `reach` instructions from a load-locked in one direction."""
-    found = set[int]()
-    queue: list[tuple[int, int, bool]] = []
-    done: dict[tuple[int, bool], int] = {}
-
-    def look(distance: int, node: int, entered: bool, at: int | None) -> None:
-        span = ways.span(node, at)
-        fence = _first(stops, span)
-        found.update(span[: min(reach - distance + 1, len(span) if fence is None else fence)])
-        total = distance + len(span)
-        if fence is not None or total > reach:
-            return
-        for other, inner in ways.after(node, entered):
-            known = min(done.get((other, way), reach + 1) for way in (inner, False))
-            if total < known:
-                done[other, inner] = total
-                heappush(queue, (total, other, inner))
-
-    for at in _positions(ways.graph, LOCK):
-        look(0, _block(ways.graph, at), False, at)
-    while queue:
-        distance, node, entered = heappop(queue)
-        if done[node, entered] == distance:
-            look(distance, node, entered, None)
-    return found
-
-
-def _first(ascending: Sequence[int], span: range) -> int | None:
-    """How far along a span, either way, the first of some positions is; None where none is."""
-    if span.step > 0:
-        at = bisect_left(ascending, span.start)
-        inside = at < len(ascending) and ascending[at] < span.stop
-    else:
-        at = bisect_right(ascending, span.start) - 1
-        inside = at >= 0 and ascending[at] > span.stop
-    return abs(ascending[at] - span.start) if inside else None
+def _along(edges: tuple[Edges, Edges], nodes: Edges, totals: Edges) -> tuple[Edges, Edges]:
+    """The ends of all edges of some nodes, each with its node's number of instructions."""
+    starts, others = edges
+    first, counts = starts[nodes], starts[nodes + 1] - starts[nodes]
+    skipped = np.repeat(first - np.append(0, np.cumsum(counts)[:-1]), counts)
+    return others[np.arange(counts.sum()) + skipped], np.repeat(totals, counts)
 
 
 def _positions(graph: Graph, event: str) -> list[int]:

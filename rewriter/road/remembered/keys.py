@@ -69,7 +69,7 @@ class Keys:
             program.not_understood(function),
             [(at, program.live_into(at)) for at in targets],
             _inside(self._labels, within), _inside(self._locked, within),
-            _inside(self._near_locks, within), _inside(self._unresolved, within),
+            _inside(program.near_locks, within), _inside(self._unresolved, within),
             [(at, known.callees[at]) for at in _inside(self._callees, within)],
             known.pointers(function), sorted(known.constants.get(function.start, ())),
             program.tables_of(function), program.pads_of(function),
@@ -134,10 +134,6 @@ class Keys:
     @cached_property
     def _locked(self) -> NDArray[np.uint64]:
         return _ascending(self.program.locked_addresses)
-
-    @cached_property
-    def _near_locks(self) -> NDArray[np.uint64]:
-        return _ascending(self.program.near_locks)
 
     @cached_property
     def _unresolved(self) -> NDArray[np.uint64]:

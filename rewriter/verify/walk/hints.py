@@ -37,8 +37,7 @@ def allow(program: Program, places: Collection[int]) -> None:
     """Raises Different if there may be no hint where this old code stood."""
     if LOCKS not in program.assume:
         raise Different("a hint was added, which --assume does not allow")
-    near = program.near_locks
-    if any(place in near for place in places):
+    if program.is_near_lock(places):
         raise Different("a hint was added near a load-locked")
 
 

@@ -284,7 +284,7 @@ def test_no_hint_near_a_lock(program: Program) -> None:
             continue
         block = program.graph.block_holding(at)
         if program.graph.reached[block] and not program.not_understood(owner):
-            (near if at in program.near_locks else far).append(at)
+            (near if program.is_near_lock([at]) else far).append(at)
     draw = random.Random(1)
     assert all(
         "near a load-locked" in _verdict(program, untouched, at, hint)
@@ -297,13 +297,12 @@ def test_no_hint_near_a_lock(program: Program) -> None:
 
 def _alone(program: Program, at: int) -> bool:
     """Whether the straight code around an address is as far from locks as it is."""
-    near = program.near_locks
-    return not any(at + 4 * n in near for n in range(-64, 64))
+    return not program.is_near_lock(at + 4 * n for n in range(-64, 64))
 
 
 def test_what_is_near_a_lock(program: Program) -> None:
     """All up to its store-conditional, the straight code around up to a barrier, and not all."""
-    listing, near = program.listing, program.near_locks
+    listing, near = program.listing, frozenset(program.near_locks.tolist())
     assert program.locked_addresses <= near
     assert 0.3 < len(near) / len(listing) < 0.9
     names = [op.name for op in TABLE.rows]
