@@ -117,15 +117,34 @@ def _left(codes: Mapping[int, _Code]) -> dict[int, int]:
     for start, code in codes.items():
         for callee in code.callees:
             callers.setdefault(callee, set()).add(start)
-    left = dict.fromkeys(codes, UNSEEN)
-    waiting = list(codes)
+    left, order = dict.fromkeys(codes, UNSEEN), _callees_first(codes)
+    waiting = set(order)
     while waiting:
-        start = waiting.pop()
-        found = codes[start].left(left)
-        if found != left[start]:
-            left[start] = found
-            waiting += callers.get(start, ())
+        for start in filter(waiting.__contains__, order):
+            waiting.remove(start)
+            found = codes[start].left(left)
+            if found != left[start]:
+                left[start] = found
+                waiting |= callers.get(start, set())
     return left
+
+
+def _callees_first(codes: Mapping[int, _Code]) -> list[int]:
+    """Functions in an order in which callees stand before their callers, but for recursion."""
+    order: list[int] = []
+    seen = set[int]()
+    for root in codes:
+        stack = [(root, iter(codes[root].callees))] if root not in seen else []
+        seen.add(root)
+        while stack:
+            start, callees = stack[-1]
+            callee = next((c for c in callees if c not in seen and c in codes), None)
+            if callee is None:
+                order.append(stack.pop()[0])
+            else:
+                seen.add(callee)
+                stack.append((callee, iter(codes[callee].callees)))
+    return order
 
 
 def _joined(a: int, b: int) -> int:
@@ -168,8 +187,8 @@ class _Code:
         """What it leaves in the register, given what others do."""
         if not self._understood or not self.blocks:
             return UNKNOWN
-        self._found = found = self._entered()
-        waiting, left = [b for b, held in found.items() if held != UNSEEN], UNSEEN
+        self._found = found = dict.fromkeys(self.blocks, UNSEEN) | self._entered
+        waiting, left = [*self._entered], UNSEEN
         while waiting:
             block = waiting.pop()
             after = _through(self._done[block], found[block], of)
@@ -224,9 +243,10 @@ class _Code:
                 if graph.function_of[island] < 0 and jumps and not graph.named[island]:
                     yield island, block
 
+    @cached_property
     def _entered(self) -> dict[int, int]:
-        """What the register holds where control enters blocks; UNSEEN in all others."""
-        found, made = dict.fromkeys(self.blocks, UNSEEN), self.text.entries(self.function)
+        """What the register holds where control enters blocks from elsewhere."""
+        found, made = dict[int, int](), self.text.entries(self.function)
         for block in self.blocks:
             address = self._address(self._at(block))
             if address in self.text.resumed or self._comes_elsewhere(block):
