@@ -137,7 +137,7 @@ def _callees_first(codes: Mapping[int, _Code]) -> list[int]:
         stack = [(root, iter(codes[root].callees))] if root not in seen else []
         seen.add(root)
         while stack:
-            start, callees = stack[-1]
+            _, callees = stack[-1]
             callee = next((c for c in callees if c not in seen and c in codes), None)
             if callee is None:
                 order.append(stack.pop()[0])
