@@ -2,6 +2,7 @@
 
 `--number N` mutants are shared out over the files; which mutant is which follows from its file, the
 seed and its number, and `--one FILE NUMBER` makes one again and says what the verifier found.
+With `--passes LIST` all are drawn where edits of these passes are, as many for each pass.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import argparse
 import os
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -28,17 +30,20 @@ CPUS = {
 SEED = 17
 
 
-def of(name: str) -> mutants.Mutants:
+def of(name: str, passes: Sequence[str]) -> mutants.Mutants:
     """The mutants of an input; of its original alone where no CPU is named for it, as of PowerPC's
     kernels, which take minutes to tune."""
     grown = str(tuned(name, CPUS[name])) if name in CPUS else ""
+    if passes:
+        return mutants.at_edits(name, str(inputs.find(name)), grown, passes)
     return mutants.of(name, str(inputs.find(name)), grown)
 
 
-def tried(name: str, seed: int, numbers: range, jobs: int, out: list[Outcome]) -> None:
+def tried(
+    name: str, made: mutants.Mutants, seed: int, numbers: range, jobs: int, out: list[Outcome]
+) -> None:
     """Tries some mutants of a file and prints those that nothing explains."""
     started = time.monotonic()
-    made = of(name)
     for outcome in each(lambda n: made.outcome(seed, n), numbers, jobs, Apart()):
         out.append(outcome)
         if outcome.what == "UNEXPLAINED":
@@ -46,9 +51,9 @@ def tried(name: str, seed: int, numbers: range, jobs: int, out: list[Outcome]) -
     print(f"{name}: {len(numbers)} mutants in {time.monotonic() - started:.0f} s", file=sys.stderr)
 
 
-def one(name: str, seed: int, number: int) -> None:
+def one(made: mutants.Mutants, seed: int, number: int) -> None:
     """Prints what becomes of one mutant."""
-    outcome = of(name).outcome(seed, number)
+    outcome = made.outcome(seed, number)
     print(outcome)
     print(f"{outcome.what}: {outcome.finding or outcome.reason or 'accepted'}")
 
@@ -61,15 +66,17 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--write", type=Path, help="put the table into a page")
+    parser.add_argument("--passes", type=lambda names: names.split(","), default=())
     parser.add_argument("--one", nargs=2, metavar=("FILE", "NUMBER"))
     chosen = parser.parse_args()
     if chosen.one:
-        one(chosen.one[0], chosen.seed, int(chosen.one[1]))
+        one(of(chosen.one[0], chosen.passes), chosen.seed, int(chosen.one[1]))
         return
     outcomes: list[Outcome] = []
     for name in chosen.files:
         numbers = range(chosen.number // len(chosen.files))
-        tried(name, chosen.seed, numbers, chosen.processes, outcomes)
+        made = of(name, chosen.passes)
+        tried(name, made, chosen.seed, numbers, chosen.processes, outcomes)
     print(table(outcomes))
     if chosen.write:
         chosen.write.write_text(page(outcomes, chosen.seed), encoding="utf-8")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-KINDS = ("reg", "imm", "op", "drop", "swap", "copy", "target", "predicate", "stop")
+KINDS = ("reg", "imm", "op", "drop", "swap", "copy", "target", "both", "predicate", "stop")
 """What is changed: a register, another operand, the row; nothing is left of an instruction, two
 neighbours change places, another instruction of the function stands there; where a branch goes;
-and of grouped code the predicate, and where a group ends."""
+nothing is left of two that make one register (drawn at edits alone); and of grouped code the
+predicate, and where a group ends."""
 
 
 @dataclass(frozen=True)

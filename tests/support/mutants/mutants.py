@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import targets
 from rewriter.analysis.program import analyse
 from rewriter.core.code.program import Function
 from rewriter.elf import image
+from rewriter.elf.manifest import detach
 from targets.ia64 import Ia64
 from tests.support.mutants import (
     alpha_decide,
@@ -19,6 +20,7 @@ from tests.support.mutants import (
     ia64_draw,
     plain_base,
     plain_draw,
+    plain_edits,
     ppc_decide,
 )
 from tests.support.mutants.changes import Change, Outcome
@@ -84,6 +86,20 @@ def of(file: str, original: str, tuned: str = "") -> Mutants:
         return Mutants(file, list(map(_of_ia64, _ia64(loaded, grown))))
     decider = _DECIDERS[target.name]
     bases = [(base, plain_draw.PlainDraw(base), decider(base)) for base in _plain(loaded, grown)]
+    return Mutants(file, bases)
+
+
+def at_edits(file: str, original: str, tuned: str, passes: Sequence[str]) -> Mutants:
+    """Of a tuned file, where edits of some passes are and only there, for each of them alike."""
+    grown = image.load(tuned)
+    base = _plain(image.load(original), grown)[1]
+    made, bases = detach(grown.data)[1].edits, list[tuple[Base, Draw, Decider]]()
+    decider = _DECIDERS[base.program.target.name](base)
+    for name in passes:
+        edits = [edit for edit in made if edit.technique == name]
+        if edits:
+            named = replace(base, name=name)
+            bases.append((named, plain_edits.EditDraw(named, edits), decider))
     return Mutants(file, bases)
 
 

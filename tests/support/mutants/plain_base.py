@@ -22,6 +22,8 @@ from rewriter.verify.terms.prover import Prover
 from tests.support.mutants.changes import Change
 
 WORD = 4
+NEAR = 3
+"""Instructions on either side of what was edited that count as near it."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,7 @@ class PlainBase:
         """Positions at or near which the code is not the original's."""
         old = self.program.listing
         differs = np.flatnonzero(old.words != self.listing.words[: len(old)])
-        near = (differs[:, None] + np.arange(-_NEAR, _NEAR + 1)).ravel()
+        near = (differs[:, None] + np.arange(-NEAR, NEAR + 1)).ravel()
         return np.unique(near.clip(0, len(old) - 1)).tolist()  # type: ignore[no-any-return]
 
     def changed(self, change: Change) -> bytes:
@@ -130,6 +132,3 @@ class PlainBase:
 
 def _quietly(stage: str, done: int, total: int) -> None:
     pass
-
-
-_NEAR = 3

@@ -27,15 +27,21 @@ class PlainDraw:
 
     def change(self, source: random.Random) -> Change:
         """A change of a random kind at a random place that has one of the kind."""
-        kind = source.choices(list(SHARES), list(SHARES.values()))[0]
-        while True:
-            at = self._place(source)
-            insn = self.listing.insn(at)
-            if insn is None or insn.size != WORD:
-                continue
-            words = _MAKERS[kind](self, at, insn, source)
-            if words and words != self.listing.words[at : at + len(words)].tolist():
-                return self._change(kind, at, words)
+        one, change = kind(source), None
+        while change is None:
+            change = self._tried(one, source)
+        return change
+
+    def _tried(self, kind: str, source: random.Random) -> Change | None:
+        """A change of a kind at a random place; None if the place has none."""
+        at = self._place(source)
+        insn = self.listing.insn(at)
+        if insn is None or insn.size != WORD:
+            return None
+        words = _MAKERS[kind](self, at, insn, source)
+        if words and words != self.listing.words[at : at + len(words)].tolist():
+            return self._change(kind, at, words)
+        return None
 
     def _place(self, source: random.Random) -> int:
         edited = self.base.edited
@@ -143,6 +149,11 @@ _MAKERS: dict[str, Maker] = {
     "copy": PlainDraw._copy,
     "target": PlainDraw._target,
 }
+
+
+def kind(source: random.Random) -> str:
+    """A kind of change at random, by how often each is drawn."""
+    return source.choices(list(SHARES), list(SHARES.values()))[0]
 
 
 def _ends(function: object) -> tuple[int, int]:
