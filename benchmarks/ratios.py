@@ -1,4 +1,4 @@
-"""What `patch` costs on six real files against `objdump -d` of the same file, in one run.
+"""What retune costs on six real files against `objdump -d` of the same file, in one run.
 
     .venv/bin/python benchmarks/ratios.py                  # all, with two processes
     .venv/bin/python benchmarks/ratios.py ppc-libc         # one of them
@@ -7,7 +7,8 @@
 Of each file: objdump's time, that of patch, processor time, the ratio of that to objdump, the peak
 of memory; how many times the aim of 12 times `objdump -d` in wall time it takes, and what bounds
 it: the steps that take most, what of the work is serial, and how long it would take on as many
-processors as it could use.  `make bench` prints the same.
+processors as it could use.  Then processor time, ratio and peak of verify and of revert, which must
+give the original back.  `make bench` prints the same.
 """
 
 from __future__ import annotations
@@ -53,12 +54,14 @@ CASES = (
 
 @dataclass(frozen=True)
 class Cost:
-    """What a case took; `timings` are those of `--timings`."""
+    """What a case took: patch, verify and revert; `timings` are those of `--timings`."""
 
     case: Case
     size: int
     objdump: Spent
     spent: Spent
+    verified: Spent
+    reverted: Spent
     timings: dict[str, Any]
 
     @property
@@ -83,14 +86,19 @@ class Cost:
 
 
 def measured(case: Case, jobs: int) -> Cost:
-    """Runs objdump, and retune with a file of its own to write; raises Missing, RuntimeError."""
-    original = find(case.name)
+    """Runs objdump, and retune with files of its own to write; raises Missing, RuntimeError."""
+    original, shared = find(case.name), ("-j", str(jobs))
     objdump = spend((tool(f"{case.objdump}-objdump"), "-d", original))
     with tempfile.TemporaryDirectory() as folder:
-        options = ("--cpu", case.cpu, "-j", str(jobs), "--timings", "--json")
-        spent = spend((RETUNE, "patch", original, "-o", Path(folder) / "out", *options))
+        out, back = Path(folder) / "out", Path(folder) / "back"
+        options = ("--cpu", case.cpu, *shared, "--timings", "--json")
+        spent = spend((RETUNE, "patch", original, "-o", out, *options))
+        verified = spend((RETUNE, "verify", original, out, *shared))
+        reverted = spend((RETUNE, "revert", out, "-o", back))
+        if back.read_bytes() != original.read_bytes():
+            raise RuntimeError("revert did not give the original back")
     timings = json.loads(spent.text)["timings"]
-    return Cost(case, original.stat().st_size, objdump, spent, timings)
+    return Cost(case, original.stat().st_size, objdump, spent, verified, reverted, timings)
 
 
 def rows(chosen: Sequence[str], jobs: int) -> Iterator[tuple[str, ...]]:
@@ -109,12 +117,20 @@ def rows(chosen: Sequence[str], jobs: int) -> Iterator[tuple[str, ...]]:
             *(f"{cost.spent.processor:.1f} s", f"{cost.ratio:.0f}"),
             f"{cost.spent.peak / 1e6:.0f} MB of {(200e6 + 8 * cost.size) / 1e6:.0f}",
             *(f"{cost.from_aim:.1f}", cost.bound),
+            *(_brief(one, cost.objdump) for one in (cost.verified, cost.reverted)),
         )
+
+
+def _brief(spent: Spent, objdump: Spent) -> str:
+    """Processor time, that in times of objdump, and the peak."""
+    ratio = spent.processor / objdump.seconds
+    return f"{spent.processor:.1f} s, {ratio:.0f}, {spent.peak / 1e6:.0f} MB"
 
 
 COLUMNS = (
     *("file", "objdump -d", "wall", "processor", "processor / objdump"),
     *("peak, of 200 MB + 8 times the file", f"wall / {AIM} objdump", "bounded by"),
+    *("verify", "revert"),
 )
 
 

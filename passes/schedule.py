@@ -23,6 +23,7 @@ from rewriter.core.code.program import Function
 from rewriter.core.code.superblock import Superblock
 from rewriter.core.edit import Evidence, Grade
 from rewriter.core.isa.instruction import BRANCHING, Flow, Insn
+from rewriter.core.isa.table import REMEMBERED
 from rewriter.core.plural import counted
 from rewriter.core.target.cpu import Cpu
 from rewriter.core.target.protocol import Target
@@ -320,6 +321,7 @@ class Scheduler:
         """Where unwind rows begin, and the instructions that they go by."""
         found = self._row_starts.get(function.start)
         if found is None:
+            self._row_starts.clear()  # who asks again asks at once
             frame = self.program.frames.get(function.start)
             rows = unwind_rows.rows(frame) if frame is not None else []
             found = [address for address, _ in rows], set[int]()
@@ -334,6 +336,8 @@ class Scheduler:
         """As `free`, remembered."""
         found = self._known.get(insn)
         if found is None:
+            if len(self._known) == REMEMBERED:
+                self._known.clear()
             found = self._known[insn] = free(insn, self.target)
         return found
 

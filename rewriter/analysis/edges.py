@@ -12,6 +12,7 @@ from rewriter.core.addresses import NOWHERE, Addresses, addresses
 from rewriter.core.code.listing import INLINE, UNKNOWN, Listing, among
 from rewriter.core.code.program import Fixup
 from rewriter.core.isa.instruction import BRANCHING, CALLS, FALLING, Flow, Insn, To, leading
+from rewriter.core.isa.interned import Interned, Interner
 from rewriter.core.isa.registers import Masks, in_columns
 from rewriter.core.target.protocol import References
 
@@ -126,16 +127,18 @@ class Collected:
             kept = self._columns([call.kept & self.convention.everything])
             self._go(block, addresses([call.resume]), kept)
 
-    def together(self) -> tuple[Edges, Edges, NDArray[np.int8], Masks]:
+    def together(self) -> tuple[Edges, Edges, NDArray[np.int8], Interned]:
         """Source, target, kind and passed registers of every edge."""
         sources, targets, kinds, passed = zip(*self._parts, strict=True)
         sizes = [len(source) for source in sources]
-        widths = [np.broadcast_to(p, (n, p.shape[1])) for p, n in zip(passed, sizes, strict=True)]
+        masks = Interner(self.listing.uses.columns)
+        for given, size in zip(passed, sizes, strict=True):
+            masks.add(given, size)
         return (
             np.concatenate(sources),
             np.concatenate(targets),
             np.repeat(np.array(kinds, dtype=np.int8), sizes),
-            np.concatenate(widths),
+            masks.all(),
         )
 
     def _edges(

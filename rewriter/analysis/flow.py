@@ -20,6 +20,7 @@ from rewriter.core.addresses import Addresses, addresses, contains, first_at, ho
 from rewriter.core.code.listing import FLOW_CODE, Listing
 from rewriter.core.code.program import Fixup, Function, JumpTable
 from rewriter.core.isa.instruction import STRAIGHT, Flow
+from rewriter.core.isa.interned import Interned, interned
 from rewriter.core.target.protocol import References
 
 
@@ -47,9 +48,9 @@ class Graph:
     source: Edges
     target: Edges
     kind: NDArray[np.int8]
-    passed: NDArray[np.uint64]
-    outside: NDArray[np.uint64]
-    returned: NDArray[np.uint64]
+    passed: Interned
+    outside: Interned
+    returned: Interned
     nodes: int
     faulting: NDArray[np.bool_]
     resumed: NDArray[np.bool_]
@@ -175,8 +176,8 @@ def build(
         target=target,
         kind=kind,
         passed=passed,
-        outside=found.outside,
-        returned=found.returned,
+        outside=interned(found.outside),
+        returned=interned(found.returned),
         nodes=found.nodes,
         faulting=faulting,
         resumed=contains(addresses(sorted({fixup.resume for fixup in fixups})), places),

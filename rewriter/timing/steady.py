@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Protocol
 
 from rewriter.core.isa.instruction import Insn
-from rewriter.core.isa.table import Table
+from rewriter.core.isa.table import REMEMBERED, Table
 from rewriter.core.target.cpu import Cpu, InOrder, Pipeline, Sched
 from rewriter.timing.described import CONTROL, sched_of, traits_of
 from rewriter.timing.steady_node import Node, Placed
@@ -137,6 +137,8 @@ class Steady(metaclass=ABCMeta):
         """An instruction that its block's slotting sends to a half of the integer unit."""
         found = self._nodes.get((insn, half))
         if found is None:
+            if len(self._nodes) == REMEMBERED:
+                self._nodes.clear()
             found = self._nodes[insn, half] = self._node(insn, half)
         return found
 

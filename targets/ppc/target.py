@@ -162,7 +162,7 @@ class Ppc:
             is_data = data.is_data(part, self.bits, self.byteorder)
             at, found = self._rows.joined(np.where(is_data, 0, part).astype(np.uint32))
             places.append(shifted(start, data.WORD * at))
-            words.append(np.where(is_data[at], part[at], found).astype(np.uint64))
+            words.append(np.where(is_data[at], part[at], found))
             inline.append(is_data[at])
         positions = np.flatnonzero(np.concatenate(inline))
         return decode_at(self.table, np.concatenate(places), np.concatenate(words), positions, like)

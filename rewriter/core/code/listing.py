@@ -57,15 +57,19 @@ class Listing:
         """The positions that are not followed by the next one alone; data among them."""
         return np.flatnonzero(self.flows != FLOW_CODE[Flow.NEXT])
 
+    def placeless(self, at: slice | int) -> Words:
+        """Words at some positions, or one, without how far branches go."""
+        return np.asarray(self.words[at] & self._but_for_targets[self.rows[at]])
+
     @cached_property
-    def placeless(self) -> Words:
-        """The words without how far branches go."""
+    def _but_for_targets(self) -> Words:
+        """By row, the bits of a word that do not say how far it branches."""
         kept = np.full(len(self.table.rows) + 1, ~self.words.dtype.type(0))
         for number, op in enumerate(self.table.rows):
             for operand in op.format.operands:
                 if operand.kind is Kind.TARGET:
                     kept[number] &= ~self.words.dtype.type(operand.mask)
-        return self.words & kept[self.rows]
+        return kept
 
     @cached_property
     def branched(self) -> NDArray[np.int64]:
@@ -80,7 +84,7 @@ class Listing:
 
     def prepare(self) -> None:
         """Makes what is made once and for all, before processes share the listing."""
-        _ = self.transfers, self.placeless
+        _ = self.transfers
 
     def index(self, address: int) -> int:
         """The position at `address`; KeyError if no instruction starts there."""

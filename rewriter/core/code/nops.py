@@ -30,8 +30,9 @@ def kept(
     there = listing.addresses[first:last]
     if last - first < len(held):  # a function of a kernel, which holds places all over its text
         found |= np.fromiter(map(held.__contains__, there.tolist()), dtype=bool, count=len(there))
-    elif held:
-        found |= np.isin(there, addresses(sorted(held)))
+    else:
+        at = listing.positions(addresses(held))
+        found[at[(at >= first) & (at < last)] - first] = True
     return np.asarray(found)
 
 

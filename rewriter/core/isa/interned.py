@@ -14,6 +14,9 @@ from rewriter.core.isa.registers import Masks, in_columns
 Places: TypeAlias = int | slice | NDArray[np.integer[Any]] | NDArray[np.bool_]
 """Some positions, or one."""
 
+_FEW = 1 << 16
+"""Masks whose numbers have 16 bits."""
+
 _FACTOR = 0x9E3779B97F4A7C15  # odd: the golden ratio's bits, as in Fibonacci hashing
 
 
@@ -23,7 +26,7 @@ class Interned:
     is for each position the number of its own."""
 
     distinct: Masks
-    which: NDArray[np.uint32]
+    which: NDArray[np.unsignedinteger[Any]]
 
     def __len__(self) -> int:
         return len(self.which)
@@ -46,16 +49,21 @@ class Interned:
 
     def with_mask(self, at: Places, mask: int) -> Interned:
         """The same with one mask at some positions."""
-        which = self.which.copy()
-        which[at] = len(self.distinct) if mask else 0
-        more = in_columns([mask], self.columns)
-        return Interned(np.concatenate((self.distinct, more)) if mask else self.distinct, which)
+        if not mask:
+            which = self.which.copy()
+            which[at] = 0
+            return Interned(self.distinct, which)
+        more = np.concatenate((self.distinct, in_columns([mask], self.columns)))
+        which = _narrow(self.which, len(more))
+        which[at] = len(self.distinct)
+        return Interned(more, which)
 
     def with_others(self, at: Places, others: Interned) -> Interned:
         """The same with others at some positions."""
-        which = self.which.copy()
-        which[at] = np.where(others.which, others.which + len(self.distinct), 0)
-        return Interned(np.concatenate((self.distinct, others.distinct)), which)
+        more = np.concatenate((self.distinct, others.distinct))
+        which, numbers = _narrow(self.which, len(more)), others.which.astype(np.uint32)
+        which[at] = np.where(numbers, numbers + np.uint32(len(self.distinct)), 0)
+        return Interned(more, which)
 
 
 class Interner:
@@ -65,17 +73,31 @@ class Interner:
         self._columns, self._numbers = columns, {bytes(8 * columns): 0}
         self._which = [np.empty(0, dtype=np.uint32)]
 
-    def add(self, masks: Masks) -> None:
-        """The next ones."""
+    def add(self, masks: Masks, count: int | None = None) -> None:
+        """The next ones; with a `count`, one mask may be that of so many places."""
         distinct, of = _distinct(masks)
         numbers = self._numbers
         found = [numbers.setdefault(row.tobytes(), len(numbers)) for row in distinct]
-        self._which.append(np.array(found, dtype=np.uint32)[of])
+        which = np.array(found, dtype=np.uint32)[of]
+        self._which.append(which if count is None else np.broadcast_to(which, count))
 
     def all(self) -> Interned:
         """All that came."""
         kept = np.frombuffer(b"".join(self._numbers), dtype=np.uint64)
-        return Interned(kept.reshape(-1, self._columns), np.concatenate(self._which))
+        which = np.concatenate([_narrow(part, len(self._numbers)) for part in self._which])
+        return Interned(kept.reshape(-1, self._columns), which)
+
+
+def _narrow(which: NDArray[np.unsignedinteger[Any]], count: int) -> NDArray[Any]:
+    """A copy of the numbers of some of so many masks, in few bytes."""
+    return which.astype(np.uint16 if count <= _FEW else np.uint32)
+
+
+def interned(masks: Masks) -> Interned:
+    """Those of an array."""
+    made = Interner(masks.shape[1])
+    made.add(masks)
+    return made.all()
 
 
 def _distinct(masks: Masks) -> tuple[Sequence[Masks], NDArray[np.intp]]:

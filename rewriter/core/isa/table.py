@@ -29,8 +29,9 @@ Named: TypeAlias = tuple[tuple[int, ...], tuple[tuple[int, int], ...], int]
 """Registers that an instruction touches: operands that name them, operands and the distance of
 registers beside theirs, and the mask of those that none names."""
 
-_REMEMBERED = 1 << 16
-"""Decoded words that are kept: code repeats itself nearby, and a kernel has half a million."""
+REMEMBERED = 1 << 16
+"""Decoded words that are kept, and what is said of each: code repeats itself nearby, and a kernel
+has half a million."""
 
 _UNSEEN = Insn(None, ())  # type: ignore[arg-type]
 """What a word stands for that is not remembered."""
@@ -118,7 +119,7 @@ class Table:
         """The instruction that `word` encodes, or None."""
         insn = self._decoded.get(word, _UNSEEN)
         if insn is _UNSEEN:
-            if len(self._decoded) == _REMEMBERED:
+            if len(self._decoded) == REMEMBERED:
                 self._decoded.clear()
             insn = self._decoded[word] = self._decode(word)
         return insn

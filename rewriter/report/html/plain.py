@@ -74,7 +74,7 @@ class PlainText:
     def _stretches(self, listing: Listing, start: int, end: int, timed: bool) -> Iterator[Stretch]:
         first, last = listing.span(start, end)
         places = listing.addresses[first:last].tolist()
-        words = listing.placeless[first:last].tolist()
+        words = listing.placeless(slice(first, last)).tolist()
         insns = listing.insns_at(first, last)
         code = [(a, i) for a, i in zip(places, insns, strict=True) if i is not None]
         slots = self._slots(code)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from rewriter.core.isa.instruction import Insn
+from rewriter.core.isa.table import REMEMBERED
 from rewriter.core.target.cpu import Cpu, Traits
 from rewriter.core.target.dispatched_cpu import Dispatched
 from rewriter.timing.described import CONTROL, sched_of, traits_of
@@ -62,6 +63,8 @@ class Items:
         """The item of an instruction."""
         found = self._known.get(insn)
         if found is None:
+            if len(self._known) == REMEMBERED:
+                self._known.clear()
             found = self._known[insn] = self._made(traits_of(self._cpu, insn))
         return found
 

@@ -20,13 +20,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from rewriter.analysis.edges import CALL, WITHIN
+from rewriter.analysis.edges import CALL, WITHIN, Edges
 from rewriter.analysis.flow import Graph
 from rewriter.analysis.liveness import summaries
 from rewriter.analysis.program import Program
 from rewriter.core.code.listing import FLOW_CODE, among
 from rewriter.core.code.program import Function
 from rewriter.core.isa.instruction import BRANCHING, FALLING, Flow
+from rewriter.core.isa.interned import Interned, interned
 from rewriter.core.isa.registers import Masks, from_columns, of_row
 
 ASSUMED = "arguments of a later call are set after the call"
@@ -63,8 +64,7 @@ class Calls:
         """Registers that some caller keeps a value in across a call of the function."""
         mask = 0
         for block in self._calling(self._number[function]):
-            set_before = self._set[block] | self._block_writes[block]
-            mask |= of_row(set_before & self._read_after[block + 1])
+            mask |= of_row(self._across[block])
         return mask
 
     def _calling(self, number: int) -> set[int]:
@@ -154,17 +154,22 @@ class Calls:
     # Values across calls ------------------------------------------------------------------
 
     @cached_property
+    def _across(self) -> Interned:
+        """Per block: registers set before its end whose value may be read behind it.
+
+        Nothing else that is found on the way is kept: in a kernel each has a million masks.
+        """
+        (read, written), lost, inside = self._summaries(), self._lost(), self._inside()
+        behind = _read_after(inside, read, ~(written | lost))
+        before = _set(inside, written, ~lost) | written
+        return interned(before[:-1] & behind[1:])
+
     def _summaries(self) -> tuple[Masks, Masks]:
         """Per node: read by an instruction that calls no system, before any write; and written."""
         listing = self.program.listing
         uses = listing.uses.with_mask(among(self._flows, {Flow.TRAP, Flow.STOP}), 0)
         return summaries(replace(self._graph, listing=replace(listing, uses=uses)))
 
-    @property
-    def _block_writes(self) -> Masks:
-        return self._summaries[1]
-
-    @cached_property
     def _lost(self) -> Masks:
         """Per node: scratch registers that the call at its end takes."""
         graph, target = self._graph, self.program.target
@@ -185,8 +190,7 @@ class Calls:
         lost[: len(perhaps)][perhaps] = 0
         return lost
 
-    @cached_property
-    def _inside(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _inside(self) -> tuple[Edges, Edges]:
         """Sources and targets of the edges within functions."""
         graph, blocks = self._graph, len(self._graph.first)
         ok = (graph.kind == WITHIN) & (graph.source < blocks) & (graph.target < blocks)
@@ -194,31 +198,26 @@ class Calls:
         same = graph.function_of[source] == graph.function_of[target]
         return source[same], target[same]
 
-    @cached_property
-    def _set(self) -> Masks:
-        """Registers that hold at a block's start what its function has set, on some path."""
-        source, target = self._inside
-        written, lost = self._block_writes, self._lost
-        edges = _Sorted(target, source)
-        found = np.zeros_like(written)
-        while True:
-            after = edges.joined((found | written) & ~lost)
-            if np.array_equal(after, found):
-                return found
-            found = after
 
-    @cached_property
-    def _read_after(self) -> Masks:
-        """Registers whose value at a block's start an instruction of its function may read."""
-        source, target = self._inside
-        read, written = self._summaries
-        edges, through = _Sorted(source, target), ~(written | self._lost)
-        found = read
-        while True:
-            after = read | (edges.joined(found) & through)
-            if np.array_equal(after, found):
-                return found
-            found = after
+def _set(inside: tuple[Edges, Edges], written: Masks, kept: Masks) -> Masks:
+    """Registers that hold at a block's start what its function has set, on some path."""
+    source, target = inside
+    edges, found = _Sorted(target, source), np.zeros_like(written)
+    while True:
+        after = edges.joined((found | written) & kept)
+        if np.array_equal(after, found):
+            return found
+        found = after
+
+
+def _read_after(inside: tuple[Edges, Edges], read: Masks, through: Masks) -> Masks:
+    """Registers whose value at a block's start an instruction of its function may read."""
+    edges, found = _Sorted(*inside), read
+    while True:
+        after = read | (edges.joined(found) & through)
+        if np.array_equal(after, found):
+            return found
+        found = after
 
 
 def _rows(chosen: NDArray[np.bool_], *columns: NDArray[np.int64]) -> Iterator[tuple[int, ...]]:

@@ -133,7 +133,7 @@ class Cutter:
         self.transfers: list[int] = np.flatnonzero(listing.flows[here] != _NEXT).tolist()
         self.fixups = {self.at[a]: fixups[a] for a in sorted(fixups.keys() & self.at.keys())}
         rows = listing.rows[here].view(np.uint16)
-        self.placeless = (listing.placeless[here].astype(np.uint64) << _ROW | rows).tolist()
+        self.placeless = (listing.placeless(here).astype(np.uint64) << _ROW | rows).tolist()
         self.kinds = kinds.of(listing, first, last)
         self.uses, self.defs = from_columns(listing.uses[here]), from_columns(listing.defs[here])
 

@@ -6,10 +6,11 @@ the register that an update form moves, `cr` a field of the condition register.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 
 from rewriter.core.isa.instruction import Insn
 from rewriter.core.isa.operands import Kind
+from rewriter.core.isa.table import REMEMBERED
 from rewriter.core.target.cpu import Traits
 from targets.ppc.cpus.classes import refined
 from targets.ppc.isa import table
@@ -23,7 +24,7 @@ _STATUS = ("so", "fpscr", "vscr", "time", "tm")
 _TIMED = sum(1 << n for n, name in enumerate(_TABLE.register_names) if not name.startswith(_STATUS))
 
 
-@cache
+@lru_cache(REMEMBERED)
 def plain(insn: Insn) -> Traits:
     """The traits of an instruction; a nop waits for nothing."""
     uses, defs = _TABLE.uses(insn), _TABLE.defs(insn)

@@ -57,4 +57,4 @@ def detours(
 def key(listing: Listing, one: Detour) -> Key:
     """What a detour is, wherever it stands."""
     words = listing.words[[*one.moves]].tolist()
-    return (int(listing.placeless[one.branch]), int(one.back is None), *words)
+    return (int(listing.placeless(one.branch)), int(one.back is None), *words)
