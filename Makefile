@@ -32,6 +32,7 @@ bench:
 mutants:
 	@scripts/setup.sh test
 	@$(BIN)/python benchmarks/mutants.py --write docs/mutants.md
+	@$(BIN)/python benchmarks/mutants.py --ordered --number 2000 --write docs/mutants-of-order.md
 
 fuzz:
 	@scripts/setup.sh test

@@ -6,11 +6,12 @@ function asked about. Everything unknown is BadInput: the caller then leaves the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from rewriter.core.errors import BadInput
+from rewriter.core.readings.machine import ByteOrder
 from rewriter.elf.dwarf import DwarfReader
 from rewriter.elf.emit import Patch
 from rewriter.elf.image import Image
@@ -106,46 +107,89 @@ def initial_rules(fde: Fde) -> Rules:
 
 def advances(fde: Fde) -> list[Advance]:
     """Return every advance of the function in order; BadInput for a DW_CFA_set_loc."""
+    return _followed(fde).advances
+
+
+def _followed(fde: Fde) -> _State:
+    """All instructions carried out; BadInput for a DW_CFA_set_loc."""
     state = _State(fde.cie, fde.image)
     for _ in _run(state, fde):
         if state.set_loc:
             raise BadInput(f"{fde.image.name}: FDE of {fde.start:#x} has a DW_CFA_set_loc")
-    return state.advances
+    return state
 
 
 def retime(fde: Fde, mapping: Callable[[int], int]) -> list[Patch] | None:
     """Return patches that move every row from `address` to `mapping(address)`.
 
     `mapping` rises (not strictly) and stays in [fde.start, fde.end]; ValueError otherwise. Start
-    and end of the FDE stay. None when a delta does not fit the bytes that its advance has.
+    and end of the FDE stay. None when an address is no multiple of the factor, or the instructions
+    would be longer than they are with the DW_CFA_nop behind them.
     """
-    patches: list[Patch] = []
-    before = fde.start
-    for advance in advances(fde):
+    state, deltas, before = _followed(fde), list[int](), fde.start
+    for advance in state.advances:
         after = mapping(advance.after)
         if not before <= after <= fde.end:
             raise ValueError(
                 f"{advance.after:#x} goes to {after:#x}, not {before:#x}..{fde.end:#x}"
             )
         delta, rest = divmod(after - before, advance.factor)
-        if rest or delta >= 1 << advance.bits:
+        if rest:
             return None
-        data = fde.image.data
+        deltas.append(delta)
+        before = after
+    both = list(zip(state.advances, deltas, strict=True))
+    if all(delta < 1 << advance.bits for advance, delta in both):
+        return list(_changed(fde, both))
+    return _packed(fde, both, state.end)
+
+
+def _changed(fde: Fde, deltas: Iterable[tuple[Advance, int]]) -> Iterator[Patch]:
+    """Patches of advances by other deltas, which have room where the old ones are."""
+    for advance, delta in deltas:
         if advance.bits == 6:
             new = bytes((DW_CFA_advance_loc | delta,))
         else:
             new = delta.to_bytes(advance.bits // 8, fde.image.byteorder)
-        old = data[advance.offset : advance.offset + len(new)]
+        old = fde.image.data[advance.offset : advance.offset + len(new)]
         if new != old:
-            patches.append(Patch(advance.offset, old, new))
-        before = after
-    return patches
+            yield Patch(advance.offset, old, new)
+
+
+def _packed(fde: Fde, deltas: Iterable[tuple[Advance, int]], end: int) -> list[Patch] | None:
+    """A patch with each advance in its shortest form, of instructions that end with `end`.
+
+    None where they take more bytes than there are.
+    """
+    data, code = fde.image.data, bytearray()
+    first, last = fde.instructions
+    at = first
+    for advance, delta in deltas:
+        opcode = advance.offset - (advance.bits != 6)
+        code += data[at:opcode] + _shortest(delta, fde.image.byteorder)
+        at = advance.offset + max(advance.bits // 8, 1)
+    code += data[at:end]
+    if len(code) > last - first:
+        return None
+    return [Patch(first, data[first:last], bytes(code).ljust(last - first, b"\0"))]
+
+
+def _shortest(delta: int, order: ByteOrder) -> bytes:
+    """The advance by a delta that takes fewest bytes; nothing where there is nothing to pass."""
+    if delta < 1 << 6:
+        return bytes((DW_CFA_advance_loc | delta,)) if delta else b""
+    fitting = ((opcode, bits) for opcode, (_, bits) in ADVANCES.items() if delta < 1 << bits)
+    opcode, bits = next(fitting)
+    return bytes((opcode,)) + delta.to_bytes(bits // 8, order)
 
 
 class _State:
-    """The row being built, what the instructions may go back to, and the advances so far."""
+    """The row being built, what the instructions may go back to, and the advances so far.
 
-    __slots__ = ("advances", "cfa", "cie", "initial", "registers", "set_loc", "stack")
+    `end` is the file offset behind the last instruction that was no DW_CFA_nop.
+    """
+
+    __slots__ = ("advances", "cfa", "cie", "end", "initial", "registers", "set_loc", "stack")
 
     def __init__(self, cie: Cie, image: Image) -> None:
         self.cie = cie
@@ -154,7 +198,7 @@ class _State:
         self.initial: dict[int, Rule] = {}
         self.stack: list[tuple[tuple[str, int, int | bytes], dict[int, Rule]]] = []
         self.advances: list[Advance] = []
-        self.set_loc = False
+        self.set_loc, self.end = False, 0
         reader = DwarfReader(image, *cie.instructions, 0, "CIE instructions")
         while reader.offset < reader.end:
             opcode = reader.fixed("B")
@@ -244,9 +288,11 @@ def _run(state: _State, fde: Fde) -> Iterator[int]:
             after = address + reader.fixed(code) * factor
             state.advances.append(Advance(at + 1, bits, factor, address, after))
         elif state.apply(opcode, reader):
+            state.end = state.end if opcode == DW_CFA_nop else reader.offset
             continue
         else:
             raise reader.bad(f"DW_CFA {opcode:#x}")
+        state.end = reader.offset
         if not address <= after <= fde.end:
             raise reader.bad(f"row at {after:#x}, outside {address:#x}..{fde.end:#x}")
         address = after

@@ -40,6 +40,7 @@ from targets.alpha.assembler import assemble
 from targets.ppc.target import Ppc
 from tests.passes.layout.test_one_way import FUNCTION, library
 from tests.support.depth import depth
+from tests.support.mutants.tuned import drawn
 
 ALPHA, POWER9 = Alpha(), Ppc(64, "little", "elfv2")
 Maker = Callable[[Path, Mapping[str, Sequence[str]]], Image]
@@ -278,17 +279,6 @@ def _differ(one: Insn, other: Insn) -> bool:
 def sample() -> Program:
     """The sample, analysed."""
     return analyse(load(inputs.require("alpha-sample")), ALPHA)
-
-
-def drawn(program: Program, seed: int) -> Directions:
-    """Counts of all conditional branches, which nothing has counted."""
-    draw, listing = random.Random(seed), program.listing
-    at = [n for n, flow in enumerate(listing.flows.tolist()) if flow == FLOW_CODE[Flow.BRANCH]]
-    counts = {}
-    for address in listing.addresses[at].tolist():
-        executed = draw.choice((0, 1, 10, 1000, 1000000))
-        counts[BRANCH, address] = Direction(executed, draw.randint(0, executed), 0)
-    return Directions(text_hash(program.image), counts)
 
 
 def made(program: Program, text: str, *passes: str) -> Tuned:

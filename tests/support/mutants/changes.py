@@ -10,6 +10,12 @@ neighbours change places, another instruction of the function stands there; wher
 nothing is left of two that make one register (drawn at edits alone); and of grouped code the
 predicate, and where a group ends."""
 
+HINT = "hint"
+ORDERED = ("inverted", "jump", "doubled", HINT)
+"""Of blocks in another order: a branch has the opposite test and leads where it did, nothing is
+left of a jump, a block stands in another's place too; or a branch says otherwise where control
+probably goes, which must be accepted."""
+
 
 @dataclass(frozen=True)
 class Change:
@@ -30,7 +36,7 @@ class Outcome:
     """What became of a mutant; which one it is follows from file, base, seed and number.
 
     `finding` is why the verifier refused it, and where it did not, `reason` the equivalence that
-    was decided; neither: nobody can say why it was accepted.
+    was decided; neither: nobody can say why it was accepted, as nobody can why a hint was refused.
     """
 
     file: str
@@ -45,7 +51,7 @@ class Outcome:
     @property
     def what(self) -> str:
         """Its place in a table."""
-        if self.finding:
+        if self.finding and self.change.kind != HINT:
             return "refused"
         return self.reason or "UNEXPLAINED"
 

@@ -21,6 +21,7 @@ from tests.support.mutants import (
     plain_base,
     plain_draw,
     plain_edits,
+    plain_order,
     ppc_decide,
 )
 from tests.support.mutants.changes import Change, Outcome
@@ -103,6 +104,14 @@ def at_edits(file: str, original: str, tuned: str, passes: Sequence[str]) -> Mut
     return Mutants(file, bases)
 
 
+def of_order(file: str, original: str, ordered: str) -> Mutants:
+    """Of a file whose blocks stand in the order of a profile, and of that order alone."""
+    shared = _shared(image.load(original))
+    base = replace(plain_base.PlainBase.tuned(shared, image.load(ordered)), name="ordered")
+    draw, decider = plain_order.OrderDraw(base), _DECIDERS[shared.program.target.name]
+    return Mutants(file, [(base, draw, decider(base))])
+
+
 def _ia64(loaded: image.Image, grown: image.Image | None) -> list[ia64_base.Ia64Base]:
     shared = ia64_base.Shared.of(loaded)
     tuned = [ia64_base.Ia64Base.tuned(shared, grown)] if grown else []
@@ -113,10 +122,14 @@ def _of_ia64(base: ia64_base.Ia64Base) -> tuple[Base, Draw, Decider]:
     return base, ia64_draw.Ia64Draw(base), ia64_decide.Decider(base)
 
 
-def _plain(loaded: image.Image, grown: image.Image | None) -> list[plain_base.PlainBase]:
+def _shared(loaded: image.Image) -> plain_base.Shared:
     target = targets.of(loaded).sequential
     assert target is not None
-    shared = plain_base.Shared.of(analyse(loaded, target))
+    return plain_base.Shared.of(analyse(loaded, target))
+
+
+def _plain(loaded: image.Image, grown: image.Image | None) -> list[plain_base.PlainBase]:
+    shared = _shared(loaded)
     tuned = [plain_base.PlainBase.tuned(shared, grown)] if grown else []
     return [plain_base.PlainBase.original(shared), *tuned]
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from tests.support.mutants.changes import KINDS, Outcome
+from tests.support.mutants.changes import KINDS, ORDERED, Outcome
 from tests.support.mutants.ia64_decide import STATES
 
+_ALL = (*KINDS, *ORDERED)
 _LAST = ("refused", "UNEXPLAINED")
 
 _PAGE = """# Mutants
@@ -44,9 +45,38 @@ states, and another instruction is explained only by what it sets being dead, or
 """
 
 
+_PAGE_OF_ORDER = """# Mutants of blocks in another order
+
+Each mutant is a real file in which `layout` put the blocks of a fifth of all functions in another
+order, by a profile of random counts, with one change in such a function; the other passes but
+`substitute` changed it, too. `verify` must refuse it, unless an equivalence holds that is decided
+without the verifier ([mutants.md](mutants.md) says which there are); other hints it must accept.
+This page is what `make mutants` wrote; `benchmarks/mutants.py --ordered --one FILE NUMBER` makes
+one again (`--seed {seed}`).
+
+| kind | what is changed |
+|---|---|
+| inverted | a branch has the opposite test, and leads where it did |
+| jump | nothing is left of a jump |
+| doubled | a block's straight code stands where another one begins, too |
+| hint | PowerPC: what a branch says of where control probably goes; it must be accepted |
+
+{table}
+"""
+
+
 def page(outcomes: Sequence[Outcome], seed: int) -> str:
     """The whole page."""
-    text = _PAGE.format(seed=seed, states=STATES, table=table(outcomes))
+    return _page(_PAGE.format(seed=seed, states=STATES, table=table(outcomes)), outcomes)
+
+
+def page_of_order(outcomes: Sequence[Outcome], seed: int) -> str:
+    """The page of files whose blocks stand in another order."""
+    return _page(_PAGE_OF_ORDER.format(seed=seed, table=table(outcomes)), outcomes)
+
+
+def _page(text: str, outcomes: Sequence[Outcome]) -> str:
+    """With the mutants that nobody can explain."""
     survivors = [outcome for outcome in outcomes if outcome.what == "UNEXPLAINED"]
     if survivors:
         lines = "".join(f"- `{outcome}`\n" for outcome in survivors)
@@ -70,7 +100,7 @@ def _rows(
     counts: dict[tuple[str, str, str], Counter[str]], reasons: list[str]
 ) -> Iterator[list[str]]:
     total = sum(counts.values(), Counter[str]())
-    keys = sorted(counts, key=lambda key: (key[0], key[1], KINDS.index(key[2])))
+    keys = sorted(counts, key=lambda key: (key[0], key[1], _ALL.index(key[2])))
     for key in keys:
         yield [*key, *_cells(counts[key], reasons)]
     yield ["all", "", "", *_cells(total, reasons)]

@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import hashlib
+import random
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+
+import targets
 from fixtures import inputs
 from fixtures.places import CHECKOUT, cache_dir
+from passes import ORDER
+from passes.substitute import Substitute
+from rewriter.analysis.program import Program, analyse
+from rewriter.core.code.listing import FLOW_CODE
+from rewriter.core.isa.instruction import Flow
+from rewriter.elf.image import load
+from rewriter.identify.profiles import Direction
+from rewriter.identify.profiles.directions import BRANCH, Directions, text_hash
 
 OPTIONS = {"itanium2": ("--passes", "align,prefetch,schedule")}
 """Of grouped code: a routine that another stands for is compared with that byte for byte."""
 _SOURCES = ("rewriter", "passes", "targets")
+_SEED = 17
 
 
 def tuned(name: str, cpu: str) -> Path:
@@ -24,9 +37,46 @@ def tuned(name: str, cpu: str) -> Path:
     return path
 
 
-def _patch(original: Path, cpu: str, out: Path) -> None:
+def ordered(name: str, cpu: str, share: float = 0.2) -> Path:
+    """An input tuned by a profile of a share of its functions, which nobody counted.
+
+    Blocks change places, also in code that other passes change; no routine takes another's place.
+    """
+    original = inputs.find(name)
+    folder = cache_dir("mutants", state())
+    path = folder / f"{name}-{cpu}-ordered-{share}"
+    profile = path.with_suffix(".txt")
+    if not path.is_file():
+        image = load(original)
+        target = targets.of(image)
+        assert target.sequential is not None
+        counts = drawn(analyse(image, target.sequential), _SEED, share)
+        profile.write_text(counts.written(), encoding="ascii")
+        passes = [one.name for one in ORDER if one.offered(target) and one.name != Substitute.name]
+        options = "--passes", ",".join(passes), "--profile", str(profile)
+        inputs.write_aside(path, lambda aside: _patch(original, cpu, aside, *options))
+    return path
+
+
+def drawn(program: Program, seed: int, share: float = 1.0) -> Directions:
+    """Counts of conditional branches that nothing has counted, of a share of all functions."""
+    draw, listing = random.Random(seed), program.listing
+    counts: dict[tuple[str, int], Direction] = {}
+    for function in program.functions:
+        if share < 1.0 and draw.random() > share:
+            continue
+        first, last = listing.span(function.start, function.end)
+        at = first + np.flatnonzero(listing.flows[first:last] == FLOW_CODE[Flow.BRANCH])
+        for address in listing.addresses[at].tolist():
+            executed = draw.choice((0, 1, 10, 1000, 1000000))
+            counts[BRANCH, address] = Direction(executed, draw.randint(0, executed), 0)
+    return Directions(text_hash(program.image), counts)
+
+
+def _patch(original: Path, cpu: str, out: Path, *options: str) -> None:
     command = str(Path(sys.executable).with_name("retune"))
-    arguments = ("patch", str(original), "-o", str(out), "--cpu", cpu, *OPTIONS.get(cpu, ()))
+    options = options or OPTIONS.get(cpu, ())
+    arguments = ("patch", str(original), "-o", str(out), "--cpu", cpu, *options)
     done = subprocess.run((command, *arguments), capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"retune patch {original} ended with {done.returncode}: {done.stderr}")

@@ -15,9 +15,10 @@ from fixtures import inputs
 from tests.conftest import Patched
 from tests.support.depth import DEEP, depth
 from tests.support.mutants import mutants
-from tests.support.mutants.changes import KINDS
+from tests.support.mutants.changes import HINT, KINDS
+from tests.support.mutants.changes import ORDERED as OF_ORDER
 from tests.support.mutants.table import table
-from tests.support.mutants.tuned import OPTIONS
+from tests.support.mutants.tuned import OPTIONS, ordered
 
 SEED = 17
 # How many, and the CPU for which the file was tuned; without one the original alone is changed.
@@ -52,3 +53,25 @@ def test_every_change_is_refused_or_explained(
     assert kinds == expected if number >= MANY else kinds <= expected
     assert found["refused"] > number * 0.75  # what is drawn does change something
     assert len(found) > (2 if number >= MANY else 1)  # and some of it nothing that anyone sees
+
+
+ORDERED = {
+    "alpha-sample": ("ev67", 1.0, depth(100, 400)),
+    **(
+        {"alpha-libm": ("ev67", 0.5, 400), "ppc64el-libgcc_s": ("power9", 1.0, 400)} if DEEP else {}
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ORDERED)
+def test_every_change_of_an_order_is_refused_or_explained(name: str) -> None:
+    """And a hint, which nobody is bound to follow, is accepted."""
+    cpu, share, number = ORDERED[name]
+    made = mutants.of_order(name, str(inputs.require(name)), str(ordered(name, cpu, share)))
+    outcomes = [made.outcome(SEED, n) for n in range(number)]
+    survivors = [str(outcome) for outcome in outcomes if outcome.what == "UNEXPLAINED"]
+    assert not survivors, "\n".join(survivors)
+    kinds = Counter(outcome.change.kind for outcome in outcomes)
+    assert set(kinds) == (set(OF_ORDER) if name.startswith("ppc") else set(OF_ORDER) - {HINT})
+    refused = sum(outcome.what == "refused" for outcome in outcomes)
+    assert refused > 0.8 * (number - kinds[HINT])
